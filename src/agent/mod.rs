@@ -1,0 +1,80 @@
+//! How one agent is run: an adapter starts sessions, a session reports signals.
+
+use std::{path::PathBuf, time::Duration};
+
+use tokio::sync::mpsc;
+
+use crate::{
+    event::{AgentSignal, RunId, SessionId},
+    proc::{Size, Stop},
+};
+
+/// Runs sessions of one agent.
+pub trait AgentAdapter: Send + Sync {
+    fn id(&self) -> &str;
+    fn capabilities(&self) -> Capabilities;
+    /// Starts a session that reports to `out` and writes what a person would watch to `request.display`.
+    /// Returns at once; failures arrive as signals, and [`AgentSignal::Ended`] comes exactly once and last.
+    fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session>;
+}
+
+/// What an agent can do beyond running a prompt to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capabilities {
+    pub live_steering: bool,
+    pub permissions: bool,
+    pub resume: bool,
+    pub usage: bool,
+    pub cost: bool,
+}
+
+/// One session's input.
+pub struct SessionRequest {
+    pub run: RunId,
+    pub iteration: u32,
+    /// A file with the prompt; it stays until the session has ended.
+    pub prompt: PathBuf,
+    pub cwd: PathBuf,
+    pub model: Option<String>,
+    /// opencode's own agent (`build`, `plan`, …).
+    pub agent: Option<String>,
+    pub resume: Option<SessionId>,
+    pub size: Size,
+    /// `RALPH_*` variables for the agent.
+    pub env: Vec<(String, String)>,
+    /// A directory only the user can read, for short-lived files.
+    pub scratch: PathBuf,
+    pub display: Box<dyn Display>,
+}
+
+/// The data plane: terminal bytes for the recording and whoever watches. Blocking here slows the agent, nothing else.
+pub trait Display: Send + 'static {
+    fn show(&mut self, bytes: &[u8]);
+}
+
+/// A running session. Dropping it stops the agent at once.
+pub trait Session: Send {
+    fn stop(&self, stop: Stop);
+    fn resize(&self, size: Size);
+    /// Types bytes into the agent's terminal.
+    fn type_bytes(&self, bytes: &[u8]);
+    /// Hands text to the running turn.
+    ///
+    /// # Errors
+    /// [`NotLive`] where the agent takes none before its next prompt.
+    fn steer(&self, text: &str) -> Result<(), NotLive>;
+    fn activity(&self) -> Activity;
+}
+
+/// The agent takes no text while it works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotLive;
+
+/// How much a session has done so far; two equal readings mean that it did nothing in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Activity {
+    /// Bytes it has written, to the terminal and to stdout.
+    pub output_bytes: u64,
+    /// Time on the CPU of all its processes, those that ended included.
+    pub cpu: Duration,
+}

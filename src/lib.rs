@@ -1,0 +1,12 @@
+//! ralph runs a coding agent again and again against a plan until the work is verifiably done.
+//!
+//! The loop itself is [`machine`]: pure decisions over the vocabulary of [`event`]. [`driver`] feeds it inputs, writes
+//! what it decides to the journal ([`host`]) and carries out its effects with [`agent`], [`proc`] and [`plan`].
+//! Everything the user sees reads the same records.
+
+pub mod agent;
+pub mod command;
+pub mod config;
+pub mod event;
+pub mod plan;
+pub mod proc;

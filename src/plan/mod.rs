@@ -1,0 +1,1 @@
+//! Reads plans and renders prompts.
