@@ -8,5 +8,6 @@ pub mod agent;
 pub mod command;
 pub mod config;
 pub mod event;
+pub mod machine;
 pub mod plan;
 pub mod proc;
