@@ -8,6 +8,7 @@ pub mod agent;
 pub mod command;
 pub mod config;
 pub mod event;
+pub mod host;
 pub mod machine;
 pub mod plan;
 pub mod proc;
