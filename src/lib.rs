@@ -9,4 +9,5 @@ pub mod command;
 pub mod config;
 pub mod event;
 pub mod plan;
+pub mod position;
 pub mod proc;
