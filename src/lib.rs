@@ -11,4 +11,5 @@ pub mod event;
 pub mod host;
 pub mod machine;
 pub mod plan;
+pub mod position;
 pub mod proc;
