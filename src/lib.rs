@@ -7,6 +7,8 @@
 pub mod agent;
 pub mod command;
 pub mod config;
+pub mod demo;
 pub mod event;
 pub mod plan;
 pub mod proc;
+pub mod text;
