@@ -7,9 +7,11 @@
 pub mod agent;
 pub mod command;
 pub mod config;
+pub mod demo;
 pub mod event;
 pub mod host;
 pub mod machine;
 pub mod plan;
 pub mod position;
 pub mod proc;
+pub mod text;

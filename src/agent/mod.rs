@@ -1,8 +1,25 @@
 //! How one agent is run: an adapter starts sessions, a session reports signals.
+//!
+//! An adapter is data: a [`manifest`] that the [`catalog`] puts together from several layers, and a [`dialect`] that
+//! turns what the agent writes into signals. [`subprocess`] runs it.
+
+pub mod catalog;
+pub mod check;
+pub mod dialect;
+mod error;
+mod layers;
+pub mod manifest;
+mod manifest_error;
+mod template;
+pub mod transcript;
 
 use std::{path::PathBuf, time::Duration};
 
 use tokio::sync::mpsc;
+
+pub use error::AgentError;
+pub use layers::Origin;
+pub use manifest_error::ManifestError;
 
 use crate::{
     event::{AgentSignal, RunId, SessionId},
@@ -13,6 +30,11 @@ use crate::{
 pub trait AgentAdapter: Send + Sync {
     fn id(&self) -> &str;
     fn capabilities(&self) -> Capabilities;
+    /// Finds out, before anything is started, whether sessions can be: is the program there?
+    ///
+    /// # Errors
+    /// [`AgentError::NotInstalled`], with how to install it.
+    fn check(&self) -> Result<(), AgentError>;
     /// Starts a session that reports to `out` and writes what a person would watch to `request.display`.
     /// Returns at once; failures arrive as signals, and [`AgentSignal::Ended`] comes exactly once and last.
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session>;

@@ -1,0 +1,1 @@
+//! An agent without a model: works off a plan in front of whoever watches.
