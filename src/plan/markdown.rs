@@ -9,7 +9,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::read::one_line;
-use crate::{event::PlanTask, position::LineCursor};
+use crate::{event::PlanTask, position::Lines};
 
 /// Lists the tasks of a check-list in file order.
 ///
@@ -31,7 +31,7 @@ struct Reader<'a> {
     items: Vec<Item>,
     /// Block quotes around the current place.
     quotes: usize,
-    lines: LineCursor<'a>,
+    lines: Lines,
 }
 
 /// A list item that is being read.
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
             tasks: Vec::new(),
             items: Vec::new(),
             quotes: 0,
-            lines: LineCursor::new(text),
+            lines: Lines::of(text),
         }
     }
 

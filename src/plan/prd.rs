@@ -10,7 +10,7 @@ use jsonc_parser::{
 use super::{error::PlanError, read::one_line};
 use crate::{
     event::PlanTask,
-    position::{LineCursor, Position},
+    position::{Lines, Position},
 };
 
 /// The file is read by `jq` and agents alike: nothing beyond JSON.
@@ -41,11 +41,11 @@ pub(super) fn tasks(text: &str) -> Result<Vec<PlanTask>, PlanError> {
         kind: super::PlanKind::Prd,
     })?;
     let (prefix, stories) = reader.stories(root)?;
-    let mut lines = LineCursor::new(text);
+    let lines = Lines::of(text);
     stories
         .iter()
         .enumerate()
-        .map(|(index, story)| reader.task(&format!("{prefix}[{index}]"), story, &mut lines))
+        .map(|(index, story)| reader.task(&format!("{prefix}[{index}]"), story, &lines))
         .collect()
 }
 
@@ -77,7 +77,7 @@ impl Reader<'_> {
         }
     }
 
-    fn task(&self, place: &str, story: &Value<'_>, lines: &mut LineCursor<'_>) -> Result<PlanTask, PlanError> {
+    fn task(&self, place: &str, story: &Value<'_>, lines: &Lines) -> Result<PlanTask, PlanError> {
         let Value::Object(object) = story else {
             return Err(self.ill_typed(&quoted(place), story, "an object with `title` and `passes`"));
         };
