@@ -39,35 +39,28 @@ impl fmt::Display for Position {
     }
 }
 
-/// Finds the lines of offsets that only grow, so that many of them cost one pass over the text.
+/// Where the lines of a text begin, to look up many places in it.
 #[derive(Debug, Clone)]
-pub struct LineCursor<'a> {
-    text: &'a [u8],
-    offset: usize,
-    line: u32,
+pub struct Lines {
+    starts: Vec<usize>,
 }
 
-impl<'a> LineCursor<'a> {
-    pub fn new(text: &'a str) -> Self {
-        LineCursor {
-            text: text.as_bytes(),
-            offset: 0,
-            line: 1,
-        }
+impl Lines {
+    pub fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let ends_line = |at: usize| match bytes[at] {
+            b'\n' => true,
+            b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+            _ => false,
+        };
+        let mut starts = vec![0];
+        starts.extend((0..bytes.len()).filter(|&at| ends_line(at)).map(|at| at + 1));
+        Lines { starts }
     }
 
-    /// Returns the line of a byte offset, from 1; for an offset before the last one, the line of that.
-    pub fn line_of(&mut self, offset: usize) -> u32 {
-        for at in self.offset..offset.min(self.text.len()) {
-            let ends_line = match self.text[at] {
-                b'\n' => true,
-                b'\r' => self.text.get(at + 1) != Some(&b'\n'),
-                _ => false,
-            };
-            self.line = self.line.saturating_add(u32::from(ends_line));
-        }
-        self.offset = self.offset.max(offset);
-        self.line
+    /// Returns the line of a byte offset, from 1.
+    pub fn line_of(&self, offset: usize) -> u32 {
+        u32::try_from(self.starts.partition_point(|&start| start <= offset)).unwrap_or(u32::MAX)
     }
 }
 
@@ -100,11 +93,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_agrees_with_the_position() {
+    fn lines_agree_with_positions() {
         let text = "a\nb\r\n\rc\n\nä";
-        let mut cursor = LineCursor::new(text);
+        let lines = Lines::of(text);
         for (offset, _) in text.char_indices() {
-            assert_eq!(cursor.line_of(offset), Position::of(text, offset).line, "at {offset}");
+            assert_eq!(lines.line_of(offset), Position::of(text, offset).line, "at {offset}");
         }
     }
 

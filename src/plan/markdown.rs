@@ -9,7 +9,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::read::one_line;
-use crate::{event::PlanTask, position::LineCursor};
+use crate::{event::PlanTask, position::Lines};
 
 /// Lists the tasks of a check-list in file order.
 ///
@@ -31,7 +31,7 @@ struct Reader<'a> {
     items: Vec<Item>,
     /// Block quotes around the current place.
     quotes: usize,
-    lines: LineCursor<'a>,
+    lines: Lines,
 }
 
 /// A list item that is being read.
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
             tasks: Vec::new(),
             items: Vec::new(),
             quotes: 0,
-            lines: LineCursor::new(text),
+            lines: Lines::of(text),
         }
     }
 
@@ -231,5 +231,235 @@ impl CheckBox {
             end: item.start + source.len() - after.len(),
             ticked,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each task as a person would sketch it: `1:  [x] text`, indented by depth.
+    fn sketch(text: &str) -> Vec<String> {
+        let tasks = tasks(text);
+        let sketch = |task: &PlanTask| {
+            let indent = "  ".repeat(task.depth.into());
+            let mark = if task.done { 'x' } else { ' ' };
+            format!("{}:{indent}[{mark}] {}", task.line, task.text)
+        };
+        tasks.iter().map(sketch).collect()
+    }
+
+    /// The texts alone.
+    fn texts(text: &str) -> Vec<String> {
+        tasks(text).into_iter().map(|task| task.text).collect()
+    }
+
+    #[test]
+    fn every_list_marker_makes_tasks() {
+        let plan = "- [ ] a\n\n* [x] b\n\n+ [X] c\n\n1. [ ] d\n2. [x] e\n\n1) [ ] f\n10) [x] g\n";
+        assert_eq!(
+            sketch(plan),
+            [
+                "1:[ ] a", "3:[x] b", "5:[x] c", "7:[ ] d", "8:[x] e", "10:[ ] f", "11:[x] g"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_line_ending_counts_one_line() {
+        for end in ["\n", "\r\n", "\r"] {
+            let plan = ["# Plan", "", "- [ ] a", "- [x] b", "", "  note", "- [ ] c"].join(end);
+            assert_eq!(sketch(&plan), ["3:[ ] a", "4:[x] b", "7:[ ] c"], "{end:?}");
+        }
+    }
+
+    #[test]
+    fn loose_and_tight_lists_are_the_same() {
+        let tight = tasks("- [ ] a\n- [ ] b\n  - [ ] c\n");
+        let loose = tasks("- [ ] a\n\n- [ ] b\n\n  - [ ] c\n");
+        let shape = |tasks: Vec<PlanTask>| tasks.into_iter().map(|t| (t.text, t.done, t.depth)).collect::<Vec<_>>();
+        assert_eq!(shape(tight), shape(loose));
+    }
+
+    #[test]
+    fn children_are_deeper_than_their_tasks() {
+        let plan = "- [ ] a\n  - [x] b\n    1. [ ] c\n  - [ ] d\n- [ ] e\n\t- [ ] f\n";
+        assert_eq!(
+            sketch(plan),
+            [
+                "1:[ ] a",
+                "2:  [x] b",
+                "3:    [ ] c",
+                "4:  [ ] d",
+                "5:[ ] e",
+                "6:  [ ] f"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_item_without_a_box_adds_no_depth() {
+        let plan = "- [ ] before\n- Phase one\n  - [ ] a\n    - [ ] b\n- - [ ] c\n";
+        assert_eq!(sketch(plan), ["1:[ ] before", "3:[ ] a", "4:  [ ] b", "5:[ ] c"]);
+    }
+
+    #[test]
+    fn code_quotes_and_comments_are_examples() {
+        for example in [
+            "```\n- [ ] no\n```\n",
+            "~~~md\n- [ ] no\n~~~\n",
+            "```\n- [ ] no\n",
+            "text\n\n    - [ ] no\n",
+            "> - [ ] no\n> - [x] no\n",
+            "> > 1. [ ] no\n",
+            "- > - [ ] no\n",
+            "<!--\n- [ ] no\n\n- [ ] no\n-->\n",
+            "- text\n\n  ```\n  - [ ] no\n  ```\n",
+            "-     [ ] no\n",
+            "`- [ ] no`\n",
+            "<pre>\n- [ ] no\n</pre>\n",
+        ] {
+            let plan = format!("- [ ] yes\n\nBelow stands an example.\n\n{example}");
+            assert_eq!(sketch(&plan), ["1:[ ] yes"], "{plan}");
+        }
+    }
+
+    #[test]
+    fn tasks_go_on_after_an_example() {
+        let plan = "- [ ] a\n\n  > - [ ] no\n\n- [ ] b\n\n```\n- [ ] no\n```\n\n- [ ] c\n";
+        assert_eq!(sketch(plan), ["1:[ ] a", "5:[ ] b", "11:[ ] c"]);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_box_is_text() {
+        for line in [
+            "- [P1] no",
+            "- [2026-01-02] no",
+            "- [-] no",
+            "- [y] no",
+            "- [xx] no",
+            "- [x](https://example.test) no",
+            "- [ ](https://example.test) no",
+            "- [x][reference] no",
+            "- []string no",
+            "- \\[ ] no",
+            "- `[ ]` no",
+            "- **[ ]** no",
+            "- no [ ]",
+            "- [ no",
+            "-[ ] no",
+            "[ ] no",
+            "- [\n] no",
+            "- [P1] [ ] no",
+        ] {
+            assert_eq!(texts(line), Vec::<String>::new(), "{line}");
+        }
+    }
+
+    #[test]
+    fn boxes_are_read_as_people_write_them() {
+        for (line, done) in [
+            ("-   [ ]   a", false),
+            ("-\t[ ]\ta", false),
+            ("- [  ] a", false),
+            ("- [\t] a", false),
+            ("- [\u{a0}] a", false),
+            ("- [] a", false),
+            ("- [ ]a", false),
+            ("- [x]a", true),
+            ("- [ x ] a", true),
+            ("- [X ] a", true),
+            ("   - [ ] a", false),
+            ("-\n  [ ] a", false),
+            ("- [ ]\n  a", false),
+            ("- [ ]\n\n  a", false),
+        ] {
+            let tasks = tasks(line);
+            assert_eq!(tasks.len(), 1, "{line:?}");
+            assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("a", done), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_box_is_a_box_although_its_letter_names_a_link() {
+        let plan = "- [x] a\n- [ x ] b\n\n[x]: https://example.test\n";
+        assert_eq!(sketch(plan), ["1:[x] a", "2:[x] b"]);
+    }
+
+    #[test]
+    fn a_box_without_a_text_is_no_task() {
+        for plan in [
+            "- [ ]",
+            "- [ ] ",
+            "- [x]\n",
+            "- [ ] <!-- later -->",
+            "- [ ]\n\n  ```\n  code\n  ```\n",
+        ] {
+            assert_eq!(texts(plan), Vec::<String>::new(), "{plan:?}");
+        }
+        assert_eq!(
+            sketch("- [ ]\n  - [ ] child\n- [ ] next\n"),
+            ["2:[ ] child", "3:[ ] next"]
+        );
+    }
+
+    #[test]
+    fn tags_and_markup_become_readable_text() {
+        for (item, text) in [
+            ("[P1] [2026-01-02] fix", "[P1] [2026-01-02] fix"),
+            ("run `cargo test -- --ignored` now", "run cargo test -- --ignored now"),
+            ("read [the guide](docs/guide.md)", "read the guide"),
+            ("see <https://example.test/a>", "see https://example.test/a"),
+            ("**bold**, *thin* and ~~gone~~", "bold, thin and gone"),
+            ("![diagram](a.png) of it", "diagram of it"),
+            ("return Vec<String> &amp; more", "return Vec<String> & more"),
+            ("a <!-- id: 3 --> b", "a b"),
+            ("\\*literal\\* _under_score", "*literal* _under_score"),
+            ("# not a heading", "# not a heading"),
+            ("- not a list", "- not a list"),
+            ("[ ] twice", "[ ] twice"),
+            ("ends in a backslash\\", "ends in a backslash\\"),
+            ("Übung: 日本語 🦀", "Übung: 日本語 🦀"),
+        ] {
+            assert_eq!(texts(&format!("- [ ] {item}\n")), [text]);
+        }
+    }
+
+    #[test]
+    fn the_text_is_the_first_paragraph_on_one_line() {
+        let plan = "- [ ] a long task\n  that goes on  \n  and on\n\n  A second paragraph.\n\n  - a note\n";
+        assert_eq!(texts(plan), ["a long task that goes on and on"]);
+        assert_eq!(texts("- [ ] lazy\ncontinuation\n"), ["lazy continuation"]);
+    }
+
+    #[test]
+    fn headings_between_lists_do_not_matter() {
+        let plan = "# Plan\n- [ ] a\n## Next\nText:\n- [ ] b\n***\n- [ ] c\n";
+        assert_eq!(sketch(plan), ["2:[ ] a", "5:[ ] b", "7:[ ] c"]);
+    }
+
+    #[test]
+    fn equal_and_placeholder_tasks_are_tasks() {
+        assert_eq!(texts("- [ ] TODO\n- [ ] TODO\n- [ ] …\n"), ["TODO", "TODO", "…"]);
+    }
+
+    #[test]
+    fn any_cut_of_a_plan_is_read_without_panic() {
+        let plan = "# P\r\n\r\n- [ ] ä `c` [l](u)\r\n  1) [x] b\n> - [ ] q\n```\n- [ ] f\n```\n- [ x ] 🦀 <!-- c -->\n\t- [ ]\n";
+        for (cut, _) in plan.char_indices() {
+            for task in tasks(&plan[..cut]) {
+                assert!(!task.text.is_empty() && task.line >= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_very_deep_plan_is_read() {
+        let plan: String = (0..1_000)
+            .map(|depth| format!("{}- [ ] {depth}\n", "  ".repeat(depth)))
+            .collect();
+        let tasks = tasks(&plan);
+        assert_eq!(tasks.first().map(|task| task.depth), Some(0));
+        assert_eq!(tasks.iter().map(|task| task.depth).max(), Some(u8::MAX));
     }
 }

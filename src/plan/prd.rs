@@ -10,7 +10,7 @@ use jsonc_parser::{
 use super::{error::PlanError, read::one_line};
 use crate::{
     event::PlanTask,
-    position::{LineCursor, Position},
+    position::{Lines, Position},
 };
 
 /// The file is read by `jq` and agents alike: nothing beyond JSON.
@@ -41,11 +41,11 @@ pub(super) fn tasks(text: &str) -> Result<Vec<PlanTask>, PlanError> {
         kind: super::PlanKind::Prd,
     })?;
     let (prefix, stories) = reader.stories(root)?;
-    let mut lines = LineCursor::new(text);
+    let lines = Lines::of(text);
     stories
         .iter()
         .enumerate()
-        .map(|(index, story)| reader.task(&format!("{prefix}[{index}]"), story, &mut lines))
+        .map(|(index, story)| reader.task(&format!("{prefix}[{index}]"), story, &lines))
         .collect()
 }
 
@@ -77,7 +77,7 @@ impl Reader<'_> {
         }
     }
 
-    fn task(&self, place: &str, story: &Value<'_>, lines: &mut LineCursor<'_>) -> Result<PlanTask, PlanError> {
+    fn task(&self, place: &str, story: &Value<'_>, lines: &Lines) -> Result<PlanTask, PlanError> {
         let Value::Object(object) = story else {
             return Err(self.ill_typed(&quoted(place), story, "an object with `title` and `passes`"));
         };
@@ -167,5 +167,135 @@ fn lowercased(message: &str) -> String {
     match characters.next() {
         Some(first) => first.to_lowercase().chain(characters).collect(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        tasks(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn stories_are_tasks_in_file_order() {
+        let text = r#"{
+  "project": "shop", "branchName": "ralph/shop", "description": "…",
+  "userStories": [
+    { "id": "US-002", "title": "Add a cart", "priority": 2, "acceptanceCriteria": ["tests pass"], "passes": true, "notes": "" },
+    { "id": "US-001", "title": "Add a shop", "priority": 1, "passes": false }
+  ]
+}"#;
+        let tasks = tasks(text).unwrap();
+        let seen: Vec<_> = tasks
+            .iter()
+            .map(|t| (t.text.as_str(), t.done, t.line, t.depth))
+            .collect();
+        assert_eq!(
+            seen,
+            [("US-002: Add a cart", true, 4, 0), ("US-001: Add a shop", false, 5, 0)]
+        );
+    }
+
+    #[test]
+    fn a_bare_list_is_a_plan() {
+        let text = r#"[{"category": "ui", "description": "Show a list", "steps": ["open"], "passes": false}, {"title": "b", "passes": true}]"#;
+        let tasks = tasks(text).unwrap();
+        assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("Show a list", false));
+        assert_eq!((tasks[1].text.as_str(), tasks[1].done), ("b", true));
+    }
+
+    #[test]
+    fn a_text_is_made_of_what_is_there() {
+        for (story, text) in [
+            (r#"{"id": 3, "title": "a"}"#, "3: a"),
+            (r#"{"id": "US-1", "title": " a\n b "}"#, "US-1: a b"),
+            (r#"{"id": "", "title": "a"}"#, "a"),
+            (r#"{"id": null, "title": "", "description": "d"}"#, "d"),
+            (r#"{"id": "US-1"}"#, "US-1"),
+            (r#"{"title": "\u001b[31ma"}"#, "[31ma"),
+        ] {
+            assert_eq!(tasks(&format!("[{story}]")).unwrap()[0].text, text, "{story}");
+        }
+    }
+
+    #[test]
+    fn a_story_without_passes_is_open() {
+        assert!(!tasks(r#"[{"title": "a"}]"#).unwrap()[0].done);
+        assert!(!tasks(r#"[{"title": "a", "passes": null}]"#).unwrap()[0].done);
+    }
+
+    #[test]
+    fn of_a_repeated_field_the_last_counts() {
+        assert!(tasks(r#"[{"title": "a", "passes": false, "passes": true}]"#).unwrap()[0].done);
+    }
+
+    #[test]
+    fn an_ill_typed_story_is_placed_and_told() {
+        for (text, message) in [
+            (
+                "{\"userStories\": [\n  {\"title\": \"a\"},\n  {\"title\": \"b\", \"passes\": \"yes\"}\n]}",
+                r#"line 3, column 28: `userStories[1].passes` is the text "yes"; expected true or false"#,
+            ),
+            (
+                r#"[{"title": "a", "passes": 1}]"#,
+                "line 1, column 27: story `[0].passes` is the number 1; expected true or false",
+            ),
+            (
+                r#"["a"]"#,
+                r#"line 1, column 2: story `[0]` is the text "a"; expected an object with `title` and `passes`"#,
+            ),
+            (
+                r#"[{"title": ["a"]}]"#,
+                "line 1, column 12: story `[0].title` is a list; expected a text",
+            ),
+            (
+                r#"[{"passes": true}]"#,
+                "line 1, column 2: story `[0]` is a story without a text; expected a `title` that says what to do",
+            ),
+            (
+                r#"{"userStories": {}}"#,
+                "line 1, column 17: `userStories` is an object; expected a list of stories",
+            ),
+            (
+                r#"{"stories": []}"#,
+                "line 1, column 1: the plan is an object with `stories` first and no `userStories`; expected a list `userStories` in an object, or a bare list of stories",
+            ),
+            (
+                "{}",
+                "line 1, column 1: the plan is an empty object; expected a list `userStories` in an object, or a bare list of stories",
+            ),
+            (
+                "\n true",
+                "line 2, column 2: the plan is true; expected a list `userStories` in an object, or a bare list of stories",
+            ),
+        ] {
+            assert_eq!(error(text), message);
+        }
+    }
+
+    #[test]
+    fn broken_json_is_placed() {
+        assert_eq!(
+            error("[\n  {\"title\": \"ä\",}\n]"),
+            "line 2, column 16: not valid JSON (trailing commas are not allowed)"
+        );
+        for text in [
+            "{\"userStories\": [",
+            "[] []",
+            "[{'title': 'a'}]",
+            "[ // note\n]",
+            "{title: 1}",
+            "[1 2]",
+            "// note",
+        ] {
+            assert!(error(text).contains("not valid JSON"), "{text}: {}", error(text));
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_and_no_crash() {
+        assert!(error(&"[".repeat(100_000)).contains("not valid JSON"));
     }
 }
