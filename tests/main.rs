@@ -1,4 +1,3 @@
-#[test]
-fn there() {
-    assert!(std::path::Path::new(env!("CARGO_BIN_EXE_fake-agent")).exists());
-}
+//! Everything that needs real processes, in one binary.
+
+mod processes;

@@ -13,7 +13,7 @@ mod manifest_error;
 mod template;
 pub mod transcript;
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use tokio::sync::mpsc;
 
@@ -25,6 +25,8 @@ use crate::{
     event::{AgentSignal, RunId, SessionId},
     proc::{Size, Stop},
 };
+
+pub use crate::proc::Activity;
 
 /// Runs sessions of one agent.
 pub trait AgentAdapter: Send + Sync {
@@ -91,12 +93,3 @@ pub trait Session: Send {
 /// The agent takes no text while it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotLive;
-
-/// How much a session has done so far; two equal readings mean that it did nothing in between.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Activity {
-    /// Bytes it has written, to the terminal and to stdout.
-    pub output_bytes: u64,
-    /// Time on the CPU of all its processes, those that ended included.
-    pub cpu: Duration,
-}

@@ -5,11 +5,12 @@
 
 use std::{
     collections::VecDeque,
+    path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use crate::{agent::Display, event::Record};
+use crate::{agent::Display, event::Record, host::journal::Reader};
 
 const OUTPUT_CAP_BYTES: usize = 256 * 1024;
 const RECORD_CAP: usize = 4096;
@@ -28,9 +29,16 @@ pub enum FaceMessage {
 #[derive(Debug, Clone, Default)]
 pub struct Bus(Arc<Shared>);
 
-/// The face's end of the queue.
+/// The face's end of the queue. Records that did not fit into it are read from the journal, so none is missing.
 #[derive(Debug)]
-pub struct Feed(Arc<Shared>);
+pub struct Feed {
+    shared: Arc<Shared>,
+    journal: PathBuf,
+    /// The next record the face has to see.
+    next_seq: u64,
+    /// A record that came after a gap, and the reader that fills it.
+    ahead: Option<(Box<Record>, Option<Reader>)>,
+}
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -49,6 +57,8 @@ struct Queue {
     lossy: bool,
     closed: bool,
     detached: bool,
+    /// Sequence number after the latest published record.
+    published: u64,
 }
 
 impl Shared {
@@ -59,14 +69,15 @@ impl Shared {
 }
 
 impl Bus {
-    /// Returns the other end, for the one face of this loop.
-    pub fn feed(&self) -> Feed {
-        Feed(Arc::clone(&self.0))
+    /// Returns the other end, for the one face of this loop, which has seen the records before `next_seq`.
+    pub fn feed(&self, journal: &Path, next_seq: u64) -> Feed {
+        Feed { shared: Arc::clone(&self.0), journal: journal.to_owned(), next_seq, ahead: None }
     }
 
     /// Publishes a record that is in the journal. Never waits.
     pub fn publish(&self, record: &Record) {
         let mut queue = self.0.lock();
+        queue.published = record.seq + 1;
         if queue.records < RECORD_CAP && !queue.detached {
             queue.records += 1;
             queue.messages.push_back(FaceMessage::Record(Box::new(record.clone())));
@@ -122,8 +133,60 @@ impl Bus {
 
 impl Feed {
     /// Takes the next message; waits for it. None when the loop is over and everything was taken.
-    pub fn next(&self) -> Option<FaceMessage> {
-        let mut queue = self.0.lock();
+    pub fn next(&mut self) -> Option<FaceMessage> {
+        loop {
+            if let Some(record) = self.fill_gap() {
+                return Some(FaceMessage::Record(record));
+            }
+            match self.take() {
+                Some(FaceMessage::Record(record)) if record.seq > self.next_seq => {
+                    self.ahead = Some((record, Reader::open(&self.journal).ok()));
+                }
+                Some(FaceMessage::Record(record)) => {
+                    self.next_seq = record.seq + 1;
+                    return Some(FaceMessage::Record(record));
+                }
+                Some(message @ (FaceMessage::Output(_) | FaceMessage::Dropped { .. })) => return Some(message),
+                None => return self.last_records(),
+            }
+        }
+    }
+
+    /// Returns the next record of a gap from the journal, or the one behind it.
+    fn fill_gap(&mut self) -> Option<Box<Record>> {
+        let (ahead, reader) = self.ahead.as_mut()?;
+        while let Some(Ok(Some(record))) = reader.as_mut().map(Reader::next_record) {
+            if record.seq >= ahead.seq {
+                break;
+            }
+            if record.seq >= self.next_seq {
+                self.next_seq = record.seq + 1;
+                return Some(Box::new(record));
+            }
+        }
+        let (ahead, _) = self.ahead.take()?;
+        self.next_seq = ahead.seq + 1;
+        Some(ahead)
+    }
+
+    /// Returns records that did not fit and were followed by none that did.
+    fn last_records(&mut self) -> Option<FaceMessage> {
+        let published = self.shared.lock().published;
+        if published <= self.next_seq {
+            return None;
+        }
+        let mut reader = Reader::open(&self.journal).ok()?;
+        while let Ok(Some(record)) = reader.next_record() {
+            if record.seq >= self.next_seq {
+                self.ahead = Some((Box::new(record), Some(reader)));
+                return self.fill_gap().map(FaceMessage::Record);
+            }
+        }
+        None
+    }
+
+    fn take(&self) -> Option<FaceMessage> {
+        let mut queue = self.shared.lock();
         loop {
             if let Some(message) = queue.messages.pop_front() {
                 match &message {
@@ -135,23 +198,23 @@ impl Feed {
                     let bytes = std::mem::take(&mut queue.dropped_bytes);
                     queue.messages.push_front(FaceMessage::Dropped { bytes });
                 }
-                self.0.emptied.notify_all();
+                self.shared.emptied.notify_all();
                 return Some(message);
             }
             if queue.closed {
                 return None;
             }
-            queue = self.0.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = self.shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        let mut queue = self.0.lock();
+        let mut queue = self.shared.lock();
         queue.detached = true;
         queue.messages.clear();
-        self.0.emptied.notify_all();
+        self.shared.emptied.notify_all();
     }
 }
 
@@ -167,9 +230,16 @@ mod tests {
     use std::{sync::mpsc, thread};
 
     use super::*;
-    use crate::event::{Event, Level};
+    use crate::{
+        event::{Event, Level, RunId},
+        host::journal::Journal,
+    };
 
     const DEADLINE: Duration = Duration::from_secs(20);
+
+    fn feed(bus: &Bus) -> Feed {
+        bus.feed(Path::new("/nowhere/events.jsonl"), 0)
+    }
 
     fn record(seq: u64) -> Record {
         Record { seq, at_ms: 0, event: Event::Noticed { level: Level::Info, text: String::new() } }
@@ -178,16 +248,16 @@ mod tests {
     #[test]
     fn messages_come_in_the_order_they_were_published() {
         let bus = Bus::default();
-        let feed = bus.feed();
+        let mut feed = feed(&bus);
         bus.output(b"a");
         bus.output(b"b");
-        bus.publish(&record(1));
+        bus.publish(&record(0));
         bus.output(b"c");
         bus.close(Duration::ZERO);
         let got: Vec<FaceMessage> = std::iter::from_fn(|| feed.next()).collect();
         let expected = [
             FaceMessage::Output(b"ab".to_vec()),
-            FaceMessage::Record(Box::new(record(1))),
+            FaceMessage::Record(Box::new(record(0))),
             FaceMessage::Output(b"c".to_vec()),
         ];
         assert_eq!(got, expected);
@@ -196,7 +266,7 @@ mod tests {
     #[test]
     fn output_waits_for_a_slow_face_and_loses_nothing() {
         let bus = Bus::default();
-        let feed = bus.feed();
+        let mut feed = feed(&bus);
         let writer = thread::spawn(move || {
             for _ in 0..64 {
                 bus.output(&[7; 64 * 1024]);
@@ -216,7 +286,7 @@ mod tests {
     #[test]
     fn a_writer_that_waits_is_let_go_when_output_may_be_dropped() {
         let bus = Bus::default();
-        let feed = bus.feed();
+        let mut feed = feed(&bus);
         let (sender, done) = mpsc::channel();
         let writer = thread::spawn({
             let bus = bus.clone();
@@ -236,20 +306,43 @@ mod tests {
     }
 
     #[test]
-    fn records_never_wait_and_leave_a_gap_that_the_face_can_see() {
+    fn records_never_wait_and_those_that_did_not_fit_come_from_the_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        let (mut journal, first) = Journal::create(&path, 0, &RunId("r".to_owned())).unwrap();
         let bus = Bus::default();
-        let feed = bus.feed();
-        for seq in 0..RECORD_CAP as u64 + 10 {
-            bus.publish(&record(seq));
+        let mut feed = bus.feed(&path, 0);
+        bus.publish(&first);
+        let mut publish = |count: usize| {
+            for _ in 0..count {
+                bus.publish(&journal.append(0, record(0).event).unwrap());
+            }
+        };
+        publish(RECORD_CAP + 10);
+        let mut seqs = Vec::new();
+        for _ in 0..100 {
+            seqs.extend(seq_of(feed.next()));
         }
+        publish(200);
         bus.close(Duration::ZERO);
-        assert_eq!(std::iter::from_fn(|| feed.next()).count(), RECORD_CAP);
+        while let Some(message) = feed.next() {
+            seqs.extend(seq_of(Some(message)));
+        }
+        let all: Vec<u64> = (0..RECORD_CAP as u64 + 211).collect();
+        assert_eq!(seqs, all);
+    }
+
+    fn seq_of(message: Option<FaceMessage>) -> Option<u64> {
+        match message {
+            Some(FaceMessage::Record(record)) => Some(record.seq),
+            Some(FaceMessage::Output(_) | FaceMessage::Dropped { .. }) | None => None,
+        }
     }
 
     #[test]
     fn a_face_that_is_gone_holds_nobody_up() {
         let bus = Bus::default();
-        drop(bus.feed());
+        drop(feed(&bus));
         bus.output(&[0; OUTPUT_CAP_BYTES]);
         bus.output(&[0; OUTPUT_CAP_BYTES]);
         bus.publish(&record(0));
