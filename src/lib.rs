@@ -8,5 +8,6 @@ pub mod agent;
 pub mod command;
 pub mod config;
 pub mod event;
+pub mod host;
 pub mod plan;
 pub mod proc;
