@@ -1,3 +1,6 @@
-//! Everything that needs real processes, in one binary.
+//! The integration tests, in one binary: everything that needs real processes.
 
+mod codex;
+mod harness;
 mod processes;
+mod stand_in;

@@ -1,0 +1,127 @@
+//! Checkpoints of the work tree, and what changed between two of them, with the git command line.
+//!
+//! A checkpoint is a commit object under `refs/ralph/<run>/`, with the user's HEAD as its parent. The user's index,
+//! HEAD, branch, reflog and files are only read: everything goes through an index of ralph's own, which starts as a
+//! copy of the user's and is kept from one checkpoint to the next, so that unchanged files are not read again.
+//!
+//! All functions block; each git process has a deadline.
+
+mod changes;
+mod checkpoint;
+mod discover;
+mod process;
+mod restore;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::Duration,
+};
+
+use thiserror::Error;
+
+use crate::event::Checkpoint;
+
+pub use restore::{Place, Restored, Saved};
+
+/// Untracked files above this size are left out of checkpoints.
+pub const UNTRACKED_CAP_BYTES: u64 = 32 << 20;
+
+/// How long one git process may take. Long, because the first checkpoint of a large tree reads all of it.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// A repository with a work tree, the whole of which is checkpointed.
+#[derive(Debug)]
+pub struct Repository {
+    /// The work tree's root, absolute.
+    root: PathBuf,
+    /// Of this work tree, absolute: a linked work tree has its own.
+    git_dir: PathBuf,
+    /// ralph's own index.
+    index: PathBuf,
+    deadline: Duration,
+    state: Mutex<checkpoint::State>,
+}
+
+impl Repository {
+    /// The work tree's root, absolute; the project may be a directory below it.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+/// Which side of an iteration a checkpoint is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Moment {
+    Before,
+    After,
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Moment::Before => "before",
+            Moment::After => "after",
+        })
+    }
+}
+
+/// A checkpoint that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub checkpoint: Checkpoint,
+    /// What is not in it, a sentence each; said once per file and repository.
+    pub notices: Vec<String>,
+}
+
+/// Why there can be no checkpoints here.
+#[derive(Debug, Error)]
+pub enum NoRepository {
+    #[error("git is not installed")]
+    NoGit,
+    #[error("{path}: not in a git repository", path = path.display())]
+    NotARepository { path: PathBuf },
+    #[error("{path}: a bare repository has no work tree", path = path.display())]
+    Bare { path: PathBuf },
+    #[error("{path}: inside of a repository's own directory", path = path.display())]
+    InsideGitDirectory { path: PathBuf },
+    #[error("{path}: ignored by the repository {root}", path = path.display(), root = root.display())]
+    Ignored { path: PathBuf, root: PathBuf },
+    #[error("{root}: a repository of everything in a home directory is not checkpointed", root = root.display())]
+    Home { root: PathBuf },
+    #[error("the repository cannot be read")]
+    Unreadable(#[source] GitError),
+}
+
+/// What went wrong with git.
+#[derive(Debug, Error)]
+pub enum GitError {
+    #[error("`{command}` cannot be started")]
+    Start {
+        command: String,
+        #[source]
+        source: io::Error,
+    },
+    /// `said` is the first line of what git printed as the error.
+    #[error("`{command}`: {said}")]
+    Refused { command: String, said: String },
+    #[error("`{command}` did not end within {seconds} s")]
+    TimedOut { command: String, seconds: u64 },
+    #[error("`{command}`: unexpected output: {output}")]
+    Output { command: String, output: String },
+    #[error("{path}", path = path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("no checkpoint {reference}")]
+    NoCheckpoint { reference: String },
+    /// Restoring would overwrite what no checkpoint holds.
+    #[error("{path} is in no checkpoint and would be overwritten ({more} more like it)", path = path.display())]
+    InTheWay { path: PathBuf, more: usize },
+}

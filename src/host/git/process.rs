@@ -1,0 +1,361 @@
+//! One git process: cut off from the user's configuration where that could touch anything, bounded in time.
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs::File,
+    io::{self, ErrorKind, Read, Seek, Write},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{ffi::OsStrExt, process::CommandExt},
+    },
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+
+use super::{DEADLINE, GitError};
+
+/// Configuration that must not act in ralph's name: no daemons, no clean-up in the background, no hooks, no log of
+/// ralph's references, no shared index beside the user's.
+const SETTINGS: [&str; 9] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.logAllRefUpdates=false",
+    "core.safecrlf=false",
+    "core.splitIndex=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "advice.addEmbeddedRepo=false",
+];
+
+/// Inherited variables of git that may stay: where its configuration is, and how far it looks for a repository.
+const KEPT: [&str; 8] = [
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_COUNT",
+    "GIT_EXEC_PATH",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_TEMPLATE_DIR",
+];
+
+/// A git command being put together.
+pub(super) struct Git {
+    command: Command,
+    input: Vec<u8>,
+    deadline: Duration,
+}
+
+/// What a git process left.
+pub(super) struct Output {
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: String,
+    status: ExitStatus,
+    command: String,
+}
+
+impl Git {
+    /// Looks for the repository from `directory` on.
+    pub(super) fn at(directory: &Path) -> Git {
+        let mut command = Command::new("git");
+        for (name, _) in env::vars_os() {
+            if is_foreign(&name) {
+                command.env_remove(name);
+            }
+        }
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command
+            .current_dir(directory)
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("RALPH_HELPER", "1")
+            // Its own group, so that Ctrl-C leaves it alone and the deadline takes filters with it.
+            .process_group(0);
+        Git {
+            command,
+            input: Vec::new(),
+            deadline: DEADLINE,
+        }
+    }
+
+    pub(super) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Git {
+        self.command.args(args);
+        self
+    }
+
+    pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Git {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(super) fn input(mut self, bytes: Vec<u8>) -> Git {
+        self.input = bytes;
+        self
+    }
+
+    pub(super) fn deadline(mut self, deadline: Duration) -> Git {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Runs git to its end.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] unless it exits with 0.
+    pub(super) fn run(self) -> Result<Output, GitError> {
+        let output = self.run_any()?;
+        if output.success() {
+            Ok(output)
+        } else {
+            Err(output.refusal())
+        }
+    }
+
+    /// Runs git to its end, whatever it exits with.
+    pub(super) fn run_any(mut self) -> Result<Output, GitError> {
+        let command = self.shown();
+        let failed = |source| GitError::Start {
+            command: command.clone(),
+            source,
+        };
+        let stdin = if self.input.is_empty() {
+            Stdio::null()
+        } else {
+            file_of(&self.input).map_err(failed)?.into()
+        };
+        self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().map_err(failed)?;
+        match collect(&mut child, self.deadline) {
+            Ok(Some((status, stdout, stderr))) => Ok(Output {
+                stdout,
+                stderr: String::from_utf8_lossy(&stderr).into_owned(),
+                status,
+                command,
+            }),
+            Ok(None) => {
+                end(&mut child);
+                Err(GitError::TimedOut {
+                    command,
+                    seconds: self.deadline.as_secs(),
+                })
+            }
+            Err(source) => {
+                end(&mut child);
+                Err(GitError::Start { command, source })
+            }
+        }
+    }
+
+    /// The command as a user would type it.
+    fn shown(&self) -> String {
+        let args = self.command.get_args().skip(2 * SETTINGS.len());
+        let words = args.map(|arg| arg.to_string_lossy().into_owned());
+        std::iter::once("git".to_owned())
+            .chain(words)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+impl Output {
+    pub(super) fn success(&self) -> bool {
+        self.status.success()
+    }
+
+    /// The one line that was printed.
+    pub(super) fn line(&self) -> Result<String, GitError> {
+        match str::from_utf8(&self.stdout).map(str::trim_end) {
+            Ok(line) if !line.is_empty() && !line.contains('\n') => Ok(line.to_owned()),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The error that a failed command is.
+    pub(super) fn refusal(&self) -> GitError {
+        let said = self.stderr.lines().map(str::trim).find(|line| !line.is_empty());
+        let said = said.map_or_else(|| self.status.to_string(), str::to_owned);
+        GitError::Refused {
+            command: self.command.clone(),
+            said,
+        }
+    }
+
+    /// The error that output in an unknown form is.
+    pub(super) fn unexpected(&self) -> GitError {
+        let output = String::from_utf8_lossy(&self.stdout);
+        GitError::Output {
+            command: self.command.clone(),
+            output: output.chars().take(200).collect(),
+        }
+    }
+}
+
+/// Whether an inherited variable would point git somewhere else or make it behave in another way.
+fn is_foreign(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let numbered = name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_");
+    name.starts_with("GIT_") && !numbered && !KEPT.contains(&name)
+}
+
+/// A file without a name: unlike a pipe, it never makes the writer wait for the reader.
+fn file_of(bytes: &[u8]) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+type Collected = (ExitStatus, Vec<u8>, Vec<u8>);
+
+/// Reads both pipes until they end and waits for the process; none when the deadline has passed.
+fn collect(child: &mut Child, deadline: Duration) -> io::Result<Option<Collected>> {
+    let end = Instant::now() + deadline;
+    let mut pipes = [
+        Pipe::new(child.stdout.take().map(OwnedFd::from)),
+        Pipe::new(child.stderr.take().map(OwnedFd::from)),
+    ];
+    while pipes.iter().any(|pipe| pipe.file.is_some()) {
+        let Some(left) = end.checked_duration_since(Instant::now()) else {
+            return Ok(None);
+        };
+        // Rounded up: a last fraction of a millisecond is waited for, not spun through.
+        let timeout = PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::MAX);
+        let mut watched: Vec<PollFd> = pipes
+            .iter()
+            .filter_map(|pipe| Some(PollFd::new(pipe.file.as_ref()?.as_fd(), PollFlags::POLLIN)))
+            .collect();
+        match poll(&mut watched, timeout) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let ready: Vec<bool> = watched.iter().map(|fd| fd.any().unwrap_or(true)).collect();
+        for (pipe, ready) in pipes.iter_mut().filter(|pipe| pipe.file.is_some()).zip(ready) {
+            if ready {
+                pipe.read_some()?;
+            }
+        }
+    }
+    let [stdout, stderr] = pipes;
+    loop {
+        // The pipes close a moment before the process can be waited for.
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some((status, stdout.bytes, stderr.bytes)));
+        }
+        if Instant::now() >= end {
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_micros(50));
+    }
+}
+
+struct Pipe {
+    file: Option<File>,
+    bytes: Vec<u8>,
+}
+
+impl Pipe {
+    fn new(fd: Option<OwnedFd>) -> Pipe {
+        Pipe {
+            file: fd.map(File::from),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Reads what is there; the end of the pipe closes it.
+    fn read_some(&mut self) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut buffer = [0; 1 << 16];
+        match file.read(&mut buffer) {
+            Ok(0) => self.file = None,
+            Ok(count) => self.bytes.extend_from_slice(&buffer[..count]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// Kills git and what it started.
+fn end(child: &mut Child) {
+    _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL); // gone already is as good
+    _ = child.wait();
+}
+
+/// Splits output that has NUL after each item.
+pub(super) fn nul_separated(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|&byte| byte == 0).filter(|item| !item.is_empty())
+}
+
+/// A path as git prints it.
+pub(super) fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_that_hangs_is_killed_with_what_it_started() {
+        let git = Git::at(&env::temp_dir()).args(["-c", "alias.hang=!sleep 600 & sleep 600", "hang"]);
+        let result = git.deadline(Duration::from_millis(100)).run();
+        assert!(matches!(result, Err(GitError::TimedOut { .. })));
+    }
+
+    #[test]
+    fn an_error_names_the_command_and_the_first_line_of_what_git_said() {
+        let error = Git::at(&env::temp_dir())
+            .args(["cat-file", "-t"])
+            .run()
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.starts_with("`git cat-file -t`: "), "{error}");
+    }
+
+    #[test]
+    fn input_larger_than_a_pipe_is_read_whole() {
+        let bytes = vec![b'x'; 1 << 20];
+        let output = Git::at(&env::temp_dir())
+            .args(["-c", "alias.cat=!cat", "cat"])
+            .input(bytes.clone())
+            .run()
+            .unwrap();
+        assert_eq!(output.stdout.len(), bytes.len());
+    }
+
+    #[test]
+    fn only_harmless_variables_of_git_are_inherited() {
+        let foreign = [
+            "GIT_DIR",
+            "GIT_INDEX_FILE",
+            "GIT_WORK_TREE",
+            "GIT_TRACE",
+            "GIT_EXTERNAL_DIFF",
+            "GIT_AUTHOR_DATE",
+        ];
+        assert!(foreign.iter().all(|name| is_foreign(OsStr::new(name))));
+        let harmless = [
+            "HOME",
+            "GIT_CONFIG_GLOBAL",
+            "GIT_CONFIG_COUNT",
+            "GIT_CONFIG_KEY_0",
+            "GIT_CONFIG_VALUE_0",
+        ];
+        assert!(!harmless.iter().any(|name| is_foreign(OsStr::new(name))));
+    }
+}

@@ -1,0 +1,91 @@
+//! Reads `git status --porcelain=v2 --branch -z`: where HEAD is and which files differ from the index.
+
+use std::{ffi::OsStr, path::PathBuf};
+
+use super::process::{nul_separated, path};
+
+/// The work tree compared with the index.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Status {
+    /// None before the first commit.
+    pub(super) head: Option<String>,
+    /// Tracked files that differ or are gone, relative to the root.
+    pub(super) changed: Vec<PathBuf>,
+    pub(super) untracked: Vec<PathBuf>,
+    /// Untracked directories that are repositories themselves.
+    pub(super) nested: Vec<PathBuf>,
+}
+
+impl Status {
+    /// Whether files that git saw so far may be ignored from now on.
+    pub(super) fn changes_ignoring(&self) -> bool {
+        self.changed
+            .iter()
+            .chain(&self.untracked)
+            .any(|path| path.file_name() == Some(OsStr::new(".gitignore")))
+    }
+}
+
+/// Parses git's output; none where it is not what git documents.
+pub(super) fn parse(output: &[u8]) -> Option<Status> {
+    let mut status = Status::default();
+    for line in nul_separated(output) {
+        let (kind, rest) = (line.first()?, line.get(2..)?);
+        match kind {
+            b'#' => {
+                if let Some(oid) = rest.strip_prefix(b"branch.oid ").filter(|oid| *oid != b"(initial)") {
+                    status.head = Some(str::from_utf8(oid).ok()?.to_owned());
+                }
+            }
+            // `1 XY …` and `u XY …`, the path after 8 and 10 words. Y is the work tree's side.
+            b'1' if rest.get(1) == Some(&b'.') => {}
+            b'1' => status.changed.push(path(word(rest, 7)?)),
+            b'u' => status.changed.push(path(word(rest, 9)?)),
+            b'?' => match rest.strip_suffix(b"/") {
+                Some(directory) => status.nested.push(path(directory)),
+                None => status.untracked.push(path(rest)),
+            },
+            _ => return None,
+        }
+    }
+    Some(status)
+}
+
+/// All after the first `skipped` words; a path may have spaces in it.
+fn word(line: &[u8], skipped: usize) -> Option<&[u8]> {
+    line.splitn(skipped + 1, |&byte| byte == b' ').nth(skipped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_trees_side_decides() {
+        let output = b"# branch.oid abc\0# branch.head main\0\
+            1 M. N... 100644 100644 100644 1 2 staged\0\
+            1 .M N... 100644 100644 100644 1 2 a b\0\
+            1 AD N... 000000 100644 000000 1 2 gone\0\
+            u UU N... 100644 100644 100644 100644 1 2 3 merged\0\
+            ? new\xff\0? inner/\0";
+        let status = parse(output).unwrap();
+        assert_eq!(status.head.as_deref(), Some("abc"));
+        assert_eq!(status.changed, ["a b", "gone", "merged"].map(PathBuf::from));
+        assert_eq!(status.untracked, [path(b"new\xff")]);
+        assert_eq!(status.nested, [PathBuf::from("inner")]);
+    }
+
+    #[test]
+    fn before_the_first_commit_there_is_no_head() {
+        assert_eq!(
+            parse(b"# branch.oid (initial)\0# branch.head main\0"),
+            Some(Status::default())
+        );
+    }
+
+    #[test]
+    fn anything_else_is_not_guessed_at() {
+        assert_eq!(parse(b"2 R. what is this\0"), None);
+        assert_eq!(parse(b"1 .M short\0"), None);
+    }
+}

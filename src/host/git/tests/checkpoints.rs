@@ -1,0 +1,472 @@
+//! What a checkpoint holds, what it leaves alone, and how two of them compare.
+
+use super::*;
+
+#[test]
+fn all_but_ignored_files_are_in_it() {
+    let project = Project::new();
+    project.write("new dir/a b", "x\n");
+    project.write("made.log", "ignored\n");
+    fs::write(project.root.join(OsStr::from_bytes(b"caf\xe9")), "latin").unwrap();
+    symlink("nowhere", project.root.join("link")).unwrap();
+    fs::set_permissions(project.root.join("kept"), fs::Permissions::from_mode(0o755)).unwrap();
+    project.remove("lines");
+    let checkpoint = before(&project.open(), 1).checkpoint;
+    let bytes = project.git(["ls-tree", "-r", "-z", "--name-only", &checkpoint.tree]);
+    assert!(bytes.contains("caf\u{fffd}"), "{bytes}");
+    let mut found = files(&project, &checkpoint);
+    found.retain(|file| !file.contains("caf"));
+    assert_eq!(
+        found,
+        ["100644 .gitignore", "100755 kept", "120000 link", "100644 new dir/a b"]
+    );
+}
+
+#[test]
+fn it_is_a_commit_on_head_under_its_own_reference() {
+    let project = Project::new();
+    let checkpoint = before(&project.open(), 7).checkpoint;
+    let head = project.git(["rev-parse", "HEAD"]).trim_end().to_owned();
+    let shown = project.git([
+        "log",
+        "-1",
+        "--format=%H %P %an %s",
+        "refs/ralph/20261120-102835-4f2a/7-before",
+    ]);
+    let commit = &checkpoint.commit;
+    assert_eq!(
+        shown,
+        format!("{commit} {head} ralph ralph 20261120-102835-4f2a: before iteration 7\n")
+    );
+    assert_eq!(checkpoint.head, Some(head));
+}
+
+#[test]
+fn nothing_of_the_users_is_touched() {
+    let project = Project::new();
+    project.write("staged", "1\n");
+    project.git(["add", "staged"]);
+    project.write("staged", "2\n");
+    project.write("kept", "changed\n");
+    project.write("new", "x\n");
+    project.git(["config", "core.logAllRefUpdates", "always"]);
+    let was = project.untouchable();
+    let repository = project.open();
+    before(&repository, 1);
+    project.write("new", "y\n");
+    after(&repository, 1);
+    project.write("new", "x\n");
+    assert_eq!(project.untouchable(), was);
+}
+
+#[test]
+fn hooks_and_signing_have_no_part_in_it() {
+    let project = Project::new();
+    for hook in ["pre-commit", "post-index-change", "reference-transaction", "commit-msg"] {
+        let path = project.root.join(".git/hooks").join(hook);
+        fs::write(
+            &path,
+            format!(
+                "#!/bin/sh\ntouch '{}'\nexit 1\n",
+                project.root.join("ran.log").display()
+            ),
+        )
+        .unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    project.git(["config", "commit.gpgSign", "true"]);
+    project.write("new", "x\n");
+    before(&project.open(), 1);
+    assert_eq!(project.read("ran.log"), None);
+}
+
+#[test]
+fn before_the_first_commit_it_has_no_parent() {
+    let project = Project::unborn();
+    project.write("first", "x\n");
+    let repository = project.open();
+    let checkpoint = before(&repository, 1).checkpoint;
+    assert_eq!(
+        (checkpoint.head.as_ref(), files(&project, &checkpoint)),
+        (None, vec!["100644 first".to_owned()])
+    );
+    project.commit_all("Start");
+    let next = after(&repository, 1).checkpoint;
+    assert_eq!(
+        repository.changes(&checkpoint, &next).unwrap(),
+        Changes {
+            commits: 1,
+            ..Changes::default()
+        }
+    );
+}
+
+#[test]
+fn an_empty_unborn_repository_has_an_empty_one() {
+    let project = Project::unborn();
+    assert_eq!(
+        files(&project, &before(&project.open(), 1).checkpoint),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn a_detached_head_is_a_head() {
+    let project = Project::new();
+    project.git(["checkout", "--quiet", "--detach"]);
+    let was = project.untouchable();
+    assert!(before(&project.open(), 1).checkpoint.head.is_some());
+    assert_eq!(project.untouchable(), was);
+}
+
+#[test]
+fn an_unchanged_tree_is_the_same_commit_under_another_reference() {
+    let project = Project::new();
+    project.write("new", "x\n");
+    let repository = project.open();
+    let first = before(&repository, 1).checkpoint;
+    assert_eq!(after(&repository, 1).checkpoint, first);
+    assert_eq!(
+        project
+            .git(["rev-parse", "refs/ralph/20261120-102835-4f2a/1-after"])
+            .trim_end(),
+        first.commit
+    );
+}
+
+#[test]
+fn a_repeated_one_is_recorded_without_looking() {
+    let project = Project::new();
+    let repository = project.open();
+    let taken = after(&repository, 1).checkpoint;
+    repository.repeat(&taken, &run(), 2, Moment::Before).unwrap();
+    assert_eq!(
+        project
+            .git(["rev-parse", "refs/ralph/20261120-102835-4f2a/2-before"])
+            .trim_end(),
+        taken.commit
+    );
+}
+
+#[test]
+fn a_commit_without_a_change_of_files_is_a_new_checkpoint() {
+    let project = Project::new();
+    let repository = project.open();
+    let first = before(&repository, 1).checkpoint;
+    project.git(["commit", "--quiet", "--allow-empty", "--message", "Nothing"]);
+    let next = after(&repository, 1).checkpoint;
+    assert_eq!(next.tree, first.tree);
+    assert_eq!(
+        repository.changes(&first, &next).unwrap(),
+        Changes {
+            commits: 1,
+            ..Changes::default()
+        }
+    );
+}
+
+#[test]
+fn a_change_of_the_same_size_in_the_same_moment_is_seen() {
+    let project = Project::new();
+    let repository = project.open();
+    for n in 1..20 {
+        project.write("kept", &format!("{n:04}\n"));
+        let checkpoint = before(&repository, n).checkpoint;
+        assert_eq!(content(&project, &checkpoint, "kept"), format!("{n:04}\n"));
+        // Through the user's index as well, which is copied anew then.
+        project.write("kept", &format!("{n:03}+\n"));
+        project.git(["add", "kept"]);
+        project.write("kept", &format!("{n:03}-\n"));
+        let checkpoint = after(&repository, n).checkpoint;
+        assert_eq!(content(&project, &checkpoint, "kept"), format!("{n:03}-\n"));
+    }
+}
+
+#[test]
+fn files_directories_and_links_take_each_others_place() {
+    let project = Project::new();
+    project.write("dir/inner", "x\n");
+    project.write("plain", "x\n");
+    project.commit_all("More");
+    let repository = project.open();
+    before(&repository, 1);
+    // A directory becomes a link to one with a file of the same name, a file becomes a directory.
+    fs::rename(project.root.join("dir"), project.root.join("moved")).unwrap();
+    symlink("moved", project.root.join("dir")).unwrap();
+    project.remove("plain");
+    project.write("plain/inner", "y\n");
+    let expected = [
+        "100644 .gitignore",
+        "120000 dir",
+        "100644 kept",
+        "100644 lines",
+        "100644 moved/inner",
+        "100644 plain/inner",
+    ];
+    assert_eq!(files(&project, &after(&repository, 1).checkpoint), expected);
+    // And back.
+    project.remove("dir");
+    fs::rename(project.root.join("moved"), project.root.join("dir")).unwrap();
+    fs::remove_dir_all(project.root.join("plain")).unwrap();
+    project.write("plain", "x\n");
+    let expected = [
+        "100644 .gitignore",
+        "100644 dir/inner",
+        "100644 kept",
+        "100644 lines",
+        "100644 plain",
+    ];
+    assert_eq!(files(&project, &before(&repository, 2).checkpoint), expected);
+}
+
+#[test]
+fn what_is_no_file_is_passed_over() {
+    let project = Project::new();
+    let fifo = |name: &str| {
+        nix::unistd::mkfifo(&project.root.join(name), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    };
+    project.remove("lines");
+    fifo("lines");
+    fifo("pipe");
+    project.write("new", "x\n");
+    let checkpoint = before(&project.open(), 1).checkpoint;
+    assert_eq!(
+        files(&project, &checkpoint),
+        ["100644 .gitignore", "100644 kept", "100644 new"]
+    );
+}
+
+#[test]
+fn a_large_untracked_file_is_left_out_and_said_once() {
+    let project = Project::new();
+    let large = fs::File::create(project.root.join("large")).unwrap();
+    large.set_len(super::super::UNTRACKED_CAP_BYTES + 1).unwrap();
+    let repository = project.open();
+    let taken = before(&repository, 1);
+    assert_eq!(taken.notices, ["large has 32 MiB and is left out of checkpoints."]);
+    assert!(!files(&project, &taken.checkpoint).contains(&"100644 large".to_owned()));
+    let next = after(&repository, 1);
+    assert_eq!((next.notices, next.checkpoint), (vec![], taken.checkpoint));
+}
+
+#[test]
+fn a_file_that_git_cannot_take_costs_only_itself() {
+    let project = Project::new();
+    project.git(["config", "filter.broken.clean", "false"]);
+    project.git(["config", "filter.broken.required", "true"]);
+    project.write(".gitattributes", "*.bad filter=broken\n");
+    for n in 0..9 {
+        project.write(format!("good{n}"), "x\n");
+    }
+    project.write("one.bad", "x\n");
+    let taken = before(&project.open(), 1);
+    assert_eq!(files(&project, &taken.checkpoint).len(), 3 + 1 + 9);
+    assert!(
+        taken.notices.len() == 1 && taken.notices[0].starts_with("one.bad is not in"),
+        "{:?}",
+        taken.notices
+    );
+}
+
+#[test]
+fn a_repository_within_is_left_out_and_said() {
+    let project = Project::new();
+    project.git(["init", "--quiet", "inner"]);
+    project.write("inner/file", "x\n");
+    project.git(["init", "--quiet", "full"]);
+    project.write("full/file", "x\n");
+    project.git(["-C", "full", "add", "file"]);
+    project.git(["-C", "full", "commit", "--quiet", "--message", "Inner"]);
+    let taken = before(&project.open(), 1);
+    assert_eq!(files(&project, &taken.checkpoint).len(), 3);
+    assert_eq!(taken.notices.len(), 2, "{:?}", taken.notices);
+}
+
+#[test]
+fn of_a_submodule_its_commit_is_in_it() {
+    let other = Project::new();
+    let project = Project::new();
+    project.git([
+        OsStr::new("submodule"),
+        "add".as_ref(),
+        "--quiet".as_ref(),
+        other.root.as_os_str(),
+        "sub".as_ref(),
+    ]);
+    project.commit_all("Submodule");
+    let repository = project.open();
+    let first = before(&repository, 1).checkpoint;
+    project.write("sub/new", "x\n");
+    assert_eq!(after(&repository, 1).checkpoint, first);
+    project.git(["-C", "sub", "add", "new"]);
+    project.git(["-C", "sub", "commit", "--quiet", "--message", "Inside"]);
+    let next = after(&repository, 1).checkpoint;
+    let inside = project.git(["-C", "sub", "rev-parse", "HEAD"]);
+    assert_eq!(project.git(["rev-parse", &format!("{}:sub", next.tree)]), inside);
+}
+
+#[test]
+fn a_merge_in_progress_stays_in_progress() {
+    let project = Project::new();
+    project.git(["checkout", "--quiet", "-b", "other"]);
+    project.write("kept", "theirs\n");
+    project.commit_all("Theirs");
+    project.git(["checkout", "--quiet", "main"]);
+    project.write("kept", "ours\n");
+    project.commit_all("Ours");
+    assert!(!project.try_git(["merge", "other"]).0);
+    let was = project.untouchable();
+    let checkpoint = before(&project.open(), 1).checkpoint;
+    assert!(content(&project, &checkpoint, "kept").contains("<<<<<<<"));
+    assert_eq!(project.untouchable(), was);
+}
+
+#[test]
+fn the_agents_lock_on_the_index_is_no_obstacle() {
+    let project = Project::new();
+    project.write(".git/index.lock", "");
+    project.write("new", "x\n");
+    let checkpoint = before(&project.open(), 1).checkpoint;
+    assert_eq!(content(&project, &checkpoint, "new"), "x\n");
+    assert_eq!(project.read(".git/index.lock").as_deref(), Some(""));
+}
+
+#[test]
+fn a_tracked_file_stays_tracked_though_it_is_ignored() {
+    let project = Project::new();
+    let repository = project.open();
+    before(&repository, 1);
+    project.write("forced.log", "1\n");
+    project.git(["add", "--force", "forced.log"]);
+    assert_eq!(
+        content(&project, &after(&repository, 1).checkpoint, "forced.log"),
+        "1\n"
+    );
+    project.write("forced.log", "2\n");
+    assert_eq!(
+        content(&project, &before(&repository, 2).checkpoint, "forced.log"),
+        "2\n"
+    );
+}
+
+#[test]
+fn what_becomes_ignored_is_in_it_no_more() {
+    let project = Project::new();
+    let repository = project.open();
+    project.write("built/out", "x\n");
+    before(&repository, 1);
+    project.write(".gitignore", "built/\n");
+    let expected = ["100644 .gitignore", "100644 kept", "100644 lines"];
+    assert_eq!(files(&project, &after(&repository, 1).checkpoint), expected);
+}
+
+#[test]
+fn a_linked_work_tree_is_its_own_project() {
+    let project = Project::new();
+    project.git(["worktree", "add", "--quiet", "--detach", "linked"]);
+    project.write("linked/new", "x\n");
+    project.write("kept", "changed\n");
+    let linked = project.root.join("linked");
+    let repository = Repository::discover(&linked, &project.scratch).unwrap().0;
+    let checkpoint = before(&repository, 1).checkpoint;
+    assert_eq!(repository.root(), linked);
+    assert_eq!(content(&project, &checkpoint, "new"), "x\n");
+    assert_eq!(content(&project, &checkpoint, "kept"), "kept\n");
+    drop(repository);
+    assert!(before(&project.open(), 2).notices[0].starts_with("linked is a repository of its own"));
+}
+
+#[test]
+fn files_outside_of_a_sparse_checkout_stay_in_it() {
+    let project = Project::new();
+    project.write("in/file", "x\n");
+    project.write("out/file", "x\n");
+    project.commit_all("More");
+    project.git(["sparse-checkout", "set", "in"]);
+    assert_eq!(project.read("out/file"), None);
+    project.write("in/new", "x\n");
+    project.write("out/new", "x\n");
+    let found = files(&project, &before(&project.open(), 1).checkpoint);
+    assert!(
+        ["in/file", "in/new", "out/file", "out/new"]
+            .iter()
+            .all(|name| found.contains(&format!("100644 {name}")))
+    );
+}
+
+#[test]
+fn unusual_indexes_are_read() {
+    let project = Project::new();
+    project.git(["config", "core.splitIndex", "true"]);
+    project.git(["update-index", "--split-index", "--index-version", "4"]);
+    project.write("intended", "x\n");
+    project.git(["add", "--intent-to-add", "intended"]);
+    let repository = project.open();
+    let checkpoint = before(&repository, 1).checkpoint;
+    assert_eq!(content(&project, &checkpoint, "intended"), "x\n");
+    project.remove(".git/index");
+    assert_eq!(after(&repository, 1).checkpoint.tree, checkpoint.tree);
+}
+
+#[test]
+fn without_its_repository_it_is_an_error_even_inside_of_another() {
+    let project = Project::new();
+    project.git(["init", "--quiet", "inner"]);
+    let repository = Repository::discover(&project.root.join("inner"), &project.scratch)
+        .unwrap()
+        .0;
+    project.write("inner/file", "x\n");
+    before(&repository, 1);
+    fs::remove_dir_all(project.root.join("inner/.git")).unwrap();
+    let error = repository.checkpoint(&run(), 1, Moment::After).unwrap_err();
+    assert!(
+        matches!(&error, GitError::Refused { said, .. } if said.contains("not a git repository")),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn after_an_error_the_next_one_works() {
+    let project = Project::new();
+    let repository = project.open();
+    before(&repository, 1);
+    fs::rename(project.root.join(".git"), project.root.join("gone")).unwrap();
+    repository.checkpoint(&run(), 1, Moment::After).unwrap_err();
+    fs::rename(project.root.join("gone"), project.root.join(".git")).unwrap();
+    project.write("new", "x\n");
+    assert_eq!(content(&project, &before(&repository, 2).checkpoint, "new"), "x\n");
+}
+
+#[test]
+fn changes_count_commits_files_and_lines() {
+    let project = Project::new();
+    let repository = project.open();
+    let from = before(&repository, 1).checkpoint;
+    project.write("lines", "1\nII\n3\n4\n");
+    fs::rename(project.root.join("kept"), project.root.join("renamed")).unwrap();
+    project.commit_all("One");
+    project.git(["commit", "--quiet", "--allow-empty", "--message", "Two"]);
+    project.write("untracked", "x\ny\n");
+    fs::write(project.root.join("binary"), b"\0\x01").unwrap();
+    let to = after(&repository, 1).checkpoint;
+    let expected = Changes {
+        commits: 2,
+        files: 4,
+        added: 4,
+        removed: 1,
+    };
+    assert_eq!(repository.changes(&from, &to).unwrap(), expected);
+    assert_eq!(repository.changes(&to, &to).unwrap(), Changes::default());
+}
+
+#[test]
+fn a_checkpoint_that_is_gone_is_an_error() {
+    let project = Project::new();
+    let repository = project.open();
+    let from = before(&repository, 1).checkpoint;
+    let to = Checkpoint {
+        tree: "0123456789012345678901234567890123456789".to_owned(),
+        ..from.clone()
+    };
+    assert!(matches!(repository.changes(&from, &to), Err(GitError::Refused { .. })));
+}

@@ -1,0 +1,105 @@
+//! The real agents, pinned in `tests/agents/` and installed once into the target directory.
+
+use std::{
+    env,
+    fs::{self, File},
+    hash::{DefaultHasher, Hash, Hasher},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::OnceLock,
+};
+
+/// Set to `required`, it turns a missing agent into a failure.
+const POLICY: &str = "RALPH_TEST_AGENTS";
+
+const PACKAGE: &str = include_str!("../agents/package.json");
+const LOCK: &str = include_str!("../agents/package-lock.json");
+
+/// The installed codex; none where it cannot be installed, after a loud word about it.
+///
+/// # Panics
+/// If it cannot be installed and `RALPH_TEST_AGENTS=required` is set.
+pub fn codex() -> Option<PathBuf> {
+    program("codex")
+}
+
+fn program(name: &str) -> Option<PathBuf> {
+    static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    match INSTALLED.get_or_init(install) {
+        Ok(directory) => Some(directory.join("node_modules/.bin").join(name)),
+        Err(why) if env::var(POLICY).is_ok_and(|policy| policy == "required") => {
+            panic!("{name} is required and cannot be installed: {why}")
+        }
+        Err(why) => {
+            // Not `eprintln!`, which the test harness keeps to itself when a test passes.
+            let line = format!("SKIPPED: a test with the real {name}: {why}\n");
+            _ = io::stderr().write_all(line.as_bytes()); // without stderr there is nobody to tell
+            None
+        }
+    }
+}
+
+/// Installs the agents unless they are there; returns the directory with `node_modules` in it.
+///
+/// The directory's name tells its contents, and it gets that name only when it is complete: an interrupted
+/// installation is started anew, a changed one replaces the old.
+fn install() -> Result<PathBuf, String> {
+    let agents = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("agents");
+    let directory = agents.join(contents());
+    if directory.is_dir() {
+        return Ok(directory);
+    }
+    let failed = |error: io::Error| format!("{}: {error}", agents.display());
+    fs::create_dir_all(&agents).map_err(failed)?;
+    let lock = File::create(agents.join("lock")).map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    if directory.is_dir() {
+        return Ok(directory);
+    }
+    for entry in fs::read_dir(&agents).map_err(failed)?.flatten() {
+        if entry.path().is_dir() {
+            fs::remove_dir_all(entry.path()).map_err(failed)?;
+        }
+    }
+    let unfinished = agents.join("unfinished");
+    fs::create_dir(&unfinished).map_err(failed)?;
+    fs::write(unfinished.join("package.json"), PACKAGE).map_err(failed)?;
+    fs::write(unfinished.join("package-lock.json"), LOCK).map_err(failed)?;
+    npm_ci(&unfinished)?;
+    fs::rename(&unfinished, &directory).map_err(failed)?;
+    Ok(directory)
+}
+
+fn npm_ci(directory: &Path) -> Result<(), String> {
+    // Few retries: a machine without network should skip soon.
+    let args = [
+        "ci",
+        "--no-audit",
+        "--no-fund",
+        "--prefer-offline",
+        "--fetch-retries=1",
+        "--loglevel=error",
+    ];
+    let done = Command::new("npm")
+        .args(args)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output();
+    let done = done.map_err(|error| format!("npm: {error}"))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    Err(format!(
+        "npm ci: {}: {}",
+        done.status,
+        stderr.lines().next().unwrap_or_default()
+    ))
+}
+
+fn contents() -> String {
+    let mut hasher = DefaultHasher::new();
+    (PACKAGE, LOCK).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}

@@ -1,0 +1,11 @@
+//! What the integration tests stand on: a sandboxed project, running programs, real agents.
+
+pub mod agents;
+pub mod processes;
+pub mod running;
+pub mod sandbox;
+pub mod wait;
+
+pub use running::Program;
+pub use sandbox::Sandbox;
+pub use wait::{SOON, wait_until};

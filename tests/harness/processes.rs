@@ -1,0 +1,72 @@
+//! Finds a sandbox's processes, whoever started them and however far they went: by mark and by place, never by name.
+
+use std::{fs, path::Path};
+
+use nix::{sys::signal::Signal, unistd::Pid};
+
+use super::wait::{SOON, wait_until};
+
+/// The variable that marks every process of a sandbox.
+pub const MARK: &str = "RALPH_TEST_SANDBOX";
+
+/// A process that runs now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    pub pid: i32,
+    /// Its arguments, separated by spaces.
+    pub command: String,
+}
+
+/// Finds every process whose environment has `mark` or whose working directory is below `root`.
+///
+/// Zombies are left out: they run no more.
+pub fn of_sandbox(mark: &str, root: &Path) -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let variable = format!("{MARK}={mark}");
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let path = entry.path();
+        // A process that ended meanwhile has neither.
+        let marked = fs::read(path.join("environ")).is_ok_and(|environ| {
+            environ
+                .split(|&byte| byte == 0)
+                .any(|entry| entry == variable.as_bytes())
+        });
+        let below = fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(root));
+        if (marked || below) && is_running(pid) {
+            let command = fs::read(path.join("cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command)
+                .replace('\0', " ")
+                .trim_end()
+                .to_owned();
+            found.push(Process { pid, command });
+        }
+    }
+    found
+}
+
+/// Kills every process of the sandbox, again and again until none is left.
+pub fn end_sandbox(mark: &str, root: &Path) {
+    wait_until(SOON, "end of the sandbox's processes", || {
+        let left = of_sandbox(mark, root);
+        for process in &left {
+            _ = nix::sys::signal::kill(Pid::from_raw(process.pid), Signal::SIGKILL); // it may have ended meanwhile
+        }
+        left.is_empty().then_some(())
+    });
+}
+
+/// Whether a process is there and no zombie, which waits only for its parent.
+pub fn is_running(pid: i32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        return false;
+    };
+    // The name in parentheses may hold anything; the state is the first letter after it.
+    stat.rsplit_once(')')
+        .is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}

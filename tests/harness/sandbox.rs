@@ -1,0 +1,309 @@
+//! A project of its own for one test: home, state, git repository and plan in a temporary directory, and programs that
+//! see nothing else of the machine but `PATH`.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use tempfile::TempDir;
+
+use super::{
+    processes::{self, MARK, Process},
+    running::Program,
+    wait::SOON,
+};
+use crate::stand_in::StandIn;
+
+const PLAN: &str = "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n";
+
+/// A test's own corner of the machine. Dropping it ends every process in it and removes it.
+pub struct Sandbox {
+    root: TempDir,
+    /// The root without symbolic links, as `/proc` shows it.
+    path: PathBuf,
+    mark: String,
+    /// Directories of agents, looked through before the rest of `PATH`.
+    agents: Vec<PathBuf>,
+}
+
+impl Sandbox {
+    /// Makes a repository with one commit that holds `PLAN.md`, two open tasks in it.
+    pub fn new() -> Sandbox {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let root = tempfile::Builder::new()
+            .prefix("ralph-")
+            .tempdir()
+            .expect("a temporary directory");
+        let path = root.path().canonicalize().expect("the directory just made");
+        let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let sandbox = Sandbox {
+            root,
+            path,
+            mark,
+            agents: Vec::new(),
+        };
+        for (_, directory) in sandbox.directories() {
+            fs::create_dir_all(directory).expect("a directory of the sandbox");
+        }
+        let identity = "[user]\n\tname = Sandbox\n\temail = sandbox@example.invalid\n[init]\n\tdefaultBranch = main\n";
+        fs::write(sandbox.home().join(".gitconfig"), identity).expect("git's configuration");
+        fs::create_dir(sandbox.project()).expect("the project's directory");
+        sandbox.write("PLAN.md", PLAN);
+        sandbox.git(["init", "--quiet"]);
+        sandbox.git(["add", "--all"]);
+        sandbox.git(["commit", "--quiet", "--message", "Start"]);
+        sandbox
+    }
+
+    /// The project's root, where programs run.
+    pub fn project(&self) -> PathBuf {
+        self.path.join("project")
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.path.join("home")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.path.join("state")
+    }
+
+    pub fn codex_home(&self) -> PathBuf {
+        self.path.join("codex")
+    }
+
+    /// Writes a file of the project.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.project().join(path);
+        fs::create_dir_all(path.parent().expect("a file has a directory")).expect("the file's directory");
+        fs::write(path, text).expect("a file of the project");
+    }
+
+    /// Reads a file of the project; none if it is not there.
+    pub fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.project().join(path)).ok()
+    }
+
+    /// Lets programs find an agent by its name.
+    pub fn add_agent(&mut self, program: &Path) {
+        self.agents
+            .push(program.parent().expect("a program has a directory").to_owned());
+    }
+
+    /// Makes codex, wherever it is started in the sandbox, ask `model`, and repeat a failed request `retries` times.
+    pub fn connect_codex(&self, model: &StandIn, retries: u32) {
+        let config = format!(
+            "model = \"stand-in\"\nmodel_provider = \"standin\"\ncheck_for_update_on_startup = false\n\
+             [analytics]\nenabled = false\n\
+             [model_providers.standin]\nname = \"standin\"\nbase_url = \"{}\"\nwire_api = \"responses\"\n\
+             env_key = \"STANDIN_KEY\"\nrequest_max_retries = {retries}\nstream_max_retries = {retries}\n",
+            model.base_url()
+        );
+        fs::write(self.codex_home().join("config.toml"), config).expect("codex's configuration");
+    }
+
+    /// The real `ralph`, in the project.
+    pub fn ralph<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Program {
+        self.program(env!("CARGO_BIN_EXE_ralph")).args(args)
+    }
+
+    /// Any program, in the project, with the sandbox's environment and nothing to read.
+    pub fn program(&self, program: impl AsRef<OsStr>) -> Program {
+        let mut command = Command::new(program);
+        command.current_dir(self.project()).env_clear().envs(self.environment());
+        Program::new(command)
+    }
+
+    /// Runs git in the project and returns what it printed.
+    ///
+    /// # Panics
+    /// If git is not content.
+    pub fn git<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> String {
+        let done = self.program("git").args(args).run(SOON);
+        assert!(done.status.success(), "git: {}", done.stderr);
+        done.stdout
+    }
+
+    /// Counts the commits reachable from HEAD.
+    pub fn commits(&self) -> usize {
+        self.git(["rev-list", "HEAD"]).lines().count()
+    }
+
+    /// Checks that the work tree is as HEAD and the index have it.
+    #[track_caller]
+    pub fn assert_clean(&self) {
+        assert_eq!(self.git(["status", "--porcelain"]), "", "the work tree is not clean");
+    }
+
+    /// The sandbox's running processes, descendants that went far away included.
+    pub fn processes(&self) -> Vec<Process> {
+        processes::of_sandbox(&self.mark, &self.path)
+    }
+
+    #[track_caller]
+    pub fn assert_nothing_runs(&self) {
+        assert_eq!(self.processes(), [], "processes were left running");
+    }
+
+    fn directories(&self) -> [(&'static str, PathBuf); 8] {
+        [
+            ("HOME", self.home()),
+            ("XDG_CONFIG_HOME", self.path.join("config")),
+            ("XDG_DATA_HOME", self.path.join("data")),
+            ("XDG_STATE_HOME", self.state()),
+            ("XDG_CACHE_HOME", self.path.join("cache")),
+            ("XDG_RUNTIME_DIR", self.path.join("run")),
+            ("CODEX_HOME", self.codex_home()),
+            ("TMPDIR", self.path.join("tmp")),
+        ]
+    }
+
+    fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let search = self.agents.iter().cloned().chain(env::split_paths(&path));
+        let search = env::join_paths(search).expect("directories of PATH have no colon in them");
+        let mut environment = vec![
+            ("PATH", search),
+            ("TERM", "xterm-256color".into()),
+            ("LANG", "C.UTF-8".into()),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+            ("STANDIN_KEY", "sk-stand-in".into()),
+            (MARK, self.mark.as_str().into()),
+        ];
+        environment.extend(self.directories().map(|(name, path)| (name, path.into_os_string())));
+        environment
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // A second panic would abort and hide the first.
+            _ = std::panic::catch_unwind(|| processes::end_sandbox(&self.mark, &self.path));
+            return;
+        }
+        processes::end_sandbox(&self.mark, &self.path);
+        _ = &self.root; // removed after this, when nothing writes there any more
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::signal::Signal;
+    use ralph::event::Event;
+
+    use super::*;
+    use crate::harness::wait_until;
+
+    #[test]
+    fn a_process_in_a_session_of_its_own_is_found_and_ended() {
+        let sandbox = Sandbox::new();
+        let script = "setsid sh -c 'cd /; echo ready; exec sleep 600' & wait";
+        let running = sandbox.program("sh").args(["-c", script]).start();
+        running.wait_for_line(SOON, |line| line == "ready");
+        running.kill();
+        let sleeps = || {
+            sandbox
+                .processes()
+                .into_iter()
+                .find(|process| process.command == "sleep 600")
+        };
+        let left = wait_until(SOON, "the process in its own session", sleeps);
+        drop(sandbox);
+        assert!(!processes::is_running(left.pid));
+    }
+
+    #[test]
+    fn a_process_without_its_environment_is_found_by_its_directory() {
+        let sandbox = Sandbox::new();
+        let running = sandbox
+            .program("env")
+            .args(["-i", "sh", "-c", "echo ready; exec /bin/sleep 600"])
+            .start();
+        running.wait_for_line(SOON, |line| line == "ready");
+        assert_eq!(
+            sandbox
+                .processes()
+                .iter()
+                .map(|process| process.pid)
+                .collect::<Vec<_>>(),
+            [running.pid()]
+        );
+    }
+
+    #[test]
+    fn a_sandbox_begins_clean_with_one_commit_and_nothing_running() {
+        let sandbox = Sandbox::new();
+        sandbox.assert_clean();
+        sandbox.assert_nothing_runs();
+        assert_eq!(sandbox.commits(), 1);
+    }
+
+    #[test]
+    fn a_program_sees_only_the_environment_of_the_sandbox() {
+        let sandbox = Sandbox::new();
+        let seen = sandbox.program("env").env("ADDED", "1").run(SOON).stdout;
+        assert!(seen.contains("ADDED=1\n") && seen.contains(&format!("HOME={}\n", sandbox.home().display())));
+        assert!(!seen.contains("CARGO_MANIFEST_DIR"), "{seen}");
+    }
+
+    #[test]
+    fn a_program_is_typed_to_and_signalled() {
+        let sandbox = Sandbox::new();
+        let script = "trap 'echo stopped; exit 3' TERM; read line; echo got $line; while :; do sleep 0.01; done";
+        let mut running = sandbox.program("sh").args(["-c", script]).stdin_piped().start();
+        running.type_text("hello\n");
+        running.wait_for_line(SOON, |line| line == "got hello");
+        running.signal(Signal::SIGTERM);
+        let finished = running.wait(SOON);
+        assert_eq!(
+            (finished.code(), finished.stdout.as_str()),
+            (Some(3), "got hello\nstopped\n")
+        );
+    }
+
+    #[test]
+    fn output_to_a_file_is_read_from_there() {
+        let sandbox = Sandbox::new();
+        let file = sandbox.home().join("out");
+        let finished = sandbox.program("echo").arg("said").stdout_to(&file).run(SOON);
+        assert_eq!(finished.stdout, "said\n");
+    }
+
+    #[test]
+    fn records_are_read_as_they_are_printed() {
+        let sandbox = Sandbox::new();
+        let stopped = r#"{"seq":7,"atMs":1,"event":{"type":"unpaused","by":"file"}}"#;
+        let mut cat = sandbox.program("cat").stdin_piped().start();
+        cat.type_text(&format!("{stopped}\n"));
+        let record = cat.wait_for_record(SOON, |event| matches!(event, Event::Unpaused { .. }));
+        cat.close_stdin();
+        assert_eq!(cat.wait(SOON).records(), [record]);
+    }
+
+    #[test]
+    fn an_agent_is_found_by_its_name() {
+        let mut sandbox = Sandbox::new();
+        let program = sandbox.home().join("bin/agent");
+        fs::create_dir(sandbox.home().join("bin")).unwrap();
+        fs::copy("/bin/pwd", &program).unwrap();
+        sandbox.add_agent(&program);
+        let seen = sandbox
+            .program("sh")
+            .args(["-c", "agent"])
+            .current_dir(sandbox.home())
+            .run(SOON);
+        assert_eq!(seen.stdout, format!("{}\n", sandbox.home().display()));
+    }
+
+    #[test]
+    fn the_real_ralph_runs() {
+        let finished = Sandbox::new().ralph(["--version"]).run(SOON);
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+    }
+}

@@ -1,0 +1,152 @@
+//! The writing side of one connection: answers, streams of events, and waiting while the client may go.
+
+use std::{
+    io::{self, Write},
+    net::{Shutdown, TcpStream},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use super::scenario::{Answer, Flow};
+
+/// Why an answer did not come to its end.
+#[derive(Debug)]
+pub enum Halt {
+    /// The script wanted it so.
+    Cut,
+    /// The client went, or the server was dropped.
+    Gone,
+}
+
+impl From<io::Error> for Halt {
+    // Whatever a socket reports, there is nobody left to answer to.
+    fn from(_: io::Error) -> Halt {
+        Halt::Gone
+    }
+}
+
+/// What an answer goes out through.
+pub struct Connection {
+    stream: TcpStream,
+}
+
+impl Connection {
+    pub fn new(stream: TcpStream) -> Connection {
+        Connection { stream }
+    }
+
+    pub fn respond(&mut self, status: u16, headers: &[(String, String)], body: &Value) -> Result<(), Halt> {
+        let body = body.to_string();
+        let mut head = format!(
+            "HTTP/1.1 {status} {}\r\ncontent-type: application/json\r\n",
+            reason(status)
+        );
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += &format!("content-length: {}\r\n\r\n", body.len());
+        self.stream.write_all(head.as_bytes())?;
+        self.stream.write_all(body.as_bytes())?;
+        Ok(())
+    }
+
+    /// Starts a stream of server-sent events.
+    pub fn start_events(&mut self) -> Result<(), Halt> {
+        self.stream.write_all(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n",
+        )?;
+        Ok(())
+    }
+
+    /// Sends one event as one chunk.
+    pub fn event(&mut self, name: &str, data: &Value) -> Result<(), Halt> {
+        let event = format!("event: {name}\ndata: {data}\n\n");
+        self.stream
+            .write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes())?;
+        Ok(())
+    }
+
+    pub fn finish_events(&mut self) -> Result<(), Halt> {
+        self.stream.write_all(b"0\r\n\r\n")?;
+        Ok(())
+    }
+
+    /// Sends the answer's text piece by piece, as its flow wants it, through `send`.
+    pub fn pieces(
+        &mut self,
+        answer: &Answer,
+        mut send: impl FnMut(&mut Connection, &str) -> Result<(), Halt>,
+    ) -> Result<(), Halt> {
+        let text = answer.text.as_deref().unwrap_or_default();
+        match &answer.flow {
+            Flow::Drip(interval) => {
+                for word in text.split_inclusive(' ') {
+                    send(self, word)?;
+                    self.wait(*interval)?;
+                }
+                Ok(())
+            }
+            Flow::Endless(interval) => loop {
+                send(self, "more ")?;
+                self.wait(*interval)?;
+            },
+            Flow::Hang => {
+                send(self, text)?;
+                Err(self.hang())
+            }
+            Flow::Cut => {
+                send(self, text)?;
+                Err(self.cut())
+            }
+            Flow::Whole | Flow::Error { .. } => send(self, text),
+        }
+    }
+
+    /// Waits, unless the client goes first.
+    pub fn wait(&mut self, delay: Duration) -> Result<(), Halt> {
+        let end = Instant::now() + delay;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            self.stream.set_read_timeout(Some(left))?;
+            let seen = self.stream.peek(&mut [0]);
+            self.stream.set_read_timeout(None)?;
+            match seen {
+                // Closed, or a request before the answer to the last one, which no agent makes.
+                Ok(_) => return Err(Halt::Gone),
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(Halt::Gone),
+            }
+        }
+    }
+
+    /// Sends nothing more; returns when the client has gone or the server is dropped.
+    pub fn hang(&mut self) -> Halt {
+        while self.wait(Duration::from_secs(3600)).is_ok() {}
+        Halt::Gone
+    }
+
+    pub fn cut(&mut self) -> Halt {
+        _ = self.stream.shutdown(Shutdown::Both); // the client may have gone already
+        Halt::Cut
+    }
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        415 => "Unsupported Media Type",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        503 => "Service Unavailable",
+        _ => "Error",
+    }
+}

@@ -1,0 +1,121 @@
+//! What was asked and how it ended, with waiting for it.
+
+use std::{
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+/// A request as the agent made it.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Counts all requests of the server, from 1.
+    pub number: usize,
+    pub kind: Kind,
+    pub method: String,
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    /// Null when there was none or it was not JSON.
+    pub body: Value,
+    /// Names of the tools the agent offers.
+    pub tools: Vec<String>,
+    /// The user's messages, oldest first; agents put their own context among them.
+    pub user_texts: Vec<String>,
+    /// Results of tool calls, oldest first.
+    pub tool_results: Vec<String>,
+}
+
+impl Request {
+    /// The last message of the user: the prompt, in a session's first request.
+    pub fn prompt(&self) -> &str {
+        self.user_texts.last().map_or("", String::as_str)
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+        Some(value)
+    }
+}
+
+/// What a request is to the scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Offers tools: takes a step.
+    Main,
+    /// A title, a summary: answered apart.
+    Side,
+    /// Nothing a model answers.
+    Other,
+}
+
+/// A request and what came of it.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    pub request: Request,
+    /// Index of the step that answers it; only for main requests.
+    pub step: Option<usize>,
+    /// None while it is being answered.
+    pub outcome: Option<Outcome>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Answered,
+    /// The connection was closed by the script.
+    Cut,
+    /// The client did not wait for the end.
+    ClientGone,
+}
+
+/// All exchanges of a server, oldest first.
+#[derive(Default)]
+pub(super) struct Log {
+    exchanges: Mutex<Vec<Exchange>>,
+    changed: Condvar,
+}
+
+impl Log {
+    /// Adds an exchange; `number` of the request is given by the log.
+    pub(super) fn begin(&self, mut request: Request, step: Option<usize>) -> Request {
+        let mut exchanges = self.lock();
+        request.number = exchanges.len() + 1;
+        exchanges.push(Exchange {
+            request: request.clone(),
+            step,
+            outcome: None,
+        });
+        self.changed.notify_all();
+        request
+    }
+
+    pub(super) fn end(&self, number: usize, outcome: Outcome) {
+        self.lock()[number - 1].outcome = Some(outcome);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn all(&self) -> Vec<Exchange> {
+        self.lock().clone()
+    }
+
+    /// Waits until `found` has an answer; none once the deadline has passed.
+    pub(super) fn wait<T>(&self, deadline: Duration, found: impl Fn(&[Exchange]) -> Option<T>) -> Option<T> {
+        let end = Instant::now() + deadline;
+        let mut exchanges = self.lock();
+        loop {
+            if let Some(value) = found(&exchanges) {
+                return Some(value);
+            }
+            let left = end.checked_duration_since(Instant::now())?;
+            (exchanges, _) = self
+                .changed
+                .wait_timeout(exchanges, left)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    // A test that panicked must not hide what it saw behind a poisoned lock.
+    fn lock(&self) -> MutexGuard<'_, Vec<Exchange>> {
+        self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

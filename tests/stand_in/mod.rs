@@ -1,0 +1,19 @@
+//! A model server on 127.0.0.1 that answers from a script, so that real agents work without a model.
+//!
+//! A request that offers tools is *main* and takes the scenario's next step; every other one (titles, summaries) is
+//! *side* and uses up none. Nothing ends by itself: a hanging answer lasts until the client goes or the server is
+//! dropped, and dropping it joins every thread.
+
+mod connection;
+mod http;
+pub mod log;
+mod protocol;
+pub mod scenario;
+mod server;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+pub use log::{Kind, Outcome};
+pub use scenario::{Scenario, Step, answer, decide, drop_connection, http, say, shell, silence};
+pub use server::StandIn;

@@ -1,0 +1,225 @@
+//! OpenAI Responses over server-sent events, as codex speaks it.
+
+use serde_json::{Value, json};
+
+use super::{Conversation, Protocol};
+use crate::stand_in::{
+    connection::{Connection, Halt},
+    log::Request,
+    scenario::{Answer, Flow},
+    tools::{Arguments, Call},
+};
+
+pub struct Responses;
+
+impl Protocol for Responses {
+    fn answers(&self, method: &str, path: &str) -> bool {
+        method == "POST" && path.ends_with("/responses")
+    }
+
+    fn read(&self, body: &Value) -> Conversation {
+        let mut conversation = Conversation::default();
+        for tool in list(&body["tools"]) {
+            // A built-in tool has no name, only a type.
+            conversation
+                .tools
+                .extend(tool["name"].as_str().or(tool["type"].as_str()).map(str::to_owned));
+        }
+        for item in list(&body["input"]) {
+            match item["type"].as_str() {
+                Some("message") if item["role"] == "user" => conversation.user_texts.push(text_of(&item["content"])),
+                Some("function_call_output" | "custom_tool_call_output") => {
+                    conversation.tool_results.push(text_of(&item["output"]));
+                }
+                _ => {}
+            }
+        }
+        conversation
+    }
+
+    fn error_body(&self, status: u16) -> Value {
+        let (kind, code, message) = match status {
+            401 => (
+                "invalid_request_error",
+                Some("invalid_api_key"),
+                "invalid API key (stand-in)",
+            ),
+            404 => (
+                "invalid_request_error",
+                Some("model_not_found"),
+                "model not found (stand-in)",
+            ),
+            429 => (
+                "rate_limit_exceeded",
+                Some("rate_limit_exceeded"),
+                "rate limit reached (stand-in)",
+            ),
+            400..=499 => ("invalid_request_error", None, "request refused (stand-in)"),
+            _ => ("server_error", None, "server error (stand-in)"),
+        };
+        json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
+    }
+
+    fn stream(&self, request: &Request, answer: &Answer, out: &mut Connection) -> Result<(), Halt> {
+        let mut events = Events::start(request, out)?;
+        if let Flow::Error { code, message } = &answer.flow {
+            return events.fail(code, message);
+        }
+        if let Some(reasoning) = &answer.reasoning {
+            events.reasoning(reasoning)?;
+        }
+        if answer.text.is_some() || !matches!(answer.flow, Flow::Whole) {
+            events.message(answer)?;
+        }
+        for tool in &answer.tools {
+            events.call(&tool.call(&request.tools))?;
+        }
+        events.complete()
+    }
+}
+
+/// A response being streamed: numbers its events and collects its items.
+struct Events<'a> {
+    out: &'a mut Connection,
+    /// Makes ids unique within a run of the server.
+    request: usize,
+    sequence: u32,
+    response: Value,
+    items: Vec<Value>,
+}
+
+impl<'a> Events<'a> {
+    fn start(request: &Request, out: &'a mut Connection) -> Result<Events<'a>, Halt> {
+        out.start_events()?;
+        let response = json!({
+            "id": format!("resp_{}", request.number), "object": "response", "created_at": 0, "status": "in_progress",
+            "model": request.body["model"], "output": [],
+        });
+        let mut events = Events {
+            out,
+            request: request.number,
+            sequence: 0,
+            response,
+            items: Vec::new(),
+        };
+        events.send("response.created", json!({ "response": events.response }))?;
+        Ok(events)
+    }
+
+    fn send(&mut self, name: &str, mut data: Value) -> Result<(), Halt> {
+        data["type"] = name.into();
+        data["sequence_number"] = self.sequence.into();
+        self.sequence += 1;
+        self.out.event(name, &data)
+    }
+
+    fn id(&self, prefix: &str) -> String {
+        format!("{prefix}_{}_{}", self.request, self.items.len())
+    }
+
+    fn add(&mut self, item: &Value) -> Result<(), Halt> {
+        self.send(
+            "response.output_item.added",
+            json!({ "output_index": self.items.len(), "item": item }),
+        )
+    }
+
+    fn done(&mut self, item: Value) -> Result<(), Halt> {
+        self.send(
+            "response.output_item.done",
+            json!({ "output_index": self.items.len(), "item": item }),
+        )?;
+        self.items.push(item);
+        Ok(())
+    }
+
+    fn reasoning(&mut self, text: &str) -> Result<(), Halt> {
+        let id = self.id("rs");
+        let place = json!({ "item_id": id, "output_index": self.items.len(), "summary_index": 0 });
+        let with = |key: &str, value: Value| {
+            let mut data = place.clone();
+            data[key] = value;
+            data
+        };
+        self.add(&json!({ "type": "reasoning", "id": id, "summary": [] }))?;
+        let part = json!({ "type": "summary_text", "text": "" });
+        self.send("response.reasoning_summary_part.added", with("part", part))?;
+        self.send("response.reasoning_summary_text.delta", with("delta", text.into()))?;
+        self.send("response.reasoning_summary_text.done", with("text", text.into()))?;
+        self.done(json!({
+            "type": "reasoning", "id": id, "summary": [{ "type": "summary_text", "text": text }],
+            "encrypted_content": "c3RhbmQtaW4=",
+        }))
+    }
+
+    fn message(&mut self, answer: &Answer) -> Result<(), Halt> {
+        let id = self.id("msg");
+        let index = self.items.len();
+        self.add(&json!({ "type": "message", "id": id, "status": "in_progress", "role": "assistant", "content": [] }))?;
+        let part = json!({ "type": "output_text", "text": "", "annotations": [] });
+        let place = json!({ "item_id": id, "output_index": index, "content_index": 0, "part": part });
+        self.send("response.content_part.added", place)?;
+        let sequence = &mut self.sequence;
+        self.out.pieces(answer, |out, piece| {
+            let name = "response.output_text.delta";
+            let data = json!({
+                "type": name, "sequence_number": *sequence, "item_id": id, "output_index": index,
+                "content_index": 0, "delta": piece,
+            });
+            *sequence += 1;
+            out.event(name, &data)
+        })?;
+        let text = answer.text.as_deref().unwrap_or_default();
+        let place = json!({ "item_id": id, "output_index": index, "content_index": 0, "text": text });
+        self.send("response.output_text.done", place)?;
+        self.done(json!({
+            "type": "message", "id": id, "status": "completed", "role": "assistant",
+            "content": [{ "type": "output_text", "text": text, "annotations": [] }],
+        }))
+    }
+
+    fn call(&mut self, call: &Call) -> Result<(), Halt> {
+        let (kind, key, value) = match &call.arguments {
+            Arguments::Json(arguments) => ("function_call", "arguments", arguments.to_string()),
+            Arguments::Text(text) => ("custom_tool_call", "input", text.clone()),
+        };
+        let mut item = json!({
+            "type": kind, "id": self.id("fc"), "call_id": self.id("call"), "name": call.name, "status": "completed",
+        });
+        item[key] = "".into();
+        self.add(&item)?;
+        item[key] = value.into();
+        self.done(item)
+    }
+
+    fn fail(mut self, code: &str, message: &str) -> Result<(), Halt> {
+        self.response["status"] = "failed".into();
+        self.response["error"] = json!({ "code": code, "message": message });
+        self.send("response.failed", json!({ "response": self.response }))?;
+        self.out.finish_events()
+    }
+
+    fn complete(mut self) -> Result<(), Halt> {
+        self.response["status"] = "completed".into();
+        self.response["output"] = Value::Array(std::mem::take(&mut self.items));
+        self.response["usage"] = json!({
+            "input_tokens": 1000, "input_tokens_details": { "cached_tokens": 100 },
+            "output_tokens": 50, "output_tokens_details": { "reasoning_tokens": 10 }, "total_tokens": 1050,
+        });
+        self.send("response.completed", json!({ "response": self.response }))?;
+        self.out.finish_events()
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A content, which is a string or a list of parts with text.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        other => other.to_string(),
+    }
+}

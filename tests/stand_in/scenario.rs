@@ -1,0 +1,272 @@
+//! What the server answers: a scenario of steps, one per main request, the last one for ever.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::Value;
+
+use super::{
+    log::Request,
+    tools::{Arguments, Tool},
+};
+
+/// Steps for main requests and one answer for all side requests.
+#[derive(Clone)]
+pub struct Scenario {
+    pub(super) steps: Vec<Step>,
+    pub(super) side: Step,
+}
+
+impl Scenario {
+    /// A scenario that answers `ok` until steps are added.
+    pub fn new() -> Scenario {
+        Scenario {
+            steps: Vec::new(),
+            side: say("Side answer").into(),
+        }
+    }
+
+    pub fn then(mut self, step: impl Into<Step>) -> Scenario {
+        self.steps.push(step.into());
+        self
+    }
+
+    /// Answers side requests with `step` too, for errors that hit every request.
+    pub fn side(mut self, step: impl Into<Step>) -> Scenario {
+        self.side = step.into();
+        self
+    }
+
+    pub(super) fn step(&self, index: usize) -> Step {
+        self.steps
+            .get(index)
+            .or(self.steps.last())
+            .cloned()
+            .unwrap_or_else(|| say("ok").into())
+    }
+}
+
+impl<S: Into<Step>> From<S> for Scenario {
+    fn from(step: S) -> Scenario {
+        Scenario::new().then(step)
+    }
+}
+
+/// One reply, possibly late.
+#[derive(Clone)]
+pub struct Step {
+    pub(super) delay: Duration,
+    pub(super) reply: Reply,
+}
+
+impl Step {
+    /// Waits before anything is answered.
+    pub fn after(mut self, delay: Duration) -> Step {
+        self.delay = delay;
+        self
+    }
+}
+
+#[derive(Clone)]
+pub(super) enum Reply {
+    Answer(Answer),
+    Error(HttpError),
+    /// No byte at all.
+    Silence,
+    /// The connection is closed before any byte.
+    Drop,
+    Decide(Arc<Decide>),
+}
+
+pub(super) type Decide = dyn Fn(&Request) -> Step + Send + Sync;
+
+impl From<Reply> for Step {
+    fn from(reply: Reply) -> Step {
+        Step {
+            delay: Duration::ZERO,
+            reply,
+        }
+    }
+}
+
+impl From<Answer> for Step {
+    fn from(answer: Answer) -> Step {
+        Reply::Answer(answer).into()
+    }
+}
+
+impl From<HttpError> for Step {
+    fn from(error: HttpError) -> Step {
+        Reply::Error(error).into()
+    }
+}
+
+/// A model's answer: reasoning, then text, then tool calls.
+#[derive(Clone, Default)]
+pub struct Answer {
+    pub(super) reasoning: Option<String>,
+    pub(super) text: Option<String>,
+    pub(super) tools: Vec<Tool>,
+    pub(super) flow: Flow,
+}
+
+/// How an answer comes over the line.
+#[derive(Clone, Default)]
+pub(super) enum Flow {
+    #[default]
+    Whole,
+    /// One word per interval.
+    Drip(Duration),
+    /// Words without end, one per interval.
+    Endless(Duration),
+    /// Silence after the text.
+    Hang,
+    /// The connection drops after the text.
+    Cut,
+    /// An error event instead of an answer.
+    Error { code: String, message: String },
+}
+
+/// An empty answer to build on.
+pub fn answer() -> Answer {
+    Answer::default()
+}
+
+/// An answer that is only text: for an agent, the end of its turn.
+pub fn say(text: &str) -> Answer {
+    answer().text(text)
+}
+
+/// An answer that calls the shell tool.
+pub fn shell(command: &str) -> Answer {
+    answer().shell(command)
+}
+
+/// An HTTP error in the protocol's own shape.
+pub fn http(status: u16) -> HttpError {
+    HttpError {
+        status,
+        headers: Vec::new(),
+        body: None,
+    }
+}
+
+/// No byte, until the client gives up or the server is dropped.
+pub fn silence() -> Step {
+    Reply::Silence.into()
+}
+
+/// Closes the connection before any byte.
+pub fn drop_connection() -> Step {
+    Reply::Drop.into()
+}
+
+/// Chooses the step from the request, for answers that depend on the prompt.
+pub fn decide<S: Into<Step>>(choose: impl Fn(&Request) -> S + Send + Sync + 'static) -> Step {
+    Reply::Decide(Arc::new(move |request| choose(request).into())).into()
+}
+
+impl Answer {
+    pub fn reasoning(mut self, text: &str) -> Answer {
+        self.reasoning = Some(text.to_owned());
+        self
+    }
+
+    pub fn text(mut self, text: &str) -> Answer {
+        self.text = Some(text.to_owned());
+        self
+    }
+
+    pub fn shell(self, command: &str) -> Answer {
+        self.tool(Tool::Shell {
+            command: command.to_owned(),
+        })
+    }
+
+    /// Creates or replaces a file with the agent's own tool for it.
+    pub fn write(self, path: &str, content: &str) -> Answer {
+        self.tool(Tool::Write {
+            path: path.to_owned(),
+            content: content.to_owned(),
+        })
+    }
+
+    pub fn read(self, path: &str) -> Answer {
+        self.tool(Tool::Read { path: path.to_owned() })
+    }
+
+    /// Replaces a whole line of a file.
+    pub fn edit(self, path: &str, old: &str, new: &str) -> Answer {
+        self.tool(Tool::Edit {
+            path: path.to_owned(),
+            old: old.to_owned(),
+            new: new.to_owned(),
+        })
+    }
+
+    /// Calls a tool by the agent's own name, offered or not.
+    pub fn call(self, name: &str, arguments: Value) -> Answer {
+        self.tool(Tool::Raw {
+            name: name.to_owned(),
+            arguments: Arguments::Json(arguments),
+        })
+    }
+
+    fn tool(mut self, tool: Tool) -> Answer {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Sends one word per `interval`.
+    pub fn drip(self, interval: Duration) -> Answer {
+        self.flow(Flow::Drip(interval))
+    }
+
+    /// Sends a word per `interval` and never ends.
+    pub fn endless(self, interval: Duration) -> Answer {
+        self.flow(Flow::Endless(interval))
+    }
+
+    /// Goes silent after headers and text.
+    pub fn hang(self) -> Answer {
+        self.flow(Flow::Hang)
+    }
+
+    /// Drops the connection after the text.
+    pub fn cut(self) -> Answer {
+        self.flow(Flow::Cut)
+    }
+
+    /// Reports an error within the stream, after a status of 200.
+    pub fn error(self, code: &str, message: &str) -> Answer {
+        self.flow(Flow::Error {
+            code: code.to_owned(),
+            message: message.to_owned(),
+        })
+    }
+
+    fn flow(mut self, flow: Flow) -> Answer {
+        self.flow = flow;
+        self
+    }
+}
+
+/// An answer with an error status.
+#[derive(Clone)]
+pub struct HttpError {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Option<Value>,
+}
+
+impl HttpError {
+    pub fn header(mut self, name: &str, value: &str) -> HttpError {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Replaces the protocol's usual body for this status.
+    pub fn body(mut self, body: Value) -> HttpError {
+        self.body = Some(body);
+        self
+    }
+}

@@ -1,0 +1,282 @@
+//! The server: accepts, logs, takes the next step, answers.
+
+use std::{
+    collections::HashMap,
+    io::BufReader,
+    net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    connection::{Connection, Halt},
+    http::{RawRequest, read_request},
+    log::{Exchange, Kind, Log, Outcome, Request},
+    protocol::{self, Conversation, Protocol},
+    scenario::{Reply, Scenario, Step},
+};
+
+/// A running server. Dropping it ends every answer and joins every thread.
+pub struct StandIn {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    log: Log,
+    script: Mutex<Script>,
+    closing: AtomicBool,
+    /// Open connections, so that closing can end what hangs.
+    open: Mutex<HashMap<usize, TcpStream>>,
+}
+
+/// A scenario and the place in it.
+struct Script {
+    scenario: Scenario,
+    next: usize,
+}
+
+impl Default for Script {
+    fn default() -> Script {
+        Script {
+            scenario: Scenario::new(),
+            next: 0,
+        }
+    }
+}
+
+impl StandIn {
+    /// Starts on a free port of 127.0.0.1.
+    pub fn start(scenario: impl Into<Scenario>) -> StandIn {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on 127.0.0.1");
+        let address = listener.local_addr().expect("a bound listener has an address");
+        let shared = Arc::new(Shared::default());
+        let acceptor = thread::Builder::new().name("stand-in".to_owned()).spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.accept(&listener)
+        });
+        let server = StandIn {
+            address,
+            shared,
+            acceptor: Some(acceptor.expect("a thread")),
+        };
+        server.play(scenario);
+        server
+    }
+
+    /// Where agents that speak an OpenAI protocol post to, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Replaces the scenario; the next main request takes its first step.
+    pub fn play(&self, scenario: impl Into<Scenario>) {
+        *lock(&self.shared.script) = Script {
+            scenario: scenario.into(),
+            next: 0,
+        };
+    }
+
+    /// Everything asked so far, oldest first.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        self.shared.log.all()
+    }
+
+    /// The main requests so far, oldest first.
+    pub fn main_requests(&self) -> Vec<Request> {
+        self.exchanges()
+            .into_iter()
+            .map(|exchange| exchange.request)
+            .filter(is_main)
+            .collect()
+    }
+
+    /// Waits for main request `n`, counted from 1.
+    ///
+    /// # Panics
+    /// If it does not arrive within `deadline`.
+    pub fn wait_for_request(&self, n: usize, deadline: Duration) -> Request {
+        self.wait_for(deadline, &format!("main request {n}"), |exchanges| {
+            exchanges
+                .iter()
+                .map(|exchange| &exchange.request)
+                .filter(|request| is_main(request))
+                .nth(n - 1)
+                .cloned()
+        })
+    }
+
+    /// Waits until request `number` is over and tells how.
+    ///
+    /// # Panics
+    /// If it is not over within `deadline`.
+    pub fn wait_for_end(&self, number: usize, deadline: Duration) -> Outcome {
+        self.wait_for(deadline, &format!("end of request {number}"), |exchanges| {
+            exchanges.get(number - 1)?.outcome
+        })
+    }
+
+    /// Waits until `found` has an answer in the log.
+    ///
+    /// # Panics
+    /// If it has none within `deadline`; `what` is in the message.
+    pub fn wait_for<T>(&self, deadline: Duration, what: &str, found: impl Fn(&[Exchange]) -> Option<T>) -> T {
+        self.shared.log.wait(deadline, found).unwrap_or_else(|| {
+            let seen: Vec<_> = self
+                .exchanges()
+                .into_iter()
+                .map(|seen| format!("{} {} {:?}", seen.request.method, seen.request.path, seen.outcome))
+                .collect();
+            panic!("no {what} within {deadline:?}; seen: {seen:#?}")
+        })
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        self.shared.closing.store(true, Ordering::SeqCst);
+        for stream in lock(&self.shared.open).values() {
+            _ = stream.shutdown(Shutdown::Both); // it may have ended meanwhile
+        }
+        _ = TcpStream::connect(self.address); // wakes the acceptor, which then sees that it is to close
+        if let Some(acceptor) = self.acceptor.take() {
+            _ = acceptor.join(); // a panic there has been printed, and a second one here would abort
+        }
+    }
+}
+
+impl Shared {
+    fn accept(&self, listener: &TcpListener) {
+        thread::scope(|threads| {
+            for (id, stream) in listener.incoming().enumerate() {
+                let Ok(stream) = stream else { continue };
+                // Registered first: either the closer finds it here, or it is seen that all is closing.
+                if let Ok(clone) = stream.try_clone() {
+                    lock(&self.open).insert(id, clone);
+                }
+                if self.closing.load(Ordering::SeqCst) {
+                    return;
+                }
+                let open = Open { shared: self, id };
+                threads.spawn(move || {
+                    let _open = open;
+                    self.serve(stream);
+                });
+            }
+        });
+    }
+
+    fn serve(&self, mut stream: TcpStream) {
+        _ = stream.set_nodelay(true); // only a matter of speed
+        let Ok(clone) = stream.try_clone() else { return };
+        let mut reader = BufReader::new(clone);
+        let Ok(clone) = stream.try_clone() else { return };
+        let mut connection = Connection::new(clone);
+        while let Ok(Some(raw)) = read_request(&mut reader, &mut stream) {
+            if self.handle(raw, &mut connection).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn handle(&self, raw: RawRequest, out: &mut Connection) -> Result<(), Halt> {
+        let protocol = protocol::of(&raw.method, &raw.path);
+        let encoding = raw.header("content-encoding").map(str::to_owned);
+        let body = serde_json::from_slice(&raw.body).unwrap_or(Value::Null);
+        let conversation = protocol.map(|protocol| protocol.read(&body)).unwrap_or_default();
+        let request = request(raw, body, protocol.is_some(), conversation);
+        let (step, index) = self.next_step(request.kind);
+        let request = self.log.begin(request, index);
+        let answered = match (protocol, encoding) {
+            // Said aloud: an agent that compresses its requests would otherwise be answered as if it asked nothing.
+            (_, Some(encoding)) => out.respond(415, &[], &json!({ "error": format!("encoding {encoding}") })),
+            (Some(protocol), None) => answer(protocol, &request, step, out),
+            (None, None) => out.respond(404, &[], &json!({ "error": { "message": "stand-in: no such path" } })),
+        };
+        self.log.end(
+            request.number,
+            match answered {
+                Ok(()) => Outcome::Answered,
+                Err(Halt::Cut) => Outcome::Cut,
+                Err(Halt::Gone) => Outcome::ClientGone,
+            },
+        );
+        answered
+    }
+
+    fn next_step(&self, kind: Kind) -> (Step, Option<usize>) {
+        let mut script = lock(&self.script);
+        match kind {
+            Kind::Main => {
+                let index = script.next;
+                script.next += 1;
+                (script.scenario.step(index), Some(index))
+            }
+            Kind::Side | Kind::Other => (script.scenario.side.clone(), None),
+        }
+    }
+}
+
+/// Closes a connection when its thread ends, by a panic in a scenario's closure too.
+struct Open<'a> {
+    shared: &'a Shared,
+    id: usize,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if let Some(stream) = lock(&self.shared.open).remove(&self.id) {
+            _ = stream.shutdown(Shutdown::Both); // the client may be gone
+        }
+    }
+}
+
+fn request(raw: RawRequest, body: Value, known: bool, conversation: Conversation) -> Request {
+    let kind = match (known, conversation.tools.is_empty()) {
+        (true, false) => Kind::Main,
+        (true, true) => Kind::Side,
+        (false, _) => Kind::Other,
+    };
+    Request {
+        number: 0,
+        kind,
+        method: raw.method,
+        path: raw.path,
+        headers: raw.headers,
+        body,
+        tools: conversation.tools,
+        user_texts: conversation.user_texts,
+        tool_results: conversation.tool_results,
+    }
+}
+
+fn answer(protocol: &dyn Protocol, request: &Request, step: Step, out: &mut Connection) -> Result<(), Halt> {
+    out.wait(step.delay)?;
+    match step.reply {
+        Reply::Answer(answer) => protocol.stream(request, &answer, out),
+        Reply::Error(error) => {
+            let body = error.body.unwrap_or_else(|| protocol.error_body(error.status));
+            out.respond(error.status, &error.headers, &body)
+        }
+        Reply::Silence => Err(out.hang()),
+        Reply::Drop => Err(out.cut()),
+        Reply::Decide(choose) => answer(protocol, request, choose(request), out),
+    }
+}
+
+fn is_main(request: &Request) -> bool {
+    request.kind == Kind::Main
+}
+
+// A test that panics in a closure of its own must not take the server's state with it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,128 @@
+//! Tool calls said once, mapped to whichever tool the agent at hand offers.
+
+use serde_json::{Value, json};
+
+/// What the model wants done, in no agent's words.
+#[derive(Clone)]
+pub enum Tool {
+    Shell { command: String },
+    Write { path: String, content: String },
+    Read { path: String },
+    Edit { path: String, old: String, new: String },
+    Raw { name: String, arguments: Arguments },
+}
+
+/// A call as it goes over the line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub name: String,
+    pub arguments: Arguments,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arguments {
+    Json(Value),
+    /// Free text, as codex takes patches.
+    Text(String),
+}
+
+impl Tool {
+    /// Finds the offered tool that does this; the shell can do all of it.
+    pub fn call(&self, offered: &[String]) -> Call {
+        match self {
+            Tool::Shell { command } => shell(command, offered),
+            Tool::Write { path, content } => write(path, content, offered),
+            Tool::Read { path } => read(path, offered),
+            Tool::Edit { path, old, new } => edit(path, old, new, offered),
+            Tool::Raw { name, arguments } => Call {
+                name: name.clone(),
+                arguments: arguments.clone(),
+            },
+        }
+    }
+}
+
+fn shell(command: &str, offered: &[String]) -> Call {
+    let described = json!({ "command": command, "description": "run a command" });
+    first_offered(
+        offered,
+        [
+            ("exec_command", json!({ "cmd": command })),
+            ("shell_command", json!({ "command": command })),
+            ("shell", json!({ "command": ["bash", "-lc", command] })),
+            ("Bash", described.clone()),
+            ("run_shell_command", described.clone()),
+            ("bash", described),
+        ],
+    )
+    .unwrap_or_else(|| named("shell", json!({ "command": command })))
+}
+
+fn write(path: &str, content: &str, offered: &[String]) -> Call {
+    first_offered(
+        offered,
+        [
+            ("Write", json!({ "file_path": path, "content": content })),
+            ("write_file", json!({ "file_path": path, "content": content })),
+            ("write", json!({ "filePath": path, "content": content })),
+        ],
+    )
+    .unwrap_or_else(|| {
+        let lines: String = content.lines().map(|line| format!("+{line}\n")).collect();
+        patch(&format!("*** Add File: {path}\n{lines}"), offered)
+    })
+}
+
+fn read(path: &str, offered: &[String]) -> Call {
+    first_offered(
+        offered,
+        [
+            ("Read", json!({ "file_path": path })),
+            ("read_file", json!({ "file_path": path })),
+            ("read", json!({ "filePath": path })),
+        ],
+    )
+    .unwrap_or_else(|| shell(&format!("cat '{path}'"), offered))
+}
+
+fn edit(path: &str, old: &str, new: &str, offered: &[String]) -> Call {
+    let replacement = json!({ "file_path": path, "old_string": old, "new_string": new, "instruction": "change it" });
+    first_offered(
+        offered,
+        [
+            (
+                "Edit",
+                json!({ "file_path": path, "old_string": old, "new_string": new }),
+            ),
+            ("replace", replacement),
+            ("edit", json!({ "filePath": path, "oldString": old, "newString": new })),
+        ],
+    )
+    .unwrap_or_else(|| patch(&format!("*** Update File: {path}\n@@\n-{old}\n+{new}\n"), offered))
+}
+
+/// codex: its patch tool where there is one, else the command its shell understands.
+fn patch(change: &str, offered: &[String]) -> Call {
+    let patch = format!("*** Begin Patch\n{change}*** End Patch\n");
+    if offered.iter().any(|name| name == "apply_patch") {
+        return Call {
+            name: "apply_patch".to_owned(),
+            arguments: Arguments::Text(patch),
+        };
+    }
+    shell(&format!("apply_patch <<'PATCH'\n{patch}PATCH"), offered)
+}
+
+fn first_offered<const N: usize>(offered: &[String], known: [(&str, Value); N]) -> Option<Call> {
+    let (name, arguments) = known
+        .into_iter()
+        .find(|(name, _)| offered.iter().any(|offer| offer == name))?;
+    Some(named(name, arguments))
+}
+
+fn named(name: &str, arguments: Value) -> Call {
+    Call {
+        name: name.to_owned(),
+        arguments: Arguments::Json(arguments),
+    }
+}
