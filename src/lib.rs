@@ -10,6 +10,7 @@ pub mod config;
 pub mod demo;
 pub mod driver;
 pub mod event;
+pub mod headless;
 pub mod host;
 pub mod machine;
 pub mod narration;

@@ -131,14 +131,16 @@ impl Bus {
     }
 }
 
-impl Feed {
-    /// Takes the next message; waits for it. None when the loop is over and everything was taken.
-    pub fn next(&mut self) -> Option<FaceMessage> {
+/// Each step waits for the next message; the end comes when the loop is over and everything was taken.
+impl Iterator for Feed {
+    type Item = FaceMessage;
+
+    fn next(&mut self) -> Option<FaceMessage> {
         loop {
             if let Some(record) = self.fill_gap() {
                 return Some(FaceMessage::Record(record));
             }
-            match self.take() {
+            match self.receive() {
                 Some(FaceMessage::Record(record)) if record.seq > self.next_seq => {
                     self.ahead = Some((record, Reader::open(&self.journal).ok()));
                 }
@@ -151,7 +153,9 @@ impl Feed {
             }
         }
     }
+}
 
+impl Feed {
     /// Returns the next record of a gap from the journal, or the one behind it.
     fn fill_gap(&mut self) -> Option<Box<Record>> {
         let (ahead, reader) = self.ahead.as_mut()?;
@@ -185,7 +189,7 @@ impl Feed {
         None
     }
 
-    fn take(&self) -> Option<FaceMessage> {
+    fn receive(&self) -> Option<FaceMessage> {
         let mut queue = self.shared.lock();
         loop {
             if let Some(message) = queue.messages.pop_front() {
@@ -248,13 +252,13 @@ mod tests {
     #[test]
     fn messages_come_in_the_order_they_were_published() {
         let bus = Bus::default();
-        let mut feed = feed(&bus);
+        let feed = feed(&bus);
         bus.output(b"a");
         bus.output(b"b");
         bus.publish(&record(0));
         bus.output(b"c");
         bus.close(Duration::ZERO);
-        let got: Vec<FaceMessage> = std::iter::from_fn(|| feed.next()).collect();
+        let got: Vec<FaceMessage> = feed.collect();
         let expected = [
             FaceMessage::Output(b"ab".to_vec()),
             FaceMessage::Record(Box::new(record(0))),
@@ -266,7 +270,7 @@ mod tests {
     #[test]
     fn output_waits_for_a_slow_face_and_loses_nothing() {
         let bus = Bus::default();
-        let mut feed = feed(&bus);
+        let feed = feed(&bus);
         let writer = thread::spawn(move || {
             for _ in 0..64 {
                 bus.output(&[7; 64 * 1024]);
@@ -274,7 +278,7 @@ mod tests {
             bus.close(Duration::ZERO);
         });
         let mut bytes = 0;
-        while let Some(message) = feed.next() {
+        for message in feed {
             let FaceMessage::Output(chunk) = message else { panic!("{message:?}") };
             assert!(chunk.len() <= OUTPUT_CAP_BYTES + 64 * 1024, "the queue is bounded");
             bytes += chunk.len();
@@ -325,7 +329,7 @@ mod tests {
         }
         publish(200);
         bus.close(Duration::ZERO);
-        while let Some(message) = feed.next() {
+        for message in feed {
             seqs.extend(seq_of(Some(message)));
         }
         let all: Vec<u64> = (0..RECORD_CAP as u64 + 211).collect();
