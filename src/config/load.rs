@@ -9,7 +9,7 @@ use super::{
     env,
     error::ConfigError,
     file, keys,
-    layers::{Leaf, Merged, leaves_of},
+    layers::{Leaf, Merged, adapters_of, leaves_of},
     origin::{Origin, Origins},
     settings::Config,
     sources::{Flag, Sources},
@@ -51,13 +51,14 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     layers.push(of_flags);
 
     let mut merged = Merged::defaults();
+    let adapters = layers.iter().filter_map(|layer| adapters_of(layer)).collect();
     for layer in layers {
         errors.extend(one_prompt(&layer, &mut merged));
         for leaf in layer {
             merged.set(leaf);
         }
     }
-    let config = Config::of(&merged);
+    let config = Config::of(&merged, adapters);
     errors.extend(backoff_in_order(&config, &merged.origins));
     if let Some(error) = ConfigError::of(errors) {
         return Err(error);
@@ -253,20 +254,51 @@ mod tests {
     }
 
     #[test]
-    fn adapters_are_merged_to_the_last_key() {
-        let loaded = Files::new()
+    fn every_layer_keeps_what_it_says_about_adapters() {
+        let files = Files::new()
             .with(
                 "user.json",
                 r#"{ "adapters": { "codex": { "command": { "program": "a", "args": ["x"] } }, "mine": {} } }"#,
             )
             .with(
                 "project.json",
-                r#"{ "adapters": { "codex": { "command": { "args": [] }, "title": null }, "mine": {} } }"#,
+                r#"{ "adapters": { "codex": { "command": { "args": [] }, "title": null } } }"#,
+            );
+        let loaded = files.load();
+        let layers: Vec<_> = loaded
+            .config
+            .adapters
+            .iter()
+            .map(|layer| Value::Object(layer.adapters.clone()))
+            .collect();
+        assert_eq!(
+            layers,
+            [
+                json!({ "codex": { "command": { "program": "a", "args": ["x"] } }, "mine": {} }),
+                json!({ "codex": { "command": { "args": [] }, "title": null } }),
+            ]
+        );
+        assert_eq!(
+            loaded.config.adapters[1].origin,
+            files.directory.path().join("project.json").display().to_string()
+        );
+    }
+
+    #[test]
+    fn adapters_are_shown_merged_to_the_last_key() {
+        let loaded = Files::new()
+            .with(
+                "user.json",
+                r#"{ "adapters": { "codex": { "command": { "program": "a", "args": ["x"] } } } }"#,
+            )
+            .with(
+                "project.json",
+                r#"{ "adapters": { "codex": { "command": { "args": [] } } } }"#,
             )
             .load();
         assert_eq!(
-            Value::Object(loaded.config.adapters),
-            json!({ "codex": { "command": { "program": "a", "args": [] }, "title": null }, "mine": {} })
+            loaded.values["adapters"],
+            json!({ "codex": { "command": { "program": "a", "args": [] } } })
         );
         let origin = |key| loaded.origins.of(key).to_string();
         assert!(origin("adapters.codex.command.program").ends_with("user.json:1"));
@@ -280,10 +312,7 @@ mod tests {
             .with("project.json", r#"{ "adapters": { "codex": {} }, "limits": {} }"#)
             .env("RALPH_ADAPTERS", "{}")
             .load();
-        assert_eq!(
-            Value::Object(loaded.config.adapters),
-            json!({ "codex": { "title": "x" } })
-        );
+        assert_eq!(loaded.values["adapters"], json!({ "codex": { "title": "x" } }));
     }
 
     #[test]
@@ -304,7 +333,8 @@ mod tests {
         assert_eq!(config.limits.max_cost_usd, Some(2.5));
         assert_eq!(config.limits.max_tokens, Some(1000));
         assert_eq!(config.model.as_deref(), Some("4"));
-        assert_eq!(config.adapters["codex"]["title"], "x");
+        assert_eq!(config.adapters[0].adapters["codex"]["title"], "x");
+        assert_eq!(config.adapters[0].origin, "RALPH_ADAPTERS");
     }
 
     #[test]
@@ -437,11 +467,12 @@ mod tests {
     fn null_does_not_give_up_a_limit_that_has_a_default() {
         let error = Files::of_project(r#"{ "limits": { "maxTime": null } }"#).error();
         assert!(
-            error[0].starts_with("project.json:1: `limits.maxTime` is null; expected"),
+            error[0].starts_with(
+                "project.json:1: `limits.maxTime` is null (write \"unlimited\" to go without this limit); expected"
+            ),
             "{}",
             error[0]
         );
-        assert_eq!(error[1], "write \"unlimited\" to go without this limit");
         for off in ["null", "\"unlimited\""] {
             let files = Files::of_project(&format!(
                 r#"{{ "limits": {{ "maxCostUsd": {off}, "maxTokens": {off}, "callsPerHour": {off} }} }}"#
