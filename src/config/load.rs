@@ -59,7 +59,10 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         }
     }
     let config = Config::of(&merged, adapters);
-    errors.extend(backoff_in_order(&config, &merged.origins));
+    if errors.is_empty() {
+        // Not of a layer that could not be read whole: what is missing of it may be the other half.
+        errors.extend(backoff_in_order(&config, &merged.origins));
+    }
     if let Some(error) = ConfigError::of(errors) {
         return Err(error);
     }
@@ -584,6 +587,14 @@ mod tests {
             Files::of_project(r#"{ "backoff": { "base": "10m" } }"#).error(),
             ["project.json:1: `backoff.base` (10m) is longer than `backoff.max` (5m, default)"]
         );
+    }
+
+    #[test]
+    fn a_layer_that_is_not_read_whole_makes_no_further_errors() {
+        let files = Files::new()
+            .with("user.json", r#"{ "backoff": { "base": "10m" } }"#)
+            .with("project.json", r#"{ "backoff": { "max": "20m" }, "modle": "x" }"#);
+        assert_eq!(files.error()[0], "project.json:1: unknown setting `modle`");
     }
 
     #[test]
