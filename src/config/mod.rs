@@ -15,10 +15,14 @@ mod keys;
 mod kind;
 mod layers;
 mod load;
+#[cfg(test)]
+mod mistakes;
 mod origin;
 mod render;
 mod settings;
 mod sources;
+#[cfg(test)]
+mod testing;
 
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use env::RUNTIME_VARIABLES;
