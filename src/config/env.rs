@@ -12,15 +12,21 @@ use super::{
 
 const PREFIX: &str = "RALPH_";
 
-/// What ralph tells its agents by environment. It says nothing to a ralph that an agent starts, so `plan` cannot be set by
-/// variable.
-pub const RUNTIME_VARIABLES: [&str; 6] = [
+/// What ralph's own tests set to find their processes, and to say which agents have to be there.
+const TEST_PREFIX: &str = "RALPH_TEST_";
+
+/// Variables of ralph's that are no settings: what it tells its agents, and what says how a helper of its own works.
+///
+/// They mean nothing to a ralph that an agent starts, so `plan` cannot be set by variable.
+pub const RUNTIME_VARIABLES: [&str; 8] = [
     "RALPH_RUN_ID",
     "RALPH_ITERATION",
     "RALPH_PLAN",
     "RALPH_HELPER",
     "RALPH_STATE_DIR",
     "RALPH_PROJECT",
+    "RALPH_CHILD_ID",
+    "RALPH_DEMO_SPEED",
 ];
 
 /// What the environment says.
@@ -39,7 +45,7 @@ pub(super) fn read(variables: &[(OsString, OsString)]) -> Read {
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
             continue;
         };
-        if RUNTIME_VARIABLES.contains(&name) || value.is_empty() {
+        if RUNTIME_VARIABLES.contains(&name) || name.starts_with(TEST_PREFIX) || value.is_empty() {
             continue;
         }
         match KEYS.iter().find(|key| variable(key) == name) {
@@ -141,6 +147,8 @@ mod tests {
     #[test]
     fn what_ralph_tells_its_agents_is_not_a_setting() {
         let read = environment(&RUNTIME_VARIABLES.map(|name| (name, "x")));
+        assert!(read.leaves.is_empty() && read.errors.is_empty() && read.notices.is_empty());
+        let read = environment(&[("RALPH_TEST_SANDBOX", "x")]);
         assert!(read.leaves.is_empty() && read.errors.is_empty() && read.notices.is_empty());
     }
 

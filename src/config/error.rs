@@ -69,9 +69,6 @@ impl ConfigError {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "`ralph config schema` lists every setting".to_owned(),
             }],
-            ConfigError::IllTyped { found, expected, .. } if found == "null" && expected.contains("\"unlimited\"") => {
-                vec!["write \"unlimited\" to go without this limit".to_owned()]
-            }
             ConfigError::IllTyped { .. } | ConfigError::Repeated { .. } | ConfigError::Conflict { .. } => Vec::new(),
             ConfigError::Several { first, others } => {
                 let also = others.iter().flat_map(|other| {

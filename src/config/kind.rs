@@ -63,40 +63,10 @@ impl Mismatch {
 impl Kind {
     /// Checks a value.
     pub(super) fn check(self, value: &Value) -> Result<(), Mismatch> {
-        let mut reason = None;
-        let fits = match self {
-            Kind::Name => null_or(value, |text| {
-                !text.trim().is_empty() && !text.contains(char::is_control)
-            }),
-            Kind::Path => null_or(value, |text| !text.is_empty() && !text.contains('\0')),
-            Kind::Text => null_or(value, |text| !text.trim().is_empty() && !text.contains('\0')),
-            Kind::Promise => null_or(value, is_promise),
-            Kind::Choice(words) => value.as_str().is_some_and(|text| words.contains(&text)),
-            Kind::Duration(unlimited) => {
-                unlimited.allows(value)
-                    || value.as_str().is_some_and(|text| match parse_duration(text) {
-                        Ok(_) => true,
-                        Err(error) => {
-                            reason = Some(error.to_string());
-                            false
-                        }
-                    })
-            }
-            Kind::Count { most, unlimited } => {
-                unlimited.allows(value) || value.as_u64().is_some_and(|count| (1..=most).contains(&count))
-            }
-            Kind::Amount(unlimited) => unlimited.allows(value) || value.as_f64().is_some_and(|amount| amount > 0.0),
-            Kind::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
-            Kind::Adapters => value.as_object().is_some_and(|tables| {
-                let odd = tables.iter().find(|(_, table)| !table.is_object());
-                reason = odd.map(|(id, value)| format!("`{id}` is {}", described(value)));
-                odd.is_none()
-            }),
-        };
-        if fits {
+        if self.fits(value) {
             return Ok(());
         }
-        let found = match reason {
+        let found = match self.reason(value) {
             Some(reason) => format!("{} ({reason})", described(value)),
             None => described(value),
         };
@@ -104,6 +74,43 @@ impl Kind {
             found,
             expected: self.expected(),
         })
+    }
+
+    fn fits(self, value: &Value) -> bool {
+        if self.unlimited().allows(value) {
+            return true;
+        }
+        match self {
+            Kind::Name => null_or(value, |text| {
+                !text.trim().is_empty() && !text.contains(char::is_control)
+            }),
+            Kind::Path => null_or(value, |text| !text.is_empty() && !text.contains('\0')),
+            Kind::Text => null_or(value, |text| !text.trim().is_empty() && !text.contains('\0')),
+            Kind::Promise => null_or(value, is_promise),
+            Kind::Choice(words) => value.as_str().is_some_and(|text| words.contains(&text)),
+            Kind::Duration(_) => value.as_str().is_some_and(|text| parse_duration(text).is_ok()),
+            Kind::Count { most, .. } => value.as_u64().is_some_and(|count| (1..=most).contains(&count)),
+            Kind::Amount(_) => value.as_f64().is_some_and(|amount| amount > 0.0),
+            Kind::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
+            Kind::Adapters => value
+                .as_object()
+                .is_some_and(|tables| tables.values().all(Value::is_object)),
+        }
+    }
+
+    /// Says why a value does not fit, where the value alone does not tell.
+    fn reason(self, value: &Value) -> Option<String> {
+        match (self, value) {
+            (_, Value::Null) if self.unlimited() == Unlimited::ByWord => {
+                Some(format!("write \"{UNLIMITED}\" to go without this limit"))
+            }
+            (Kind::Duration(_), Value::String(text)) => parse_duration(text).err().map(|error| error.to_string()),
+            (Kind::Adapters, Value::Object(tables)) => {
+                let (id, value) = tables.iter().find(|(_, table)| !table.is_object())?;
+                Some(format!("`{id}` is {}", described(value)))
+            }
+            (_, _) => None,
+        }
     }
 
     /// Makes a value of a word from a command line or the environment; what it cannot be made of stays text.
@@ -118,34 +125,33 @@ impl Kind {
         parsed.unwrap_or_else(|| Value::String(word.to_owned()))
     }
 
+    fn unlimited(self) -> Unlimited {
+        match self {
+            Kind::Duration(unlimited) | Kind::Count { unlimited, .. } | Kind::Amount(unlimited) => unlimited,
+            Kind::Name | Kind::Path | Kind::Text | Kind::Promise | Kind::Choice(_) | Kind::Share | Kind::Adapters => {
+                Unlimited::Never
+            }
+        }
+    }
+
     /// Says what a value has to be, with an example.
     fn expected(self) -> String {
-        let (what, unlimited) = match self {
-            Kind::Name => (
-                r#"a text on one line, such as "codex", or null"#.to_owned(),
-                Unlimited::Never,
-            ),
-            Kind::Path => (r#"a path, such as "PLAN.md", or null"#.to_owned(), Unlimited::Never),
-            Kind::Text => ("a text that is not blank, or null".to_owned(), Unlimited::Never),
-            Kind::Promise => (
-                r#"a text on one line without `<` and `>`, such as "ALL DONE", or null"#.to_owned(),
-                Unlimited::Never,
-            ),
-            Kind::Choice(words) => (alternatives(words), Unlimited::Never),
-            Kind::Duration(unlimited) => (r#"a duration, such as "90s", "10m" or "1h30m""#.to_owned(), unlimited),
-            Kind::Count {
-                most: u64::MAX,
-                unlimited,
-            } => ("a whole number from 1, such as 50".to_owned(), unlimited),
-            Kind::Count { most, unlimited } => (format!("a whole number from 1 to {most}, such as 50"), unlimited),
-            Kind::Amount(unlimited) => ("a number above 0, such as 2.5".to_owned(), unlimited),
-            Kind::Share => ("a number from 0 to 1, such as 0.1".to_owned(), Unlimited::Never),
-            Kind::Adapters => (
-                r#"an object of objects, such as {"codex": {"command": {"program": "/opt/codex"}}}"#.to_owned(),
-                Unlimited::Never,
-            ),
+        let what = match self {
+            Kind::Name => r#"a text on one line, such as "codex", or null"#.to_owned(),
+            Kind::Path => r#"a path, such as "PLAN.md", or null"#.to_owned(),
+            Kind::Text => "a text that is not blank, or null".to_owned(),
+            Kind::Promise => r#"a text on one line without `<` and `>`, such as "ALL DONE", or null"#.to_owned(),
+            Kind::Choice(words) => alternatives(words),
+            Kind::Duration(_) => r#"a duration, such as "90s", "10m" or "1h30m""#.to_owned(),
+            Kind::Count { most: u64::MAX, .. } => "a whole number from 1, such as 50".to_owned(),
+            Kind::Count { most, .. } => format!("a whole number from 1 to {most}, such as 50"),
+            Kind::Amount(_) => "a number above 0, such as 2.5".to_owned(),
+            Kind::Share => "a number from 0 to 1, such as 0.1".to_owned(),
+            Kind::Adapters => {
+                r#"an object of objects, such as {"codex": {"command": {"program": "/opt/codex"}}}"#.to_owned()
+            }
         };
-        match unlimited {
+        match self.unlimited() {
             Unlimited::Never => what,
             Unlimited::ByWord | Unlimited::ByWordOrNull => format!("{what}, or \"{UNLIMITED}\""),
         }
@@ -153,35 +159,21 @@ impl Kind {
 
     /// Describes the kind as JSON Schema.
     pub(super) fn schema(self) -> Value {
-        let (schema, unlimited) = match self {
-            Kind::Name | Kind::Path | Kind::Text => {
-                (json!({ "type": ["string", "null"], "minLength": 1 }), Unlimited::Never)
-            }
-            Kind::Promise => (
-                json!({ "type": ["string", "null"], "minLength": 1, "pattern": "^[^\\r\\n]*$" }),
-                Unlimited::Never,
-            ),
-            Kind::Choice(words) => (json!({ "enum": words }), Unlimited::Never),
-            Kind::Duration(unlimited) => {
+        let schema = match self {
+            Kind::Name | Kind::Path | Kind::Text => json!({ "type": ["string", "null"], "minLength": 1 }),
+            Kind::Promise => json!({ "type": ["string", "null"], "minLength": 1, "pattern": "^[^\\r\\n]*$" }),
+            Kind::Choice(words) => json!({ "enum": words }),
+            Kind::Duration(_) => {
                 let pattern = "^(?=.)([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$";
-                (json!({ "type": "string", "pattern": pattern }), unlimited)
+                json!({ "type": "string", "pattern": pattern })
             }
-            Kind::Count {
-                most: u64::MAX,
-                unlimited,
-            } => (json!({ "type": "integer", "minimum": 1 }), unlimited),
-            Kind::Count { most, unlimited } => (json!({ "type": "integer", "minimum": 1, "maximum": most }), unlimited),
-            Kind::Amount(unlimited) => (json!({ "type": "number", "exclusiveMinimum": 0 }), unlimited),
-            Kind::Share => (
-                json!({ "type": "number", "minimum": 0, "maximum": 1 }),
-                Unlimited::Never,
-            ),
-            Kind::Adapters => (
-                json!({ "type": "object", "additionalProperties": { "type": "object" } }),
-                Unlimited::Never,
-            ),
+            Kind::Count { most: u64::MAX, .. } => json!({ "type": "integer", "minimum": 1 }),
+            Kind::Count { most, .. } => json!({ "type": "integer", "minimum": 1, "maximum": most }),
+            Kind::Amount(_) => json!({ "type": "number", "exclusiveMinimum": 0 }),
+            Kind::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
+            Kind::Adapters => json!({ "type": "object", "additionalProperties": { "type": "object" } }),
         };
-        match unlimited {
+        match self.unlimited() {
             Unlimited::Never => schema,
             Unlimited::ByWord => json!({ "anyOf": [schema, { "const": UNLIMITED }] }),
             Unlimited::ByWordOrNull => json!({ "anyOf": [schema, { "enum": [UNLIMITED, null] }] }),

@@ -7,6 +7,7 @@ use super::{
     keys::{KEYS, Key},
     kind::Kind,
     origin::{Origin, Origins},
+    settings::AdapterLayer,
 };
 
 /// One value of one layer.
@@ -84,6 +85,25 @@ pub(super) fn leaves_of(key: &Key, value: Value, origin: Origin) -> Result<Vec<L
         _ => leaves.push(Leaf { path, value, origin }),
     }
     Ok(leaves)
+}
+
+/// Puts what a layer says about adapters together again; none if it says nothing.
+pub(super) fn adapters_of(layer: &[Leaf]) -> Option<AdapterLayer> {
+    let mut root = Value::Object(Map::new());
+    let mut origin = None;
+    for leaf in layer
+        .iter()
+        .filter(|leaf| leaf.path.first().is_some_and(|first| first == "adapters"))
+    {
+        *place(&mut root, &leaf.path) = leaf.value.clone();
+        origin = Some(&leaf.origin);
+    }
+    let origin = match origin? {
+        Origin::File { path, .. } => path.display().to_string(),
+        other @ (Origin::Default | Origin::Env(_) | Origin::Flag(_)) => other.to_string(),
+    };
+    let adapters = root["adapters"].as_object()?.clone();
+    Some(AdapterLayer { origin, adapters })
 }
 
 fn take_apart(path: Vec<String>, value: Value, origin: &Origin, leaves: &mut Vec<Leaf>) {

@@ -9,7 +9,7 @@ use super::{
     env,
     error::ConfigError,
     file, keys,
-    layers::{Leaf, Merged, leaves_of},
+    layers::{Leaf, Merged, adapters_of, leaves_of},
     origin::{Origin, Origins},
     settings::Config,
     sources::{Flag, Sources},
@@ -51,14 +51,18 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     layers.push(of_flags);
 
     let mut merged = Merged::defaults();
+    let adapters = layers.iter().filter_map(|layer| adapters_of(layer)).collect();
     for layer in layers {
         errors.extend(one_prompt(&layer, &mut merged));
         for leaf in layer {
             merged.set(leaf);
         }
     }
-    let config = Config::of(&merged);
-    errors.extend(backoff_in_order(&config, &merged.origins));
+    let config = Config::of(&merged, adapters);
+    if errors.is_empty() {
+        // Not of a layer that could not be read whole: what is missing of it may be the other half.
+        errors.extend(backoff_in_order(&config, &merged.origins));
+    }
     if let Some(error) = ConfigError::of(errors) {
         return Err(error);
     }
@@ -145,66 +149,10 @@ fn backoff_in_order(config: &Config, origins: &Origins) -> Option<ConfigError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use serde_json::json;
-    use tempfile::TempDir;
 
     use super::*;
-
-    /// The files of a user, a project and `--config`, in a directory of their own.
-    struct Files {
-        directory: TempDir,
-        sources: Sources,
-    }
-
-    impl Files {
-        fn new() -> Self {
-            let directory = tempfile::tempdir().unwrap();
-            let sources = Sources {
-                user: Some(directory.path().join("user.json")),
-                project: Some(directory.path().join("project.json")),
-                ..Sources::default()
-            };
-            Files { directory, sources }
-        }
-
-        fn of_project(text: &str) -> Self {
-            Files::new().with("project.json", text)
-        }
-
-        fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
-            fs::write(self.directory.path().join(name), text).unwrap();
-            self
-        }
-
-        fn extra(mut self, name: &str) -> Self {
-            self.sources.extra = Some(self.directory.path().join(name));
-            self
-        }
-
-        fn env(mut self, name: &str, value: &str) -> Self {
-            self.sources.env.push((name.into(), value.into()));
-            self
-        }
-
-        fn flag(mut self, name: &str, key: &'static str, value: impl Into<Value>) -> Self {
-            self.sources.flags.push(Flag::new(name, key, value));
-            self
-        }
-
-        fn load(&self) -> Loaded {
-            load(&self.sources).unwrap()
-        }
-
-        /// The error and its hints, with the directory left out.
-        fn error(&self) -> Vec<String> {
-            let error = load(&self.sources).unwrap_err();
-            let directory = format!("{}/", self.directory.path().display());
-            let lines = [error.to_string()].into_iter().chain(error.hints());
-            lines.map(|line| line.replace(&directory, "")).collect()
-        }
-    }
+    use crate::config::testing::Files;
 
     #[test]
     fn nothing_anywhere_is_the_defaults() {
@@ -253,20 +201,51 @@ mod tests {
     }
 
     #[test]
-    fn adapters_are_merged_to_the_last_key() {
-        let loaded = Files::new()
+    fn every_layer_keeps_what_it_says_about_adapters() {
+        let files = Files::new()
             .with(
                 "user.json",
                 r#"{ "adapters": { "codex": { "command": { "program": "a", "args": ["x"] } }, "mine": {} } }"#,
             )
             .with(
                 "project.json",
-                r#"{ "adapters": { "codex": { "command": { "args": [] }, "title": null }, "mine": {} } }"#,
+                r#"{ "adapters": { "codex": { "command": { "args": [] }, "title": null } } }"#,
+            );
+        let loaded = files.load();
+        let layers: Vec<_> = loaded
+            .config
+            .adapters
+            .iter()
+            .map(|layer| Value::Object(layer.adapters.clone()))
+            .collect();
+        assert_eq!(
+            layers,
+            [
+                json!({ "codex": { "command": { "program": "a", "args": ["x"] } }, "mine": {} }),
+                json!({ "codex": { "command": { "args": [] }, "title": null } }),
+            ]
+        );
+        assert_eq!(
+            loaded.config.adapters[1].origin,
+            files.directory.path().join("project.json").display().to_string()
+        );
+    }
+
+    #[test]
+    fn adapters_are_shown_merged_to_the_last_key() {
+        let loaded = Files::new()
+            .with(
+                "user.json",
+                r#"{ "adapters": { "codex": { "command": { "program": "a", "args": ["x"] } } } }"#,
+            )
+            .with(
+                "project.json",
+                r#"{ "adapters": { "codex": { "command": { "args": [] } } } }"#,
             )
             .load();
         assert_eq!(
-            Value::Object(loaded.config.adapters),
-            json!({ "codex": { "command": { "program": "a", "args": [] }, "title": null }, "mine": {} })
+            loaded.values["adapters"],
+            json!({ "codex": { "command": { "program": "a", "args": [] } } })
         );
         let origin = |key| loaded.origins.of(key).to_string();
         assert!(origin("adapters.codex.command.program").ends_with("user.json:1"));
@@ -280,10 +259,7 @@ mod tests {
             .with("project.json", r#"{ "adapters": { "codex": {} }, "limits": {} }"#)
             .env("RALPH_ADAPTERS", "{}")
             .load();
-        assert_eq!(
-            Value::Object(loaded.config.adapters),
-            json!({ "codex": { "title": "x" } })
-        );
+        assert_eq!(loaded.values["adapters"], json!({ "codex": { "title": "x" } }));
     }
 
     #[test]
@@ -304,7 +280,8 @@ mod tests {
         assert_eq!(config.limits.max_cost_usd, Some(2.5));
         assert_eq!(config.limits.max_tokens, Some(1000));
         assert_eq!(config.model.as_deref(), Some("4"));
-        assert_eq!(config.adapters["codex"]["title"], "x");
+        assert_eq!(config.adapters[0].adapters["codex"]["title"], "x");
+        assert_eq!(config.adapters[0].origin, "RALPH_ADAPTERS");
     }
 
     #[test]
@@ -329,205 +306,6 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_setting_is_placed_and_corrected() {
-        let files = Files::of_project("{\n  // mine\n  \"limits\": {\n    \"maxIteration\": 5\n  }\n}");
-        assert_eq!(
-            files.error(),
-            [
-                "project.json:4: unknown setting `limits.maxIteration`",
-                "did you mean `limits.maxIterations`?"
-            ]
-        );
-        assert_eq!(
-            Files::of_project(r#"{ "maxIterations": 5 }"#).error(),
-            [
-                "project.json:1: unknown setting `maxIterations`",
-                "did you mean `limits.maxIterations`?"
-            ]
-        );
-        assert_eq!(
-            Files::of_project(r#"{ "goals": [] }"#).error(),
-            [
-                "project.json:1: unknown setting `goals`",
-                "`ralph config schema` lists every setting"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_dotted_key_is_told_how_to_nest() {
-        assert_eq!(
-            Files::of_project(r#"{ "limits.maxTime": "1h" }"#).error(),
-            [
-                "project.json:1: unknown setting `limits.maxTime`",
-                "write `limits.maxTime` as objects: { \"limits\": { \"maxTime\": … } }"
-            ]
-        );
-    }
-
-    #[test]
-    fn an_ill_typed_value_says_what_is_and_what_should_be() {
-        for (text, error) in [
-            (
-                r#"{ "limits": { "maxTime": 300 } }"#,
-                r#"`limits.maxTime` is the number 300; expected a duration, such as "90s", "10m" or "1h30m", or "unlimited""#,
-            ),
-            (
-                r#"{ "limits": { "maxTime": "8x" } }"#,
-                r#"`limits.maxTime` is the text "8x" (unknown unit `x`); expected a duration, such as "90s", "10m" or "1h30m", or "unlimited""#,
-            ),
-            (
-                r#"{ "limits": { "maxIterations": 0 } }"#,
-                r#"`limits.maxIterations` is the number 0; expected a whole number from 1 to 4294967295, such as 50, or "unlimited""#,
-            ),
-            (
-                r#"{ "limits": { "maxIterations": 2.5 } }"#,
-                r#"`limits.maxIterations` is the number 2.5; expected a whole number from 1 to 4294967295, such as 50, or "unlimited""#,
-            ),
-            (
-                r#"{ "limits": { "maxTokens": 0 } }"#,
-                r#"`limits.maxTokens` is the number 0; expected a whole number from 1, such as 50, or "unlimited""#,
-            ),
-            (
-                r#"{ "limits": { "maxCostUsd": -1 } }"#,
-                r#"`limits.maxCostUsd` is the number -1; expected a number above 0, such as 2.5, or "unlimited""#,
-            ),
-            (
-                r#"{ "backoff": { "base": "unlimited" } }"#,
-                r#"`backoff.base` is the text "unlimited" (no number before a unit); expected a duration, such as "90s", "10m" or "1h30m""#,
-            ),
-            (
-                r#"{ "backoff": { "jitter": 1.5 } }"#,
-                "`backoff.jitter` is the number 1.5; expected a number from 0 to 1, such as 0.1",
-            ),
-            (
-                r#"{ "session": "new" }"#,
-                r#"`session` is the text "new"; expected "fresh" or "resume""#,
-            ),
-            (
-                r#"{ "adapter": ["codex"] }"#,
-                r#"`adapter` is a list; expected a text on one line, such as "codex", or null"#,
-            ),
-            (
-                r#"{ "model": " " }"#,
-                r#"`model` is the text " "; expected a text on one line, such as "codex", or null"#,
-            ),
-            (
-                r#"{ "completion": { "promise": "a\nb" } }"#,
-                r#"`completion.promise` is the text "a\nb"; expected a text on one line without `<` and `>`, such as "ALL DONE", or null"#,
-            ),
-            (
-                r#"{ "limits": true }"#,
-                "`limits` is true; expected an object with settings",
-            ),
-            (
-                r#"{ "adapters": { "codex": "x" } }"#,
-                r#"`adapters` is an object (`codex` is the text "x"); expected an object of objects, such as {"codex": {"command": {"program": "/opt/codex"}}}"#,
-            ),
-            (
-                r#"[]"#,
-                r#"the configuration is a list; expected an object, such as { "adapter": "codex" }"#,
-            ),
-        ] {
-            assert_eq!(Files::of_project(text).error(), [format!("project.json:1: {error}")]);
-        }
-    }
-
-    #[test]
-    fn null_does_not_give_up_a_limit_that_has_a_default() {
-        let error = Files::of_project(r#"{ "limits": { "maxTime": null } }"#).error();
-        assert!(
-            error[0].starts_with("project.json:1: `limits.maxTime` is null; expected"),
-            "{}",
-            error[0]
-        );
-        assert_eq!(error[1], "write \"unlimited\" to go without this limit");
-        for off in ["null", "\"unlimited\""] {
-            let files = Files::of_project(&format!(
-                r#"{{ "limits": {{ "maxCostUsd": {off}, "maxTokens": {off}, "callsPerHour": {off} }} }}"#
-            ));
-            assert_eq!(files.load().config, Config::default());
-        }
-    }
-
-    #[test]
-    fn variables_and_flags_are_named_in_errors() {
-        assert_eq!(
-            Files::new().env("RALPH_SESSION", "new").error(),
-            [r#"RALPH_SESSION: `session` is the text "new"; expected "fresh" or "resume""#]
-        );
-        assert_eq!(
-            Files::new()
-                .flag("--max-iterations", "limits.maxIterations", "many")
-                .error(),
-            [
-                r#"--max-iterations: `limits.maxIterations` is the text "many"; expected a whole number from 1 to 4294967295, such as 50, or "unlimited""#
-            ]
-        );
-    }
-
-    #[test]
-    fn broken_json_is_placed() {
-        assert_eq!(
-            Files::of_project("{\n  \"adapter\" \"codex\"\n}").error(),
-            [
-                "project.json: line 2, column 13: not valid JSON (expected colon after the string or word in object property)",
-                "comments and trailing commas are fine, all else is as in JSON"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_file_that_is_not_utf8_is_placed() {
-        let files = Files::new().with("project.json", b"{\n  \"adapter\": \"\xff\" }");
-        assert_eq!(files.error()[0], "project.json: line 2, column 15: not UTF-8");
-    }
-
-    #[test]
-    fn a_setting_that_stands_twice_is_refused() {
-        assert_eq!(
-            Files::of_project("{ \"model\": \"a\",\n \"model\": \"b\" }").error(),
-            ["project.json:2: `model` is set a second time, after line 1"]
-        );
-    }
-
-    #[test]
-    fn the_file_of_config_has_to_be_there() {
-        let files = Files::new().extra("none.json");
-        assert_eq!(files.error(), ["none.json: cannot be read"]);
-    }
-
-    #[test]
-    fn a_directory_in_place_of_a_file_is_an_error() {
-        let files = Files::new();
-        fs::create_dir(files.directory.path().join("project.json")).unwrap();
-        assert_eq!(files.error(), ["project.json: cannot be read"]);
-    }
-
-    #[test]
-    fn all_errors_of_all_layers_are_told_at_once() {
-        let files = Files::new()
-            .with("user.json", r#"{ "modle": "x" }"#)
-            .with("project.json", "{")
-            .env("RALPH_SESSION", "new");
-        let error = files.error();
-        assert_eq!(error[0], "user.json:1: unknown setting `modle` (and 2 more)");
-        assert_eq!(error[1], "did you mean `model`?");
-        assert!(
-            error[2].starts_with("also project.json: line 1, column 1: not valid JSON"),
-            "{}",
-            error[2]
-        );
-        assert!(error[4].starts_with("also RALPH_SESSION: "), "{}", error[4]);
-    }
-
-    #[test]
-    fn a_mistake_is_an_error_where_a_stronger_layer_hides_it_too() {
-        let files = Files::of_project(r#"{ "session": "new" }"#).flag("--session", "session", "fresh");
-        assert!(files.error()[0].starts_with("project.json:1: `session`"));
-    }
-
-    #[test]
     fn a_prompt_takes_the_place_of_a_weaker_prompt_file() {
         let files = Files::of_project(r#"{ "promptFile": "p.md" }"#).flag("--prompt", "prompt", "Work.");
         let loaded = files.load();
@@ -537,22 +315,6 @@ mod tests {
         let files = Files::of_project(r#"{ "prompt": "Work." }"#).flag("--prompt-file", "promptFile", "p.md");
         let config = files.load().config;
         assert_eq!((config.prompt, config.prompt_file), (None, Some("p.md".into())));
-    }
-
-    #[test]
-    fn one_layer_may_set_only_one_prompt() {
-        assert_eq!(
-            Files::of_project(r#"{ "prompt": "Work.", "promptFile": "p.md" }"#).error(),
-            ["project.json:1: `prompt` and `promptFile` are both set; only one can be"]
-        );
-    }
-
-    #[test]
-    fn a_backoff_that_begins_above_its_end_is_refused() {
-        assert_eq!(
-            Files::of_project(r#"{ "backoff": { "base": "10m" } }"#).error(),
-            ["project.json:1: `backoff.base` (10m) is longer than `backoff.max` (5m, default)"]
-        );
     }
 
     #[test]

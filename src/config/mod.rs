@@ -4,7 +4,7 @@
 //! flags. They are merged key by key, once, when ralph starts: an agent that edits a file or its environment changes
 //! nothing. Every layer is checked by itself, so a mistake is an error even where a stronger layer hides it.
 //!
-//! A setting is one row in [`keys::KEYS`] and one field in [`Config`]; environment names, schema, `show` and the checks
+//! A setting is one row in the table of `keys` and one field in [`Config`]; environment names, schema, `show` and the checks
 //! come from the row.
 
 mod duration;
@@ -15,10 +15,14 @@ mod keys;
 mod kind;
 mod layers;
 mod load;
+#[cfg(test)]
+mod mistakes;
 mod origin;
 mod render;
 mod settings;
 mod sources;
+#[cfg(test)]
+mod testing;
 
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use env::RUNTIME_VARIABLES;
@@ -26,5 +30,5 @@ pub use error::ConfigError;
 pub use load::{Loaded, load};
 pub use origin::{Origin, Origins};
 pub use render::{paths, schema, show};
-pub use settings::{Completion, Config, Keep};
+pub use settings::{AdapterLayer, Completion, Config, Keep};
 pub use sources::{Flag, Sources};

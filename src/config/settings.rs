@@ -26,10 +26,18 @@ pub struct Config {
     pub limits: Limits,
     pub backoff: Backoff,
     pub completion: Completion,
-    /// Overlays for adapter manifests, by id, merged over all layers; their origins are under `adapters.…` in
-    /// [`Origins`](super::Origins).
-    pub adapters: Map<String, Value>,
+    /// What each layer says about adapters, weakest first. Merging them is for who knows what a manifest is.
+    pub adapters: Vec<AdapterLayer>,
     pub keep: Keep,
+}
+
+/// The `adapters` object of one layer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdapterLayer {
+    /// The file, variable or flag, as the user knows it.
+    pub origin: String,
+    /// Tables with the keys of a manifest, by adapter id.
+    pub adapters: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,13 +54,13 @@ pub struct Keep {
 
 impl Default for Config {
     fn default() -> Self {
-        Config::of(&Merged::defaults())
+        Config::of(&Merged::defaults(), Vec::new())
     }
 }
 
 impl Config {
     /// Takes the settings out of merged values, which were all checked when they were read.
-    pub(super) fn of(merged: &Merged) -> Self {
+    pub(super) fn of(merged: &Merged, adapters: Vec<AdapterLayer>) -> Self {
         let read = Reader(merged);
         Config {
             adapter: read.text("adapter"),
@@ -84,7 +92,7 @@ impl Config {
                     .text("completion.promise")
                     .map(|text| promise_token(&text).to_owned()),
             },
-            adapters: merged.get("adapters").as_object().expect(CHECKED).clone(),
+            adapters,
             keep: Keep {
                 recording_mib: read.count("keep.recordingMiB").expect(CHECKED),
             },
@@ -154,7 +162,7 @@ mod tests {
         // Its default is empty, and so leaves nothing to list.
         assert_eq!(missing, ["adapters"]);
         assert!(text.contains("\n  \"adapters\": {},\n"));
-        assert_eq!(Config::of(&merged), Config::default());
+        assert_eq!(Config::of(&merged, Vec::new()), Config::default());
     }
 
     #[test]

@@ -61,22 +61,29 @@ pub fn parse(kind: PlanKind, text: &str) -> Result<PlanSnapshot, PlanError> {
     Ok(PlanSnapshot { tasks })
 }
 
-/// Makes one clean line of a task's text: runs of white space and control characters become one space.
+/// Makes one clean line of a task's text: runs of white space and control characters become one space, and characters
+/// that reorder text go.
 ///
 /// The text goes to terminals and is compared between iterations, so neither an escape sequence nor a re-wrapped line
 /// may survive in it.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for word in text.split(|character: char| character.is_whitespace() || character.is_control()) {
-        if word.is_empty() {
+    let mut gap = false;
+    for character in text.chars().filter(|character| !reorders(*character)) {
+        if character.is_whitespace() || character.is_control() {
+            gap = !line.is_empty();
             continue;
         }
-        if !line.is_empty() {
+        if std::mem::take(&mut gap) {
             line.push(' ');
         }
-        line.push_str(word);
+        line.push(character);
     }
     line
+}
+
+fn reorders(character: char) -> bool {
+    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -137,5 +144,7 @@ mod tests {
     fn control_characters_do_not_reach_the_text() {
         let plan = parse(PlanKind::Markdown, "- [ ] a\u{1b}[31mb\tc\u{7}\n").unwrap();
         assert_eq!(plan.tasks[0].text, "a [31mb c");
+        let plan = parse(PlanKind::Markdown, "- [ ] a\u{202e}b \u{2066}\n").unwrap();
+        assert_eq!(plan.tasks[0].text, "ab");
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>) {
         ),
     }
     draft.ours(
-        "\nNobody is watching or can answer: decide for yourself, and leave what others must know as a note with \
+        "\nNobody answers questions: decide for yourself, and leave what others must know as a note with \
          the task. Stop every process you start in the background before you end.\n\n",
     );
     write_promise(draft, input);
@@ -36,7 +36,7 @@ fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
         PlanKind::Prd => "set its `passes` to true in the plan. Leave the other stories as they are",
     });
     draft.ours("; never delete or reword a task. Add one if you find work that is missing.\n");
-    draft.ours("4. In a git repository, commit your work and the plan together, and leave the tree clean.\n");
+    draft.ours("4. In a git repository, commit what you changed, the plan with it.\n");
 }
 
 /// How to claim that all is done; a template of the user's needs it too.

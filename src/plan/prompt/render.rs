@@ -189,7 +189,7 @@ mod tests {
             "session 7",
             "\n  [P1] Parse durations such as 1h30m\n",
             "tick its box in the plan: `[x]`",
-            "commit your work",
+            "commit what you changed",
             "background",
             "<promise>4f2a91c07b3d</promise>",
         ] {
