@@ -1,3 +1,4 @@
 //! Everything that needs real processes, in one binary.
 
 mod processes;
+mod sessions;
