@@ -24,7 +24,10 @@ pub struct Line {
 }
 
 fn line(tone: Tone, text: impl Into<String>) -> Option<Line> {
-    Some(Line { tone, text: text.into() })
+    Some(Line {
+        tone,
+        text: text.into(),
+    })
 }
 
 /// Puts an event into words; none for what is shown elsewhere (the transcript, the summary) or is of no interest.
@@ -33,39 +36,75 @@ fn line(tone: Tone, text: impl Into<String>) -> Option<Line> {
 pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
     match event {
         Event::RunResumed { .. } => line(Tone::Note, "going on with the run that was cut off"),
-        Event::Noticed { level: Level::Info, text } => line(Tone::Note, text),
-        Event::Noticed { level: Level::Warning, text } => line(Tone::Bad, format!("warning: {text}")),
-        Event::IterationStarted { iteration, task, resume, .. } => {
+        Event::Noticed {
+            level: Level::Info,
+            text,
+        } => line(Tone::Note, text),
+        Event::Noticed {
+            level: Level::Warning,
+            text,
+        } => line(Tone::Bad, format!("warning: {text}")),
+        Event::IterationStarted {
+            iteration,
+            task,
+            resume,
+            ..
+        } => {
             let task = task.as_deref().unwrap_or("check that everything is done");
             let resumed = if resume.is_some() { " (session resumed)" } else { "" };
             line(Tone::Start, format!("iteration {iteration}: {task}{resumed}"))
         }
         Event::AgentReported { signal, .. } => narrate_signal(signal, time),
-        Event::CancelRequested { iteration, reason } => {
-            line(Tone::Wait, format!("ending iteration {iteration}: {}", cancel_reason(*reason)))
-        }
-        Event::IterationEnded { iteration, outcome, duration_ms, .. } => {
+        Event::CancelRequested { iteration, reason } => line(
+            Tone::Wait,
+            format!("ending iteration {iteration}: {}", cancel_reason(*reason)),
+        ),
+        Event::IterationEnded {
+            iteration,
+            outcome,
+            duration_ms,
+            ..
+        } => {
             let (tone, text) = outcome_in_words(outcome);
-            line(tone, format!("iteration {iteration} {text} after {}", short_duration(*duration_ms)))
+            line(
+                tone,
+                format!("iteration {iteration} {text} after {}", short_duration(*duration_ms)),
+            )
         }
-        Event::IterationSettled { changes: Some(changes), progress, .. } => {
+        Event::IterationSettled {
+            changes: Some(changes),
+            progress,
+            ..
+        } => {
             let stuck = if *progress == Some(false) { ", no progress" } else { "" };
             line(Tone::Note, format!("{}{stuck}", changes_in_words(changes)))
         }
         Event::IterationSettled { changes: None, .. } => None,
         Event::ClaimMade { claim, .. } => line(Tone::Note, claim_in_words(*claim)),
         Event::ClaimRefused { reasons, .. } => line(Tone::Bad, format!("not done: {}", reasons.join("; "))),
-        Event::WaitStarted { wait, until_ms, attempt, why } => {
-            line(Tone::Wait, wait_in_words(*wait, &time(*until_ms), *attempt, why))
-        }
-        Event::WaitEnded { cause: WaitEnd::Elapsed } => None,
-        Event::WaitEnded { cause: WaitEnd::RetriedNow } => line(Tone::User, "trying again now"),
-        Event::WaitEnded { cause: WaitEnd::Stopped } => None,
+        Event::WaitStarted {
+            wait,
+            until_ms,
+            attempt,
+            why,
+        } => line(Tone::Wait, wait_in_words(*wait, &time(*until_ms), *attempt, why)),
+        Event::WaitEnded {
+            cause: WaitEnd::Elapsed,
+        } => None,
+        Event::WaitEnded {
+            cause: WaitEnd::RetriedNow,
+        } => line(Tone::User, "trying again now"),
+        Event::WaitEnded {
+            cause: WaitEnd::Stopped,
+        } => None,
         Event::Paused { by: PausedBy::File } => line(Tone::Wait, "pausing: `.ralph-pause` is there"),
         Event::Paused { by: PausedBy::User } => line(Tone::Wait, "pausing: asked by the user"),
         Event::Unpaused { by: PausedBy::File } => line(Tone::User, "going on: `.ralph-pause` is gone"),
         Event::Unpaused { by: PausedBy::User } => line(Tone::User, "going on"),
-        Event::Held => line(Tone::Wait, "paused: remove `.ralph-pause` or type `ralph resume` to go on"),
+        Event::Held => line(
+            Tone::Wait,
+            "paused: remove `.ralph-pause` or type `ralph resume` to go on",
+        ),
         Event::SteeringQueued { id, kind, text } => {
             let when = match kind {
                 SteeringKind::Next => "for the next prompt",
@@ -79,7 +118,10 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
                 Delivery::Prompt => "in the prompt of",
                 Delivery::Live => "live in",
             };
-            line(Tone::User, format!("message {} delivered {how} iteration {iteration}", id.0))
+            line(
+                Tone::User,
+                format!("message {} delivered {how} iteration {iteration}", id.0),
+            )
         }
         Event::SteeringWithdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
         Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
@@ -96,7 +138,9 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
 fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<Line> {
     match signal {
         AgentSignal::LimitHit { until_ms, text, .. } => {
-            let until = until_ms.map(|until_ms| format!(" until {}", time(until_ms))).unwrap_or_default();
+            let until = until_ms
+                .map(|until_ms| format!(" until {}", time(until_ms)))
+                .unwrap_or_default();
             line(Tone::Wait, format!("the agent is limited{until}: {text}"))
         }
         AgentSignal::PermissionAsked { text, .. } => line(Tone::Bad, format!("the agent asks for permission: {text}")),
@@ -210,7 +254,11 @@ pub fn stop_in_words(reason: &StopReason) -> String {
         StopReason::Done { verified: true } => "done".to_owned(),
         StopReason::Done { verified: false } => "done, unverified".to_owned(),
         StopReason::AgentFailed { problem } => {
-            format!("stopped, the agent cannot go on ({}: {})", problem_in_words(problem.kind), problem.text)
+            format!(
+                "stopped, the agent cannot go on ({}: {})",
+                problem_in_words(problem.kind),
+                problem.text
+            )
         }
         StopReason::Broken { why } => format!("stopped, ralph cannot go on ({why})"),
         StopReason::PlanInvalid { why } => format!("stopped, the plan cannot be read ({why})"),
@@ -244,7 +292,9 @@ pub fn changes_in_words(changes: &Changes) -> String {
 /// `12.3k tokens in, 900 out, $0.0420`; none where the agent did not say.
 pub fn usage_in_words(usage: &Usage) -> Option<String> {
     let parts = [
-        usage.input_tokens.map(|tokens| format!("{} tokens in", short_count(tokens))),
+        usage
+            .input_tokens
+            .map(|tokens| format!("{} tokens in", short_count(tokens))),
         usage.output_tokens.map(|tokens| format!("{} out", short_count(tokens))),
         usage.cost_usd.map(|cost| format!("${cost:.4}")),
     ];
@@ -254,7 +304,11 @@ pub fn usage_in_words(usage: &Usage) -> Option<String> {
 
 /// `1 task`, `3 tasks`.
 pub fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
 }
 
 /// `950`, `12.3k`, `4.1M`.
@@ -285,8 +339,10 @@ mod tests {
 
     #[test]
     fn durations_keep_two_units() {
-        let shown: Vec<String> =
-            [0, 430, 9_960, 26_900, 192_000, 3_900_000].into_iter().map(short_duration).collect();
+        let shown: Vec<String> = [0, 430, 9_960, 26_900, 192_000, 3_900_000]
+            .into_iter()
+            .map(short_duration)
+            .collect();
         assert_eq!(shown, ["0.0s", "0.4s", "10.0s", "26s", "3m12s", "1h05m"]);
     }
 
@@ -298,7 +354,10 @@ mod tests {
     #[test]
     fn unknown_usage_is_not_shown_as_zero() {
         assert_eq!(usage_in_words(&Usage::default()), None);
-        let usage = Usage { output_tokens: Some(0), ..Usage::default() };
+        let usage = Usage {
+            output_tokens: Some(0),
+            ..Usage::default()
+        };
         assert_eq!(usage_in_words(&usage).as_deref(), Some("0 out"));
     }
 }

@@ -3,4 +3,5 @@
 mod codex;
 mod harness;
 mod processes;
+mod sessions;
 mod stand_in;

@@ -16,6 +16,7 @@ use super::{
     layers::{self, Entries, Entry, Origin, Setting},
     manifest::Manifest,
     manifest_error::ManifestError,
+    subprocess::SubprocessAdapter,
 };
 
 /// The adapters that come with ralph: file name without `.toml`, and text.
@@ -112,16 +113,24 @@ impl Catalog {
         Manifest::from_entries(id, &adapter.entries).map_err(wrong)
     }
 
-    /// Looks for the program and its version.
+    /// An adapter to run sessions with.
+    ///
+    /// # Errors
+    /// As [`Catalog::manifest`].
+    pub fn adapter(&self, id: &str) -> Result<SubprocessAdapter, AgentError> {
+        Ok(SubprocessAdapter::new(self.manifest(id)?))
+    }
+
+    /// Looks for the program and its version, as a session in `cwd` would find it.
     ///
     /// # Errors
     /// As [`Catalog::manifest`]; a program that is missing is in the report.
-    pub fn check(&self, id: &str) -> Result<CheckReport, AgentError> {
-        Ok(check::check(&self.manifest(id)?))
+    pub fn check(&self, id: &str, cwd: &Path) -> Result<CheckReport, AgentError> {
+        Ok(check::check(&self.manifest(id)?, cwd))
     }
 
-    /// Each adapter with whether it can be used here.
-    pub fn list(&self) -> Vec<Listed> {
+    /// Each adapter with whether it can be used in `cwd`.
+    pub fn list(&self, cwd: &Path) -> Vec<Listed> {
         let listed = |(id, adapter): (&String, &Adapter)| {
             let manifest = self.manifest(id);
             let title = manifest
@@ -131,7 +140,10 @@ impl Catalog {
                 id: id.clone(),
                 title,
                 origin: adapter.strongest(),
-                installed: manifest.as_ref().ok().and_then(check::program),
+                installed: manifest
+                    .as_ref()
+                    .ok()
+                    .and_then(|manifest| check::find(manifest, cwd).ok()),
                 broken: manifest.err().map(|error| why(&error)),
             }
         };

@@ -13,6 +13,8 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::proc::HELPER_VAR;
+
 use super::{
     AgentError,
     manifest::Manifest,
@@ -75,12 +77,12 @@ impl CheckReport {
 }
 
 /// Looks for the program of `manifest` and asks for its version. Takes at most 15 seconds; ends what it started.
-pub fn check(manifest: &Manifest) -> CheckReport {
-    check_within(manifest, PROBE_DEADLINE)
+pub fn check(manifest: &Manifest, cwd: &Path) -> CheckReport {
+    check_within(manifest, cwd, PROBE_DEADLINE)
 }
 
-fn check_within(manifest: &Manifest, deadline: Duration) -> CheckReport {
-    let path = program(manifest);
+fn check_within(manifest: &Manifest, cwd: &Path, deadline: Duration) -> CheckReport {
+    let path = find(manifest, cwd).ok();
     let version = match (&path, &manifest.probe) {
         (Some(path), Some(args)) => probe(path, args, deadline),
         (Some(_) | None, None) | (None, Some(_)) => Version::NotAsked,
@@ -94,11 +96,6 @@ fn check_within(manifest: &Manifest, deadline: Duration) -> CheckReport {
         verified: manifest.verified.clone(),
         install: manifest.install.clone(),
     }
-}
-
-/// The path of the manifest's program, absolute, if there is an executable.
-pub fn program(manifest: &Manifest) -> Option<PathBuf> {
-    find(manifest, Path::new("/")).ok()
 }
 
 /// The path of the manifest's program; a relative path is taken from `cwd`.
@@ -167,6 +164,7 @@ fn run(program: &Path, args: &[String], deadline: Duration) -> io::Result<Option
     let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = Command::new(program)
         .args(args)
+        .env(HELPER_VAR, "1")
         .stdin(Stdio::null())
         .stdout(stdout.try_clone()?)
         .stderr(stderr.try_clone()?)

@@ -7,19 +7,17 @@ pub mod catalog;
 pub mod check;
 pub mod dialect;
 mod error;
+mod invocation;
 mod layers;
 pub mod manifest;
 mod manifest_error;
+pub mod subprocess;
 mod template;
 pub mod transcript;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tokio::sync::mpsc;
-
-pub use error::AgentError;
-pub use layers::Origin;
-pub use manifest_error::ManifestError;
 
 use crate::{
     event::{AgentSignal, RunId, SessionId},
@@ -27,16 +25,19 @@ use crate::{
 };
 
 pub use crate::proc::Activity;
+pub use error::AgentError;
+pub use layers::Origin;
+pub use manifest_error::ManifestError;
 
 /// Runs sessions of one agent.
 pub trait AgentAdapter: Send + Sync {
     fn id(&self) -> &str;
     fn capabilities(&self) -> Capabilities;
-    /// Finds out, before anything is started, whether sessions can be: is the program there?
+    /// Finds out, before anything is started, whether sessions in `cwd` can be: is the program there?
     ///
     /// # Errors
     /// [`AgentError::NotInstalled`], with how to install it.
-    fn check(&self) -> Result<(), AgentError>;
+    fn check(&self, cwd: &Path) -> Result<(), AgentError>;
     /// Starts a session that reports to `out` and writes what a person would watch to `request.display`.
     /// Returns at once; failures arrive as signals, and [`AgentSignal::Ended`] comes exactly once and last.
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session>;

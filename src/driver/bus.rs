@@ -22,7 +22,9 @@ pub enum FaceMessage {
     /// Bytes of the running session's terminal.
     Output(Vec<u8>),
     /// So much output was left out because the face did not keep up while a session was being ended.
-    Dropped { bytes: u64 },
+    Dropped {
+        bytes: u64,
+    },
 }
 
 /// The loop's end of the queue.
@@ -71,7 +73,12 @@ impl Shared {
 impl Bus {
     /// Returns the other end, for the one face of this loop, which has seen the records before `next_seq`.
     pub fn feed(&self, journal: &Path, next_seq: u64) -> Feed {
-        Feed { shared: Arc::clone(&self.0), journal: journal.to_owned(), next_seq, ahead: None }
+        Feed {
+            shared: Arc::clone(&self.0),
+            journal: journal.to_owned(),
+            next_seq,
+            ahead: None,
+        }
     }
 
     /// Publishes a record that is in the journal. Never waits.
@@ -126,7 +133,12 @@ impl Bus {
             if left.is_zero() {
                 return;
             }
-            queue = self.0.emptied.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+            queue = self
+                .0
+                .emptied
+                .wait_timeout(queue, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 }
@@ -246,7 +258,14 @@ mod tests {
     }
 
     fn record(seq: u64) -> Record {
-        Record { seq, at_ms: 0, event: Event::Noticed { level: Level::Info, text: String::new() } }
+        Record {
+            seq,
+            at_ms: 0,
+            event: Event::Noticed {
+                level: Level::Info,
+                text: String::new(),
+            },
+        }
     }
 
     #[test]
@@ -279,7 +298,9 @@ mod tests {
         });
         let mut bytes = 0;
         for message in feed {
-            let FaceMessage::Output(chunk) = message else { panic!("{message:?}") };
+            let FaceMessage::Output(chunk) = message else {
+                panic!("{message:?}")
+            };
             assert!(chunk.len() <= OUTPUT_CAP_BYTES + 64 * 1024, "the queue is bounded");
             bytes += chunk.len();
         }

@@ -31,7 +31,11 @@ pub(super) fn random_share() -> f64 {
 /// Makes the id of a run that starts now: sortable by time, told apart from another of the same second.
 pub(super) fn new_run_id() -> RunId {
     let now = jiff::Timestamp::from_millisecond(i64::try_from(now_ms()).unwrap_or(i64::MAX)).unwrap_or_default();
-    RunId(format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), random_bits() & 0xffff))
+    RunId(format!(
+        "{}-{:04x}",
+        now.strftime("%Y%m%d-%H%M%S"),
+        random_bits() & 0xffff
+    ))
 }
 
 /// Makes the token of a run's promise line.

@@ -68,7 +68,9 @@ impl Prepare {
             iteration,
             untouched,
             promise: state.promise.clone(),
-            steering: due.map(|steering| (steering.id, steering.kind, steering.text.clone())).collect(),
+            steering: due
+                .map(|steering| (steering.id, steering.kind, steering.text.clone()))
+                .collect(),
             feedback: state.feedback.clone(),
             live_steering,
         }
@@ -91,14 +93,17 @@ impl Workshop {
     pub(super) fn prepare(&self, job: &Prepare) -> Result<Preparation, Refusal> {
         let mut notices = Vec::new();
         if self.take_done_file(&mut notices) {
-            notices.push(warning("`.ralph-done` was there before the iteration began: it is removed and claims nothing"));
+            notices.push(warning(
+                "`.ralph-done` was there before the iteration began: it is removed and claims nothing",
+            ));
         }
         let plan = self.read_plan().map_err(|why| Refusal::Plan { why })?;
         let checkpoint = self.checkpoint_before(job, &mut notices);
         let prompt = self.render(job, &plan);
         let path = self.files.prompt(job.iteration);
-        write_private(&path, prompt.text.as_bytes())
-            .map_err(|error| Refusal::State { why: format!("{}: cannot be written: {error}", path.display()) })?;
+        write_private(&path, prompt.text.as_bytes()).map_err(|error| Refusal::State {
+            why: format!("{}: cannot be written: {error}", path.display()),
+        })?;
         Ok(Preparation {
             plan,
             checkpoint,
@@ -117,7 +122,11 @@ impl Workshop {
         if self.take_done_file(&mut notices) {
             claims.push(Claim::DoneFile);
         }
-        if job.final_message.as_deref().is_some_and(|message| self.promises(message, &job.promise)) {
+        if job
+            .final_message
+            .as_deref()
+            .is_some_and(|message| self.promises(message, &job.promise))
+        {
             claims.push(Claim::Promise);
         }
         let checkpoint = self.checkpoint_now(job.iteration, Moment::After, &mut notices);
@@ -195,7 +204,9 @@ impl Workshop {
     fn checkpoint_before(&self, job: &Prepare, notices: &mut Vec<Notice>) -> Option<Checkpoint> {
         let repository = self.repository.as_ref()?;
         if let Some(untouched) = &job.untouched
-            && repository.repeat(untouched, &self.run, job.iteration, Moment::Before).is_ok()
+            && repository
+                .repeat(untouched, &self.run, job.iteration, Moment::Before)
+                .is_ok()
         {
             return Some(untouched.clone());
         }
@@ -209,7 +220,10 @@ impl Workshop {
                 Some(taken.checkpoint)
             }
             Err(error) => {
-                notices.push(warning(format!("no checkpoint {moment} iteration {iteration}: {}", chain(&error))));
+                notices.push(warning(format!(
+                    "no checkpoint {moment} iteration {iteration}: {}",
+                    chain(&error)
+                )));
                 None
             }
         }
@@ -249,8 +263,12 @@ pub fn read_plan(path: &Path) -> Result<PlanSnapshot, (String, String)> {
         };
         (format!("{}: {why}", path.display()), hint.to_owned())
     })?;
-    plan::parse_bytes(PlanKind::of(path), &bytes)
-        .map_err(|error| (format!("{}: {}", path.display(), chain(&error)), error.hint().to_owned()))
+    plan::parse_bytes(PlanKind::of(path), &bytes).map_err(|error| {
+        (
+            format!("{}: {}", path.display(), chain(&error)),
+            error.hint().to_owned(),
+        )
+    })
 }
 
 /// An error with its causes, in one line.
@@ -266,11 +284,20 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn warning(text: impl Into<String>) -> Notice {
-    Notice { level: Level::Warning, text: text.into() }
+    Notice {
+        level: Level::Warning,
+        text: text.into(),
+    }
 }
 
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(bytes)
+    fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?
+        .write_all(bytes)
 }
 
 /// The workshop is used from blocking threads.

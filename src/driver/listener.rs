@@ -46,7 +46,10 @@ impl Listener {
                 }
             }
         });
-        Ok(Self { path: path.to_owned(), task })
+        Ok(Self {
+            path: path.to_owned(),
+            task,
+        })
     }
 }
 
@@ -68,7 +71,9 @@ async fn serve(stream: UnixStream, asked: mpsc::Sender<Asked>) {
         }
         let reply = match serde_json::from_slice(&line) {
             Ok(request) => answer(request, &asked).await,
-            Err(error) => Reply::Refused { why: format!("not a request: {error}") },
+            Err(error) => Reply::Refused {
+                why: format!("not a request: {error}"),
+            },
         };
         let mut line = serde_json::to_vec(&reply).expect("replies have no failing serialisers");
         line.push(b'\n');
@@ -80,7 +85,9 @@ async fn serve(stream: UnixStream, asked: mpsc::Sender<Asked>) {
 
 async fn answer(request: Request, asked: &mpsc::Sender<Asked>) -> Reply {
     let (reply, replied) = oneshot::channel();
-    let over = || Reply::Refused { why: "the run is over".to_owned() };
+    let over = || Reply::Refused {
+        why: "the run is over".to_owned(),
+    };
     if asked.send((request, reply)).await.is_err() {
         return over();
     }

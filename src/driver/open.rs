@@ -26,7 +26,11 @@ pub enum OpenError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("{path}: cannot be written", path = path.display())]
-    State { path: PathBuf, #[source] source: io::Error },
+    State {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
 }
 
 /// A project that this process works in, and the run it works on.
@@ -56,7 +60,10 @@ impl OpenRun {
     pub fn open(paths: ProjectPaths, plan: &std::path::Path) -> Result<Self, OpenError> {
         create_private_dir(&paths.runs())?;
         let mut lock = Lock::take(&paths.lock())?;
-        lock.describe(&Holder { pid: std::process::id(), run: None });
+        lock.describe(&Holder {
+            pid: std::process::id(),
+            run: None,
+        });
         let mut notices = Vec::new();
         let unfinished = unfinished(&paths)?;
         sweep(&paths, &mut notices);
@@ -76,11 +83,23 @@ impl OpenRun {
             }
         };
         let (run, journal, state, history, recovered) = opened;
-        lock.describe(&Holder { pid: std::process::id(), run: Some(run.clone()) });
+        lock.describe(&Holder {
+            pid: std::process::id(),
+            run: Some(run.clone()),
+        });
         let files = paths.run(&run);
         files.create()?;
         let loaded = Some((journal, state));
-        Ok(Self { run, paths, files, loaded, history, recovered, notices, _lock: lock })
+        Ok(Self {
+            run,
+            paths,
+            files,
+            loaded,
+            history,
+            recovered,
+            notices,
+            _lock: lock,
+        })
     }
 }
 
@@ -104,9 +123,9 @@ impl Unfinished {
     fn torn_notice(&self) -> Option<String> {
         match self.note {
             ReadNote::Whole => None,
-            ReadNote::Torn { bytes } => {
-                Some(format!("the journal's last line was cut off by a crash and is left out ({bytes} bytes)"))
-            }
+            ReadNote::Torn { bytes } => Some(format!(
+                "the journal's last line was cut off by a crash and is left out ({bytes} bytes)"
+            )),
         }
     }
 }
@@ -124,12 +143,25 @@ fn unfinished(paths: &ProjectPaths) -> Result<Option<Unfinished>, JournalError> 
     }
     // Without a start there is nothing to go on with.
     let over = state.is_stopped() || state.phase == Phase::Idle;
-    Ok((!over).then_some(Unfinished { id, journal, state, records, note }))
+    Ok((!over).then_some(Unfinished {
+        id,
+        journal,
+        state,
+        records,
+        note,
+    }))
 }
 
 fn supersede(mut run: Unfinished) -> Result<(), JournalError> {
     let totals = run.state.run_totals();
-    run.journal.append(now_ms(), Event::RunStopped { reason: StopReason::Superseded, hints: Vec::new(), totals })?;
+    run.journal.append(
+        now_ms(),
+        Event::RunStopped {
+            reason: StopReason::Superseded,
+            hints: Vec::new(),
+            totals,
+        },
+    )?;
     Ok(())
 }
 
@@ -149,7 +181,10 @@ fn sweep(paths: &ProjectPaths, notices: &mut Vec<String>) {
     let ended = proc::sweep(&runs);
     match ended.len() {
         0 => {}
-        1 => notices.push(format!("ended a process that an earlier run left behind (pid {})", ended[0])),
+        1 => notices.push(format!(
+            "ended a process that an earlier run left behind (pid {})",
+            ended[0]
+        )),
         count => notices.push(format!("ended {count} processes that an earlier run left behind")),
     }
 }

@@ -38,7 +38,10 @@ impl Driver {
             Effect::ProbeActivity { iteration } => {
                 if let Some(session) = &mut self.session {
                     let quiet_since_ms = session.quiet_since_ms(now_ms);
-                    self.own.push_back(Input::ActivityProbed { iteration, quiet_since_ms });
+                    self.own.push_back(Input::ActivityProbed {
+                        iteration,
+                        quiet_since_ms,
+                    });
                 }
             }
             Effect::RemovePauseFile => {
@@ -58,10 +61,17 @@ impl Driver {
         let live_steering = self.adapter.capabilities().live_steering;
         let job = Prepare::of(self.state(), iteration, untouched, live_steering);
         let workshop = Arc::clone(&self.workshop);
-        self.offload(move || workshop.prepare(&job), move |result| Input::Prepared {
-            iteration,
-            result: result.unwrap_or_else(|| Err(Refusal::State { why: GAVE_UP.to_owned() })),
-        });
+        self.offload(
+            move || workshop.prepare(&job),
+            move |result| Input::Prepared {
+                iteration,
+                result: result.unwrap_or_else(|| {
+                    Err(Refusal::State {
+                        why: GAVE_UP.to_owned(),
+                    })
+                }),
+            },
+        );
     }
 
     fn settle(&mut self, iteration: u32) {
@@ -71,10 +81,13 @@ impl Driver {
         let message = self.final_message.take().filter(|_| completed);
         let job = Settle::of(self.state(), iteration, message);
         let workshop = Arc::clone(&self.workshop);
-        self.offload(move || workshop.settle(&job), move |settlement| Input::Settled {
-            iteration,
-            settlement: Box::new(settlement.unwrap_or_else(nothing_found)),
-        });
+        self.offload(
+            move || workshop.settle(&job),
+            move |settlement| Input::Settled {
+                iteration,
+                settlement: Box::new(settlement.unwrap_or_else(nothing_found)),
+            },
+        );
     }
 
     /// Runs `job` off the loop and turns its result into an input; a job that panics has none.
@@ -112,11 +125,17 @@ impl Driver {
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),
                 ("RALPH_PLAN".to_owned(), workshop.plan.to_string_lossy().into_owned()),
-                ("RALPH_PROJECT".to_owned(), workshop.paths.project().to_string_lossy().into_owned()),
+                (
+                    "RALPH_PROJECT".to_owned(),
+                    workshop.paths.project().to_string_lossy().into_owned(),
+                ),
             ],
             scratch: workshop.files.scratch(),
             // A disk without room for a recording shows in the journal; the session itself can go on.
-            display: Box::new(Tee { recording: recording.ok(), bus: self.bus.clone() }),
+            display: Box::new(Tee {
+                recording: recording.ok(),
+                bus: self.bus.clone(),
+            }),
         };
         self.bus.set_lossy(false);
         self.final_message = None;

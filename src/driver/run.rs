@@ -108,7 +108,11 @@ impl Driver {
         let paused = pause_file.symlink_metadata().is_ok();
         let pid = std::process::id();
         let first = if open.recovered {
-            Input::Recover { pid, settings: Box::new(config.settings.clone()), pause_file: paused }
+            Input::Recover {
+                pid,
+                settings: Box::new(config.settings.clone()),
+                pause_file: paused,
+            }
         } else {
             Input::Start(Box::new(Start {
                 project: open.paths.project().to_owned(),
@@ -147,7 +151,11 @@ impl Driver {
             notices,
             measure: config.measure,
             first,
-            open: HeldProject { pause_file, socket: open.paths.socket(), _open: open },
+            open: HeldProject {
+                pause_file,
+                socket: open.paths.socket(),
+                _open: open,
+            },
         }
     }
 
@@ -214,7 +222,9 @@ impl Driver {
             }
         };
         let stop = |by| {
-            let command = UserCommand::Stop { stop: StopRequest::InOrder };
+            let command = UserCommand::Stop {
+                stop: StopRequest::InOrder,
+            };
             Arrived::Input(Input::Command { command, by })
         };
         tokio::select! {
@@ -273,7 +283,10 @@ impl Driver {
     fn note_socket(&mut self, sources: &Sources) -> Result<(), DriverError> {
         let Err(error) = &sources.listener else { return Ok(()) };
         let path = self.open.socket.display();
-        self.note(Level::Warning, format!("no steering from other terminals: {path}: {error}"))
+        self.note(
+            Level::Warning,
+            format!("no steering from other terminals: {path}: {error}"),
+        )
     }
 
     /// Keeps what of a signal the state does not.
@@ -288,10 +301,14 @@ impl Driver {
 
     fn answer(&mut self, request: Request) -> Result<Reply, DriverError> {
         match request {
-            Request::Status => Ok(Reply::Status { status: Box::new(status_of(self.state(), self.pid)) }),
+            Request::Status => Ok(Reply::Status {
+                status: Box::new(status_of(self.state(), self.pid)),
+            }),
             Request::Command { command } => {
-                let events =
-                    self.advance(&Input::Command { command: command.clone(), by: RequestedBy::User })?;
+                let events = self.advance(&Input::Command {
+                    command: command.clone(),
+                    by: RequestedBy::User,
+                })?;
                 Ok(reply_to(&command, &events))
             }
         }

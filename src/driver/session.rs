@@ -46,7 +46,10 @@ impl Current {
     ///
     /// Cancel safe.
     pub(super) async fn next(&mut self) -> AgentSignal {
-        self.signals.recv().await.unwrap_or(AgentSignal::Ended { exit: None, output_bytes: self.seen.output_bytes })
+        self.signals.recv().await.unwrap_or(AgentSignal::Ended {
+            exit: None,
+            output_bytes: self.seen.output_bytes,
+        })
     }
 
     pub(super) fn stop(&self, at_once: bool) {

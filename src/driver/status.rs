@@ -32,7 +32,11 @@ pub fn status_of(state: &LoopState, pid: u32) -> Status {
             .steering
             .iter()
             .filter(|steering| steering.is_due())
-            .map(|steering| QueuedSteering { id: steering.id, kind: steering.kind, text: steering.text.clone() })
+            .map(|steering| QueuedSteering {
+                id: steering.id,
+                kind: steering.kind,
+                text: steering.text.clone(),
+            })
             .collect(),
     }
 }
@@ -48,9 +52,15 @@ pub fn phase_in_words(state: &LoopState) -> String {
         Phase::Running { iteration, .. } => format!("running iteration {iteration}"),
         Phase::Cancelling { iteration, .. } => format!("ending iteration {iteration}"),
         Phase::Settling { iteration, .. } => format!("looking at the result of iteration {iteration}"),
-        Phase::Waiting { wait: Wait::Backoff, .. } => "waiting before the next try".to_owned(),
-        Phase::Waiting { wait: Wait::LimitReset, .. } => "waiting for the agent's limit to reset".to_owned(),
-        Phase::Waiting { wait: Wait::CallBudget, .. } => "waiting for the next call of the hour".to_owned(),
+        Phase::Waiting {
+            wait: Wait::Backoff, ..
+        } => "waiting before the next try".to_owned(),
+        Phase::Waiting {
+            wait: Wait::LimitReset, ..
+        } => "waiting for the agent's limit to reset".to_owned(),
+        Phase::Waiting {
+            wait: Wait::CallBudget, ..
+        } => "waiting for the next call of the hour".to_owned(),
         Phase::Paused if state.paused_by_file => "paused by `.ralph-pause`".to_owned(),
         Phase::Paused => "paused".to_owned(),
         Phase::Stopped(StopReason::Done { verified: true }) => "done".to_owned(),
@@ -85,7 +95,9 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event]) -> Reply {
                 SteeringKind::Now => "goes to the agent now",
                 SteeringKind::Standing => "goes into every prompt from the next on",
             };
-            Reply::Done { text: format!("message {} {when}", id.unwrap_or_default()) }
+            Reply::Done {
+                text: format!("message {} {when}", id.unwrap_or_default()),
+            }
         }
         UserCommand::Withdraw { .. } => done("withdrawn"),
         UserCommand::Pause => done("the running iteration finishes, the next does not start"),

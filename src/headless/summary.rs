@@ -40,7 +40,12 @@ impl Summary {
                 outcome: "running",
                 ..Row::default()
             }),
-            Event::IterationEnded { iteration, outcome, duration_ms, .. } => {
+            Event::IterationEnded {
+                iteration,
+                outcome,
+                duration_ms,
+                ..
+            } => {
                 if let Some(row) = self.row(*iteration) {
                     row.outcome = outcome_word(outcome);
                     row.duration_ms = *duration_ms;
@@ -72,7 +77,9 @@ impl Summary {
     /// # Errors
     /// Whatever `out` says.
     pub fn write(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
-        let Some((reason, hints, totals)) = &self.end else { return Ok(()) };
+        let Some((reason, hints, totals)) = &self.end else {
+            return Ok(());
+        };
         writeln!(out)?;
         self.table(style, out)?;
         let colour = match reason {
@@ -105,7 +112,10 @@ impl Summary {
         if self.rows.is_empty() {
             return Ok(());
         }
-        let head = format!("  {:>3}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  task", "#", "outcome", "time", "commits", "files", "+", "−");
+        let head = format!(
+            "  {:>3}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  task",
+            "#", "outcome", "time", "commits", "files", "+", "−"
+        );
         writeln!(out, "{}", style.paint("2", &head))?;
         let left_out = self.rows.len().saturating_sub(ROWS);
         if left_out > 0 {

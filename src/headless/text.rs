@@ -19,7 +19,11 @@ pub struct Style {
 
 impl Style {
     pub(super) fn paint(self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.colour {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }
 
@@ -36,7 +40,11 @@ pub struct TextFace {
 
 impl TextFace {
     pub fn new(style: Style) -> Self {
-        Self { style, summary: Summary::default(), plain: PlainText::new(keep(style)) }
+        Self {
+            style,
+            summary: Summary::default(),
+            plain: PlainText::new(keep(style)),
+        }
     }
 
     /// Writes what `message` looks like.
@@ -72,7 +80,9 @@ impl TextFace {
             }
             _ => {}
         }
-        let Some(line) = narrate(&record.event, clock_time) else { return Ok(()) };
+        let Some(line) = narrate(&record.event, clock_time) else {
+            return Ok(());
+        };
         let (code, sign) = match line.tone {
             Tone::Start => ("1;36", "▶"),
             Tone::Good => ("32", "✔"),
@@ -91,10 +101,23 @@ impl TextFace {
 
     fn head(&self, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
         let version = env!("CARGO_PKG_VERSION");
-        let model = settings.model.as_ref().map(|model| format!(" · {model}")).unwrap_or_default();
-        let title = format!("ralph {version} · {}{model} · {}", settings.adapter, settings.plan.display());
+        let model = settings
+            .model
+            .as_ref()
+            .map(|model| format!(" · {model}"))
+            .unwrap_or_default();
+        let title = format!(
+            "ralph {version} · {}{model} · {}",
+            settings.adapter,
+            settings.plan.display()
+        );
         writeln!(out, "{}", self.style.paint("1", &title))?;
-        writeln!(out, "{}", self.style.paint("2", &format!("limits: {}", limits_in_words(&settings.limits))))
+        writeln!(
+            out,
+            "{}",
+            self.style
+                .paint("2", &format!("limits: {}", limits_in_words(&settings.limits)))
+        )
     }
 
     fn output(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
@@ -144,15 +167,24 @@ fn limits_in_words(limits: &Limits) -> String {
     ];
     parts.extend(limits.max_cost_usd.map(|max| format!("${max}")));
     parts.extend(limits.max_tokens.map(|max| format!("{} tokens", short_count(max))));
-    parts.extend(limits.calls_per_hour.map(|max| format!("{} an hour", counted(u64::from(max), "call"))));
+    parts.extend(
+        limits
+            .calls_per_hour
+            .map(|max| format!("{} an hour", counted(u64::from(max), "call"))),
+    );
     parts.join(" · ")
 }
 
 /// The time of day on the user's clock.
 pub(super) fn clock_time(at_ms: u64) -> String {
-    let Ok(at_ms) = i64::try_from(at_ms) else { return "--:--:--".to_owned() };
+    let Ok(at_ms) = i64::try_from(at_ms) else {
+        return "--:--:--".to_owned();
+    };
     match jiff::Timestamp::from_millisecond(at_ms) {
-        Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string(),
+        Ok(at) => at
+            .to_zoned(jiff::tz::TimeZone::system())
+            .strftime("%H:%M:%S")
+            .to_string(),
         Err(_) => "--:--:--".to_owned(),
     }
 }

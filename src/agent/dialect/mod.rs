@@ -13,6 +13,8 @@ mod verdict;
 
 use crate::event::{AgentSignal, Exit, clip};
 
+pub(super) use terminal::Tail;
+
 /// Most bytes of one agent text in a signal; longer messages keep their end, where claims are.
 pub const TEXT_CAP_BYTES: usize = 1024 * 1024;
 /// Most bytes and lines of a tool's output in a signal, from its beginning.
@@ -22,7 +24,7 @@ pub const OUTPUT_CAP_LINES: usize = 100;
 /// How a program ended, for a dialect to judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finish<'a> {
-    /// None where it cannot be told.
+    /// None if its guard was killed, and the agent with it.
     pub exit: Option<Exit>,
     /// The last lines of what it wrote beside its signals, as plain text. Counts only where there is no verdict.
     pub stderr: &'a str,

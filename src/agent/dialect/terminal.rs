@@ -57,7 +57,7 @@ fn problem(exit: Option<Exit>) -> Problem {
         Some(exit @ Exit::Code { .. }) => (ProblemKind::Other, format!("the agent ended with {exit}")),
         None => (
             ProblemKind::Crashed,
-            "the agent is gone, and how it ended is not known".to_owned(),
+            "the agent's guard was killed, and the agent with it".to_owned(),
         ),
     };
     Problem { kind, text }

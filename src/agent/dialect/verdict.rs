@@ -35,10 +35,10 @@ fn problem(finish: Finish<'_>) -> Problem {
         (Some(Exit::Code { code }), Some(said)) if said.kind == ProblemKind::Other => {
             crashed(format!("the agent ended with exit code {code}: {}", said.text))
         }
-        (Some(Exit::Code { .. }) | None, Some(said)) => said,
+        (Some(Exit::Code { .. }), Some(said)) => said,
         (Some(Exit::Code { code }), None) => {
             crashed(format!("the agent ended without finishing its turn (exit code {code})"))
         }
-        (None, None) => crashed("the agent is gone, and how it ended is not known".to_owned()),
+        (None, _) => crashed("the agent's guard was killed, and the agent with it".to_owned()),
     }
 }
