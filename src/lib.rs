@@ -5,10 +5,13 @@
 //! Everything the user sees reads the same records.
 
 pub mod agent;
+pub mod app;
+pub mod cli;
 pub mod command;
 pub mod config;
 pub mod demo;
 pub mod driver;
+pub mod error;
 pub mod event;
 pub mod headless;
 pub mod host;

@@ -9,10 +9,5 @@ fn main() -> ExitCode {
     {
         return ExitCode::from(ralph::proc::guard::run(Path::new(spec)));
     }
-    if let [_, word] = &args[..]
-        && word == "__demo-agent"
-    {
-        return ExitCode::from(ralph::demo::run());
-    }
-    ExitCode::from(2)
+    ExitCode::from(ralph::cli::main(env::args_os()))
 }

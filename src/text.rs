@@ -287,6 +287,18 @@ pub fn one_line(text: &str) -> String {
     sanitized(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Renders an error with its causes, in one line.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

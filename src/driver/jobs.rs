@@ -18,6 +18,7 @@ use crate::{
     },
     machine::{LoopState, Notice, Preparation, Refusal, Settlement},
     plan::{self, PlanKind, PromptInput, Template},
+    text::with_causes,
 };
 
 use super::clock::random_share;
@@ -222,7 +223,7 @@ impl Workshop {
             Err(error) => {
                 notices.push(warning(format!(
                     "no checkpoint {moment} iteration {iteration}: {}",
-                    chain(&error)
+                    with_causes(&error)
                 )));
                 None
             }
@@ -238,7 +239,10 @@ impl Workshop {
         match self.repository.as_ref()?.changes(from?, to?) {
             Ok(changes) => Some(changes),
             Err(error) => {
-                notices.push(warning(format!("the changes cannot be counted: {}", chain(&error))));
+                notices.push(warning(format!(
+                    "the changes cannot be counted: {}",
+                    with_causes(&error)
+                )));
                 None
             }
         }
@@ -265,22 +269,10 @@ pub fn read_plan(path: &Path) -> Result<PlanSnapshot, (String, String)> {
     })?;
     plan::parse_bytes(PlanKind::of(path), &bytes).map_err(|error| {
         (
-            format!("{}: {}", path.display(), chain(&error)),
+            format!("{}: {}", path.display(), with_causes(&error)),
             error.hint().to_owned(),
         )
     })
-}
-
-/// An error with its causes, in one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 fn warning(text: impl Into<String>) -> Notice {

@@ -104,6 +104,11 @@ impl OpenRun {
 }
 
 impl OpenRun {
+    /// Adds what is to be said when the loop runs.
+    pub fn notice_first(&mut self, notices: Vec<String>) {
+        self.notices.splice(0..0, notices);
+    }
+
     /// Hands over the journal and the state it folds to.
     pub(super) fn take(&mut self) -> (Journal, LoopState) {
         self.loaded.take().expect("an opened run is driven once")

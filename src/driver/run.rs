@@ -21,12 +21,13 @@ use crate::{
     machine::{Input, LoopState, Phase, Start, Step, step},
     plan::Template,
     proc::Size,
+    text::with_causes,
 };
 
 use super::{
     bus::Bus,
     clock::{new_promise, now_ms},
-    jobs::{SharedWorkshop, Workshop, chain},
+    jobs::{SharedWorkshop, Workshop},
     listener::{Asked, Listener},
     open::OpenRun,
     session::Current,
@@ -101,7 +102,10 @@ impl Driver {
     pub fn new(mut open: OpenRun, config: RunConfig, bus: Bus) -> Self {
         let (repository, mut notices) = match Repository::discover(open.paths.project(), &open.files.scratch()) {
             Ok((repository, notices)) => (Some(repository), notices),
-            Err(reason) => (None, vec![format!("no checkpoints, no statistics: {}", chain(&reason))]),
+            Err(reason) => (
+                None,
+                vec![format!("no checkpoints, no statistics: {}", with_causes(&reason))],
+            ),
         };
         notices.splice(0..0, std::mem::take(&mut open.notices));
         let pause_file = open.paths.pause_file();

@@ -8,7 +8,10 @@ mod text;
 
 use std::io::{self, Write};
 
-use crate::driver::{FaceMessage, Feed};
+use crate::{
+    driver::{FaceMessage, Feed},
+    event::Record,
+};
 
 pub use summary::Summary;
 pub use text::{Style, TextFace};
@@ -23,10 +26,13 @@ pub enum Format {
 
 /// Shows a run until it is over. When `out` breaks (a pipe that was closed), the rest is taken and shown to nobody:
 /// the loop goes on.
-pub fn show(feed: Feed, format: Format, style: Style, out: &mut dyn Write) {
+///
+/// `first` are records that were written before the feed was opened.
+pub fn show(first: &[Record], feed: Feed, format: Format, style: Style, out: &mut dyn Write) {
     let mut face = TextFace::new(style);
     let mut broken = false;
-    for message in feed {
+    let first = first.iter().map(|record| FaceMessage::Record(Box::new(record.clone())));
+    for message in first.chain(feed) {
         if broken {
             continue;
         }

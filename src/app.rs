@@ -1,0 +1,288 @@
+//! Puts a run together from settings, adapter and plan, and shows it.
+
+use std::{
+    io::{self, BufWriter, IsTerminal},
+    path::{Path, PathBuf},
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
+
+use crate::{
+    agent::{
+        AgentAdapter,
+        catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
+        dialect::DialectKind,
+        subprocess::SubprocessAdapter,
+    },
+    config::{Config, Loaded},
+    driver::{Bus, Driver, OpenRun, RunConfig, read_plan},
+    error::{Failure, FailureKind},
+    event::Settings,
+    headless::{self, Format, Style},
+    host::paths::ProjectPaths,
+    plan::Template,
+    proc::{self, Size},
+    text::with_causes,
+};
+
+/// The plans that are looked for when none is named, in this order.
+pub const DEFAULT_PLANS: [&str; 5] = [
+    "PLAN.md",
+    "prd.json",
+    "IMPLEMENTATION_PLAN.md",
+    "REFACTOR_PLAN.md",
+    "@fix_plan.md",
+];
+/// The adapters that are looked for when none is named, in this order.
+const DEFAULT_ADAPTERS: [&str; 3] = ["claude", "codex", "gemini"];
+/// The size of an agent's terminal when ralph has none itself.
+const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
+/// How long the last lines may take to be written.
+const FACE_PATIENCE: Duration = Duration::from_secs(2);
+/// How long work on disk may go on after the run is over.
+const JOB_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where ralph works and keeps its state.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The project's directory, canonical.
+    pub project: PathBuf,
+    pub paths: ProjectPaths,
+}
+
+impl Place {
+    /// Takes the current directory as the project.
+    ///
+    /// # Errors
+    /// A [`Failure`] if it is gone, or if there is no place for state.
+    pub fn current(state_dir: Option<&Path>) -> Result<Self, Failure> {
+        let project = std::env::current_dir()
+            .and_then(|dir| dir.canonicalize())
+            .map_err(|error| {
+                Failure::new(
+                    FailureKind::Failed,
+                    format!("the current directory is unusable: {error}"),
+                )
+            })?;
+        Self::of(project, state_dir)
+    }
+
+    /// Takes `project`, which is canonical.
+    ///
+    /// # Errors
+    /// A [`Failure`] if there is no place for state.
+    pub fn of(project: PathBuf, state_dir: Option<&Path>) -> Result<Self, Failure> {
+        let state_dir = state_dir.map(std::path::absolute).transpose().map_err(|error| {
+            Failure::new(
+                FailureKind::Usage,
+                format!("the state directory has no absolute path: {error}"),
+            )
+        })?;
+        let paths = ProjectPaths::new(&project, state_dir.as_deref())?;
+        Ok(Self { project, paths })
+    }
+}
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Presentation {
+    pub format: Format,
+    pub style: Style,
+}
+
+impl Presentation {
+    /// Colour only where somebody sees it and did not ask for none.
+    pub fn of_stdout(format: Format) -> Self {
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self {
+            format,
+            style: Style {
+                colour: io::stdout().is_terminal() && !no_colour,
+            },
+        }
+    }
+}
+
+/// Everything that has been found to be in order before a run starts.
+struct Prepared {
+    settings: Settings,
+    template: Template,
+    adapter: Arc<dyn AgentAdapter>,
+    last_line_claims: bool,
+    notices: Vec<String>,
+}
+
+/// Runs the loop until it is over, and returns its exit code.
+///
+/// # Errors
+/// A [`Failure`] if something is not in order, before anything is started; or if the run's state cannot be kept.
+pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result<u8, Failure> {
+    let prepared = prepare(place, loaded)?;
+    proc::become_subreaper();
+    let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan)?;
+    open.notice_first(prepared.notices);
+    let bus = Bus::default();
+    let face = show_beside(&bus, &open, presentation);
+    let config = RunConfig {
+        settings: prepared.settings,
+        template: prepared.template,
+        promise: loaded.config.completion.promise.clone(),
+        adapter: prepared.adapter,
+        last_line_claims: prepared.last_line_claims,
+        size: terminal_size(),
+        recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
+        measure: terminal_size,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {error}")))?;
+    let result = runtime.block_on(async { Driver::new(open, config, bus).run().await });
+    // A face that is stuck in a terminal that was stopped must not keep the process.
+    _ = face.recv_timeout(FACE_PATIENCE);
+    runtime.shutdown_timeout(JOB_PATIENCE);
+    Ok(result?.exit_code())
+}
+
+/// Checks everything that can be wrong before a run.
+fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
+    let config = &loaded.config;
+    let mut notices = loaded.notices.clone();
+    let template = template(place, config)?;
+    let plan = plan_path(&place.project, config.plan.as_deref())?;
+    read_plan(&plan).map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
+    let catalog = catalog(place, config);
+    let id = match &config.adapter {
+        Some(id) => id.clone(),
+        None => default_adapter(&catalog, &place.project, &mut notices)?,
+    };
+    let manifest = catalog.manifest(&id)?;
+    let last_line_claims = manifest.dialect == DialectKind::Terminal;
+    let adapter = SubprocessAdapter::new(manifest);
+    adapter.check(&place.project)?;
+    let settings = Settings {
+        adapter: id,
+        model: config.model.clone(),
+        agent: config.agent.clone(),
+        plan,
+        session: config.session,
+        limits: config.limits.clone(),
+        backoff: config.backoff.clone(),
+    };
+    Ok(Prepared {
+        settings,
+        template,
+        adapter: Arc::new(adapter),
+        last_line_claims,
+        notices,
+    })
+}
+
+/// All adapters that can be seen from `place`.
+pub fn catalog(place: &Place, config: &Config) -> Catalog {
+    let user = dirs::config_dir().map(|dir| dir.join("ralph").join("adapters"));
+    let layers = config.adapters.iter();
+    Catalog::load(&CatalogSources {
+        directories: user
+            .into_iter()
+            .chain([place.project.join(".ralph").join("adapters")])
+            .collect(),
+        config: layers
+            .map(|layer| ConfigAdapters {
+                origin: layer.origin.clone(),
+                adapters: layer.adapters.clone(),
+            })
+            .collect(),
+    })
+}
+
+fn default_adapter(catalog: &Catalog, project: &Path, notices: &mut Vec<String>) -> Result<String, Failure> {
+    let listed = catalog.list(project);
+    let installed = |id: &&&str| {
+        listed
+            .iter()
+            .any(|adapter| adapter.id == ***id && adapter.installed.is_some())
+    };
+    let Some(id) = DEFAULT_ADAPTERS.iter().find(installed) else {
+        return Err(Failure::new(
+            FailureKind::AgentUnavailable,
+            "no adapter is named and no agent is installed",
+        )
+        .hint("`ralph adapters list` shows the adapters there are, `--adapter ID` names one")
+        .hint("`ralph demo` shows the loop without any"));
+    };
+    notices.push(format!("no adapter is named: using `{id}`, which is installed"));
+    Ok((*id).to_owned())
+}
+
+fn plan_path(project: &Path, named: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(named) = named {
+        return Ok(project.join(named));
+    }
+    DEFAULT_PLANS
+        .iter()
+        .map(|name| project.join(name))
+        .find(|path| path.exists())
+        .ok_or_else(|| {
+            let names = DEFAULT_PLANS.join(", ");
+            Failure::new(
+                FailureKind::Configuration,
+                format!("there is no plan in {}", project.display()),
+            )
+            .hint(format!("write one of {names}, with tasks as `- [ ] …`"))
+            .hint("or name another file with `--plan FILE`")
+        })
+}
+
+/// The prompt that was asked for, the project's own, or the built-in one.
+fn template(place: &Place, config: &Config) -> Result<Template, Failure> {
+    let own = place.project.join(".ralph").join("prompt.md");
+    let (text, source) = match (&config.prompt, &config.prompt_file) {
+        (Some(text), _) => (text.clone(), "the prompt".to_owned()),
+        (None, Some(path)) => {
+            let path = place.project.join(path);
+            (read_prompt(&path)?, path.display().to_string())
+        }
+        (None, None) if own.exists() => (read_prompt(&own)?, own.display().to_string()),
+        (None, None) => return Ok(Template::built_in()),
+    };
+    Template::parse(&text)
+        .map_err(|error| Failure::new(FailureKind::Configuration, format!("{source}: {error}")).hints(error.hints()))
+}
+
+fn read_prompt(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let why = format!("{}: the prompt cannot be read: {}", path.display(), with_causes(&error));
+        Failure::new(FailureKind::Configuration, why)
+    })
+}
+
+/// Shows the run from a thread of its own; the receiver hears when it is done.
+fn show_beside(bus: &Bus, open: &OpenRun, presentation: Presentation) -> mpsc::Receiver<()> {
+    let (done, finished) = mpsc::channel();
+    let history = open.history.clone();
+    let next_seq = history.last().map_or(0, |record| record.seq + 1);
+    let feed = bus.feed(&open.files.journal(), next_seq);
+    // What a new run's journal begins with belongs to what is shown; the past of an old one was shown then.
+    let seen = if open.recovered { Vec::new() } else { history };
+    let face = thread::Builder::new().name("face".to_owned()).spawn(move || {
+        let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+        headless::show(&seen, feed, presentation.format, presentation.style, &mut out);
+        _ = done.send(()); // the run may have given up on this face
+    });
+    // Without a thread nobody sees the run; it can go on.
+    drop(face);
+    finished
+}
+
+/// The size an agent's terminal gets: that of ralph's own.
+fn terminal_size() -> Size {
+    if !io::stdout().is_terminal() {
+        return NO_TERMINAL;
+    }
+    match crossterm::terminal::size() {
+        Ok((cols, rows)) if cols > 0 && rows > 0 => Size { cols, rows }.clamped(),
+        Ok(_) | Err(_) => NO_TERMINAL,
+    }
+}

@@ -1,0 +1,97 @@
+//! `ralph adapters`: which agents there are and whether they can be used.
+
+use std::{fmt::Write as _, path::Path};
+
+use crate::{
+    agent::{
+        catalog::Catalog,
+        check::{CheckReport, Comparison, Version},
+    },
+    app, config,
+    error::{Failure, FailureKind},
+    narration::short_duration,
+};
+
+use super::{
+    args::{AdaptersCommand, Args},
+    print,
+    run::{place, sources},
+};
+
+pub(super) fn run(args: &Args, command: &AdaptersCommand) -> Result<u8, Failure> {
+    let place = place(args)?;
+    let loaded = config::load(&sources(args, &place))?;
+    let catalog = app::catalog(&place, &loaded.config);
+    match command {
+        AdaptersCommand::List => list(&catalog, &place.project),
+        AdaptersCommand::Show { id } => print(&catalog.show(id)?),
+        AdaptersCommand::Check { id: Some(id) } => {
+            let report = catalog.check(id, &place.project)?;
+            print(&in_words(&report));
+            if report.path.is_none() {
+                return Ok(FailureKind::AgentUnavailable.exit_code());
+            }
+        }
+        AdaptersCommand::Check { id: None } => {
+            for id in catalog.ids() {
+                match catalog.check(id, &place.project) {
+                    Ok(report) => print(&in_words(&report)),
+                    Err(error) => print(&format!("{id}: {}\n", crate::text::with_causes(&error))),
+                }
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn list(catalog: &Catalog, project: &Path) {
+    let mut text = String::new();
+    for adapter in catalog.list(project) {
+        let state = match (&adapter.broken, &adapter.installed) {
+            (Some(why), _) => format!("broken: {why}"),
+            (None, Some(path)) => path.display().to_string(),
+            (None, None) => "not installed".to_owned(),
+        };
+        writeln!(
+            text,
+            "{:<16} {:<20} {state}  ({})",
+            adapter.id, adapter.title, adapter.origin
+        )
+        .expect("a string takes every write");
+    }
+    print(&text);
+}
+
+fn in_words(report: &CheckReport) -> String {
+    let mut text = format!("{}: {}\n", report.id, report.title);
+    let mut line = |name: &str, value: &str| {
+        writeln!(text, "  {name:<9}{value}").expect("a string takes every write");
+    };
+    match &report.path {
+        Some(path) => line("program", &path.display().to_string()),
+        None => line("program", &format!("`{}` is not on PATH", report.program)),
+    }
+    match &report.version {
+        Version::NotAsked => {}
+        Version::Said(version) => line("version", version),
+        Version::Failed { why } => line("version", &format!("unknown: {why}")),
+        Version::TimedOut { after } => {
+            let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+            line(
+                "version",
+                &format!("unknown: no answer within {}", short_duration(after_ms)),
+            );
+        }
+    }
+    if let Some(verified) = &report.verified {
+        match report.comparison() {
+            Comparison::Same => line("verified", "with this version"),
+            Comparison::Other => line("verified", &format!("with version {verified}; others should do")),
+            Comparison::Unknown => line("verified", &format!("with version {verified}")),
+        }
+    }
+    if let (None, Some(install)) = (&report.path, &report.install) {
+        line("install", install);
+    }
+    text
+}

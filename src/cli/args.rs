@@ -1,0 +1,203 @@
+//! What can be typed after `ralph`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Run a coding agent again and again against a plan until the work is done
+#[derive(Debug, Parser)]
+#[command(
+    name = "ralph",
+    version,
+    args_conflicts_with_subcommands = false,
+    subcommand_negates_reqs = true,
+    after_help = EXIT_CODES
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+
+    #[command(flatten)]
+    pub(super) settings: SettingFlags,
+
+    /// Show the run as text, without a screen
+    #[arg(long)]
+    pub(super) headless: bool,
+    /// What goes to stdout: text for people, or the records of the journal as JSON lines
+    #[arg(long, value_enum, default_value = "text")]
+    pub(super) format: FormatArg,
+    /// Read one more configuration file, stronger than the user's and the project's
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(super) config: Option<PathBuf>,
+    /// Keep journals and recordings below this directory [default: ralph in the user's state directory]
+    #[arg(long, value_name = "DIR", env = "RALPH_STATE_DIR", global = true)]
+    pub(super) state_dir: Option<PathBuf>,
+    /// The same as `ralph status`
+    #[arg(long, hide = true)]
+    pub(super) status: bool,
+}
+
+/// Flags that set what a configuration file can set, too.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Settings")]
+pub(super) struct SettingFlags {
+    /// The agent's adapter; `ralph adapters list` shows them [default: the first that is installed]
+    #[arg(long, value_name = "ID")]
+    pub(super) adapter: Option<String>,
+    /// The plan, a check-list in Markdown or a prd.json [default: the first of PLAN.md, prd.json,
+    /// IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md that exists]
+    #[arg(long, value_name = "FILE")]
+    pub(super) plan: Option<String>,
+    /// Instructions instead of the built-in ones; {plan}, {task}, {iteration} and {progress} are filled in
+    #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
+    pub(super) prompt: Option<String>,
+    /// A file with such instructions [default: .ralph/prompt.md if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub(super) prompt_file: Option<String>,
+    /// The model, as the agent names it
+    #[arg(long, value_name = "NAME")]
+    pub(super) model: Option<String>,
+    /// opencode's own agent, such as build or plan
+    #[arg(long, value_name = "NAME")]
+    pub(super) agent: Option<String>,
+    /// Whether an iteration begins anew or continues the last one's session: fresh or resume [default: fresh]
+    #[arg(long, value_name = "MODE")]
+    pub(super) session: Option<String>,
+    /// The token with which an agent claims the end [default: a fresh one in each run]
+    #[arg(long, value_name = "TEXT")]
+    pub(super) promise: Option<String>,
+    /// Stop after N iterations, or "unlimited" [default: 50]
+    #[arg(long, value_name = "N")]
+    pub(super) max_iterations: Option<String>,
+    /// Stop after this time in all, such as 90s, 10m, 8h, or "unlimited" [default: 8h]
+    #[arg(long, value_name = "TIME")]
+    pub(super) max_time: Option<String>,
+    /// End an iteration after this time, or "unlimited" [default: 60m]
+    #[arg(long, value_name = "TIME")]
+    pub(super) iteration_timeout: Option<String>,
+    /// End an iteration that neither wrote nor computed for this time, or "unlimited" [default: 10m]
+    #[arg(long, value_name = "TIME")]
+    pub(super) idle_timeout: Option<String>,
+    /// Start at most N iterations an hour [default: unlimited]
+    #[arg(long, value_name = "N", alias = "calls")]
+    pub(super) calls_per_hour: Option<String>,
+    /// Stop when the agent has reported this cost [default: unlimited]
+    #[arg(long, value_name = "USD")]
+    pub(super) max_cost_usd: Option<String>,
+    /// Stop when the agent has reported so many tokens [default: unlimited]
+    #[arg(long, value_name = "N")]
+    pub(super) max_tokens: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum FormatArg {
+    Text,
+    Jsonl,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Watch the loop work in a scratch repository, with an agent that needs no model
+    Demo,
+    /// Show what the running loop does, or how the last run ended
+    Status {
+        /// As one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Send the agent a message: in the next prompt, unless said otherwise
+    Steer {
+        /// Now: live where the agent can, else by ending the running iteration
+        #[arg(long, conflicts_with = "standing")]
+        now: bool,
+        /// In every prompt from the next on
+        #[arg(long)]
+        standing: bool,
+        /// The message
+        #[arg(required = true, value_name = "TEXT")]
+        text: Vec<String>,
+    },
+    /// Take back a message that was not delivered yet, or a standing one
+    Withdraw {
+        /// Its number, as `ralph status` shows it
+        id: u32,
+    },
+    /// Let the running iteration finish and start no other
+    Pause,
+    /// Go on after a pause
+    Resume {
+        /// Also end a wait and try again at once
+        #[arg(long)]
+        now: bool,
+    },
+    /// End the running iteration and go on with the next
+    Skip,
+    /// Stop the running loop in order: the agent is ended, its work kept
+    Stop {
+        /// Let the running iteration finish first
+        #[arg(long, conflicts_with = "at_once")]
+        after_iteration: bool,
+        /// Kill the agent at once
+        #[arg(long)]
+        at_once: bool,
+    },
+    /// Bring back the files as they were after iteration N; without N, list the checkpoints
+    Restore {
+        /// The iteration
+        n: Option<u32>,
+        /// As they were before the iteration
+        #[arg(long)]
+        before: bool,
+        /// The run [default: the latest]
+        #[arg(long, value_name = "ID")]
+        run: Option<String>,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Show and check the agents ralph can run
+    Adapters {
+        #[command(subcommand)]
+        command: AdaptersCommand,
+    },
+    /// Show the settings and where they come from
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    #[command(name = "__guard", hide = true)]
+    Guard {
+        #[arg(long)]
+        spec: PathBuf,
+    },
+    #[command(name = "__demo-agent", hide = true)]
+    DemoAgent,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum AdaptersCommand {
+    /// List the adapters and whether their programs are there
+    List,
+    /// Print an adapter's settings, each with its origin
+    Show { id: String },
+    /// Look for an adapter's program and its version; without ID, for all
+    Check { id: Option<String> },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Print every effective setting with its origin
+    Show,
+    /// Print the JSON schema of configuration files
+    Schema,
+    /// Print the files that are read
+    Path,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  done                              5  another ralph works in this project
+    1  the agent or ralph failed         6  a limit was reached
+    2  usage                           129  the terminal went away
+    3  configuration or plan invalid   130  interrupted or stopped
+    4  agent unavailable               143  terminated";

@@ -1,0 +1,71 @@
+//! Commands to the loop that runs in this project.
+
+use crate::{
+    command::UserCommand,
+    error::{Failure, FailureKind},
+    event::{SteeringId, SteeringKind, StopRequest},
+    host::control::{self, Reply, Request},
+};
+
+use super::{args::Args, print, run::place};
+
+pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> Result<u8, Failure> {
+    let text = text.join(" ").trim().to_owned();
+    if text.is_empty() {
+        return Err(
+            Failure::new(FailureKind::Usage, "the message is empty").hint("ralph steer \"look at the tests first\"")
+        );
+    }
+    let kind = match (now, standing) {
+        (true, _) => SteeringKind::Now,
+        (false, true) => SteeringKind::Standing,
+        (false, false) => SteeringKind::Next,
+    };
+    send(args, UserCommand::Steer { kind, text })
+}
+
+pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
+    send(args, UserCommand::Withdraw { id: SteeringId(id) })
+}
+
+pub(super) fn pause(args: &Args) -> Result<u8, Failure> {
+    send(args, UserCommand::Pause)
+}
+
+pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
+    send(
+        args,
+        if now {
+            UserCommand::RetryNow
+        } else {
+            UserCommand::Resume
+        },
+    )
+}
+
+pub(super) fn skip(args: &Args) -> Result<u8, Failure> {
+    send(args, UserCommand::Skip)
+}
+
+pub(super) fn stop(args: &Args, after_iteration: bool, at_once: bool) -> Result<u8, Failure> {
+    let stop = match (after_iteration, at_once) {
+        (true, _) => StopRequest::AfterIteration,
+        (false, true) => StopRequest::AtOnce,
+        (false, false) => StopRequest::InOrder,
+    };
+    send(args, UserCommand::Stop { stop })
+}
+
+fn send(args: &Args, command: UserCommand) -> Result<u8, Failure> {
+    match control::ask(&place(args)?.paths.socket(), &Request::Command { command })? {
+        Reply::Done { text } => {
+            print(&format!("{text}\n"));
+            Ok(0)
+        }
+        Reply::Refused { why } => Err(Failure::new(FailureKind::Failed, why)),
+        Reply::Status { .. } => Err(Failure::new(
+            FailureKind::Failed,
+            "the running ralph answered something else",
+        )),
+    }
+}

@@ -1,0 +1,106 @@
+//! `ralph demo`: the real loop with the embedded agent, in a repository made for it.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::{
+    app::{self, Place},
+    config::{self, Flag, Sources},
+    demo,
+    error::{Failure, FailureKind},
+};
+
+use super::{
+    args::Args,
+    print,
+    run::{presentation, sources},
+};
+
+pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+    let scratch = tempfile::Builder::new()
+        .prefix("ralph-demo-")
+        .tempdir()
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?
+        .keep();
+    let project = scratch.join("project");
+    prepare(&project).map_err(|why| Failure::new(FailureKind::Failed, format!("{}: {why}", project.display())))?;
+    let project = project
+        .canonicalize()
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", project.display())))?;
+    let state = args.state_dir.clone().unwrap_or_else(|| scratch.join("state"));
+    let place = Place::of(project.clone(), Some(&state))?;
+    let loaded = config::load(&Sources {
+        flags: [
+            vec![
+                Flag::new("ralph demo", "adapter", "demo"),
+                Flag::new("ralph demo", "plan", "PLAN.md"),
+            ],
+            limits(args, &place),
+        ]
+        .concat(),
+        ..Sources::default()
+    })?;
+    let code = app::run(&place, &loaded, presentation(args))?;
+    if args.format == super::args::FormatArg::Text {
+        print(&format!(
+            "\nThe repository is in {}: look at its files and `git log`.\n",
+            project.display()
+        ));
+    }
+    Ok(code)
+}
+
+/// The flags of this command line that make sense for the demo: its limits.
+fn limits(args: &Args, place: &Place) -> Vec<Flag> {
+    let flags = sources(args, place).flags;
+    flags
+        .into_iter()
+        .filter(|flag| flag.key.starts_with("limits."))
+        .collect()
+}
+
+/// Makes a repository with a plan in it.
+fn prepare(project: &Path) -> Result<(), String> {
+    fs::create_dir_all(project).map_err(|error| error.to_string())?;
+    fs::write(project.join("PLAN.md"), demo::scratch_plan()).map_err(|error| error.to_string())?;
+    git(project, &["init", "--quiet"])?;
+    git(project, &["add", "PLAN.md"])?;
+    git(project, &["commit", "--quiet", "--message", "Plan the work"])
+}
+
+/// Runs git as whoever uses the demo, or as the demo where git does not know them.
+fn git(project: &Path, args: &[&str]) -> Result<(), String> {
+    let output = Command::new("git")
+        .args(["-c", "commit.gpgSign=false"])
+        .args(args)
+        .current_dir(project)
+        .env(crate::proc::HELPER_VAR, "1")
+        .envs(identity(project))
+        .output()
+        .map_err(|error| format!("git cannot be started: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!(
+        "git {}: {}",
+        args.join(" "),
+        String::from_utf8_lossy(&output.stderr).trim()
+    ))
+}
+
+fn identity(project: &Path) -> Vec<(&'static str, &'static str)> {
+    let known = Command::new("git")
+        .args(["config", "user.email"])
+        .current_dir(project)
+        .env(crate::proc::HELPER_VAR, "1")
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if known {
+        return Vec::new();
+    }
+    vec![
+        ("GIT_AUTHOR_NAME", "ralph demo"),
+        ("GIT_AUTHOR_EMAIL", "demo@localhost"),
+        ("GIT_COMMITTER_NAME", "ralph demo"),
+        ("GIT_COMMITTER_EMAIL", "demo@localhost"),
+    ]
+}

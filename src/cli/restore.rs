@@ -1,0 +1,117 @@
+//! `ralph restore`: the files as a checkpoint holds them.
+
+use std::{
+    fmt::Write as _,
+    io::{self, BufRead, IsTerminal, Write},
+    path::PathBuf,
+};
+
+use crate::{
+    error::{Failure, FailureKind},
+    event::RunId,
+    host::{
+        git::{Moment, Place as Position, Repository, Restored},
+        lock,
+        paths::ProjectPaths,
+    },
+    narration::counted,
+};
+
+use super::{args::Args, print, run::place};
+
+pub(super) fn run(args: &Args, n: Option<u32>, before: bool, run: Option<&str>, yes: bool) -> Result<u8, Failure> {
+    let place = place(args)?;
+    let run = which_run(&place.paths, run)?;
+    let scratch = tempfile::tempdir()
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
+    let (repository, _) = Repository::discover(&place.project, scratch.path())?;
+    let Some(n) = n else {
+        list(&repository, &run)?;
+        return Ok(0);
+    };
+    if lock::is_held(&place.paths.lock()) {
+        return Err(Failure::new(FailureKind::Locked, "a ralph works on these files")
+            .hint("end it with `ralph stop`, or wait until it is done"));
+    }
+    let moment = if before { Moment::Before } else { Moment::After };
+    let root = repository.root().display();
+    let question = format!("Replace the files in {root} with those {moment} iteration {n} of run {run}?");
+    if !yes && !confirmed(&question)? {
+        print("nothing was changed\n");
+        return Ok(0);
+    }
+    let restored = repository.restore(&run, n, moment)?;
+    print(&in_words(&restored, &run));
+    Ok(0)
+}
+
+fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<RunId, Failure> {
+    let runs = paths.run_ids();
+    match named {
+        Some(named) => runs.iter().find(|run| run.0 == named).cloned().ok_or_else(|| {
+            let known: Vec<&str> = runs.iter().rev().take(5).map(|run| run.0.as_str()).collect();
+            Failure::new(FailureKind::Usage, format!("there is no run `{named}`"))
+                .hint(format!("the latest are: {}", known.join(", ")))
+        }),
+        None => paths
+            .latest_run()
+            .ok_or_else(|| Failure::new(FailureKind::Failed, "no ralph ran in this project yet")),
+    }
+}
+
+fn list(repository: &Repository, run: &RunId) -> Result<(), Failure> {
+    let mut text = format!("run {run}\n");
+    for saved in repository.list(run)? {
+        let place = match saved.place {
+            Position::Iteration { n, moment } => format!("{moment} iteration {n}"),
+            Position::Restore { k } => format!("before restoring for the {k}. time"),
+        };
+        let commit = &saved.checkpoint.commit[..saved.checkpoint.commit.len().min(12)];
+        writeln!(text, "  {commit}  {place}").expect("a string takes every write");
+    }
+    text.push_str("`ralph restore N` brings back the files after iteration N, `--before` those before it\n");
+    print(&text);
+    Ok(())
+}
+
+fn confirmed(question: &str) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new(FailureKind::Usage, "nobody is there to be asked").hint("`--yes` answers beforehand"));
+    }
+    print(&format!(
+        "{question}\nA checkpoint of the present state is made first. [y/N] "
+    ));
+    _ = io::stdout().flush(); // the answer decides, not the question
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("the answer cannot be read: {error}")))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn in_words(restored: &Restored, run: &RunId) -> String {
+    let mut text = String::new();
+    let mut each = |sign: &str, paths: &[PathBuf]| {
+        for path in paths {
+            writeln!(text, "{sign} {}", path.display()).expect("a string takes every write");
+        }
+    };
+    each("wrote  ", &restored.written);
+    each("deleted", &restored.deleted);
+    for notice in &restored.notices {
+        writeln!(text, "warning: {notice}").expect("a string takes every write");
+    }
+    let written = counted(restored.written.len() as u64, "file");
+    let back = match restored.saved {
+        Position::Restore { k } => format!("refs/ralph/{run}/restore-{k}"),
+        Position::Iteration { n, moment } => format!("refs/ralph/{run}/{n}-{moment}"),
+    };
+    writeln!(
+        text,
+        "{written} written, {} deleted; what was there before is in {back}",
+        restored.deleted.len()
+    )
+    .expect("a string takes every write");
+    text
+}

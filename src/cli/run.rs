@@ -1,0 +1,70 @@
+//! The loop, as the command line asks for it.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    app::{self, Place, Presentation},
+    config::{self, Flag, Sources},
+    error::Failure,
+    headless::Format,
+};
+
+use super::args::{Args, FormatArg};
+
+pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+    let place = place(args)?;
+    let loaded = config::load(&sources(args, &place))?;
+    app::run(&place, &loaded, presentation(args))
+}
+
+pub(super) fn presentation(args: &Args) -> Presentation {
+    Presentation::of_stdout(match args.format {
+        FormatArg::Text => Format::Text,
+        FormatArg::Jsonl => Format::Jsonl,
+    })
+}
+
+pub(super) fn place(args: &Args) -> Result<Place, Failure> {
+    Place::current(args.state_dir.as_deref())
+}
+
+/// All places settings come from, this command line among them.
+pub(super) fn sources(args: &Args, place: &Place) -> Sources {
+    let mut sources = Sources::of_project(&place.project);
+    sources.extra = args.config.as_deref().map(absolute);
+    sources.flags = flags(args);
+    sources
+}
+
+fn flags(args: &Args) -> Vec<Flag> {
+    let given = &args.settings;
+    let flags = [
+        ("--adapter", "adapter", &given.adapter),
+        ("--plan", "plan", &given.plan),
+        ("--prompt", "prompt", &given.prompt),
+        ("--prompt-file", "promptFile", &given.prompt_file),
+        ("--model", "model", &given.model),
+        ("--agent", "agent", &given.agent),
+        ("--session", "session", &given.session),
+        ("--promise", "completion.promise", &given.promise),
+        ("--max-iterations", "limits.maxIterations", &given.max_iterations),
+        ("--max-time", "limits.maxTime", &given.max_time),
+        (
+            "--iteration-timeout",
+            "limits.iterationTimeout",
+            &given.iteration_timeout,
+        ),
+        ("--idle-timeout", "limits.idleTimeout", &given.idle_timeout),
+        ("--calls-per-hour", "limits.callsPerHour", &given.calls_per_hour),
+        ("--max-cost-usd", "limits.maxCostUsd", &given.max_cost_usd),
+        ("--max-tokens", "limits.maxTokens", &given.max_tokens),
+    ];
+    flags
+        .into_iter()
+        .filter_map(|(name, key, value)| Some(Flag::new(name, key, value.clone()?)))
+        .collect()
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,102 @@
+//! `ralph status`: the running loop, or the last run.
+
+use std::fmt::Write as _;
+
+use crate::{
+    driver::{now_ms, read_run, status_of},
+    error::{Failure, FailureKind},
+    event::SteeringKind,
+    host::control::{self, ControlError, Reply, Request, Status},
+    machine::{LoopState, Phase},
+    narration::{changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
+};
+
+use super::{args::Args, print, run::place};
+
+fn print_status(status: &Status, how: &str, json: bool) {
+    if json {
+        let text = serde_json::to_string_pretty(status);
+        print(&(text.expect("a status has no failing serialisers") + "\n"));
+    } else {
+        print(&in_words(status, how));
+    }
+}
+
+fn print_last(state: &LoopState, json: bool) {
+    let how = match &state.phase {
+        Phase::Stopped(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
+        Phase::Idle
+        | Phase::Preparing { .. }
+        | Phase::Running { .. }
+        | Phase::Cancelling { .. }
+        | Phase::Settling { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused => "not running; the last run was cut off and goes on with the next `ralph`".to_owned(),
+    };
+    print_status(&status_of(state, 0), &how, json);
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
+    let place = place(args)?;
+    match control::ask(&place.paths.socket(), &Request::Status) {
+        Ok(Reply::Status { status }) => {
+            print_status(
+                &status,
+                &format!("running (pid {}): {}", status.pid, status.phase),
+                json,
+            );
+            Ok(0)
+        }
+        Ok(Reply::Done { .. }) => Err(Failure::new(
+            FailureKind::Failed,
+            "the running ralph answered something else",
+        )),
+        Ok(Reply::Refused { why }) => Err(Failure::new(FailureKind::Failed, why)),
+        Err(ControlError::NotRunning) => {
+            let Some(run) = place.paths.latest_run() else {
+                return Err(Failure::new(FailureKind::Failed, "no ralph ran in this project yet")
+                    .hint("`ralph --plan PLAN.md` starts one, `ralph demo` shows one"));
+            };
+            let (_, state) = read_run(&place.paths, &run)?;
+            print_last(&state, json);
+            Ok(0)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn in_words(status: &Status, how: &str) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        writeln!(text, "{name:<10}{value}").expect("a string takes every write");
+    };
+    line("state", how);
+    if let Some(until_ms) = status.until_ms {
+        line("left", &short_duration(until_ms.saturating_sub(now_ms())));
+    }
+    line("run", &status.run.0);
+    line("adapter", &status.adapter);
+    line("plan", &status.plan.display().to_string());
+    let totals = &status.totals;
+    let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
+    line("tasks", &format!("{} of {all} done", totals.tasks_done));
+    if let Some(task) = &status.task {
+        line("current", task);
+    }
+    let mut work = vec![
+        counted(u64::from(totals.iterations), "iteration"),
+        short_duration(totals.elapsed_ms),
+    ];
+    work.extend(totals.changes.as_ref().map(changes_in_words));
+    work.extend(usage_in_words(&totals.usage));
+    line("work", &work.join(" · "));
+    for steering in &status.steering {
+        let when = match steering.kind {
+            SteeringKind::Next => "next prompt",
+            SteeringKind::Now => "now",
+            SteeringKind::Standing => "every prompt",
+        };
+        line("message", &format!("{} ({when}): {}", steering.id.0, steering.text));
+    }
+    text
+}

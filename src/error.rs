@@ -1,0 +1,179 @@
+//! Failures as the user meets them: one line that says what is wrong, hints that say what to type, an exit code.
+
+use std::{error::Error, fmt};
+
+use crate::{
+    agent::AgentError,
+    config::ConfigError,
+    driver::{DriverError, OpenError},
+    host::{
+        control::ControlError,
+        git::{GitError, NoRepository},
+        journal::JournalError,
+        lock::LockError,
+        paths::PathsError,
+    },
+    text::with_causes,
+};
+
+/// Chooses the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// ralph or an agent failed for good.
+    Failed,
+    Usage,
+    /// Configuration, plan or prompt are invalid.
+    Configuration,
+    AgentUnavailable,
+    Locked,
+}
+
+impl FailureKind {
+    pub fn exit_code(self) -> u8 {
+        match self {
+            FailureKind::Failed => 1,
+            FailureKind::Usage => 2,
+            FailureKind::Configuration => 3,
+            FailureKind::AgentUnavailable => 4,
+            FailureKind::Locked => 5,
+        }
+    }
+}
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug)]
+pub struct Failure {
+    pub kind: FailureKind,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Makes a failure of an error and its causes.
+    pub fn of(kind: FailureKind, error: &dyn Error) -> Self {
+        Self::new(kind, with_causes(error))
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn hints(mut self, hints: impl IntoIterator<Item = String>) -> Self {
+        self.hints.extend(hints);
+        self
+    }
+}
+
+/// `error: …` and `hint: …` lines, as they go to stderr.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        for hint in &self.hints {
+            write!(f, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Failure::of(FailureKind::Configuration, &error).hints(error.hints())
+    }
+}
+
+impl From<AgentError> for Failure {
+    fn from(error: AgentError) -> Self {
+        let kind = match error {
+            AgentError::UnknownAdapter { .. } | AgentError::Manifest { .. } => FailureKind::Configuration,
+            AgentError::NotInstalled { .. } => FailureKind::AgentUnavailable,
+        };
+        Failure::of(kind, &error).hints(error.hints())
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        let failure = Failure::of(FailureKind::Failed, &error);
+        match &error {
+            JournalError::Version { .. } => {
+                failure.hint("use that version, or let this one begin anew elsewhere with `--state-dir DIR`")
+            }
+            JournalError::Foreign { path } | JournalError::Broken { path, .. } | JournalError::Gap { path, .. } => {
+                let run = path.parent().unwrap_or(path);
+                failure.hint(format!("move {} away to begin a new run", run.display()))
+            }
+            JournalError::Open { .. } | JournalError::Write { .. } | JournalError::Read { .. } => failure
+                .hint("make the state directory writable, free some space, or name another with `--state-dir DIR`"),
+        }
+    }
+}
+
+impl From<PathsError> for Failure {
+    fn from(error: PathsError) -> Self {
+        Failure::of(FailureKind::Failed, &error).hint("name a writable directory with `--state-dir DIR`")
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Journal(error) => error.into(),
+            OpenError::Paths(error) => error.into(),
+            OpenError::Lock(error @ LockError::Held { .. }) => {
+                Failure::of(FailureKind::Locked, &error).hint("`ralph status` shows what it does, `ralph stop` ends it")
+            }
+            error @ (OpenError::Lock(LockError::Unusable { .. }) | OpenError::State { .. }) => {
+                Failure::of(FailureKind::Failed, &error).hint("name a writable directory with `--state-dir DIR`")
+            }
+        }
+    }
+}
+
+impl From<DriverError> for Failure {
+    fn from(error: DriverError) -> Self {
+        let failure = Failure::of(FailureKind::Failed, &error);
+        match error {
+            DriverError::Journal(_) => {
+                failure.hint("free some space or make it writable, then type the same command again to go on")
+            }
+            DriverError::Signals(_) => failure,
+        }
+    }
+}
+
+impl From<ControlError> for Failure {
+    fn from(error: ControlError) -> Self {
+        let failure = Failure::of(FailureKind::Failed, &error);
+        match error {
+            ControlError::NotRunning => failure.hint("`ralph status` shows how the last run ended"),
+            ControlError::NoAnswer { .. } | ControlError::Garbled { .. } => failure,
+        }
+    }
+}
+
+impl From<GitError> for Failure {
+    fn from(error: GitError) -> Self {
+        let failure = Failure::of(FailureKind::Failed, &error);
+        match error {
+            GitError::NoCheckpoint { .. } => failure.hint("`ralph restore` lists the checkpoints there are"),
+            _ => failure,
+        }
+    }
+}
+
+impl From<NoRepository> for Failure {
+    fn from(error: NoRepository) -> Self {
+        Failure::of(FailureKind::Failed, &error).hint("checkpoints are made in a git repository: `git init` makes one")
+    }
+}
