@@ -11,7 +11,11 @@ use std::{
 
 use rustix::fs::{Access, access};
 
-use super::{GitError, Moment, Repository, Taken, UNTRACKED_CAP_BYTES, process::Git, status, status::Status};
+use super::{
+    GitError, Moment, Repository, Taken, UNTRACKED_CAP_BYTES,
+    process::{self, Git, nul_separated},
+    status::{self, Status},
+};
 use crate::event::{Checkpoint, RunId};
 
 /// More files than this that git cannot take are no accident of one file.
@@ -60,6 +64,16 @@ struct Work {
     notices: Vec<String>,
 }
 
+impl Work {
+    fn leave_out_large(&mut self, path: &Path) {
+        let cap = UNTRACKED_CAP_BYTES >> 20;
+        self.notices.push(format!(
+            "{} is untracked, above {cap} MiB and left out of checkpoints.",
+            path.display()
+        ));
+    }
+}
+
 impl Repository {
     /// Records the work tree as it is under `refs/ralph/<run>/<n>-before` or `-after`.
     ///
@@ -87,7 +101,7 @@ impl Repository {
             // A process that was killed may have left a lock; the next checkpoint starts from the user's index.
             state.origin = None;
             state.last = None;
-            self.forget_index()?;
+            _ = self.forget_index(); // the error before this one says more
         }
         taken
     }
@@ -102,7 +116,7 @@ impl Repository {
             (status, warnings) = self.scan()?;
         }
         let head = status.head.clone();
-        let mut work = self.sort(status);
+        let mut work = self.sort(status)?;
         work.notices.extend(warnings);
         let same = work.add.is_empty() && work.remove.is_empty();
         let last = state.last.take().filter(|_| same);
@@ -179,31 +193,36 @@ impl Repository {
     }
 
     /// Decides about each file that differs from the index.
-    fn sort(&self, status: Status) -> Work {
+    fn sort(&self, status: Status) -> Result<Work, GitError> {
         let mut work = Work::default();
+        let mut large = Vec::new();
         for path in status.changed {
             match fs::symlink_metadata(self.root.join(&path)) {
                 // Neither file, link nor directory: what was tracked is gone. git cannot take what lies behind a link.
                 Ok(metadata) if !is_storable(&metadata) => work.remove.push(path),
                 _ if self.is_behind_link(&path) => work.remove.push(path),
+                Ok(metadata) if is_large(&metadata) => large.push(path),
                 Ok(metadata) if metadata.is_file() && !self.is_readable(&path) => {
                     work.notices.push(format!(
                         "{} cannot be read; checkpoints keep its last state.",
                         path.display()
                     ));
                 }
-                _ => work.add.push(path),
+                Ok(_) | Err(_) => work.add.push(path),
+            }
+        }
+        let tracked = self.tracked(&large)?;
+        for path in large {
+            if tracked.contains(&path) {
+                work.add.push(path);
+            } else {
+                work.leave_out_large(&path);
+                work.remove.push(path);
             }
         }
         for path in status.untracked {
             match fs::symlink_metadata(self.root.join(&path)) {
-                Ok(metadata) if metadata.is_file() && metadata.len() > UNTRACKED_CAP_BYTES => {
-                    let mib = metadata.len() >> 20;
-                    work.notices.push(format!(
-                        "{} has {mib} MiB and is left out of checkpoints.",
-                        path.display()
-                    ));
-                }
+                Ok(metadata) if is_large(&metadata) => work.leave_out_large(&path),
                 Ok(metadata) if metadata.is_file() && !self.is_readable(&path) => {
                     work.notices.push(format!(
                         "{} cannot be read and is left out of checkpoints.",
@@ -220,7 +239,20 @@ impl Repository {
                 "{path} is a repository of its own and is left out of checkpoints."
             ));
         }
-        work
+        Ok(work)
+    }
+
+    /// Finds which of some files the user's index has; ralph's has the untracked ones too.
+    fn tracked(&self, paths: &[PathBuf]) -> Result<HashSet<PathBuf>, GitError> {
+        if paths.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let output = self
+            .git()
+            .args(["--literal-pathspecs", "ls-files", "-z", "--"])
+            .args(paths)
+            .run()?;
+        Ok(nul_separated(&output.stdout).map(process::path).collect())
     }
 
     fn update_index(&self, work: &mut Work) -> Result<(), GitError> {
@@ -348,6 +380,10 @@ impl Identity {
 
 fn is_storable(metadata: &Metadata) -> bool {
     metadata.is_file() || metadata.is_symlink() || metadata.is_dir()
+}
+
+fn is_large(metadata: &Metadata) -> bool {
+    metadata.is_file() && metadata.len() > UNTRACKED_CAP_BYTES
 }
 
 fn listed(paths: &[PathBuf]) -> Vec<u8> {

@@ -239,14 +239,35 @@ fn what_is_no_file_is_passed_over() {
 #[test]
 fn a_large_untracked_file_is_left_out_and_said_once() {
     let project = Project::new();
-    let large = fs::File::create(project.root.join("large")).unwrap();
-    large.set_len(super::super::UNTRACKED_CAP_BYTES + 1).unwrap();
+    project.grow("large");
     let repository = project.open();
     let taken = before(&repository, 1);
-    assert_eq!(taken.notices, ["large has 32 MiB and is left out of checkpoints."]);
-    assert!(!files(&project, &taken.checkpoint).contains(&"100644 large".to_owned()));
+    assert_eq!(
+        taken.notices,
+        ["large is untracked, above 32 MiB and left out of checkpoints."]
+    );
+    assert_eq!(files(&project, &taken.checkpoint).len(), 3);
     let next = after(&repository, 1);
     assert_eq!((next.notices, next.checkpoint), (vec![], taken.checkpoint));
+}
+
+#[test]
+fn an_untracked_file_is_left_out_once_it_has_grown_large() {
+    let project = Project::new();
+    project.write("growing", "x\n");
+    let repository = project.open();
+    assert_eq!(files(&project, &before(&repository, 1).checkpoint).len(), 4);
+    project.grow("growing");
+    assert_eq!(files(&project, &after(&repository, 1).checkpoint).len(), 3);
+}
+
+#[test]
+fn a_large_tracked_file_is_in_it() {
+    let project = Project::new();
+    project.grow("kept");
+    let checkpoint = before(&project.open(), 1).checkpoint;
+    let size = project.git(["cat-file", "-s", &format!("{}:kept", checkpoint.tree)]);
+    assert_eq!(size.trim_end(), (super::super::UNTRACKED_CAP_BYTES + 1).to_string());
 }
 
 #[test]
