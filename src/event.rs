@@ -76,12 +76,9 @@ pub enum Event {
     PlanRead {
         plan: PlanSnapshot,
     },
-    IterationPrepared {
+    /// The plan is being read, the tree checkpointed and the prompt written for this iteration.
+    PreparationStarted {
         iteration: u32,
-        checkpoint: Option<Checkpoint>,
-        prompt_bytes: u64,
-        /// Bytes of the prompt that are ralph's and not the user's.
-        overhead_bytes: u64,
     },
     IterationStarted {
         iteration: u32,
@@ -89,6 +86,13 @@ pub enum Event {
         task: Option<String>,
         /// The session that is continued; none for a fresh one.
         resume: Option<SessionId>,
+        /// The agent takes text while it works.
+        live_steering: bool,
+        /// The tree before the agent touched it.
+        checkpoint: Option<Checkpoint>,
+        prompt_bytes: u64,
+        /// Bytes of the prompt that are ralph's and not the user's.
+        overhead_bytes: u64,
     },
     AgentReported {
         iteration: u32,
@@ -134,12 +138,15 @@ pub enum Event {
     WaitEnded {
         cause: WaitEnd,
     },
+    /// The next iteration is not to start; a running one finishes.
     Paused {
         by: PausedBy,
     },
     Unpaused {
         by: PausedBy,
     },
+    /// The loop stands still because it is paused.
+    Held,
     SteeringQueued {
         id: SteeringId,
         kind: SteeringKind,
@@ -173,7 +180,7 @@ pub enum Level {
 }
 
 /// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
     pub adapter: String,
@@ -210,7 +217,7 @@ pub struct Limits {
 }
 
 /// Delays after a failure: `base · 2ⁿ⁻¹`, at most `max`, plus up to `jitter` of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Backoff {
     pub base_ms: u64,
@@ -457,6 +464,8 @@ pub enum CancelReason {
     IterationTimeout,
     IdleTimeout,
     MaxTime,
+    MaxCost,
+    MaxTokens,
     /// The run is stopping.
     Stopped,
 }
@@ -475,6 +484,8 @@ pub enum Claim {
 pub enum Wait {
     Backoff,
     LimitReset,
+    /// `callsPerHour` is used up.
+    CallBudget,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

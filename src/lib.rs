@@ -7,7 +7,14 @@
 pub mod agent;
 pub mod command;
 pub mod config;
+pub mod demo;
+pub mod driver;
 pub mod event;
+pub mod headless;
 pub mod host;
+pub mod machine;
+pub mod narration;
 pub mod plan;
+pub mod position;
 pub mod proc;
+pub mod text;

@@ -1,10 +1,7 @@
-//! The integration tests, in one binary.
+//! The integration tests, in one binary: everything that needs real processes.
 
 mod codex;
 mod harness;
+mod processes;
+mod sessions;
 mod stand_in;
-
-#[test]
-fn there() {
-    assert!(std::path::Path::new(env!("CARGO_BIN_EXE_fake-agent")).exists());
-}

@@ -1,6 +1,21 @@
 //! How one agent is run: an adapter starts sessions, a session reports signals.
+//!
+//! An adapter is data: a [`manifest`] that the [`catalog`] puts together from several layers, and a [`dialect`] that
+//! turns what the agent writes into signals. [`subprocess`] runs it.
 
-use std::{path::PathBuf, time::Duration};
+pub mod catalog;
+pub mod check;
+pub mod dialect;
+mod error;
+mod invocation;
+mod layers;
+pub mod manifest;
+mod manifest_error;
+pub mod subprocess;
+mod template;
+pub mod transcript;
+
+use std::path::{Path, PathBuf};
 
 use tokio::sync::mpsc;
 
@@ -9,10 +24,20 @@ use crate::{
     proc::{Size, Stop},
 };
 
+pub use crate::proc::Activity;
+pub use error::AgentError;
+pub use layers::Origin;
+pub use manifest_error::ManifestError;
+
 /// Runs sessions of one agent.
 pub trait AgentAdapter: Send + Sync {
     fn id(&self) -> &str;
     fn capabilities(&self) -> Capabilities;
+    /// Finds out, before anything is started, whether sessions in `cwd` can be: is the program there?
+    ///
+    /// # Errors
+    /// [`AgentError::NotInstalled`], with how to install it.
+    fn check(&self, cwd: &Path) -> Result<(), AgentError>;
     /// Starts a session that reports to `out` and writes what a person would watch to `request.display`.
     /// Returns at once; failures arrive as signals, and [`AgentSignal::Ended`] comes exactly once and last.
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session>;
@@ -69,12 +94,3 @@ pub trait Session: Send {
 /// The agent takes no text while it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotLive;
-
-/// How much a session has done so far; two equal readings mean that it did nothing in between.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Activity {
-    /// Bytes it has written, to the terminal and to stdout.
-    pub output_bytes: u64,
-    /// Time on the CPU of all its processes, those that ended included.
-    pub cpu: Duration,
-}

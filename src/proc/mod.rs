@@ -2,16 +2,63 @@
 //!
 //! A child is never started directly. portable-pty starts `ralph __guard`, which is a sub-reaper and starts the
 //! program; whatever happens to ralph or to the program, the guard ends every descendant before it exits itself.
+//!
+//! The one thing to know before changing anything here: the end of a tree is decided by the *processes*, never by an
+//! end of file. A process that outlived its parent keeps the terminal open for ever, so nobody waits for that.
+//!
+//! What Linux adds to POSIX is in `linux.rs`; `portable.rs` has the same functions for the other Unixes, where no
+//! sub-reaper exists: there, a process that leaves its parents, its session and its environment behind escapes.
+
+mod child;
+mod ending;
+pub mod guard;
+mod keeper;
+mod leftovers;
+#[cfg(target_os = "linux")]
+mod linux;
+mod liveness;
+#[cfg(not(target_os = "linux"))]
+mod portable;
+mod reader;
+pub mod screen;
+mod spec;
+mod tree;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use portable as system;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::Exit;
+
+pub use child::{Child, SpawnError, spawn};
+pub use leftovers::{become_subreaper, sweep};
+
+/// Marks every descendant of a run that keeps its environment.
+pub const RUN_ID_VAR: &str = "RALPH_RUN_ID";
+/// Marks, with the value `1`, what ralph starts for itself (git, probes): never taken for something left behind.
+pub const HELPER_VAR: &str = "RALPH_HELPER";
 
 /// Columns and rows of a terminal; never below 2×2, which vt100 cannot take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     pub cols: u16,
     pub rows: u16,
+}
+
+impl Size {
+    /// Returns the nearest size that every part of ralph can take.
+    #[must_use]
+    pub fn clamped(self) -> Size {
+        Size {
+            cols: self.cols.max(2),
+            rows: self.rows.max(2),
+        }
+    }
 }
 
 /// What to start and how to end it.
@@ -22,20 +69,22 @@ pub struct Launch {
     pub args: Vec<OsString>,
     /// Existing and absolute.
     pub cwd: PathBuf,
-    /// Added to ralph's own environment.
+    /// Added to ralph's own environment. `TERM` is `xterm-256color` unless it is given here.
     pub env: Vec<(String, String)>,
     pub env_remove: Vec<String>,
     pub stdin: Stdin,
     pub stdout: Stdout,
     pub size: Size,
     pub ladder: Ladder,
-    /// Marks every descendant that keeps its environment, as `RALPH_RUN_ID`.
+    /// Marks every descendant that keeps its environment, as [`RUN_ID_VAR`].
     pub run_id: String,
-    /// A directory only the user can read, for the guard's specification and the FIFO.
+    /// An existing directory only the user can read, for the guard's specification and the FIFO.
     pub scratch: PathBuf,
+    /// An executable that answers to `__guard --spec FILE`; none for the one that is running.
+    pub guard: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stdin {
     /// The file's bytes, then end of file.
     File(PathBuf),
@@ -50,14 +99,18 @@ pub enum Stdout {
     Piped,
 }
 
-/// The rungs of stopping: `first`, then terminate, then kill, one per grace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The rungs of stopping: `first` to the program's process group, then terminate to every descendant, then kill, with
+/// one grace between two rungs. When `first` is terminate, it goes to every descendant and the second rung is left out.
+///
+/// Two cases climb down faster: when the program itself has ended, what it left behind gets terminate at once and
+/// 300 ms; when ralph has died, no rung takes more than 250 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ladder {
     pub first: StopSignal,
     pub grace: Duration,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StopSignal {
     Interrupt,
     Terminate,
@@ -90,4 +143,13 @@ pub enum Stop {
     InOrder,
     /// Straight to kill.
     AtOnce,
+}
+
+/// How much a child tree has done so far; two equal readings mean that it did nothing in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Activity {
+    /// Bytes it has written, to the terminal and to stdout.
+    pub output_bytes: u64,
+    /// Time on the CPU of all its processes, those that ended included. Never falls.
+    pub cpu: Duration,
 }

@@ -1,0 +1,211 @@
+//! Is an agent there, and is it the version its adapter was written for?
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Read, Seek},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::proc::HELPER_VAR;
+
+use super::{
+    AgentError,
+    manifest::Manifest,
+    template::{Placeholder, Template},
+};
+
+/// How long a program may take to print its version.
+const PROBE_DEADLINE: Duration = Duration::from_secs(15);
+const PROBE_POLL: Duration = Duration::from_millis(10);
+/// Most bytes that are read of what it prints.
+const PROBE_CAP_BYTES: u64 = 4096;
+
+/// What was found out about an agent's program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckReport {
+    pub id: String,
+    pub title: String,
+    /// The program as the manifest names it.
+    pub program: String,
+    /// Where it is; none if it is not on PATH.
+    pub path: Option<PathBuf>,
+    pub version: Version,
+    /// The version the adapter was written for.
+    pub verified: Option<String>,
+    pub install: Option<String>,
+}
+
+/// What a program says about its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Version {
+    /// The adapter does not say how to ask, or there is nothing to ask.
+    NotAsked,
+    /// The first line it printed.
+    Said(String),
+    /// It failed, or printed nothing.
+    Failed { why: String },
+    /// It did not answer in time and was ended.
+    TimedOut { after: Duration },
+}
+
+/// How an installed version compares with the verified one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    Same,
+    Other,
+    Unknown,
+}
+
+impl CheckReport {
+    pub fn comparison(&self) -> Comparison {
+        let (Version::Said(line), Some(verified)) = (&self.version, &self.verified) else {
+            return Comparison::Unknown;
+        };
+        match number_in(line) {
+            Some(number) if number == verified => Comparison::Same,
+            Some(_) => Comparison::Other,
+            None => Comparison::Unknown,
+        }
+    }
+}
+
+/// Looks for the program of `manifest` and asks for its version. Takes at most 15 seconds; ends what it started.
+pub fn check(manifest: &Manifest, cwd: &Path) -> CheckReport {
+    check_within(manifest, cwd, PROBE_DEADLINE)
+}
+
+fn check_within(manifest: &Manifest, cwd: &Path, deadline: Duration) -> CheckReport {
+    let path = find(manifest, cwd).ok();
+    let version = match (&path, &manifest.probe) {
+        (Some(path), Some(args)) => probe(path, args, deadline),
+        (Some(_) | None, None) | (None, Some(_)) => Version::NotAsked,
+    };
+    CheckReport {
+        id: manifest.id.clone(),
+        title: manifest.title.clone(),
+        program: named(manifest),
+        path,
+        version,
+        verified: manifest.verified.clone(),
+        install: manifest.install.clone(),
+    }
+}
+
+/// The path of the manifest's program; a relative path is taken from `cwd`.
+///
+/// # Errors
+/// [`AgentError::NotInstalled`].
+pub(super) fn find(manifest: &Manifest, cwd: &Path) -> Result<PathBuf, AgentError> {
+    let wanted = fill_program(&manifest.command.program);
+    let of_manifest = manifest.command.env.iter().find(|(name, _)| name == "PATH");
+    let search: Option<OsString> = of_manifest
+        .and_then(|(_, value)| value.fill(|_| None).map(OsString::from))
+        .or_else(|| std::env::var_os("PATH"));
+    let home = wanted
+        .strip_prefix("~/")
+        .and_then(|rest| Some(dirs::home_dir()?.join(rest)));
+    let wanted = home.unwrap_or_else(|| PathBuf::from(wanted));
+    which::which_in(&wanted, search, cwd).map_err(|_| AgentError::NotInstalled {
+        id: manifest.id.clone(),
+        program: named(manifest),
+        install: manifest.install.clone(),
+    })
+}
+
+fn named(manifest: &Manifest) -> String {
+    fill_program(&manifest.command.program)
+}
+
+fn fill_program(program: &Template) -> String {
+    let own = |placeholder| match placeholder {
+        Placeholder::Ralph => own_executable(),
+        Placeholder::Agent
+        | Placeholder::Model
+        | Placeholder::PromptFile
+        | Placeholder::Resume
+        | Placeholder::Session => None,
+    };
+    program.fill(own).unwrap_or_else(|| "ralph".to_owned())
+}
+
+/// The executable of this process.
+pub(super) fn own_executable() -> Option<String> {
+    std::env::current_exe()
+        .ok()
+        .map(|path| path.to_string_lossy().into_owned())
+}
+
+fn probe(program: &Path, args: &[String], deadline: Duration) -> Version {
+    match run(program, args, deadline) {
+        Err(error) => Version::Failed { why: error.to_string() },
+        Ok(None) => Version::TimedOut { after: deadline },
+        Ok(Some((status, said))) => match said.lines().map(str::trim).find(|line| !line.is_empty()) {
+            Some(line) if status.success() => Version::Said(crate::text::one_line(line)),
+            Some(line) => Version::Failed {
+                why: format!("{status}: {}", crate::text::one_line(line)),
+            },
+            None => Version::Failed {
+                why: format!("{status}, and it printed nothing"),
+            },
+        },
+    }
+}
+
+/// Runs a program to its end; nothing if it did not end in time.
+fn run(program: &Path, args: &[String], deadline: Duration) -> io::Result<Option<(ExitStatus, String)>> {
+    // Files and not pipes: a process it leaves behind could hold a pipe open for ever.
+    let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    let mut child = Command::new(program)
+        .args(args)
+        .env(HELPER_VAR, "1")
+        .stdin(Stdio::null())
+        .stdout(stdout.try_clone()?)
+        .stderr(stderr.try_clone()?)
+        .process_group(0)
+        .spawn()?;
+    let until = Instant::now() + deadline;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            let said = beginning(stdout)?;
+            return Ok(Some((
+                status,
+                if said.trim().is_empty() {
+                    beginning(stderr)?
+                } else {
+                    said
+                },
+            )));
+        }
+        if Instant::now() >= until {
+            break;
+        }
+        thread::sleep(PROBE_POLL);
+    }
+    // Not yet waited for, so its id is still its own.
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        _ = kill_process_group(group, Signal::KILL); // it may have ended just now
+    }
+    child.wait()?;
+    Ok(None)
+}
+
+fn beginning(mut file: File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(PROBE_CAP_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The first thing in a line that looks like a version: `codex-cli 0.169.0` has `0.169.0`.
+fn number_in(line: &str) -> Option<&str> {
+    line.split(|character: char| !(character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '+')))
+        .map(|word| word.trim_start_matches('v'))
+        .find(|word| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.'))
+}

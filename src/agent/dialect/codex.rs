@@ -1,0 +1,261 @@
+//! `codex exec --json`: one event a line, items begin and complete.
+//!
+//! `error` events are both retries ("Reconnecting... 2/5 (why)") and the failure that `turn.failed` repeats; an *item*
+//! of type `error` is only a warning. A patch that fails leaves no event at all.
+
+use serde_json::Value;
+
+use crate::event::{AgentSignal, FileChange, SessionId, Usage, clip};
+
+use super::{
+    Dialect, Finish, TEXT_CAP_BYTES,
+    classify::{classify, one_line},
+    head,
+    lines::{Objects, Seen},
+    tail,
+    verdict::without_verdict,
+};
+
+#[derive(Debug, Default)]
+pub(super) struct CodexJson {
+    objects: Objects,
+    turn: Turn,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    seen: Seen,
+    /// The last assistant message, the final one once the turn has ended.
+    message: Option<String>,
+    /// An error that was reported and may be the end.
+    error: Option<String>,
+    ended: bool,
+}
+
+impl Dialect for CodexJson {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), out));
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.finish(out, |event, out| turn.take(&Value::Object(event), out));
+        if turn.ended {
+            return;
+        }
+        match turn.error.take() {
+            Some(error) => turn.fail(&error, out),
+            None => without_verdict(finish, turn.message.take(), out),
+        }
+    }
+}
+
+impl Turn {
+    fn take(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        let kind = text(event, "/type");
+        match kind {
+            "thread.started" => out.push(AgentSignal::Opened {
+                session: event
+                    .get("thread_id")
+                    .and_then(Value::as_str)
+                    .map(|id| SessionId(id.to_owned())),
+                model: None,
+            }),
+            "turn.started" => {}
+            "item.started" => self.item_started(event, out),
+            "item.updated" => {}
+            "item.completed" => self.item_completed(event, out),
+            "turn.completed" => self.completed(event, out),
+            "turn.failed" => {
+                let message = text(event, "/error/message").to_owned();
+                self.fail(&message, out);
+            }
+            "error" => self.error(text(event, "/message"), out),
+            other => self.unknown(other, event, out),
+        }
+    }
+
+    fn unknown(&mut self, kind: &str, event: &Value, out: &mut Vec<AgentSignal>) {
+        self.seen.unknown(kind, || format!("unknown event {event}"), out);
+    }
+
+    fn item_started(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        let item = &event["item"];
+        if let Some((tool, input)) = tool(item) {
+            out.push(AgentSignal::ToolStarted {
+                call: text(item, "/id").to_owned(),
+                tool,
+                input,
+            });
+        }
+    }
+
+    fn item_completed(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        let item = &event["item"];
+        match text(item, "/type") {
+            "agent_message" => {
+                let said = tail(text(item, "/text"), TEXT_CAP_BYTES);
+                self.message = Some(said.clone());
+                out.push(AgentSignal::Said { text: said });
+            }
+            "reasoning" => out.push(AgentSignal::Thought {
+                text: clip(text(item, "/text"), TEXT_CAP_BYTES),
+            }),
+            "file_change" => file_changes(item, out),
+            "todo_list" => {}
+            "error" => {
+                out.push(AgentSignal::Unknown {
+                    text: format!("warning: {}", one_line(text(item, "/message"))),
+                });
+            }
+            other => match tool(item) {
+                Some((tool, _)) => out.push(AgentSignal::ToolEnded {
+                    call: text(item, "/id").to_owned(),
+                    tool,
+                    ok: !matches!(text(item, "/status"), "failed" | "declined"),
+                    output: head(&tool_output(item)),
+                }),
+                None => self.unknown(&format!("item {other}"), event, out),
+            },
+        }
+    }
+
+    fn completed(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        if let Some(error) = self.error.take() {
+            // It went on after that error, so it was none that ended the turn.
+            out.push(AgentSignal::Unknown {
+                text: format!("warning: {}", one_line(&error)),
+            });
+        }
+        let count = |name: &str| event.pointer(&format!("/usage/{name}")).and_then(Value::as_u64);
+        if event.get("usage").is_some_and(Value::is_object) {
+            out.push(AgentSignal::Usage {
+                usage: Usage {
+                    input_tokens: count("input_tokens"),
+                    cached_tokens: count("cached_input_tokens"),
+                    output_tokens: count("output_tokens"),
+                    cost_usd: None,
+                },
+            });
+        }
+        self.end(true, out);
+    }
+
+    fn fail(&mut self, message: &str, out: &mut Vec<AgentSignal>) {
+        if self.ended {
+            return;
+        }
+        let message = match (message.is_empty(), self.error.take()) {
+            (true, Some(error)) => error,
+            (true, None) => "the turn failed, and codex does not say why".to_owned(),
+            (false, _) => message.to_owned(),
+        };
+        out.push(AgentSignal::Problem {
+            problem: classify(&message),
+        });
+        self.end(false, out);
+    }
+
+    fn end(&mut self, ok: bool, out: &mut Vec<AgentSignal>) {
+        if !std::mem::replace(&mut self.ended, true) {
+            out.push(AgentSignal::TurnEnded {
+                ok,
+                message: self.message.take(),
+            });
+        }
+    }
+
+    fn error(&mut self, message: &str, out: &mut Vec<AgentSignal>) {
+        let Some(retry) = message.strip_prefix("Reconnecting...") else {
+            self.error = Some(message.to_owned());
+            return;
+        };
+        let (count, why) = match retry.trim().split_once('(') {
+            Some((count, why)) => (count.trim(), why.strip_suffix(')').unwrap_or(why)),
+            None => (retry.trim(), retry.trim()),
+        };
+        let numbers = count
+            .split_once('/')
+            .and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)));
+        out.push(AgentSignal::Retrying {
+            attempt: numbers.map(|(attempt, _)| attempt),
+            of: numbers.map(|(_, of)| of),
+            why: one_line(why),
+        });
+    }
+}
+
+/// Tool and short input of an item that is a use of a tool.
+fn tool(item: &Value) -> Option<(String, String)> {
+    let named = |tool: &str, input: &str| Some((tool.to_owned(), clip(input, super::OUTPUT_CAP_BYTES)));
+    match text(item, "/type") {
+        "command_execution" => named("shell", bare_command(text(item, "/command"))),
+        "mcp_tool_call" => {
+            let tool = format!("{}.{}", text(item, "/server"), text(item, "/tool"));
+            let arguments = item.get("arguments").filter(|arguments| !arguments.is_null());
+            named(&tool, &arguments.map(Value::to_string).unwrap_or_default())
+        }
+        "collab_tool_call" => named(text(item, "/tool"), text(item, "/prompt")),
+        "web_search" => named("web search", text(item, "/query")),
+        _ => None,
+    }
+}
+
+fn tool_output(item: &Value) -> String {
+    if let Some(output) = item.get("aggregated_output").and_then(Value::as_str) {
+        return output.to_owned();
+    }
+    if let Some(error) = item.pointer("/error/message").and_then(Value::as_str) {
+        return error.to_owned();
+    }
+    let content = item.pointer("/result/content").and_then(Value::as_array);
+    let texts = content
+        .into_iter()
+        .flatten()
+        .filter_map(|part| part.get("text")?.as_str());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The command without the shell that codex puts around it: `/bin/bash -lc '…'`.
+fn bare_command(command: &str) -> &str {
+    let inner = command
+        .split_once(" -lc ")
+        .filter(|(shell, _)| !shell.contains(' ') && shell.ends_with("sh"))
+        .map_or(command, |(_, inner)| inner);
+    for quote in ['\'', '"'] {
+        let quoted = inner.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        // With more quoting inside, taking the outer one away would change what it says.
+        if let Some(quoted) = quoted.filter(|quoted| !quoted.contains([quote, '\\'])) {
+            return quoted;
+        }
+    }
+    inner
+}
+
+fn file_changes(item: &Value, out: &mut Vec<AgentSignal>) {
+    let failed = matches!(text(item, "/status"), "failed" | "declined");
+    for change in item.get("changes").and_then(Value::as_array).into_iter().flatten() {
+        let path = text(change, "/path").to_owned();
+        if failed {
+            out.push(AgentSignal::Unknown {
+                text: format!("warning: {path} was not changed"),
+            });
+            continue;
+        }
+        let change = match text(change, "/kind") {
+            "add" => FileChange::Added,
+            "delete" => FileChange::Deleted,
+            _ => FileChange::Updated,
+        };
+        out.push(AgentSignal::FileChanged { path, change });
+    }
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "codex_tests.rs"]
+mod tests;

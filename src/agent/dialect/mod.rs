@@ -1,0 +1,97 @@
+//! Parsers from what an agent writes to signals. Pure: bytes in, signals out.
+//!
+//! A dialect gives the verdict on a turn ([`AgentSignal::TurnEnded`]): an exit code alone proves nothing, since agents
+//! exit with 0 without having done the work. What an agent merely quotes (in its messages, in the output of its
+//! tools) is never taken for an error of its own.
+
+mod classify;
+mod codex;
+mod lines;
+mod ralph;
+mod terminal;
+mod verdict;
+
+use crate::event::{AgentSignal, Exit, clip};
+
+pub(super) use terminal::Tail;
+
+/// Most bytes of one agent text in a signal; longer messages keep their end, where claims are.
+pub const TEXT_CAP_BYTES: usize = 1024 * 1024;
+/// Most bytes and lines of a tool's output in a signal, from its beginning.
+pub const OUTPUT_CAP_BYTES: usize = 16 * 1024;
+pub const OUTPUT_CAP_LINES: usize = 100;
+
+/// How a program ended, for a dialect to judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finish<'a> {
+    /// None if its guard was killed, and the agent with it.
+    pub exit: Option<Exit>,
+    /// The last lines of what it wrote beside its signals, as plain text. Counts only where there is no verdict.
+    pub stderr: &'a str,
+}
+
+/// A parser of one session's output.
+pub trait Dialect: Send {
+    /// Takes the next bytes, cut anywhere.
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<AgentSignal>);
+    /// Takes the end. Exactly one `TurnEnded` has been given when this returns.
+    fn finish(&mut self, finish: Finish<'_>, out: &mut Vec<AgentSignal>);
+}
+
+/// The dialects there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DialectKind {
+    /// `codex exec --json`.
+    CodexJson,
+    /// Our own signals, one JSON object a line.
+    RalphJsonl,
+    /// Any program: no messages, only what it shows.
+    Terminal,
+}
+
+impl DialectKind {
+    /// The names that manifests use.
+    pub const NAMES: [(&'static str, DialectKind); 3] = [
+        ("codex-json", DialectKind::CodexJson),
+        ("ralph-jsonl", DialectKind::RalphJsonl),
+        ("terminal", DialectKind::Terminal),
+    ];
+
+    /// Whether the program writes signals to stdout, apart from what it shows a person.
+    pub fn is_structured(self) -> bool {
+        match self {
+            DialectKind::CodexJson | DialectKind::RalphJsonl => true,
+            DialectKind::Terminal => false,
+        }
+    }
+
+    /// A parser for a new session.
+    pub fn parser(self) -> Box<dyn Dialect> {
+        match self {
+            DialectKind::CodexJson => Box::new(codex::CodexJson::default()),
+            DialectKind::RalphJsonl => Box::new(ralph::RalphJsonl::default()),
+            DialectKind::Terminal => Box::new(terminal::Terminal::default()),
+        }
+    }
+}
+
+/// The beginning of a tool's output.
+fn head(text: &str) -> String {
+    let mut ends = text.match_indices('\n').map(|(at, _)| at);
+    match ends.nth(OUTPUT_CAP_LINES - 1) {
+        Some(end) if end + 1 < text.len() => clip(&format!("{}\n[…]", &text[..end]), OUTPUT_CAP_BYTES),
+        Some(_) | None => clip(text, OUTPUT_CAP_BYTES),
+    }
+}
+
+/// The end of a message: a claim is in its last lines.
+fn tail(text: &str, cap_bytes: usize) -> String {
+    if text.len() <= cap_bytes {
+        return text.to_owned();
+    }
+    let mut start = text.len() - cap_bytes;
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    format!("[…] {}", &text[start..])
+}

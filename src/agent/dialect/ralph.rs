@@ -1,0 +1,206 @@
+//! `ralph-jsonl`: our own signals, one JSON object a line, for agents and wrappers in any language.
+
+use serde_json::Value;
+
+use crate::event::{AgentSignal, clip};
+
+use super::{
+    Dialect, Finish, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, head,
+    lines::{Objects, Seen},
+    tail,
+    verdict::without_verdict,
+};
+
+#[derive(Debug, Default)]
+pub(super) struct RalphJsonl {
+    objects: Objects,
+    turn: Turn,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    seen: Seen,
+    message: Option<String>,
+    ended: bool,
+}
+
+impl Dialect for RalphJsonl {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.feed(bytes, out, |object, out| turn.take(Value::Object(object), out));
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.finish(out, |object, out| turn.take(Value::Object(object), out));
+        if !std::mem::replace(&mut turn.ended, true) {
+            without_verdict(finish, turn.message.take(), out);
+        }
+    }
+}
+
+impl Turn {
+    fn take(&mut self, object: Value, out: &mut Vec<AgentSignal>) {
+        let kind = object
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or("without a type")
+            .to_owned();
+        let shown = clip(&object.to_string(), OUTPUT_CAP_BYTES);
+        let signal = match serde_json::from_value(object) {
+            Ok(signal) => signal,
+            Err(error) => {
+                return self
+                    .seen
+                    .unknown(&kind, || format!("not a signal: {shown}: {error}"), out);
+            }
+        };
+        match signal {
+            // It is ralph that says when a session is over, and how.
+            AgentSignal::Ended { .. } => {}
+            AgentSignal::TurnEnded { .. } if self.ended => {
+                self.seen.unknown(
+                    "second turn-ended",
+                    || "a second turn-ended was ignored".to_owned(),
+                    out,
+                );
+            }
+            AgentSignal::TurnEnded { ok, message } => {
+                self.ended = true;
+                let message = message
+                    .map(|text| tail(&text, TEXT_CAP_BYTES))
+                    .or_else(|| self.message.take());
+                out.push(AgentSignal::TurnEnded { ok, message });
+            }
+            AgentSignal::Said { text } => {
+                let said = tail(&text, TEXT_CAP_BYTES);
+                self.message = Some(said.clone());
+                out.push(AgentSignal::Said { text: said });
+            }
+            AgentSignal::Thought { text } => out.push(AgentSignal::Thought {
+                text: clip(&text, TEXT_CAP_BYTES),
+            }),
+            AgentSignal::ToolEnded { call, tool, ok, output } => {
+                out.push(AgentSignal::ToolEnded {
+                    call,
+                    tool,
+                    ok,
+                    output: head(&output),
+                });
+            }
+            AgentSignal::Opened { .. }
+            | AgentSignal::ToolStarted { .. }
+            | AgentSignal::FileChanged { .. }
+            | AgentSignal::Usage { .. }
+            | AgentSignal::Retrying { .. }
+            | AgentSignal::LimitHit { .. }
+            | AgentSignal::PermissionAsked { .. }
+            | AgentSignal::QuestionAsked { .. }
+            | AgentSignal::Problem { .. }
+            | AgentSignal::Unknown { .. } => out.push(signal),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::event::{Exit, Problem, ProblemKind};
+
+    use super::*;
+
+    fn parsed(input: &str, exit: Exit, stderr: &str) -> Vec<AgentSignal> {
+        let mut out = Vec::new();
+        let mut dialect = RalphJsonl::default();
+        dialect.feed(input.as_bytes(), &mut out);
+        dialect.finish(
+            Finish {
+                exit: Some(exit),
+                stderr,
+            },
+            &mut out,
+        );
+        out
+    }
+
+    const OK: Exit = Exit::Code { code: 0 };
+
+    #[test]
+    fn signals_pass_as_they_are_and_the_last_message_is_the_final_one() {
+        let input = r#"{"type":"opened","session":"s1","model":null}
+{"type":"said","text":"one"}
+{"type":"tool-started","call":"1","tool":"shell","input":"ls"}
+{"type":"said","text":"two"}
+{"type":"turn-ended","ok":true}
+{"type":"ended","exit":null,"outputBytes":1}"#;
+        let out = parsed(input, OK, "");
+        assert_eq!(out.len(), 5);
+        assert_eq!(
+            out[4],
+            AgentSignal::TurnEnded {
+                ok: true,
+                message: Some("two".to_owned())
+            }
+        );
+    }
+
+    #[test]
+    fn what_is_not_a_signal_is_said_once_per_type_and_stops_nothing() {
+        let input = r#"{"type":"new-thing","a":1}
+{"type":"new-thing","a":2}
+{"type":"said"}
+{"type":"turn-ended","ok":true,"message":"m"}
+{"type":"turn-ended","ok":false,"message":null}"#;
+        let out = parsed(input, OK, "");
+        let unknown = out
+            .iter()
+            .filter(|signal| matches!(signal, AgentSignal::Unknown { .. }))
+            .count();
+        assert_eq!(unknown, 3, "{out:?}");
+        let verdicts: Vec<_> = out
+            .iter()
+            .filter(|signal| matches!(signal, AgentSignal::TurnEnded { .. }))
+            .collect();
+        assert_eq!(
+            verdicts,
+            [&AgentSignal::TurnEnded {
+                ok: true,
+                message: Some("m".to_owned())
+            }]
+        );
+    }
+
+    #[test]
+    fn without_a_verdict_the_session_failed_whatever_the_exit_code() {
+        let out = parsed(r#"{"type":"said","text":"all done"}"#, OK, "");
+        assert!(matches!(
+            &out[1],
+            AgentSignal::Problem {
+                problem: Problem {
+                    kind: ProblemKind::Crashed,
+                    ..
+                }
+            }
+        ));
+        assert_eq!(
+            out[2],
+            AgentSignal::TurnEnded {
+                ok: false,
+                message: Some("all done".to_owned())
+            }
+        );
+    }
+
+    #[test]
+    fn stderr_tells_why_it_failed_where_nothing_else_does() {
+        let out = parsed(
+            "",
+            Exit::Code { code: 1 },
+            "Error: unexpected status 429 Too Many Requests\n",
+        );
+        let kind = ProblemKind::RateLimited { until_ms: None };
+        assert!(
+            matches!(&out[0], AgentSignal::Problem { problem } if problem.kind == kind),
+            "{out:?}"
+        );
+    }
+}

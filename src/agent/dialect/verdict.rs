@@ -1,0 +1,44 @@
+//! The end of a session that did not say how its turn went.
+
+use crate::event::{AgentSignal, Exit, Problem, ProblemKind};
+
+use super::{
+    Finish,
+    classify::{classify, last_error},
+};
+
+/// Reports a session that ended without a verdict: a failure, whatever its exit code is.
+pub(super) fn without_verdict(finish: Finish<'_>, message: Option<String>, out: &mut Vec<AgentSignal>) {
+    out.push(AgentSignal::Problem {
+        problem: problem(finish),
+    });
+    out.push(AgentSignal::TurnEnded { ok: false, message });
+}
+
+fn problem(finish: Finish<'_>) -> Problem {
+    let said = last_error(finish.stderr).map(classify);
+    let crashed = |text: String| Problem {
+        kind: ProblemKind::Crashed,
+        text,
+    };
+    match (finish.exit, said) {
+        // Whatever it complained about before, it was the signal that ended it.
+        (Some(Exit::Signal { signal }), _) => crashed(format!("the agent was ended by signal {signal}")),
+        (Some(Exit::Code { code: 0 }), _) => {
+            crashed("the agent ended without finishing its turn (exit code 0)".to_owned())
+        }
+        // The exit code of a command line that was refused, by a convention that clap and getopt share.
+        (Some(Exit::Code { code: 2 }), Some(said)) if said.kind == ProblemKind::Other => Problem {
+            kind: ProblemKind::Usage,
+            text: said.text,
+        },
+        (Some(Exit::Code { code }), Some(said)) if said.kind == ProblemKind::Other => {
+            crashed(format!("the agent ended with exit code {code}: {}", said.text))
+        }
+        (Some(Exit::Code { .. }), Some(said)) => said,
+        (Some(Exit::Code { code }), None) => {
+            crashed(format!("the agent ended without finishing its turn (exit code {code})"))
+        }
+        (None, _) => crashed("the agent's guard was killed, and the agent with it".to_owned()),
+    }
+}

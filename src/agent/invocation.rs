@@ -1,0 +1,337 @@
+//! From a manifest and a request to the command line of one session.
+
+use std::ffi::OsString;
+
+use crate::{
+    event::{Problem, ProblemKind},
+    proc::{Launch, Stdin, Stdout},
+};
+
+use super::{
+    SessionRequest, check,
+    manifest::{Manifest, ModelForm, PromptBy},
+    template::{Placeholder, Template},
+};
+
+/// What a session is started with, but for the guard.
+///
+/// # Errors
+/// A [`Problem`] that stops the loop: the program is missing, or the request asks for what the agent has no way to be
+/// told. Running it with another model than the one asked for would be worse than not running it.
+pub(super) fn launch(manifest: &Manifest, request: &SessionRequest) -> Result<Launch, Problem> {
+    let values = Values::new(manifest, request)?;
+    let program = check::find(manifest, &request.cwd).map_err(|error| Problem {
+        kind: ProblemKind::NotInstalled,
+        text: error
+            .hints()
+            .into_iter()
+            .fold(error.to_string(), |text, hint| format!("{text}; {hint}")),
+    })?;
+    let command = &manifest.command;
+    let mut env: Vec<(String, String)> = command
+        .env
+        .iter()
+        .filter_map(|(name, value)| Some((name.clone(), values.fill(value)?)))
+        .collect();
+    env.extend(request.env.iter().cloned());
+    Ok(Launch {
+        program,
+        args: values.args(manifest),
+        cwd: request.cwd.clone(),
+        env,
+        env_remove: command.env_remove.clone(),
+        stdin: match command.prompt {
+            PromptBy::Stdin => Stdin::File(request.prompt.clone()),
+            PromptBy::File => Stdin::Null,
+        },
+        stdout: if manifest.dialect.is_structured() {
+            Stdout::Piped
+        } else {
+            Stdout::Terminal
+        },
+        size: request.size,
+        ladder: manifest.stop,
+        run_id: request.run.0.clone(),
+        scratch: request.scratch.clone(),
+        guard: None,
+    })
+}
+
+/// What the placeholders stand for in one session.
+struct Values {
+    model: Option<String>,
+    agent: Option<String>,
+    session: Option<String>,
+    prompt: String,
+    ralph: Option<String>,
+}
+
+impl Values {
+    fn new(manifest: &Manifest, request: &SessionRequest) -> Result<Self, Problem> {
+        let id = &manifest.id;
+        let refused = |kind, text| Err(Problem { kind, text });
+        let takes = |placeholder| manifest.command.takes(placeholder);
+        if let Some(model) = request.model.as_ref().filter(|_| !takes(Placeholder::Model)) {
+            let text = format!(
+                "adapter `{id}` has no way to be given a model (`{model}`): its `command.args` has no {{model}}"
+            );
+            return refused(ProblemKind::Usage, text);
+        }
+        if let Some(agent) = request.agent.as_ref().filter(|_| !takes(Placeholder::Agent)) {
+            let text = format!(
+                "adapter `{id}` has no way to be given an agent (`{agent}`): its `command.args` has no {{agent}}"
+            );
+            return refused(ProblemKind::Usage, text);
+        }
+        if request.resume.is_some() && !manifest.capabilities.resume && !takes(Placeholder::Session) {
+            return refused(
+                ProblemKind::SessionLost,
+                format!("adapter `{id}` cannot continue a session"),
+            );
+        }
+        let Some(prompt) = request.prompt.to_str() else {
+            let text = format!("{}: not a name that can be given to an agent", request.prompt.display());
+            return refused(ProblemKind::Usage, text);
+        };
+        Ok(Self {
+            model: request
+                .model
+                .as_deref()
+                .map(|model| model_as(manifest, model))
+                .transpose()?,
+            agent: request.agent.clone(),
+            session: request.resume.as_ref().map(|session| session.0.clone()),
+            prompt: prompt.to_owned(),
+            ralph: check::own_executable(),
+        })
+    }
+
+    fn args(&self, manifest: &Manifest) -> Vec<OsString> {
+        let command = &manifest.command;
+        let mut args = Vec::new();
+        for arg in &command.args {
+            let group = match arg.whole() {
+                Some(Placeholder::Model) => &command.model,
+                Some(Placeholder::Agent) => &command.agent,
+                Some(Placeholder::Resume) => &command.resume,
+                Some(Placeholder::PromptFile | Placeholder::Ralph | Placeholder::Session) | None => {
+                    args.extend(self.fill(arg).map(OsString::from));
+                    continue;
+                }
+            };
+            let filled: Option<Vec<_>> = group.iter().flatten().map(|element| self.fill(element)).collect();
+            args.extend(filled.into_iter().flatten().map(OsString::from));
+        }
+        args
+    }
+
+    fn fill(&self, template: &Template) -> Option<String> {
+        template.fill(|placeholder| match placeholder {
+            Placeholder::Model => self.model.clone(),
+            Placeholder::Agent => self.agent.clone(),
+            Placeholder::Session => self.session.clone(),
+            Placeholder::PromptFile => Some(self.prompt.clone()),
+            Placeholder::Ralph => self.ralph.clone(),
+            // Stands for a list, never for a value.
+            Placeholder::Resume => None,
+        })
+    }
+}
+
+/// The model as the agent wants it named.
+fn model_as(manifest: &Manifest, model: &str) -> Result<String, Problem> {
+    match (manifest.model_form, model.split_once('/')) {
+        (ModelForm::Name, Some((_, name))) => Ok(name.to_owned()),
+        (ModelForm::Name, None) | (ModelForm::ProviderName, Some(_)) => Ok(model.to_owned()),
+        (ModelForm::ProviderName, None) => Err(Problem {
+            kind: ProblemKind::Usage,
+            text: format!(
+                "adapter `{}` wants a model as provider/name, not `{model}`",
+                manifest.id
+            ),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use crate::{
+        agent::{
+            Display,
+            catalog::{Catalog, ConfigAdapters, Sources},
+        },
+        event::{RunId, SessionId},
+        proc::Size,
+    };
+
+    use super::*;
+
+    struct Nowhere;
+
+    impl Display for Nowhere {
+        fn show(&mut self, _bytes: &[u8]) {}
+    }
+
+    fn request() -> SessionRequest {
+        SessionRequest {
+            run: RunId("r".to_owned()),
+            iteration: 1,
+            prompt: PathBuf::from("/state/prompt.md"),
+            cwd: PathBuf::from("/"),
+            model: None,
+            agent: None,
+            resume: None,
+            size: Size { cols: 80, rows: 24 },
+            env: vec![("RALPH_PLAN".to_owned(), "/plan.md".to_owned())],
+            scratch: PathBuf::from("/scratch"),
+            display: Box::new(Nowhere),
+        }
+    }
+
+    fn manifest(id: &str, settings: serde_json::Value) -> Manifest {
+        let mut adapters = serde_json::Map::new();
+        adapters.insert(id.to_owned(), settings);
+        let config = vec![ConfigAdapters {
+            origin: "test".to_owned(),
+            adapters,
+        }];
+        Catalog::load(&Sources {
+            directories: Vec::new(),
+            config,
+        })
+        .manifest(id)
+        .expect("a manifest")
+    }
+
+    fn codex() -> Manifest {
+        // A program that is on every machine: what is looked at is the command line.
+        manifest("codex", serde_json::json!({"command": {"program": "sh"}}))
+    }
+
+    fn args(manifest: &Manifest, request: &SessionRequest) -> Vec<String> {
+        let launch = launch(manifest, request).expect("a launch");
+        launch
+            .args
+            .into_iter()
+            .map(|arg| arg.into_string().expect("UTF-8"))
+            .collect()
+    }
+
+    #[test]
+    fn a_fresh_session_without_a_model_leaves_both_out() {
+        assert_eq!(
+            args(&codex(), &request()),
+            [
+                "exec",
+                "--json",
+                "--skip-git-repo-check",
+                "--dangerously-bypass-approvals-and-sandbox",
+                "-"
+            ]
+        );
+    }
+
+    #[test]
+    fn model_and_session_stand_where_the_manifest_wants_them() {
+        let request = SessionRequest {
+            model: Some("openai/gpt-5.4".to_owned()),
+            resume: Some(SessionId("01a1".to_owned())),
+            ..request()
+        };
+        let args = args(&codex(), &request);
+        assert_eq!(args[..3], ["exec", "resume", "01a1"]);
+        assert_eq!(args[args.len() - 3..], ["--model", "gpt-5.4", "-"]);
+    }
+
+    #[test]
+    fn the_prompt_is_standard_input_and_stdout_is_apart_from_the_terminal() {
+        let launch = launch(&codex(), &request()).expect("a launch");
+        assert_eq!(launch.stdin, Stdin::File(PathBuf::from("/state/prompt.md")));
+        assert_eq!(launch.stdout, Stdout::Piped);
+        assert!(launch.program.is_absolute());
+        assert!(launch.env.contains(&("RALPH_PLAN".to_owned(), "/plan.md".to_owned())));
+    }
+
+    #[test]
+    fn a_prompt_file_is_named_and_standard_input_is_empty() {
+        let custom = manifest(
+            "mine",
+            serde_json::json!({"dialect": "terminal", "command": {
+                "program": "sh", "args": ["--file={prompt_file}"], "prompt": "file", "env": {"M": "{model}", "X": "1"},
+            }}),
+        );
+        let launch = launch(&custom, &request()).expect("a launch");
+        assert_eq!(launch.args, ["--file=/state/prompt.md"]);
+        assert_eq!((launch.stdin, launch.stdout), (Stdin::Null, Stdout::Terminal));
+        assert!(launch.env.contains(&("X".to_owned(), "1".to_owned())));
+        assert!(
+            !launch.env.iter().any(|(name, _)| name == "M"),
+            "a variable without a value is not set"
+        );
+    }
+
+    #[test]
+    fn a_missing_program_is_a_problem_that_says_how_to_install_it() {
+        let codex = manifest(
+            "codex",
+            serde_json::json!({"command": {"program": "no-such-program-anywhere"}}),
+        );
+        let problem = launch(&codex, &request()).expect_err("no launch");
+        assert_eq!(problem.kind, ProblemKind::NotInstalled);
+        assert!(
+            problem.text.contains("`no-such-program-anywhere` is not on PATH"),
+            "{}",
+            problem.text
+        );
+        assert!(problem.text.contains("npm install"), "{}", problem.text);
+    }
+
+    #[test]
+    fn what_an_agent_cannot_be_told_is_refused_and_not_ignored() {
+        let demo = manifest("demo", serde_json::json!({}));
+        let kind = |request| launch(&demo, &request).expect_err("no launch").kind;
+        assert_eq!(
+            kind(SessionRequest {
+                model: Some("m".to_owned()),
+                ..request()
+            }),
+            ProblemKind::Usage
+        );
+        assert_eq!(
+            kind(SessionRequest {
+                agent: Some("build".to_owned()),
+                ..request()
+            }),
+            ProblemKind::Usage
+        );
+        let resume = Some(SessionId("s".to_owned()));
+        assert_eq!(kind(SessionRequest { resume, ..request() }), ProblemKind::SessionLost);
+    }
+
+    #[test]
+    fn a_model_without_provider_is_refused_where_one_is_needed() {
+        let wants = manifest(
+            "codex",
+            serde_json::json!({"command": {"program": "sh"}, "model": {"form": "provider/name"}}),
+        );
+        let with = |model: &str| SessionRequest {
+            model: Some(model.to_owned()),
+            ..request()
+        };
+        assert_eq!(
+            launch(&wants, &with("m")).expect_err("no launch").kind,
+            ProblemKind::Usage
+        );
+        assert!(args(&wants, &with("p/m")).contains(&"p/m".to_owned()));
+    }
+
+    #[test]
+    fn the_demo_agent_is_ralph_itself() {
+        let launch = launch(&manifest("demo", serde_json::json!({})), &request()).expect("a launch");
+        assert_eq!(launch.program, std::env::current_exe().expect("an executable"));
+        assert_eq!(launch.args, ["__demo-agent"]);
+        assert_ne!(launch.program, Path::new(""));
+    }
+}

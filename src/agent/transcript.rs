@@ -1,0 +1,393 @@
+//! Signals as a person would want to read them: ANSI text for terminal panes, recordings and headless output. Pure.
+//!
+//! What an agent says passes through [`sanitized`] first: the only escape sequences in a transcript are its own. It
+//! uses the sixteen colours of the terminal's own theme, so it is legible on dark and light ones alike.
+
+use std::borrow::Cow;
+
+use crate::{
+    event::{AgentSignal, FileChange, Problem, ProblemKind, Usage},
+    text::{one_line, sanitized},
+};
+
+/// Most lines of a tool's input and of its result that are shown.
+const INPUT_CAP_LINES: usize = 12;
+const RESULT_CAP_LINES: usize = 100;
+
+const BOLD: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
+const ITALIC: &str = "\x1b[2;3m";
+const RED: &str = "\x1b[31m";
+const GREEN: &str = "\x1b[32m";
+const YELLOW: &str = "\x1b[33m";
+const CYAN: &str = "\x1b[36m";
+const RESET: &str = "\x1b[0m";
+
+/// Renders one session. It remembers what was shown last, to separate and not to repeat.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    last: Last,
+    /// The last message that was shown.
+    said: Option<String>,
+    /// Why the turn failed has been shown.
+    explained: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Last {
+    #[default]
+    Nothing,
+    Text,
+    Tool,
+    Note,
+}
+
+impl Transcript {
+    /// Appends what `signal` looks like to `out`: whole lines, each ended with CR and LF.
+    pub fn render(&mut self, signal: &AgentSignal, out: &mut Vec<u8>) {
+        match signal {
+            AgentSignal::Opened { session, model } => {
+                let session = session.as_ref().map(|session| format!("session {}", session.0));
+                let parts: Vec<_> = session.into_iter().chain(model.clone()).collect();
+                if !parts.is_empty() {
+                    self.note(DIM, &parts.join(" · "), out);
+                }
+            }
+            AgentSignal::Said { text } => self.said(text, out),
+            AgentSignal::Thought { text } => {
+                self.begin(Last::Text, out);
+                text_lines(ITALIC, "", text, usize::MAX, out);
+            }
+            AgentSignal::ToolStarted { tool, input, .. } => self.tool_started(tool, input, out),
+            AgentSignal::ToolEnded { tool, ok, output, .. } => self.tool_ended(tool, *ok, output, out),
+            AgentSignal::FileChanged { path, change } => {
+                self.begin(Last::Tool, out);
+                let (colour, word) = match change {
+                    FileChange::Added => (GREEN, "added"),
+                    FileChange::Updated => (YELLOW, "updated"),
+                    FileChange::Deleted => (RED, "deleted"),
+                };
+                line(out, &[colour, "▸ ", word, RESET, " ", &one_line(path)]);
+            }
+            AgentSignal::Usage { usage } => {
+                if let Some(text) = usage_line(usage) {
+                    self.note(DIM, &text, out);
+                }
+            }
+            AgentSignal::Retrying { attempt, of, why } => {
+                let count = match (attempt, of) {
+                    (Some(attempt), Some(of)) => format!(" {attempt} of {of}"),
+                    (Some(attempt), None) => format!(" {attempt}"),
+                    (None, _) => String::new(),
+                };
+                self.note(YELLOW, &format!("↻ retry{count}: {why}"), out);
+            }
+            AgentSignal::LimitHit { text, .. } => self.note(YELLOW, &format!("limit: {text}"), out),
+            AgentSignal::PermissionAsked { text, .. } => {
+                self.note(YELLOW, &format!("asks for permission: {text}"), out)
+            }
+            AgentSignal::QuestionAsked { text, .. } => self.note(YELLOW, &format!("asks: {text}"), out),
+            AgentSignal::Problem { problem } => self.problem(problem, out),
+            AgentSignal::TurnEnded { ok, message } => self.turn_ended(*ok, message.as_deref(), out),
+            AgentSignal::Unknown { text } => self.note(DIM, text, out),
+            AgentSignal::Ended { .. } => {}
+        }
+    }
+
+    fn said(&mut self, text: &str, out: &mut Vec<u8>) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.begin(Last::Text, out);
+        text_lines("", "", text, usize::MAX, out);
+        self.said = Some(text.to_owned());
+    }
+
+    fn tool_started(&mut self, tool: &str, input: &str, out: &mut Vec<u8>) {
+        self.begin(Last::Tool, out);
+        let input = sanitized(input.trim());
+        let mut lines = input.lines();
+        let first = lines.next().unwrap_or_default();
+        line(out, &[CYAN, "▸ ", BOLD, &one_line(tool), RESET, " ", first]);
+        capped(lines, INPUT_CAP_LINES - 1, |text| line(out, &["  ", text]));
+    }
+
+    fn tool_ended(&mut self, tool: &str, ok: bool, output: &str, out: &mut Vec<u8>) {
+        self.last = Last::Tool;
+        text_lines(DIM, "  ", output, RESULT_CAP_LINES, out);
+        if !ok {
+            line(out, &["  ", RED, "✗ ", &one_line(tool), " failed", RESET]);
+        }
+    }
+
+    fn problem(&mut self, problem: &Problem, out: &mut Vec<u8>) {
+        self.explained = true;
+        self.note(RED, &format!("✗ {}: {}", named(problem.kind), problem.text), out);
+    }
+
+    fn turn_ended(&mut self, ok: bool, message: Option<&str>, out: &mut Vec<u8>) {
+        // Most agents have said their last message already, as a message.
+        if let Some(message) = message.filter(|message| self.said.as_deref() != Some(*message)) {
+            self.said(message, out);
+        }
+        if !ok && !self.explained {
+            self.note(RED, "✗ the turn failed", out);
+        }
+    }
+
+    /// One line that is no part of the conversation.
+    fn note(&mut self, colour: &str, text: &str, out: &mut Vec<u8>) {
+        self.begin(Last::Note, out);
+        line(out, &[colour, &one_line(text), RESET]);
+    }
+
+    /// Separates texts from what came before with an empty line, and tools from texts.
+    fn begin(&mut self, next: Last, out: &mut Vec<u8>) {
+        let last = std::mem::replace(&mut self.last, next);
+        let apart = match (last, next) {
+            (Last::Nothing, _) | (Last::Note, Last::Note) | (Last::Tool, Last::Tool) => false,
+            (Last::Text | Last::Tool | Last::Note, _) => true,
+        };
+        if apart {
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+}
+
+fn line(out: &mut Vec<u8>, parts: &[&str]) {
+    for part in parts {
+        out.extend_from_slice(part.as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Every line of `text` in one colour; each is closed by itself, so that a cut in between bleeds nowhere.
+fn text_lines(colour: &str, indent: &str, text: &str, cap: usize, out: &mut Vec<u8>) {
+    let reset = if colour.is_empty() { "" } else { RESET };
+    let text: Cow<'_, str> = sanitized(text.trim_end());
+    capped(text.lines(), cap, |text| line(out, &[indent, colour, text, reset]));
+}
+
+fn capped<'a>(mut lines: impl Iterator<Item = &'a str>, cap: usize, mut each: impl FnMut(&str)) {
+    lines.by_ref().take(cap).for_each(&mut each);
+    match lines.count() {
+        0 => {}
+        1 => each("… 1 more line"),
+        more => each(&format!("… {more} more lines")),
+    }
+}
+
+/// A problem's kind in words.
+pub fn named(kind: ProblemKind) -> &'static str {
+    match kind {
+        ProblemKind::NotInstalled => "not installed",
+        ProblemKind::Auth => "not authenticated",
+        ProblemKind::ModelUnknown => "unknown model",
+        ProblemKind::Usage => "command line refused",
+        ProblemKind::RateLimited { .. } => "rate limited",
+        ProblemKind::QuotaExhausted { .. } => "quota exhausted",
+        ProblemKind::Overloaded => "model overloaded",
+        ProblemKind::Network => "network",
+        ProblemKind::ContextOverflow => "context overflow",
+        ProblemKind::PermissionDenied => "permission denied",
+        ProblemKind::TurnLimit => "turn limit",
+        ProblemKind::SessionLost => "session lost",
+        ProblemKind::Crashed => "crashed",
+        ProblemKind::Hung => "hung",
+        ProblemKind::Other => "failed",
+    }
+}
+
+/// What a session used, in one line; nothing if the agent told nothing.
+fn usage_line(usage: &Usage) -> Option<String> {
+    let cached = usage.cached_tokens.filter(|count| *count > 0);
+    let cached = cached
+        .map(|count| format!(" ({} cached)", grouped(count)))
+        .unwrap_or_default();
+    let parts = [
+        usage
+            .input_tokens
+            .map(|count| format!("{} tokens in{cached}", grouped(count))),
+        usage.output_tokens.map(|count| format!("{} out", grouped(count))),
+        usage.cost_usd.map(|cost| format!("${cost:.4}")),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::event::SessionId;
+
+    use super::*;
+
+    fn rendered(signals: &[AgentSignal]) -> String {
+        let mut transcript = Transcript::default();
+        let mut out = Vec::new();
+        for signal in signals {
+            transcript.render(signal, &mut out);
+        }
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    fn readable(signals: &[AgentSignal]) -> String {
+        let shown = rendered(signals);
+        assert!(shown.ends_with("\r\n"));
+        assert!(
+            !shown.replace("\r\n", "").contains(['\r', '\n']),
+            "every line ends with CR LF: {shown:?}"
+        );
+        shown.replace("\r\n", "\n").replace('\x1b', "^")
+    }
+
+    fn said(text: &str) -> AgentSignal {
+        AgentSignal::Said { text: text.to_owned() }
+    }
+
+    fn tool_ended(ok: bool, output: &str) -> AgentSignal {
+        AgentSignal::ToolEnded {
+            call: "1".to_owned(),
+            tool: "shell".to_owned(),
+            ok,
+            output: output.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_session_reads_as_a_conversation() {
+        let usage = Usage {
+            input_tokens: Some(1_234_567),
+            cached_tokens: Some(500),
+            output_tokens: Some(50),
+            cost_usd: None,
+        };
+        assert_snapshot!(readable(&[
+            AgentSignal::Opened { session: Some(SessionId("s-1".to_owned())), model: None },
+            AgentSignal::Thought { text: "I should look.".to_owned() },
+            said("I will run a command first.\n"),
+            AgentSignal::ToolStarted { call: "1".to_owned(), tool: "shell".to_owned(), input: "ls\npwd".to_owned() },
+            tool_ended(true, "README.md\n"),
+            AgentSignal::FileChanged { path: "src/a.rs".to_owned(), change: FileChange::Added },
+            tool_ended(false, ""),
+            said("Done.\n\nBye."),
+            AgentSignal::Usage { usage },
+            AgentSignal::TurnEnded { ok: true, message: Some("Done.\n\nBye.".to_owned()) },
+        ]), @r"
+        ^[2msession s-1^[0m
+
+        ^[2;3mI should look.^[0m
+
+        I will run a command first.
+
+        ^[36m▸ ^[1mshell^[0m ls
+          pwd
+          ^[2mREADME.md^[0m
+        ^[32m▸ added^[0m src/a.rs
+          ^[31m✗ shell failed^[0m
+
+        Done.
+
+        Bye.
+
+        ^[2m1,234,567 tokens in (500 cached) · 50 out^[0m
+        ");
+    }
+
+    #[test]
+    fn problems_and_retries_stand_out() {
+        let why = "unexpected status 401".to_owned();
+        assert_snapshot!(readable(&[
+            AgentSignal::Retrying { attempt: Some(1), of: Some(5), why: why.clone() },
+            AgentSignal::Retrying { attempt: None, of: None, why: "waiting for network".to_owned() },
+            AgentSignal::Problem { problem: Problem { kind: ProblemKind::Auth, text: why } },
+            AgentSignal::TurnEnded { ok: false, message: None },
+        ]), @r"
+        ^[33m↻ retry 1 of 5: unexpected status 401^[0m
+        ^[33m↻ retry: waiting for network^[0m
+        ^[31m✗ not authenticated: unexpected status 401^[0m
+        ");
+    }
+
+    #[test]
+    fn a_failure_nobody_explained_is_still_shown() {
+        assert!(
+            rendered(&[AgentSignal::TurnEnded {
+                ok: false,
+                message: None
+            }])
+            .contains("the turn failed")
+        );
+    }
+
+    #[test]
+    fn a_final_message_that_was_not_said_before_is_shown() {
+        let message = Some("the end".to_owned());
+        assert!(rendered(&[AgentSignal::TurnEnded { ok: true, message }]).contains("the end\r\n"));
+    }
+
+    #[test]
+    fn no_escape_sequence_of_an_agent_gets_through() {
+        let evil = "a\x1b]52;c;ZXZpbA==\x07b\x1b[2Jc\rd\u{9b}31m\x08";
+        let own = [BOLD, DIM, ITALIC, RED, GREEN, YELLOW, CYAN, RESET];
+        let shown = rendered(&[
+            said(evil),
+            AgentSignal::Thought { text: evil.to_owned() },
+            AgentSignal::ToolStarted {
+                call: String::new(),
+                tool: evil.to_owned(),
+                input: evil.to_owned(),
+            },
+            tool_ended(false, evil),
+            AgentSignal::FileChanged {
+                path: evil.to_owned(),
+                change: FileChange::Deleted,
+            },
+            AgentSignal::Unknown { text: evil.to_owned() },
+            AgentSignal::Opened {
+                session: Some(SessionId(evil.to_owned())),
+                model: Some(evil.to_owned()),
+            },
+            AgentSignal::Problem {
+                problem: Problem {
+                    kind: ProblemKind::Other,
+                    text: evil.to_owned(),
+                },
+            },
+            AgentSignal::QuestionAsked {
+                id: String::new(),
+                text: evil.to_owned(),
+            },
+        ]);
+        let rest = own
+            .iter()
+            .fold(shown.replace("\r\n", "\n"), |text, sequence| text.replace(sequence, ""));
+        assert!(
+            !rest
+                .chars()
+                .any(|character| character.is_control() && character != '\n'),
+            "{rest:?}"
+        );
+    }
+
+    #[test]
+    fn a_long_result_is_cut_and_the_cut_is_counted() {
+        let output = (0..150).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+        let shown = rendered(&[tool_ended(true, &output)]);
+        assert_eq!(shown.lines().count(), RESULT_CAP_LINES + 1);
+        assert!(shown.contains("… 50 more lines"));
+    }
+}

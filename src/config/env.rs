@@ -1,0 +1,182 @@
+//! Settings from the environment: `RALPH_LIMITS_MAX_TIME` is `limits.maxTime`.
+
+use std::ffi::{OsStr, OsString};
+
+use super::{
+    error::ConfigError,
+    keys::{KEYS, Key},
+    kind::Mismatch,
+    layers::{Leaf, leaves_of},
+    origin::Origin,
+};
+
+const PREFIX: &str = "RALPH_";
+
+/// What ralph's own tests set to find their processes, and to say which agents have to be there.
+const TEST_PREFIX: &str = "RALPH_TEST_";
+
+/// Variables of ralph's that are no settings: what it tells its agents, and what says how a helper of its own works.
+///
+/// They mean nothing to a ralph that an agent starts, so `plan` cannot be set by variable.
+pub const RUNTIME_VARIABLES: [&str; 8] = [
+    "RALPH_RUN_ID",
+    "RALPH_ITERATION",
+    "RALPH_PLAN",
+    "RALPH_HELPER",
+    "RALPH_STATE_DIR",
+    "RALPH_PROJECT",
+    "RALPH_CHILD_ID",
+    "RALPH_DEMO_SPEED",
+];
+
+/// What the environment says.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) leaves: Vec<Leaf>,
+    pub(super) errors: Vec<ConfigError>,
+    /// Variables that look like settings and are none, one sentence each.
+    pub(super) notices: Vec<String>,
+}
+
+/// Reads the settings among the variables of an environment; empty ones count as not set.
+pub(super) fn read(variables: &[(OsString, OsString)]) -> Read {
+    let mut read = Read::default();
+    for (name, value) in variables {
+        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
+            continue;
+        };
+        if RUNTIME_VARIABLES.contains(&name) || name.starts_with(TEST_PREFIX) || value.is_empty() {
+            continue;
+        }
+        match KEYS.iter().find(|key| variable(key) == name) {
+            Some(key) => read.take(key, name, value),
+            None => read.notices.push(unknown(name)),
+        }
+    }
+    read
+}
+
+impl Read {
+    fn take(&mut self, key: &Key, name: &str, value: &OsStr) {
+        let origin = Origin::Env(name.to_owned());
+        let path: Vec<String> = key.path.split('.').map(str::to_owned).collect();
+        let Some(word) = value.to_str() else {
+            let mismatch = Mismatch {
+                found: "not UTF-8".to_owned(),
+                expected: "text in UTF-8".to_owned(),
+            };
+            self.errors.push(mismatch.into_error(origin, &path));
+            return;
+        };
+        match leaves_of(key, key.kind.value_of_word(word), origin) {
+            Ok(leaves) => self.leaves.extend(leaves),
+            Err(error) => self.errors.push(error),
+        }
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let known = KEYS
+        .iter()
+        .map(variable)
+        .filter(|known| !RUNTIME_VARIABLES.contains(&known.as_str()));
+    let nearest = known
+        .map(|known| (strsim::jaro_winkler(name, &known), known))
+        // All of them begin alike, which makes them like each other.
+        .filter(|(likeness, _)| *likeness >= 0.94)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b));
+    match nearest {
+        Some((_, known)) => format!("the variable `{name}` is no setting; did you mean `{known}`?"),
+        None => format!("the variable `{name}` is no setting"),
+    }
+}
+
+/// Names the variable of a setting: words in capitals, joined by underscores.
+pub(super) fn variable(key: &Key) -> String {
+    let mut name = PREFIX.to_owned();
+    let letters: Vec<char> = key.path.chars().collect();
+    for (at, &letter) in letters.iter().enumerate() {
+        // The B of `recordingMiB` begins no word.
+        let begins_word = letter.is_uppercase() && letters.get(at + 1).is_some_and(|next| next.is_lowercase());
+        if begins_word {
+            name.push('_');
+        }
+        name.push(if letter == '.' {
+            '_'
+        } else {
+            letter.to_ascii_uppercase()
+        });
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::keys::find_dotted;
+
+    fn name(path: &str) -> String {
+        variable(find_dotted(path).unwrap())
+    }
+
+    fn environment(variables: &[(&str, &str)]) -> Read {
+        let variables: Vec<_> = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        read(&variables)
+    }
+
+    #[test]
+    fn names_follow_from_paths() {
+        assert_eq!(name("adapter"), "RALPH_ADAPTER");
+        assert_eq!(name("promptFile"), "RALPH_PROMPT_FILE");
+        assert_eq!(name("limits.maxIterations"), "RALPH_LIMITS_MAX_ITERATIONS");
+        assert_eq!(name("limits.maxCostUsd"), "RALPH_LIMITS_MAX_COST_USD");
+        assert_eq!(name("keep.recordingMiB"), "RALPH_KEEP_RECORDING_MIB");
+    }
+
+    #[test]
+    fn no_two_settings_have_the_same_variable() {
+        let mut names: Vec<String> = KEYS.iter().map(variable).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), KEYS.len());
+    }
+
+    #[test]
+    fn what_ralph_tells_its_agents_is_not_a_setting() {
+        let read = environment(&RUNTIME_VARIABLES.map(|name| (name, "x")));
+        assert!(read.leaves.is_empty() && read.errors.is_empty() && read.notices.is_empty());
+        let read = environment(&[("RALPH_TEST_SANDBOX", "x")]);
+        assert!(read.leaves.is_empty() && read.errors.is_empty() && read.notices.is_empty());
+    }
+
+    #[test]
+    fn an_unknown_variable_is_noticed_with_the_one_that_was_meant() {
+        let read = environment(&[("RALPH_ADPTER", "codex"), ("RALPH_XYZ", "1"), ("OTHER", "1")]);
+        assert_eq!(
+            read.notices,
+            [
+                "the variable `RALPH_ADPTER` is no setting; did you mean `RALPH_ADAPTER`?",
+                "the variable `RALPH_XYZ` is no setting"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_empty_variable_is_not_set() {
+        assert!(environment(&[("RALPH_MODEL", "")]).leaves.is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_variable_that_is_not_utf8_is_refused() {
+        use std::os::unix::ffi::OsStringExt;
+        let read = read(&[("RALPH_MODEL".into(), OsString::from_vec(vec![0xff]))]);
+        assert_eq!(
+            read.errors[0].to_string(),
+            "RALPH_MODEL: `model` is not UTF-8; expected text in UTF-8"
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! The table of settings: what ralph reads its files, variables, schema and defaults by.
+
+use super::kind::{Kind, Unlimited};
+
+/// One setting.
+pub(super) struct Key {
+    /// Where it stands in a file, sections dotted.
+    pub(super) path: &'static str,
+    pub(super) kind: Kind,
+    /// The default, as JSON.
+    pub(super) default: &'static str,
+    /// What it is for, one sentence.
+    pub(super) about: &'static str,
+}
+
+const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
+    Key {
+        path,
+        kind,
+        default,
+        about,
+    }
+}
+
+const COUNT: u64 = u32::MAX as u64;
+
+/// Every setting this version acts on. One that would do nothing is no setting: whoever writes it has to be told.
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    key("adapter", Kind::Name, "null", "The agent to run; null takes the first that is installed."),
+    key("model", Kind::Name, "null", "The model, as the agent names it; null leaves it to the agent."),
+    key("agent", Kind::Name, "null", "The agent's own profile, such as opencode's `build`; null leaves it to the agent."),
+    key("plan", Kind::Path, "null", "The plan file, relative to the project; null takes the first usual name that exists."),
+    key("prompt", Kind::Text, "null", "Instructions in place of the built-in ones; knows {plan}, {task}, {iteration} and {progress}."),
+    key("promptFile", Kind::Path, "null", "A file with such instructions, relative to the project."),
+    key("session", Kind::Choice(&["fresh", "resume"]), r#""fresh""#, "Whether an iteration begins without memory of the one before or continues its session."),
+    key("limits.maxIterations", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "50", "Iterations in a run."),
+    key("limits.maxTime", Kind::Duration(Unlimited::ByWord), r#""8h""#, "Time a run may take."),
+    key("limits.iterationTimeout", Kind::Duration(Unlimited::ByWord), r#""60m""#, "Time one iteration may take."),
+    key("limits.idleTimeout", Kind::Duration(Unlimited::ByWord), r#""10m""#, "Time an agent may neither write nor use the CPU."),
+    key("limits.maxCostUsd", Kind::Amount(Unlimited::ByWordOrNull), "null", "Dollars a run may cost, as far as the agent tells; null is unlimited."),
+    key("limits.maxTokens", Kind::Count { most: u64::MAX, unlimited: Unlimited::ByWordOrNull }, "null", "Tokens a run may use, as far as the agent tells; null is unlimited."),
+    key("limits.callsPerHour", Kind::Count { most: COUNT, unlimited: Unlimited::ByWordOrNull }, "null", "Iterations that may begin within an hour; null is unlimited."),
+    key("backoff.base", Kind::Duration(Unlimited::Never), r#""5s""#, "Delay after the first failure; it doubles with each further one."),
+    key("backoff.max", Kind::Duration(Unlimited::Never), r#""5m""#, "Longest delay after a failure."),
+    key("backoff.jitter", Kind::Share, "0.1", "Share of a delay that is added at random, 0 to 1."),
+    key("completion.promise", Kind::Promise, "null", "What an agent has to promise when all is done; null takes a fresh token for each run."),
+    key("adapters", Kind::Adapters, "{}", "Changes to adapters and adapters of your own, by id, with the keys of a manifest."),
+    key("keep.recordingMiB", Kind::Count { most: COUNT, unlimited: Unlimited::Never }, "64", "Size at which the recording of an iteration ends, in MiB."),
+];
+
+/// Finds the setting at a path, given segment by segment.
+pub(super) fn find(path: &[String]) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path.split('.').eq(path.iter()))
+}
+
+/// Finds a setting by its dotted path.
+pub(super) fn find_dotted(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path == path)
+}
+
+/// Tells whether settings stand below this path, as below `limits`.
+pub(super) fn is_section(path: &[String]) -> bool {
+    matches!(path, [name] if sections().any(|section| section == name))
+}
+
+/// Lists `limits`, `backoff`, …; with repetitions.
+fn sections() -> impl Iterator<Item = &'static str> {
+    KEYS.iter()
+        .filter_map(|key| key.path.rsplit_once('.').map(|(section, _)| section))
+}
+
+/// Finds the setting or section that somebody who wrote `unknown` probably meant, at whatever level it is.
+pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
+    let known = KEYS.iter().map(|key| key.path).chain(sections());
+    known
+        .map(|known| (likeness(unknown, known), known))
+        .filter(|(likeness, _)| *likeness >= 0.85)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, known)| known)
+}
+
+fn likeness(unknown: &str, known: &str) -> f64 {
+    let (unknown_section, unknown_name) = split(unknown);
+    let (known_section, known_name) = split(known);
+    let names = strsim::jaro_winkler(&folded(unknown_name), &folded(known_name));
+    // The same name elsewhere is near, a like name in the same place is nearer than one elsewhere.
+    if unknown_section == known_section {
+        names
+    } else {
+        names - 0.02
+    }
+}
+
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('.').unwrap_or(("", path))
+}
+
+/// `max_iterations`, `max-iterations` and `maxIterations` differ in nothing a person would mean.
+fn folded(name: &str) -> String {
+    let letters = name.chars().filter(|c| !matches!(c, '_' | '-'));
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_name_is_found_at_any_level() {
+        for (unknown, near) in [
+            ("limits.maxIteration", "limits.maxIterations"),
+            ("maxIterations", "limits.maxIterations"),
+            ("max_iterations", "limits.maxIterations"),
+            ("limits.adapter", "adapter"),
+            ("limit", "limits"),
+            ("promtFile", "promptFile"),
+            ("keep.recordingMB", "keep.recordingMiB"),
+            ("adaptor", "adapter"),
+        ] {
+            assert_eq!(nearest(unknown), Some(near), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_name_like_no_other_has_no_near_one() {
+        for unknown in ["colour", "goals", "server", "breaker", ""] {
+            assert_eq!(nearest(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn every_default_is_of_its_kind() {
+        for key in KEYS {
+            let default = serde_json::from_str(key.default).unwrap();
+            assert_eq!(key.kind.check(&default), Ok(()), "{}", key.path);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What a user reads when a setting is wrong, in whatever layer.
+
+use std::fs;
+
+use super::{Config, testing::Files};
+
+#[test]
+fn an_unknown_setting_is_placed_and_corrected() {
+    let files = Files::of_project("{\n  // mine\n  \"limits\": {\n    \"maxIteration\": 5\n  }\n}");
+    assert_eq!(
+        files.error(),
+        [
+            "project.json:4: unknown setting `limits.maxIteration`",
+            "did you mean `limits.maxIterations`?"
+        ]
+    );
+    assert_eq!(
+        Files::of_project(r#"{ "maxIterations": 5 }"#).error(),
+        [
+            "project.json:1: unknown setting `maxIterations`",
+            "did you mean `limits.maxIterations`?"
+        ]
+    );
+    assert_eq!(
+        Files::of_project(r#"{ "goals": [] }"#).error(),
+        [
+            "project.json:1: unknown setting `goals`",
+            "`ralph config schema` lists every setting"
+        ]
+    );
+}
+
+#[test]
+fn a_dotted_key_is_told_how_to_nest() {
+    assert_eq!(
+        Files::of_project(r#"{ "limits.maxTime": "1h" }"#).error(),
+        [
+            "project.json:1: unknown setting `limits.maxTime`",
+            "write `limits.maxTime` as objects: { \"limits\": { \"maxTime\": … } }"
+        ]
+    );
+}
+
+#[test]
+fn an_ill_typed_value_says_what_is_and_what_should_be() {
+    for (text, error) in [
+        (
+            r#"{ "limits": { "maxTime": 300 } }"#,
+            r#"`limits.maxTime` is the number 300; expected a duration, such as "90s", "10m" or "1h30m", or "unlimited""#,
+        ),
+        (
+            r#"{ "limits": { "maxTime": "8x" } }"#,
+            r#"`limits.maxTime` is the text "8x" (unknown unit `x`); expected a duration, such as "90s", "10m" or "1h30m", or "unlimited""#,
+        ),
+        (
+            r#"{ "limits": { "maxIterations": 0 } }"#,
+            r#"`limits.maxIterations` is the number 0; expected a whole number from 1 to 4294967295, such as 50, or "unlimited""#,
+        ),
+        (
+            r#"{ "limits": { "maxIterations": 2.5 } }"#,
+            r#"`limits.maxIterations` is the number 2.5; expected a whole number from 1 to 4294967295, such as 50, or "unlimited""#,
+        ),
+        (
+            r#"{ "limits": { "maxTokens": 0 } }"#,
+            r#"`limits.maxTokens` is the number 0; expected a whole number from 1, such as 50, or "unlimited""#,
+        ),
+        (
+            r#"{ "limits": { "maxCostUsd": -1 } }"#,
+            r#"`limits.maxCostUsd` is the number -1; expected a number above 0, such as 2.5, or "unlimited""#,
+        ),
+        (
+            r#"{ "backoff": { "base": "unlimited" } }"#,
+            r#"`backoff.base` is the text "unlimited" (no number before a unit); expected a duration, such as "90s", "10m" or "1h30m""#,
+        ),
+        (
+            r#"{ "backoff": { "jitter": 1.5 } }"#,
+            "`backoff.jitter` is the number 1.5; expected a number from 0 to 1, such as 0.1",
+        ),
+        (
+            r#"{ "session": "new" }"#,
+            r#"`session` is the text "new"; expected "fresh" or "resume""#,
+        ),
+        (
+            r#"{ "adapter": ["codex"] }"#,
+            r#"`adapter` is a list; expected a text on one line, such as "codex", or null"#,
+        ),
+        (
+            r#"{ "model": " " }"#,
+            r#"`model` is the text " "; expected a text on one line, such as "codex", or null"#,
+        ),
+        (
+            r#"{ "completion": { "promise": "a\nb" } }"#,
+            r#"`completion.promise` is the text "a\nb"; expected a text on one line without `<` and `>`, such as "ALL DONE", or null"#,
+        ),
+        (
+            r#"{ "limits": true }"#,
+            "`limits` is true; expected an object with settings",
+        ),
+        (
+            r#"{ "adapters": { "codex": "x" } }"#,
+            r#"`adapters` is an object (`codex` is the text "x"); expected an object of objects, such as {"codex": {"command": {"program": "/opt/codex"}}}"#,
+        ),
+        (
+            r#"[]"#,
+            r#"the configuration is a list; expected an object, such as { "adapter": "codex" }"#,
+        ),
+    ] {
+        assert_eq!(Files::of_project(text).error(), [format!("project.json:1: {error}")]);
+    }
+}
+
+#[test]
+fn null_does_not_give_up_a_limit_that_has_a_default() {
+    let error = Files::of_project(r#"{ "limits": { "maxTime": null } }"#).error();
+    assert!(
+        error[0].starts_with(
+            "project.json:1: `limits.maxTime` is null (write \"unlimited\" to go without this limit); expected"
+        ),
+        "{}",
+        error[0]
+    );
+    for off in ["null", "\"unlimited\""] {
+        let files = Files::of_project(&format!(
+            r#"{{ "limits": {{ "maxCostUsd": {off}, "maxTokens": {off}, "callsPerHour": {off} }} }}"#
+        ));
+        assert_eq!(files.load().config, Config::default());
+    }
+}
+
+#[test]
+fn variables_and_flags_are_named_in_errors() {
+    assert_eq!(
+        Files::new().env("RALPH_SESSION", "new").error(),
+        [r#"RALPH_SESSION: `session` is the text "new"; expected "fresh" or "resume""#]
+    );
+    assert_eq!(
+        Files::new()
+            .flag("--max-iterations", "limits.maxIterations", "many")
+            .error(),
+        [
+            r#"--max-iterations: `limits.maxIterations` is the text "many"; expected a whole number from 1 to 4294967295, such as 50, or "unlimited""#
+        ]
+    );
+}
+
+#[test]
+fn broken_json_is_placed() {
+    assert_eq!(
+        Files::of_project("{\n  \"adapter\" \"codex\"\n}").error(),
+        [
+            "project.json: line 2, column 13: not valid JSON (expected colon after the string or word in object property)",
+            "comments and trailing commas are fine, all else is as in JSON"
+        ]
+    );
+}
+
+#[test]
+fn a_file_that_is_not_utf8_is_placed() {
+    let files = Files::new().with("project.json", b"{\n  \"adapter\": \"\xff\" }");
+    assert_eq!(files.error()[0], "project.json: line 2, column 15: not UTF-8");
+}
+
+#[test]
+fn a_setting_that_stands_twice_is_refused() {
+    assert_eq!(
+        Files::of_project("{ \"model\": \"a\",\n \"model\": \"b\" }").error(),
+        ["project.json:2: `model` is set a second time, after line 1"]
+    );
+}
+
+#[test]
+fn the_file_of_config_has_to_be_there() {
+    let files = Files::new().extra("none.json");
+    assert_eq!(files.error(), ["none.json: cannot be read"]);
+}
+
+#[test]
+fn a_directory_in_place_of_a_file_is_an_error() {
+    let files = Files::new();
+    fs::create_dir(files.directory.path().join("project.json")).unwrap();
+    assert_eq!(files.error(), ["project.json: cannot be read"]);
+}
+
+#[test]
+fn all_errors_of_all_layers_are_told_at_once() {
+    let files = Files::new()
+        .with("user.json", r#"{ "modle": "x" }"#)
+        .with("project.json", "{")
+        .env("RALPH_SESSION", "new");
+    let error = files.error();
+    assert_eq!(error[0], "user.json:1: unknown setting `modle` (and 2 more)");
+    assert_eq!(error[1], "did you mean `model`?");
+    assert!(
+        error[2].starts_with("also project.json: line 1, column 1: not valid JSON"),
+        "{}",
+        error[2]
+    );
+    assert!(error[4].starts_with("also RALPH_SESSION: "), "{}", error[4]);
+}
+
+#[test]
+fn a_mistake_is_an_error_where_a_stronger_layer_hides_it_too() {
+    let files = Files::of_project(r#"{ "session": "new" }"#).flag("--session", "session", "fresh");
+    assert!(files.error()[0].starts_with("project.json:1: `session`"));
+}
+
+#[test]
+fn one_layer_may_set_only_one_prompt() {
+    assert_eq!(
+        Files::of_project(r#"{ "prompt": "Work.", "promptFile": "p.md" }"#).error(),
+        ["project.json:1: `prompt` and `promptFile` are both set; only one can be"]
+    );
+}
+
+#[test]
+fn a_backoff_that_begins_above_its_end_is_refused() {
+    assert_eq!(
+        Files::of_project(r#"{ "backoff": { "base": "10m" } }"#).error(),
+        ["project.json:1: `backoff.base` (10m) is longer than `backoff.max` (5m, default)"]
+    );
+}
+
+#[test]
+fn a_layer_that_is_not_read_whole_makes_no_further_errors() {
+    let files = Files::new()
+        .with("user.json", r#"{ "backoff": { "base": "10m" } }"#)
+        .with("project.json", r#"{ "backoff": { "max": "20m" }, "modle": "x" }"#);
+    assert_eq!(files.error()[0], "project.json:1: unknown setting `modle`");
+}

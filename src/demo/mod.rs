@@ -1,0 +1,57 @@
+//! An agent without a model, inside ralph: works off a plan in front of whoever watches.
+//!
+//! It is run like any other agent (own process, own terminal, prompt on standard input) and knows nothing of ralph but
+//! what the prompt and the environment tell every agent. What it writes, runs and commits is real; what it says comes
+//! from a script.
+
+mod checklist;
+mod diff;
+mod recipes;
+mod stage;
+mod worker;
+
+use std::{
+    env,
+    io::{self, Read},
+    path::PathBuf,
+};
+
+use stage::Stage;
+
+/// Multiplies every pause; 0 for none.
+const SPEED_VAR: &str = "RALPH_DEMO_SPEED";
+/// Where ralph tells every agent which plan it works on.
+const PLAN_VAR: &str = "RALPH_PLAN";
+const DEFAULT_PLAN: &str = "PLAN.md";
+
+const PROMPT_CAP_BYTES: u64 = 1024 * 1024;
+const MAX_SPEED: f64 = 20.0;
+
+/// Returns a plan that the demo agent can carry out: four tasks, a few seconds each.
+pub fn scratch_plan() -> &'static str {
+    recipes::PLAN
+}
+
+/// Works on one task of the plan, as one session of an agent does. Returns the exit code.
+pub fn run() -> u8 {
+    let speed = env::var(SPEED_VAR)
+        .ok()
+        .and_then(|speed| speed.parse().ok())
+        .unwrap_or(1.0);
+    let mut stage = Stage::new(io::stdout(), f64::clamp(speed, 0.0, MAX_SPEED));
+    let plan = env::var_os(PLAN_VAR).map_or_else(|| PathBuf::from(DEFAULT_PLAN), PathBuf::from);
+    match read_prompt().and_then(|prompt| worker::work(&mut stage, &prompt, &plan, &env::current_dir()?)) {
+        Ok(()) => 0,
+        Err(error) => {
+            // Nobody is left to be told where this fails, too.
+            _ = stage.failure(&error.to_string());
+            1
+        }
+    }
+}
+
+fn read_prompt() -> io::Result<String> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(PROMPT_CAP_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,103 @@
+//! What the demo agent shows: typed text, tools, differences, in the colours of the terminal.
+
+use std::{
+    io::{self, Write},
+    thread,
+    time::Duration,
+};
+
+use super::diff::{self, Change};
+
+/// Kept lines around a change.
+const CONTEXT_LINES: usize = 2;
+const TYPED_PIECE: usize = 3;
+
+const TYPING: Duration = Duration::from_millis(14);
+const DIFF_LINE: Duration = Duration::from_millis(35);
+const BEAT: Duration = Duration::from_millis(280);
+
+pub(super) struct Stage<W> {
+    out: W,
+    speed: f64,
+}
+
+impl<W: Write> Stage<W> {
+    /// `speed` multiplies every pause.
+    pub(super) fn new(out: W, speed: f64) -> Self {
+        Self { out, speed }
+    }
+
+    pub(super) fn headline(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "\x1b[1;35m● {text}\x1b[0m")?;
+        self.pause(BEAT)
+    }
+
+    /// Types a message as if it were being thought of.
+    pub(super) fn say(&mut self, text: &str) -> io::Result<()> {
+        let characters: Vec<char> = text.chars().collect();
+        for piece in characters.chunks(TYPED_PIECE) {
+            write!(self.out, "{}", piece.iter().collect::<String>())?;
+            self.pause(TYPING)?;
+        }
+        writeln!(self.out)?;
+        self.pause(BEAT)
+    }
+
+    pub(super) fn note(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "\x1b[2m  {text}\x1b[0m")?;
+        self.out.flush()
+    }
+
+    pub(super) fn tool(&mut self, name: &str, input: &str) -> io::Result<()> {
+        writeln!(self.out, "\x1b[36m▸ \x1b[1m{name}\x1b[0m {input}")?;
+        self.pause(BEAT)
+    }
+
+    pub(super) fn success(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "\x1b[32m✔ {text}\x1b[0m")?;
+        self.pause(BEAT)
+    }
+
+    pub(super) fn failure(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "\x1b[31m✘ {text}\x1b[0m")?;
+        self.out.flush()
+    }
+
+    pub(super) fn plain(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{text}")?;
+        self.out.flush()
+    }
+
+    /// Shows what changes in a file; long unchanged parts are left out.
+    pub(super) fn diff(&mut self, before: &str, after: &str) -> io::Result<()> {
+        let changes = diff::lines(before, after);
+        let kept = |at: usize| matches!(changes.get(at), Some(Change::Kept(_)) | None);
+        let near = |at: usize| (at.saturating_sub(CONTEXT_LINES)..=at + CONTEXT_LINES).any(|at| !kept(at));
+        let mut skipped = false;
+        for (at, change) in changes.iter().enumerate() {
+            let (colour, mark, line) = match change {
+                Change::Kept(_) if !near(at) => {
+                    if !std::mem::replace(&mut skipped, true) {
+                        self.note("  ⋮")?;
+                    }
+                    continue;
+                }
+                Change::Kept(line) => ("2", ' ', line),
+                Change::Removed(line) => ("31", '-', line),
+                Change::Added(line) => ("32", '+', line),
+            };
+            skipped = false;
+            writeln!(self.out, "  \x1b[{colour}m{mark} {line}\x1b[0m")?;
+            self.pause(DIFF_LINE)?;
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, pause: Duration) -> io::Result<()> {
+        self.out.flush()?;
+        if self.speed > 0.0 {
+            thread::sleep(pause.mul_f64(self.speed));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,305 @@
+//! One session: one task, from reading the plan to the commit.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use super::{
+    checklist::{self, Task},
+    recipes::{self, Recipe},
+    stage::Stage,
+};
+
+const PROMISE_OPEN: &str = "<promise>";
+const PROMISE_CLOSE: &str = "</promise>";
+
+/// Where notes go about tasks that have no recipe.
+const NOTES: &str = "demo-notes.md";
+
+/// Works on the first open task of `plan` in `cwd`.
+///
+/// # Errors
+/// What kept it from finishing; the task's box is not ticked then.
+pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cwd: &Path) -> io::Result<()> {
+    let plan = cwd.join(plan);
+    let text = fs::read_to_string(&plan).map_err(|error| naming(&plan, &error))?;
+    stage.note(&format!("prompt of {} bytes · plan {}", prompt.len(), name_of(&plan)))?;
+    let Some(task) = checklist::current(&text) else {
+        stage.say("There is no open task left in the plan.")?;
+        return promise(stage, prompt);
+    };
+    stage.headline(&task.text)?;
+    let done = match recipes::recipe_for(&task.text) {
+        Some(recipe) => follow(stage, recipe, cwd)?,
+        None => note_down(stage, &task, cwd)?,
+    };
+
+    // Read again: a person may have edited it in the meantime.
+    let text = fs::read_to_string(&plan).map_err(|error| naming(&plan, &error))?;
+    let Some(task) = checklist::current(&text).filter(|now| now.text == task.text) else {
+        return Err(io::Error::other(
+            "the plan has changed under my hands; I leave it as it is",
+        ));
+    };
+    let ticked = checklist::ticked(&text, &task);
+    stage.tool("edit", &name_of(&plan))?;
+    stage.diff(&text, &ticked)?;
+    fs::write(&plan, &ticked).map_err(|error| naming(&plan, &error))?;
+
+    let mut paths = done.paths;
+    paths.extend(plan.starts_with(cwd).then(|| plan.clone()));
+    commit(stage, &done.commit, &paths, cwd)?;
+    stage.success("task done")?;
+    stage.say(&done.message)?;
+    match checklist::open_count(&ticked) {
+        0 => promise(stage, prompt),
+        1 => stage.say("One more task is open."),
+        open => stage.say(&format!("{open} more tasks are open.")),
+    }
+}
+
+/// What a task came to.
+struct Done {
+    paths: Vec<PathBuf>,
+    commit: String,
+    message: String,
+}
+
+fn follow<W: Write>(stage: &mut Stage<W>, recipe: &Recipe, cwd: &Path) -> io::Result<Done> {
+    stage.say(recipe.thought)?;
+    let mut paths = Vec::new();
+    for (name, content) in recipe.files {
+        let path = cwd.join(name);
+        write_file(stage, &path, content)?;
+        paths.push(path);
+    }
+    run(stage, recipe.command, cwd)?;
+    Ok(Done {
+        paths,
+        commit: recipe.commit.to_owned(),
+        message: recipe.done.to_owned(),
+    })
+}
+
+/// Does what can be done without a model for a task that nobody scripted: says so, in a file.
+fn note_down<W: Write>(stage: &mut Stage<W>, task: &Task, cwd: &Path) -> io::Result<Done> {
+    stage.say("I am only the demo agent and have no model: I note this task down and call it done.")?;
+    let path = cwd.join(NOTES);
+    let notes = fs::read_to_string(&path).unwrap_or_else(|_| "# What the demo agent was asked to do\n\n".to_owned());
+    write_file(stage, &path, &format!("{notes}- {}\n", task.text))?;
+    let message = format!("I wrote the task down in {NOTES}; a real agent would have done it.");
+    Ok(Done {
+        paths: vec![path],
+        commit: format!("Note down: {}", task.text),
+        message,
+    })
+}
+
+fn write_file<W: Write>(stage: &mut Stage<W>, path: &Path, content: &str) -> io::Result<()> {
+    let before = fs::read_to_string(path).ok();
+    stage.tool(if before.is_some() { "edit" } else { "write" }, &name_of(path))?;
+    stage.diff(before.as_deref().unwrap_or_default(), content)?;
+    fs::write(path, content).map_err(|error| naming(path, &error))
+}
+
+fn run<W: Write>(stage: &mut Stage<W>, command: &str, cwd: &Path) -> io::Result<()> {
+    stage.tool("shell", command)?;
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg(command)
+        .current_dir(cwd)
+        .stdin(Stdio::null())
+        .output()?;
+    for line in String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .chain(String::from_utf8_lossy(&output.stderr).lines())
+    {
+        stage.note(line)?;
+    }
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("`{command}` ended with {}", output.status)))
+}
+
+fn commit<W: Write>(stage: &mut Stage<W>, message: &str, paths: &[PathBuf], cwd: &Path) -> io::Result<()> {
+    if !git(cwd)
+        .args(["rev-parse", "--is-inside-work-tree"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
+        return stage.note("no git repository here: nothing is committed");
+    }
+    stage.tool("git", &format!("commit -m \"{message}\""))?;
+    checked(git(cwd).arg("add").arg("--").args(paths))?;
+    let mut commit = git(cwd);
+    if !git(cwd).args(["config", "user.email"]).output()?.status.success() {
+        commit.args(["-c", "user.name=Demo Agent", "-c", "user.email=demo@localhost"]);
+    }
+    let said = checked(commit.args(["commit", "--quiet", "-m", message, "--"]).args(paths))?;
+    for line in said.lines() {
+        stage.note(line)?;
+    }
+    let stat = checked(git(cwd).args(["show", "--stat=72", "--format=%h %s", "HEAD"]))?;
+    for line in stat.lines().filter(|line| !line.trim().is_empty()) {
+        stage.note(line)?;
+    }
+    Ok(())
+}
+
+fn git(cwd: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(cwd).stdin(Stdio::null()).env("GIT_PAGER", "cat");
+    command
+}
+
+fn checked(command: &mut Command) -> io::Result<String> {
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(io::Error::other(format!("git ended with {}: {why}", output.status)))
+}
+
+/// Repeats the promise that the prompt asks for, as the last line.
+fn promise<W: Write>(stage: &mut Stage<W>, prompt: &str) -> io::Result<()> {
+    match promise_in(prompt) {
+        Some(promise) => stage.plain(promise),
+        None => Ok(()),
+    }
+}
+
+fn promise_in(prompt: &str) -> Option<&str> {
+    let start = prompt.find(PROMISE_OPEN)?;
+    let length = prompt[start..].find(PROMISE_CLOSE)? + PROMISE_CLOSE.len();
+    let promise = &prompt[start..start + length];
+    (!promise.contains('\n')).then_some(promise)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn naming(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(cwd: &Path, prompt: &str) -> io::Result<String> {
+        let mut out = Vec::new();
+        work(&mut Stage::new(&mut out, 0.0), prompt, Path::new("PLAN.md"), cwd)?;
+        Ok(String::from_utf8(out).expect("UTF-8"))
+    }
+
+    fn scratch(plan: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::write(dir.path().join("PLAN.md"), plan).expect("a plan");
+        dir
+    }
+
+    fn repository(plan: &str) -> tempfile::TempDir {
+        let dir = scratch(plan);
+        checked(git(dir.path()).args(["init", "--quiet"])).expect("a repository");
+        dir
+    }
+
+    const PROMPT: &str = "Work on the plan.\nWhen all is done, end with <promise>n-1</promise> on a line of its own.\n";
+
+    #[test]
+    fn the_scratch_plan_is_carried_out_in_four_sessions_with_a_commit_each() {
+        let dir = repository(super::super::scratch_plan());
+        for session_number in 1..=4 {
+            let shown = session(dir.path(), PROMPT).expect("a session");
+            let last = shown.lines().last().expect("a last line");
+            assert_eq!(
+                last == "<promise>n-1</promise>",
+                session_number == 4,
+                "session {session_number}: {last}"
+            );
+        }
+        let plan = fs::read_to_string(dir.path().join("PLAN.md")).expect("the plan");
+        assert_eq!(plan, super::super::scratch_plan().replace("[ ]", "[x]"));
+        assert_eq!(
+            checked(git(dir.path()).args(["rev-list", "--count", "HEAD"]))
+                .expect("a count")
+                .trim(),
+            "4"
+        );
+        assert_eq!(
+            checked(git(dir.path()).args(["status", "--porcelain"])).expect("a status"),
+            ""
+        );
+        let tests = Command::new("sh")
+            .arg("test.sh")
+            .current_dir(dir.path())
+            .output()
+            .expect("the tests");
+        assert_eq!(
+            String::from_utf8_lossy(&tests.stdout)
+                .lines()
+                .filter(|line| line.starts_with("ok"))
+                .count(),
+            3
+        );
+    }
+
+    #[test]
+    fn a_task_nobody_scripted_is_noted_down_without_pretending() {
+        let dir = repository("- [ ] Prove the Riemann hypothesis\n");
+        let shown = session(dir.path(), PROMPT).expect("a session");
+        assert!(shown.contains("only the demo agent"));
+        let notes = fs::read_to_string(dir.path().join(NOTES)).expect("notes");
+        assert!(notes.ends_with("- Prove the Riemann hypothesis\n"));
+    }
+
+    #[test]
+    fn without_a_repository_it_works_and_commits_nothing() {
+        let dir = scratch("- [ ] one\n- [ ] two\n");
+        assert!(
+            session(dir.path(), "")
+                .expect("a session")
+                .contains("nothing is committed")
+        );
+        assert_eq!(
+            fs::read_to_string(dir.path().join("PLAN.md")).expect("the plan"),
+            "- [x] one\n- [ ] two\n"
+        );
+    }
+
+    #[test]
+    fn with_nothing_to_do_it_says_so_and_keeps_its_promise() {
+        let dir = scratch("- [x] one\n");
+        let shown = session(dir.path(), PROMPT).expect("a session");
+        assert!(shown.contains("no open task"));
+        assert!(shown.ends_with("<promise>n-1</promise>\n"));
+    }
+
+    #[test]
+    fn what_fails_leaves_the_box_open() {
+        let dir = scratch("- [ ] Write `test.sh`\n");
+        let error = session(dir.path(), PROMPT).expect_err("there is nothing to test");
+        assert!(error.to_string().contains("sh test.sh"), "{error}");
+        assert!(
+            fs::read_to_string(dir.path().join("PLAN.md"))
+                .expect("the plan")
+                .contains("[ ]")
+        );
+    }
+
+    #[test]
+    fn a_plan_that_is_not_there_is_named() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let error = session(dir.path(), PROMPT).expect_err("no plan");
+        assert!(error.to_string().contains("PLAN.md"), "{error}");
+    }
+}

@@ -1,0 +1,376 @@
+//! From the loop to the face that shows it: one queue of records and terminal output, in the order they happened.
+//!
+//! What when full: output waits, which slows the agent and nothing else; a record is left out, because the loop must
+//! not wait for a slow terminal, and the face reads it from the journal, where it is already.
+
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{agent::Display, event::Record, host::journal::Reader};
+
+const OUTPUT_CAP_BYTES: usize = 256 * 1024;
+const RECORD_CAP: usize = 4096;
+
+/// What a face is told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FaceMessage {
+    Record(Box<Record>),
+    /// Bytes of the running session's terminal.
+    Output(Vec<u8>),
+    /// So much output was left out because the face did not keep up while a session was being ended.
+    Dropped {
+        bytes: u64,
+    },
+}
+
+/// The loop's end of the queue.
+#[derive(Debug, Clone, Default)]
+pub struct Bus(Arc<Shared>);
+
+/// The face's end of the queue. Records that did not fit into it are read from the journal, so none is missing.
+#[derive(Debug)]
+pub struct Feed {
+    shared: Arc<Shared>,
+    journal: PathBuf,
+    /// The next record the face has to see.
+    next_seq: u64,
+    /// A record that came after a gap, and the reader that fills it.
+    ahead: Option<(Box<Record>, Option<Reader>)>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    filled: Condvar,
+    emptied: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    messages: VecDeque<FaceMessage>,
+    output_bytes: usize,
+    records: usize,
+    dropped_bytes: u64,
+    /// Output that does not fit is dropped instead of waiting.
+    lossy: bool,
+    closed: bool,
+    detached: bool,
+    /// Sequence number after the latest published record.
+    published: u64,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // No code panics while it holds the lock; if one did, the queue would still be a queue.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Bus {
+    /// Returns the other end, for the one face of this loop, which has seen the records before `next_seq`.
+    pub fn feed(&self, journal: &Path, next_seq: u64) -> Feed {
+        Feed {
+            shared: Arc::clone(&self.0),
+            journal: journal.to_owned(),
+            next_seq,
+            ahead: None,
+        }
+    }
+
+    /// Publishes a record that is in the journal. Never waits.
+    pub fn publish(&self, record: &Record) {
+        let mut queue = self.0.lock();
+        queue.published = record.seq + 1;
+        if queue.records < RECORD_CAP && !queue.detached {
+            queue.records += 1;
+            queue.messages.push_back(FaceMessage::Record(Box::new(record.clone())));
+            self.0.filled.notify_one();
+        }
+    }
+
+    /// Publishes terminal output; waits while the face is behind.
+    pub fn output(&self, bytes: &[u8]) {
+        let mut queue = self.0.lock();
+        while queue.output_bytes >= OUTPUT_CAP_BYTES && !queue.lossy && !queue.detached {
+            queue = self.0.emptied.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        if queue.detached || bytes.is_empty() {
+            return;
+        }
+        if queue.output_bytes >= OUTPUT_CAP_BYTES {
+            queue.dropped_bytes += bytes.len() as u64;
+            return;
+        }
+        queue.output_bytes += bytes.len();
+        match queue.messages.back_mut() {
+            Some(FaceMessage::Output(last)) => last.extend_from_slice(bytes),
+            Some(FaceMessage::Record(_) | FaceMessage::Dropped { .. }) | None => {
+                queue.messages.push_back(FaceMessage::Output(bytes.to_vec()));
+            }
+        }
+        self.0.filled.notify_one();
+    }
+
+    /// Chooses whether output that does not fit waits or is dropped and counted. While a session is being ended it must
+    /// not wait: a terminal that was stopped with Ctrl-S would keep the session's last word back for ever.
+    pub fn set_lossy(&self, lossy: bool) {
+        self.0.lock().lossy = lossy;
+        self.0.emptied.notify_all();
+    }
+
+    /// Says that nothing more comes, and waits until the face has taken everything or `patience` is over.
+    pub fn close(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        let mut queue = self.0.lock();
+        queue.closed = true;
+        self.0.filled.notify_all();
+        while !queue.messages.is_empty() && !queue.detached {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            queue = self
+                .0
+                .emptied
+                .wait_timeout(queue, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+}
+
+/// Each step waits for the next message; the end comes when the loop is over and everything was taken.
+impl Iterator for Feed {
+    type Item = FaceMessage;
+
+    fn next(&mut self) -> Option<FaceMessage> {
+        loop {
+            if let Some(record) = self.fill_gap() {
+                return Some(FaceMessage::Record(record));
+            }
+            match self.receive() {
+                Some(FaceMessage::Record(record)) if record.seq > self.next_seq => {
+                    self.ahead = Some((record, Reader::open(&self.journal).ok()));
+                }
+                Some(FaceMessage::Record(record)) => {
+                    self.next_seq = record.seq + 1;
+                    return Some(FaceMessage::Record(record));
+                }
+                Some(message @ (FaceMessage::Output(_) | FaceMessage::Dropped { .. })) => return Some(message),
+                None => return self.last_records(),
+            }
+        }
+    }
+}
+
+impl Feed {
+    /// Returns the next record of a gap from the journal, or the one behind it.
+    fn fill_gap(&mut self) -> Option<Box<Record>> {
+        let (ahead, reader) = self.ahead.as_mut()?;
+        while let Some(Ok(Some(record))) = reader.as_mut().map(Reader::next_record) {
+            if record.seq >= ahead.seq {
+                break;
+            }
+            if record.seq >= self.next_seq {
+                self.next_seq = record.seq + 1;
+                return Some(Box::new(record));
+            }
+        }
+        let (ahead, _) = self.ahead.take()?;
+        self.next_seq = ahead.seq + 1;
+        Some(ahead)
+    }
+
+    /// Returns records that did not fit and were followed by none that did.
+    fn last_records(&mut self) -> Option<FaceMessage> {
+        let published = self.shared.lock().published;
+        if published <= self.next_seq {
+            return None;
+        }
+        let mut reader = Reader::open(&self.journal).ok()?;
+        while let Ok(Some(record)) = reader.next_record() {
+            if record.seq >= self.next_seq {
+                self.ahead = Some((Box::new(record), Some(reader)));
+                return self.fill_gap().map(FaceMessage::Record);
+            }
+        }
+        None
+    }
+
+    fn receive(&self) -> Option<FaceMessage> {
+        let mut queue = self.shared.lock();
+        loop {
+            if let Some(message) = queue.messages.pop_front() {
+                match &message {
+                    FaceMessage::Record(_) => queue.records -= 1,
+                    FaceMessage::Output(bytes) => queue.output_bytes -= bytes.len(),
+                    FaceMessage::Dropped { .. } => {}
+                }
+                if queue.dropped_bytes > 0 && queue.output_bytes == 0 {
+                    let bytes = std::mem::take(&mut queue.dropped_bytes);
+                    queue.messages.push_front(FaceMessage::Dropped { bytes });
+                }
+                self.shared.emptied.notify_all();
+                return Some(message);
+            }
+            if queue.closed {
+                return None;
+            }
+            queue = self.shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        let mut queue = self.shared.lock();
+        queue.detached = true;
+        queue.messages.clear();
+        self.shared.emptied.notify_all();
+    }
+}
+
+/// A session's terminal output goes to the face, too.
+impl Display for Bus {
+    fn show(&mut self, bytes: &[u8]) {
+        self.output(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, thread};
+
+    use super::*;
+    use crate::{
+        event::{Event, Level, RunId},
+        host::journal::Journal,
+    };
+
+    const DEADLINE: Duration = Duration::from_secs(20);
+
+    fn feed(bus: &Bus) -> Feed {
+        bus.feed(Path::new("/nowhere/events.jsonl"), 0)
+    }
+
+    fn record(seq: u64) -> Record {
+        Record {
+            seq,
+            at_ms: 0,
+            event: Event::Noticed {
+                level: Level::Info,
+                text: String::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn messages_come_in_the_order_they_were_published() {
+        let bus = Bus::default();
+        let feed = feed(&bus);
+        bus.output(b"a");
+        bus.output(b"b");
+        bus.publish(&record(0));
+        bus.output(b"c");
+        bus.close(Duration::ZERO);
+        let got: Vec<FaceMessage> = feed.collect();
+        let expected = [
+            FaceMessage::Output(b"ab".to_vec()),
+            FaceMessage::Record(Box::new(record(0))),
+            FaceMessage::Output(b"c".to_vec()),
+        ];
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn output_waits_for_a_slow_face_and_loses_nothing() {
+        let bus = Bus::default();
+        let feed = feed(&bus);
+        let writer = thread::spawn(move || {
+            for _ in 0..64 {
+                bus.output(&[7; 64 * 1024]);
+            }
+            bus.close(Duration::ZERO);
+        });
+        let mut bytes = 0;
+        for message in feed {
+            let FaceMessage::Output(chunk) = message else {
+                panic!("{message:?}")
+            };
+            assert!(chunk.len() <= OUTPUT_CAP_BYTES + 64 * 1024, "the queue is bounded");
+            bytes += chunk.len();
+        }
+        writer.join().unwrap();
+        assert_eq!(bytes, 64 * 64 * 1024);
+    }
+
+    #[test]
+    fn a_writer_that_waits_is_let_go_when_output_may_be_dropped() {
+        let bus = Bus::default();
+        let mut feed = feed(&bus);
+        let (sender, done) = mpsc::channel();
+        let writer = thread::spawn({
+            let bus = bus.clone();
+            move || {
+                bus.output(&[1; OUTPUT_CAP_BYTES]);
+                bus.output(&[2; 10]);
+                sender.send(()).unwrap();
+            }
+        });
+        bus.set_lossy(true);
+        done.recv_timeout(DEADLINE).unwrap();
+        writer.join().unwrap();
+        bus.close(Duration::ZERO);
+        assert!(matches!(feed.next(), Some(FaceMessage::Output(_))));
+        assert_eq!(feed.next(), Some(FaceMessage::Dropped { bytes: 10 }));
+        assert_eq!(feed.next(), None);
+    }
+
+    #[test]
+    fn records_never_wait_and_those_that_did_not_fit_come_from_the_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        let (mut journal, first) = Journal::create(&path, 0, &RunId("r".to_owned())).unwrap();
+        let bus = Bus::default();
+        let mut feed = bus.feed(&path, 0);
+        bus.publish(&first);
+        let mut publish = |count: usize| {
+            for _ in 0..count {
+                bus.publish(&journal.append(0, record(0).event).unwrap());
+            }
+        };
+        publish(RECORD_CAP + 10);
+        let mut seqs = Vec::new();
+        for _ in 0..100 {
+            seqs.extend(seq_of(feed.next()));
+        }
+        publish(200);
+        bus.close(Duration::ZERO);
+        for message in feed {
+            seqs.extend(seq_of(Some(message)));
+        }
+        let all: Vec<u64> = (0..RECORD_CAP as u64 + 211).collect();
+        assert_eq!(seqs, all);
+    }
+
+    fn seq_of(message: Option<FaceMessage>) -> Option<u64> {
+        match message {
+            Some(FaceMessage::Record(record)) => Some(record.seq),
+            Some(FaceMessage::Output(_) | FaceMessage::Dropped { .. }) | None => None,
+        }
+    }
+
+    #[test]
+    fn a_face_that_is_gone_holds_nobody_up() {
+        let bus = Bus::default();
+        drop(feed(&bus));
+        bus.output(&[0; OUTPUT_CAP_BYTES]);
+        bus.output(&[0; OUTPUT_CAP_BYTES]);
+        bus.publish(&record(0));
+        bus.close(DEADLINE);
+    }
+}

@@ -1,0 +1,22 @@
+//! Runs the loop: takes inputs, steps the machine, journals what it decides, publishes it, carries it out.
+//!
+//! One task owns everything. Nothing here decides: what an input means is the machine's business, and what an effect
+//! does is done elsewhere; its result comes back as an input.
+
+mod bus;
+mod clock;
+mod jobs;
+mod listener;
+mod open;
+mod perform;
+mod run;
+mod session;
+mod status;
+mod timers;
+
+pub use bus::{Bus, FaceMessage, Feed};
+pub use clock::now_ms;
+pub use jobs::read_plan;
+pub use open::{OpenError, OpenRun, read_run};
+pub use run::{Driver, DriverError, RunConfig};
+pub use status::{phase_in_words, status_of};

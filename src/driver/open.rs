@@ -1,0 +1,203 @@
+//! Takes a project: its lock, and the run that goes on or begins.
+
+use std::{io, path::PathBuf};
+
+use thiserror::Error;
+
+use crate::{
+    event::{Event, Record, RunId, StopReason},
+    host::{
+        journal::{self, Journal, JournalError, ReadNote},
+        lock::{Holder, Lock, LockError},
+        paths::{PathsError, ProjectPaths, RunPaths, create_private_dir, replace_file},
+    },
+    machine::{LoopState, Phase},
+    proc,
+};
+
+use super::clock::{new_run_id, now_ms};
+
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error(transparent)]
+    Paths(#[from] PathsError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("{path}: cannot be written", path = path.display())]
+    State {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A project that this process works in, and the run it works on.
+#[derive(Debug)]
+pub struct OpenRun {
+    pub run: RunId,
+    pub paths: ProjectPaths,
+    pub files: RunPaths,
+    /// Taken by the driver.
+    loaded: Option<(Journal, LoopState)>,
+    /// What the journal held when it was opened: nothing but its first record in a new run.
+    pub history: Vec<Record>,
+    /// A run that was cut off goes on.
+    pub recovered: bool,
+    /// Things to be said once the loop runs.
+    pub(super) notices: Vec<String>,
+    _lock: Lock,
+}
+
+impl OpenRun {
+    /// Locks the project and opens the run of `plan`: the latest one if it was cut off, else a new one.
+    ///
+    /// Processes that a killed ralph left behind are ended first.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] if another ralph works here; the others if the state cannot be read or written.
+    pub fn open(paths: ProjectPaths, plan: &std::path::Path) -> Result<Self, OpenError> {
+        create_private_dir(&paths.runs())?;
+        let mut lock = Lock::take(&paths.lock())?;
+        lock.describe(&Holder {
+            pid: std::process::id(),
+            run: None,
+        });
+        let mut notices = Vec::new();
+        let unfinished = unfinished(&paths)?;
+        sweep(&paths, &mut notices);
+        let opened = match unfinished {
+            Some(run) if run.state.settings.plan == plan => {
+                notices.extend(run.torn_notice());
+                (run.id, run.journal, run.state, run.records, true)
+            }
+            other => {
+                if let Some(run) = other {
+                    supersede(run)?;
+                }
+                let (id, journal, first) = create(&paths)?;
+                let mut state = LoopState::default();
+                state.apply(&first);
+                (id, journal, state, vec![first], false)
+            }
+        };
+        let (run, journal, state, history, recovered) = opened;
+        lock.describe(&Holder {
+            pid: std::process::id(),
+            run: Some(run.clone()),
+        });
+        let files = paths.run(&run);
+        files.create()?;
+        let loaded = Some((journal, state));
+        Ok(Self {
+            run,
+            paths,
+            files,
+            loaded,
+            history,
+            recovered,
+            notices,
+            _lock: lock,
+        })
+    }
+}
+
+impl OpenRun {
+    /// Hands over the journal and the state it folds to.
+    pub(super) fn take(&mut self) -> (Journal, LoopState) {
+        self.loaded.take().expect("an opened run is driven once")
+    }
+}
+
+/// A run whose journal has no end.
+struct Unfinished {
+    id: RunId,
+    journal: Journal,
+    state: LoopState,
+    records: Vec<Record>,
+    note: ReadNote,
+}
+
+impl Unfinished {
+    fn torn_notice(&self) -> Option<String> {
+        match self.note {
+            ReadNote::Whole => None,
+            ReadNote::Torn { bytes } => Some(format!(
+                "the journal's last line was cut off by a crash and is left out ({bytes} bytes)"
+            )),
+        }
+    }
+}
+
+fn unfinished(paths: &ProjectPaths) -> Result<Option<Unfinished>, JournalError> {
+    let Some(id) = paths.latest_run() else { return Ok(None) };
+    let path = paths.run(&id).journal();
+    if !path.exists() {
+        return Ok(None); // killed between making the directory and the journal
+    }
+    let (journal, records, note) = Journal::reopen(&path)?;
+    let mut state = LoopState::default();
+    for record in &records {
+        state.apply(record);
+    }
+    // Without a start there is nothing to go on with.
+    let over = state.is_stopped() || state.phase == Phase::Idle;
+    Ok((!over).then_some(Unfinished {
+        id,
+        journal,
+        state,
+        records,
+        note,
+    }))
+}
+
+fn supersede(mut run: Unfinished) -> Result<(), JournalError> {
+    let totals = run.state.run_totals();
+    run.journal.append(
+        now_ms(),
+        Event::RunStopped {
+            reason: StopReason::Superseded,
+            hints: Vec::new(),
+            totals,
+        },
+    )?;
+    Ok(())
+}
+
+fn create(paths: &ProjectPaths) -> Result<(RunId, Journal, Record), OpenError> {
+    let run = new_run_id();
+    let files = paths.run(&run);
+    files.create()?;
+    let (journal, first) = Journal::create(&files.journal(), now_ms(), &run)?;
+    let latest = paths.latest();
+    replace_file(&latest, run.0.as_bytes()).map_err(|source| OpenError::State { path: latest, source })?;
+    Ok((run, journal, first))
+}
+
+/// Ends what a killed ralph and its killed guard left running, found by the run they were started in.
+fn sweep(paths: &ProjectPaths, notices: &mut Vec<String>) {
+    let runs: Vec<String> = paths.run_ids().into_iter().map(|run| run.0).collect();
+    let ended = proc::sweep(&runs);
+    match ended.len() {
+        0 => {}
+        1 => notices.push(format!(
+            "ended a process that an earlier run left behind (pid {})",
+            ended[0]
+        )),
+        count => notices.push(format!("ended {count} processes that an earlier run left behind")),
+    }
+}
+
+/// Reads the journal of `run`.
+///
+/// # Errors
+/// As [`journal::read`].
+pub fn read_run(paths: &ProjectPaths, run: &RunId) -> Result<(Vec<Record>, LoopState), JournalError> {
+    let (records, _) = journal::read(&paths.run(run).journal())?;
+    let mut state = LoopState::default();
+    for record in &records {
+        state.apply(record);
+    }
+    Ok((records, state))
+}

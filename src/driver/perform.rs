@@ -1,0 +1,159 @@
+//! Carries out what the machine wants done.
+
+use std::sync::Arc;
+
+use crate::{
+    agent::SessionRequest,
+    event::Outcome,
+    host::recording::Recording,
+    machine::{Effect, Input, Phase, Refusal, Settlement},
+};
+
+use super::{
+    clock::random_share,
+    jobs::{Prepare, Settle},
+    run::Driver,
+    session::{Current, Tee},
+};
+
+impl Driver {
+    /// Starts one effect; `input` is what caused it. Its result arrives as an input later.
+    pub(super) fn perform(&mut self, effect: Effect, input: &Input, now_ms: u64) {
+        match effect {
+            Effect::Prepare { iteration } => self.prepare(iteration, input),
+            Effect::StartSession { iteration } => self.start_session(iteration, now_ms),
+            Effect::StopSession { at_once } => {
+                // From here on the session's last word matters more than its output.
+                self.bus.set_lossy(true);
+                if let Some(session) = &self.session {
+                    session.stop(at_once);
+                }
+            }
+            Effect::SteerLive { iteration, id, text } => {
+                let taken = self.session.as_ref().is_some_and(|session| session.steer(&text));
+                self.own.push_back(Input::Steered { iteration, id, taken });
+            }
+            Effect::Settle { iteration } => self.settle(iteration),
+            Effect::Arm { timer } => self.timers.arm(timer),
+            Effect::ProbeActivity { iteration } => {
+                if let Some(session) = &mut self.session {
+                    let quiet_since_ms = session.quiet_since_ms(now_ms);
+                    self.own.push_back(Input::ActivityProbed {
+                        iteration,
+                        quiet_since_ms,
+                    });
+                }
+            }
+            Effect::RemovePauseFile => {
+                // If it cannot be removed, the watch finds it again and the loop pauses, which is visible.
+                _ = std::fs::remove_file(self.workshop.paths.pause_file());
+            }
+            // The loop leaves when it sees the phase.
+            Effect::Finish => {}
+        }
+    }
+
+    fn prepare(&mut self, iteration: u32, input: &Input) {
+        let untouched = match input {
+            Input::Settled { settlement, .. } => settlement.checkpoint.clone(),
+            _ => None,
+        };
+        let live_steering = self.adapter.capabilities().live_steering;
+        let job = Prepare::of(self.state(), iteration, untouched, live_steering);
+        let workshop = Arc::clone(&self.workshop);
+        self.offload(
+            move || workshop.prepare(&job),
+            move |result| Input::Prepared {
+                iteration,
+                result: result.unwrap_or_else(|| {
+                    Err(Refusal::State {
+                        why: GAVE_UP.to_owned(),
+                    })
+                }),
+            },
+        );
+    }
+
+    fn settle(&mut self, iteration: u32) {
+        // Only a turn that ended by itself has a final message.
+        let completed =
+            matches!(&self.state().phase, Phase::Settling { outcome, .. } if *outcome == Outcome::Completed);
+        let message = self.final_message.take().filter(|_| completed);
+        let job = Settle::of(self.state(), iteration, message);
+        let workshop = Arc::clone(&self.workshop);
+        self.offload(
+            move || workshop.settle(&job),
+            move |settlement| Input::Settled {
+                iteration,
+                settlement: Box::new(settlement.unwrap_or_else(nothing_found)),
+            },
+        );
+    }
+
+    /// Runs `job` off the loop and turns its result into an input; a job that panics has none.
+    fn offload<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+        input: impl FnOnce(Option<T>) -> Input + Send + 'static,
+    ) {
+        let results = self.results.clone();
+        tokio::spawn(async move {
+            let result = tokio::task::spawn_blocking(job).await.ok();
+            _ = results.send(input(result)).await; // the run is over
+        });
+    }
+
+    fn start_session(&mut self, iteration: u32, now_ms: u64) {
+        let workshop = &self.workshop;
+        let settings = &self.state().settings;
+        let recording = Recording::create(
+            &workshop.files.recording(iteration),
+            self.size.cols,
+            self.size.rows,
+            now_ms / 1000,
+            self.recording_cap_bytes,
+        );
+        let request = SessionRequest {
+            run: workshop.run.clone(),
+            iteration,
+            prompt: workshop.files.prompt(iteration),
+            cwd: workshop.paths.project().to_owned(),
+            model: settings.model.clone(),
+            agent: settings.agent.clone(),
+            resume: self.state().session.clone(),
+            size: self.size,
+            env: vec![
+                ("RALPH_ITERATION".to_owned(), iteration.to_string()),
+                ("RALPH_PLAN".to_owned(), workshop.plan.to_string_lossy().into_owned()),
+                (
+                    "RALPH_PROJECT".to_owned(),
+                    workshop.paths.project().to_string_lossy().into_owned(),
+                ),
+            ],
+            scratch: workshop.files.scratch(),
+            // A disk without room for a recording shows in the journal; the session itself can go on.
+            display: Box::new(Tee {
+                recording: recording.ok(),
+                bus: self.bus.clone(),
+            }),
+        };
+        self.bus.set_lossy(false);
+        self.final_message = None;
+        self.session = Some(Current::start(&self.adapter, request, now_ms));
+    }
+}
+
+const GAVE_UP: &str = "an internal error while the iteration was prepared";
+
+/// The settlement of a job that broke: it claims nothing and knows nothing.
+fn nothing_found() -> Settlement {
+    Settlement {
+        plan: Err("an internal error while the iteration's result was looked at".to_owned()),
+        checkpoint: None,
+        changes: None,
+        totals: None,
+        claims: Vec::new(),
+        notices: Vec::new(),
+        random: random_share(),
+    }
+}

@@ -1,0 +1,365 @@
+//! The loop around the machine.
+
+use std::{collections::VecDeque, future::pending, io, path::PathBuf, sync::Arc, time::Duration};
+
+use thiserror::Error;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::{mpsc, oneshot},
+};
+
+use crate::{
+    agent::AgentAdapter,
+    command::UserCommand,
+    event::{AgentSignal, Event, Level, RequestedBy, Settings, StopReason, StopRequest},
+    host::{
+        control::{Reply, Request},
+        git::Repository,
+        journal::{Journal, JournalError},
+        watch::PresenceWatch,
+    },
+    machine::{Input, LoopState, Phase, Start, Step, step},
+    plan::Template,
+    proc::Size,
+};
+
+use super::{
+    bus::Bus,
+    clock::{new_promise, now_ms},
+    jobs::{SharedWorkshop, Workshop, chain},
+    listener::{Asked, Listener},
+    open::OpenRun,
+    session::Current,
+    status::{reply_to, status_of},
+    timers::Timers,
+};
+
+/// How long a session may take to report its end when the loop itself cannot go on.
+const LAST_WORD: Duration = Duration::from_secs(10);
+/// How long a face may take to show the end.
+const FACE_PATIENCE: Duration = Duration::from_secs(2);
+const INPUTS: usize = 64;
+
+/// What a run is made of, besides its project.
+pub struct RunConfig {
+    pub settings: Settings,
+    pub template: Template,
+    /// The user's own token; else a fresh one is made.
+    pub promise: Option<String>,
+    pub adapter: Arc<dyn AgentAdapter>,
+    /// The agent has no messages: its claims are in the last line of its output.
+    pub last_line_claims: bool,
+    pub size: Size,
+    pub recording_cap_bytes: u64,
+    /// Tells the terminal's size, after it changed.
+    pub measure: fn() -> Size,
+}
+
+#[derive(Debug, Error)]
+pub enum DriverError {
+    #[error("the journal cannot be kept: the agent was ended and the run stopped")]
+    Journal(#[from] JournalError),
+    #[error("signals cannot be received")]
+    Signals(#[source] io::Error),
+}
+
+/// A run in progress.
+pub struct Driver {
+    pub(super) pid: u32,
+    pub(super) adapter: Arc<dyn AgentAdapter>,
+    pub(super) workshop: SharedWorkshop,
+    pub(super) size: Size,
+    pub(super) recording_cap_bytes: u64,
+    pub(super) bus: Bus,
+    pub(super) session: Option<Current>,
+    pub(super) timers: Timers,
+    /// The final assistant message of the running iteration, whole.
+    pub(super) final_message: Option<String>,
+    pub(super) results: mpsc::Sender<Input>,
+    /// Inputs that the driver made itself.
+    pub(super) own: VecDeque<Input>,
+    /// Set only between steps.
+    state: Option<LoopState>,
+    journal: Journal,
+    results_in: mpsc::Receiver<Input>,
+    notices: Vec<String>,
+    measure: fn() -> Size,
+    first: Input,
+    // Held until the run is over; a second ralph must not start before.
+    open: HeldProject,
+}
+
+/// What of the opened run is only kept.
+struct HeldProject {
+    pause_file: PathBuf,
+    socket: PathBuf,
+    _open: OpenRun,
+}
+
+impl Driver {
+    /// Puts a run together; nothing starts before [`Driver::run`].
+    pub fn new(mut open: OpenRun, config: RunConfig, bus: Bus) -> Self {
+        let (repository, mut notices) = match Repository::discover(open.paths.project(), &open.files.scratch()) {
+            Ok((repository, notices)) => (Some(repository), notices),
+            Err(reason) => (None, vec![format!("no checkpoints, no statistics: {}", chain(&reason))]),
+        };
+        notices.splice(0..0, std::mem::take(&mut open.notices));
+        let pause_file = open.paths.pause_file();
+        let paused = pause_file.symlink_metadata().is_ok();
+        let pid = std::process::id();
+        let first = if open.recovered {
+            Input::Recover {
+                pid,
+                settings: Box::new(config.settings.clone()),
+                pause_file: paused,
+            }
+        } else {
+            Input::Start(Box::new(Start {
+                project: open.paths.project().to_owned(),
+                pid,
+                settings: config.settings.clone(),
+                promise: config.promise.unwrap_or_else(new_promise),
+                pause_file: paused,
+            }))
+        };
+        let workshop = Workshop {
+            run: open.run.clone(),
+            paths: open.paths.clone(),
+            files: open.files.clone(),
+            plan: config.settings.plan.clone(),
+            template: config.template,
+            repository,
+            last_line_claims: config.last_line_claims,
+        };
+        let (results, results_in) = mpsc::channel(INPUTS);
+        let (journal, state) = open.take();
+        Self {
+            pid,
+            adapter: config.adapter,
+            workshop: Arc::new(workshop),
+            size: config.size,
+            recording_cap_bytes: config.recording_cap_bytes,
+            bus,
+            session: None,
+            timers: Timers::default(),
+            final_message: None,
+            results,
+            own: VecDeque::new(),
+            state: Some(state),
+            journal,
+            results_in,
+            notices,
+            measure: config.measure,
+            first,
+            open: HeldProject {
+                pause_file,
+                socket: open.paths.socket(),
+                _open: open,
+            },
+        }
+    }
+
+    /// Runs until the run is over, and says why it is.
+    ///
+    /// # Errors
+    /// [`DriverError::Journal`] if a record cannot be written: the agent has been ended then.
+    pub async fn run(mut self) -> Result<StopReason, DriverError> {
+        let mut sources = Sources::open(&self.open, self.results.clone()).map_err(DriverError::Signals)?;
+        let result = self.loop_until_stopped(&mut sources).await;
+        if result.is_err() {
+            self.end_session_at_once().await;
+        }
+        // The face may be slow, or gone; the run is over all the same.
+        let bus = self.bus.clone();
+        _ = tokio::task::spawn_blocking(move || bus.close(FACE_PATIENCE)).await;
+        result
+    }
+
+    async fn loop_until_stopped(&mut self, sources: &mut Sources) -> Result<StopReason, DriverError> {
+        let first = std::mem::replace(&mut self.first, Input::PauseFile { present: false });
+        if let Input::Recover { .. } = first {
+            self.note_all()?;
+            self.advance(&first)?;
+        } else {
+            self.advance(&first)?;
+            self.note_all()?;
+        }
+        self.note_socket(sources)?;
+        loop {
+            if let Phase::Stopped(reason) = &self.state().phase {
+                return Ok(reason.clone());
+            }
+            let arrived = match self.own.pop_front() {
+                Some(input) => Arrived::Input(input),
+                None => self.next(sources).await,
+            };
+            match arrived {
+                Arrived::Input(input) => {
+                    self.advance(&input)?;
+                }
+                Arrived::Asked(request, reply) => {
+                    let answer = self.answer(request)?;
+                    _ = reply.send(answer); // whoever asked may have gone
+                }
+                Arrived::Resized => {
+                    self.size = (self.measure)();
+                    if let Some(session) = &self.session {
+                        session.resize(self.size);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for the next thing that happens. What is rare comes first, so that an agent that never stops talking can
+    /// delay neither a signal nor a limit; it loses nothing, its signals only wait.
+    async fn next(&mut self, sources: &mut Sources) -> Arrived {
+        let session = &mut self.session;
+        let agent = async {
+            match session {
+                Some(session) => (session.iteration, session.next().await),
+                None => pending().await,
+            }
+        };
+        let stop = |by| {
+            let command = UserCommand::Stop {
+                stop: StopRequest::InOrder,
+            };
+            Arrived::Input(Input::Command { command, by })
+        };
+        tokio::select! {
+            biased;
+            _ = sources.interrupt.recv() => stop(RequestedBy::Interrupt),
+            _ = sources.terminate.recv() => stop(RequestedBy::Terminate),
+            _ = sources.hangup.recv() => stop(RequestedBy::Hangup),
+            Some((request, reply)) = sources.asked.recv() => Arrived::Asked(request, reply),
+            timer = self.timers.next(now_ms) => Arrived::Input(Input::TimerFired { timer }),
+            Some(input) = self.results_in.recv() => Arrived::Input(input),
+            _ = sources.resized.recv() => Arrived::Resized,
+            (iteration, signal) = agent => Arrived::Input(Input::Agent { iteration, signal }),
+        }
+    }
+
+    /// Steps the machine by one input and does what follows from it. Returns the events.
+    fn advance(&mut self, input: &Input) -> Result<Vec<Event>, DriverError> {
+        let now_ms = now_ms();
+        if let Input::Agent { signal, .. } = input {
+            self.note_signal(signal);
+        }
+        let state = self.state.take().expect("the state is there between steps");
+        let Step { state, events, effects } = step(state, now_ms, input);
+        self.state = Some(state);
+        for event in &events {
+            self.record(now_ms, event.clone())?;
+        }
+        for effect in effects {
+            self.perform(effect, input, now_ms);
+        }
+        Ok(events)
+    }
+
+    /// Written before it is published: a face that lags must find the record in the journal.
+    fn record(&mut self, now_ms: u64, event: Event) -> Result<(), DriverError> {
+        let record = self.journal.append(now_ms, event)?;
+        self.bus.publish(&record);
+        Ok(())
+    }
+
+    /// Records a notice; notices change nothing in the state, so they need no step.
+    fn note(&mut self, level: Level, text: String) -> Result<(), DriverError> {
+        if self.state().is_stopped() {
+            return Ok(());
+        }
+        self.record(now_ms(), Event::Noticed { level, text })
+    }
+
+    fn note_all(&mut self) -> Result<(), DriverError> {
+        for text in std::mem::take(&mut self.notices) {
+            self.note(Level::Warning, text)?;
+        }
+        Ok(())
+    }
+
+    fn note_socket(&mut self, sources: &Sources) -> Result<(), DriverError> {
+        let Err(error) = &sources.listener else { return Ok(()) };
+        let path = self.open.socket.display();
+        self.note(
+            Level::Warning,
+            format!("no steering from other terminals: {path}: {error}"),
+        )
+    }
+
+    /// Keeps what of a signal the state does not.
+    fn note_signal(&mut self, signal: &AgentSignal) {
+        match signal {
+            AgentSignal::TurnEnded { message, .. } => self.final_message.clone_from(message),
+            // The session is over; what it held goes with it.
+            AgentSignal::Ended { .. } => self.session = None,
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, request: Request) -> Result<Reply, DriverError> {
+        match request {
+            Request::Status => Ok(Reply::Status {
+                status: Box::new(status_of(self.state(), self.pid)),
+            }),
+            Request::Command { command } => {
+                let events = self.advance(&Input::Command {
+                    command: command.clone(),
+                    by: RequestedBy::User,
+                })?;
+                Ok(reply_to(&command, &events))
+            }
+        }
+    }
+
+    /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.
+    async fn end_session_at_once(&mut self) {
+        self.bus.set_lossy(true);
+        let Some(mut session) = self.session.take() else { return };
+        session.stop(true);
+        let last_word = async { while !matches!(session.next().await, AgentSignal::Ended { .. }) {} };
+        _ = tokio::time::timeout(LAST_WORD, last_word).await; // its guard outlives us and goes on ending it
+    }
+
+    pub(super) fn state(&self) -> &LoopState {
+        self.state.as_ref().expect("the state is there between steps")
+    }
+}
+
+enum Arrived {
+    Input(Input),
+    Asked(Request, oneshot::Sender<Reply>),
+    Resized,
+}
+
+/// Where inputs come from, besides agent, timers and jobs.
+struct Sources {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+    resized: Signal,
+    asked: mpsc::Receiver<Asked>,
+    listener: io::Result<Listener>,
+    _watch: PresenceWatch,
+}
+
+impl Sources {
+    fn open(project: &HeldProject, inputs: mpsc::Sender<Input>) -> io::Result<Self> {
+        let (asked_in, asked) = mpsc::channel(INPUTS);
+        let present = project.pause_file.symlink_metadata().is_ok();
+        let watch = PresenceWatch::start(&project.pause_file, present, move |present| {
+            _ = inputs.blocking_send(Input::PauseFile { present }); // the run is over
+        });
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+            resized: signal(SignalKind::window_change())?,
+            asked,
+            listener: Listener::open(&project.socket, asked_in),
+            _watch: watch,
+        })
+    }
+}

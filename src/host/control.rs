@@ -1,0 +1,118 @@
+//! The control socket's protocol: one JSON request a line, one JSON reply a line.
+//!
+//! The socket lies in the state directory, which only the user can enter; that is its access control.
+
+use std::{
+    io::{self, BufRead, BufReader, Write},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{
+    command::UserCommand,
+    event::{RunId, SteeringId, SteeringKind, Totals},
+};
+
+/// A loop answers at once; one that does not within this time is stuck or stopped.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Error)]
+pub enum ControlError {
+    #[error("no ralph runs in this project")]
+    NotRunning,
+    #[error("{path}: no answer from the running ralph", path = path.display())]
+    NoAnswer {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{path}: the running ralph answered something else", path = path.display())]
+    Garbled {
+        path: PathBuf,
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Request {
+    Command { command: UserCommand },
+    Status,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Reply {
+    /// The command was taken; what it did, in words.
+    Done {
+        text: String,
+    },
+    Refused {
+        why: String,
+    },
+    Status {
+        status: Box<Status>,
+    },
+}
+
+/// A running loop at a glance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    pub run: RunId,
+    pub pid: u32,
+    pub adapter: String,
+    pub plan: PathBuf,
+    /// What the loop does now, in words.
+    pub phase: String,
+    /// When the phase ends by itself, if it does: the wait's end.
+    pub until_ms: Option<u64>,
+    pub task: Option<String>,
+    pub paused: bool,
+    pub totals: Totals,
+    pub steering: Vec<QueuedSteering>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedSteering {
+    pub id: SteeringId,
+    pub kind: SteeringKind,
+    pub text: String,
+}
+
+/// Sends one request to the loop that listens at `socket`.
+///
+/// # Errors
+/// [`ControlError::NotRunning`] if nobody listens, the others if whoever does cannot be understood.
+pub fn ask(socket: &Path, request: &Request) -> Result<Reply, ControlError> {
+    let no_answer = |source| ControlError::NoAnswer {
+        path: socket.to_owned(),
+        source,
+    };
+    let mut stream = match UnixStream::connect(socket) {
+        Ok(stream) => stream,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            return Err(ControlError::NotRunning);
+        }
+        Err(error) => return Err(no_answer(error)),
+    };
+    stream.set_read_timeout(Some(REPLY_TIMEOUT)).map_err(no_answer)?;
+    stream.set_write_timeout(Some(REPLY_TIMEOUT)).map_err(no_answer)?;
+    let mut line = serde_json::to_vec(request).expect("requests have no failing serialisers");
+    line.push(b'\n');
+    stream.write_all(&line).map_err(no_answer)?;
+    let mut reply = String::new();
+    BufReader::new(stream).read_line(&mut reply).map_err(no_answer)?;
+    if reply.is_empty() {
+        return Err(no_answer(io::ErrorKind::UnexpectedEof.into()));
+    }
+    serde_json::from_str(&reply).map_err(|source| ControlError::Garbled {
+        path: socket.to_owned(),
+        source,
+    })
+}

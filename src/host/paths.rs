@@ -1,0 +1,242 @@
+//! Where a project's state lives: outside its tree, so that an agent cannot edit it by accident.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, PermissionsExt},
+    },
+    path::{Path, PathBuf},
+};
+
+use thiserror::Error;
+
+use crate::event::RunId;
+
+/// A Unix socket's path has at most 108 bytes, the terminating NUL included.
+const SOCKET_PATH_BYTES: usize = 107;
+
+#[derive(Debug, Error)]
+pub enum PathsError {
+    #[error("no state directory: neither XDG_STATE_HOME nor HOME is set")]
+    NoHome,
+    #[error("{path}: cannot be created", path = path.display())]
+    Create {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The files of one project, below the state directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectPaths {
+    project: PathBuf,
+    state: PathBuf,
+}
+
+impl ProjectPaths {
+    /// Derives the paths of `project` (absolute, canonical) below `root`, or below the user's state directory.
+    ///
+    /// # Errors
+    /// [`PathsError::NoHome`] if there is no directory to derive them from.
+    pub fn new(project: &Path, root: Option<&Path>) -> Result<Self, PathsError> {
+        let root = match root {
+            Some(root) => root.to_owned(),
+            None => dirs::state_dir()
+                .or_else(dirs::data_local_dir)
+                .ok_or(PathsError::NoHome)?
+                .join("ralph"),
+        };
+        let mut name = project
+            .file_name()
+            .map_or_else(|| OsString::from("root"), ToOwned::to_owned);
+        name.push(format!("-{:016x}", fnv1a(project.as_os_str().as_bytes())));
+        Ok(Self {
+            project: project.to_owned(),
+            state: root.join(name),
+        })
+    }
+
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// The project's directory below the state directory.
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    pub fn done_file(&self) -> PathBuf {
+        self.project.join(".ralph-done")
+    }
+
+    pub fn pause_file(&self) -> PathBuf {
+        self.project.join(".ralph-pause")
+    }
+
+    pub fn lock(&self) -> PathBuf {
+        self.state.join("lock")
+    }
+
+    /// Holds the id of the latest run.
+    pub fn latest(&self) -> PathBuf {
+        self.state.join("latest")
+    }
+
+    pub fn runs(&self) -> PathBuf {
+        self.state.join("runs")
+    }
+
+    /// Where a running loop takes commands. Moves to the runtime directory when the path would be too long.
+    pub fn socket(&self) -> PathBuf {
+        let path = self.state.join("control.sock");
+        if path.as_os_str().len() <= SOCKET_PATH_BYTES {
+            return path;
+        }
+        let name = format!("ralph-{:016x}.sock", fnv1a(self.state.as_os_str().as_bytes()));
+        dirs::runtime_dir()
+            .unwrap_or_else(|| std::env::temp_dir().join(format!("ralph-{}", nix::unistd::getuid())))
+            .join(name)
+    }
+
+    pub fn run(&self, run: &RunId) -> RunPaths {
+        RunPaths {
+            dir: self.runs().join(&run.0),
+        }
+    }
+
+    /// The runs there are, oldest first: their ids begin with the time they started.
+    pub fn run_ids(&self) -> Vec<RunId> {
+        let Ok(entries) = fs::read_dir(self.runs()) else {
+            return Vec::new();
+        };
+        let mut ids: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        ids.sort();
+        ids.into_iter().map(RunId).collect()
+    }
+
+    /// The run that `latest` names, if its directory is there.
+    pub fn latest_run(&self) -> Option<RunId> {
+        let id = RunId(fs::read_to_string(self.latest()).ok()?.trim().to_owned());
+        (!id.0.is_empty() && self.run(&id).dir().is_dir()).then_some(id)
+    }
+}
+
+/// The files of one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunPaths {
+    dir: PathBuf,
+}
+
+impl RunPaths {
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.dir.join("events.jsonl")
+    }
+
+    pub fn prompt(&self, iteration: u32) -> PathBuf {
+        self.dir.join("prompts").join(format!("{iteration:04}.md"))
+    }
+
+    pub fn recording(&self, iteration: u32) -> PathBuf {
+        self.dir.join("iterations").join(format!("{iteration:04}.cast"))
+    }
+
+    /// Short-lived files of a session.
+    pub fn scratch(&self) -> PathBuf {
+        self.dir.join("scratch")
+    }
+
+    /// Creates the run's directories, readable by the user alone.
+    ///
+    /// # Errors
+    /// [`PathsError::Create`] with the directory that cannot be made.
+    pub fn create(&self) -> Result<(), PathsError> {
+        for dir in [
+            self.dir.clone(),
+            self.dir.join("prompts"),
+            self.dir.join("iterations"),
+            self.scratch(),
+        ] {
+            create_private_dir(&dir)?;
+        }
+        Ok(())
+    }
+}
+
+/// Creates `dir` and its parents; what is new can be read by the user alone.
+///
+/// # Errors
+/// [`PathsError::Create`] if it is neither there nor can be made.
+pub fn create_private_dir(dir: &Path) -> Result<(), PathsError> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(|source| PathsError::Create {
+            path: dir.to_owned(),
+            source,
+        })
+}
+
+/// Replaces `path` with `bytes` so that a reader, or a crash, sees the old content or the new, never a part.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::io::Write;
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(bytes)?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// FNV-1a, 64 bits: stable across versions, which the standard library's hasher is not.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_projects_of_one_name_do_not_share_state() {
+        let root = Path::new("/state");
+        let one = ProjectPaths::new(Path::new("/a/app"), Some(root)).unwrap();
+        let other = ProjectPaths::new(Path::new("/b/app"), Some(root)).unwrap();
+        assert_ne!(one.state(), other.state());
+        assert!(one.state().to_str().unwrap().starts_with("/state/app-"));
+    }
+
+    #[test]
+    fn a_deep_state_directory_still_has_a_socket_that_fits() {
+        let root = PathBuf::from(format!("/{}", "deep/".repeat(40)));
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(&root)).unwrap();
+        assert!(paths.socket().as_os_str().len() <= SOCKET_PATH_BYTES);
+        let other = ProjectPaths::new(Path::new("/b/app"), Some(&root)).unwrap();
+        assert_ne!(paths.socket(), other.socket());
+    }
+
+    #[test]
+    fn new_directories_are_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        let run = paths.run(&RunId("one".to_owned()));
+        run.create().unwrap();
+        let mode = fs::metadata(run.scratch()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        assert_eq!(paths.run_ids(), [RunId("one".to_owned())]);
+    }
+}

@@ -1,0 +1,193 @@
+//! Recordings: what an iteration's terminal showed, as asciicast v2 files that `asciinema play` understands.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, BufWriter, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+/// Bytes are held back at most this long, so that a crash loses little and a flood costs few writes.
+const FLUSH_EVERY: Duration = Duration::from_millis(250);
+
+/// An open recording. Dropping it writes what is held back.
+#[derive(Debug)]
+pub struct Recording {
+    file: BufWriter<File>,
+    started: Instant,
+    flushed: Instant,
+    /// The first bytes of a character whose rest has not come yet.
+    partial: Vec<u8>,
+    written_bytes: u64,
+    cap_bytes: u64,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Recording,
+    /// The cap is reached, or the disk is full: nothing more is written.
+    Ended,
+}
+
+impl Recording {
+    /// Creates the recording at `path`, replacing an earlier one of the same iteration.
+    ///
+    /// At most `cap_bytes` are written; `unix_seconds` goes into the header.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn create(path: &Path, cols: u16, rows: u16, unix_seconds: u64, cap_bytes: u64) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(path)?;
+        let mut file = BufWriter::with_capacity(64 * 1024, file);
+        let header = json!({"version": 2, "width": cols, "height": rows, "timestamp": unix_seconds});
+        writeln!(file, "{header}")?;
+        let now = Instant::now();
+        Ok(Self {
+            file,
+            started: now,
+            flushed: now,
+            partial: Vec::new(),
+            written_bytes: 0,
+            cap_bytes,
+            state: State::Recording,
+        })
+    }
+
+    /// Adds terminal output. A failure to write ends the recording and nothing else.
+    pub fn output(&mut self, bytes: &[u8]) {
+        if self.state == State::Ended {
+            return;
+        }
+        let mut text = std::mem::take(&mut self.partial);
+        text.extend_from_slice(bytes);
+        let whole = whole_characters(&text);
+        self.partial = text.split_off(whole);
+        self.event("o", &String::from_utf8_lossy(&text));
+        if self.written_bytes > self.cap_bytes {
+            self.event("o", "\r\n[the recording ends here: it has reached its size limit]\r\n");
+            self.end();
+        }
+    }
+
+    /// Notes that the terminal has another size from here on.
+    pub fn resize(&mut self, cols: u16, rows: u16) {
+        self.event("r", &format!("{cols}x{rows}"));
+    }
+
+    fn event(&mut self, code: &str, text: &str) {
+        if self.state == State::Ended || text.is_empty() {
+            return;
+        }
+        match self.write(code, text) {
+            Ok(()) => self.written_bytes += text.len() as u64,
+            Err(_) => self.state = State::Ended,
+        }
+    }
+
+    fn write(&mut self, code: &str, text: &str) -> io::Result<()> {
+        write!(self.file, "[{:.6}, \"{code}\", ", self.started.elapsed().as_secs_f64())?;
+        serde_json::to_writer(&mut self.file, text)?;
+        self.file.write_all(b"]\n")?;
+        if self.flushed.elapsed() >= FLUSH_EVERY {
+            self.file.flush()?;
+            self.flushed = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        _ = self.file.flush(); // a full disk has been noticed by the journal, which matters more
+        self.state = State::Ended;
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if self.state == State::Recording && !self.partial.is_empty() {
+            let rest = std::mem::take(&mut self.partial);
+            self.event("o", &String::from_utf8_lossy(&rest));
+        }
+        self.end();
+    }
+}
+
+/// The length of `bytes` without an incomplete character at its end; broken ones are left in.
+fn whole_characters(bytes: &[u8]) -> usize {
+    let tail = bytes.len().saturating_sub(3);
+    for start in (tail..bytes.len()).rev() {
+        let length = match bytes[start] {
+            0x00..=0x7f => return bytes.len(),
+            0x80..=0xbf => continue,
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xff => 4,
+        };
+        return if start + length > bytes.len() {
+            start
+        } else {
+            bytes.len()
+        };
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn played(path: &Path) -> String {
+        let text = std::fs::read_to_string(path).unwrap();
+        let mut lines = text.lines();
+        let header: serde_json::Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+        assert_eq!(header["version"], 2);
+        lines
+            .map(|line| {
+                let event: (f64, String, String) = serde_json::from_str(line).unwrap();
+                if event.1 == "o" { event.2 } else { String::new() }
+            })
+            .collect()
+    }
+
+    fn recorded(chunks: &[&[u8]], cap_bytes: u64) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("0001.cast");
+        let mut recording = Recording::create(&path, 80, 24, 0, cap_bytes).unwrap();
+        for chunk in chunks {
+            recording.output(chunk);
+        }
+        drop(recording);
+        played(&path)
+    }
+
+    #[test]
+    fn output_cut_within_characters_is_recorded_whole() {
+        let text = "a→b 🦀 \u{1b}[31mé\u{1b}[0m";
+        for cut in 0..text.len() {
+            let (head, tail) = text.as_bytes().split_at(cut);
+            assert_eq!(recorded(&[head, tail], 1 << 20), text);
+        }
+        let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+        assert_eq!(recorded(&bytes, 1 << 20), text);
+    }
+
+    #[test]
+    fn broken_bytes_become_replacement_characters() {
+        assert_eq!(recorded(&[b"a\xffb", b"\xe2\x82"], 1 << 20), "a\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn a_recording_stops_at_its_cap_and_says_so() {
+        let text = recorded(&[&[b'x'; 600], &[b'y'; 600], &[b'Z'; 600]], 1000);
+        assert!(text.contains("size limit"), "{text}");
+        assert!(!text.contains('Z'));
+    }
+}

@@ -1,0 +1,116 @@
+//! Watches the two files a user or an agent talks to the loop with.
+//!
+//! The kernel's notifications are fast but not to be relied on (network file systems, bind mounts, exhausted
+//! watches), so the files are looked at every second as well; two `stat` calls cost nothing.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use notify::{RecursiveMode, Watcher};
+
+const POLL_EVERY: Duration = Duration::from_secs(1);
+
+/// Tells about every change of a file's presence until it is dropped.
+#[derive(Debug)]
+pub struct PresenceWatch {
+    stopped: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl PresenceWatch {
+    /// Watches `path` and calls `report` from a thread of its own, first with its presence now if that is not `known`.
+    pub fn start(path: &Path, known: bool, mut report: impl FnMut(bool) + Send + 'static) -> Self {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let thread = thread::Builder::new().name("watch".to_owned()).spawn({
+            let (path, stopped) = (path.to_owned(), Arc::clone(&stopped));
+            move || {
+                let _watcher = notifier(&path, thread::current());
+                let mut reported = known;
+                while !stopped.load(Ordering::Acquire) {
+                    let present = path.symlink_metadata().is_ok();
+                    if present != reported {
+                        reported = present;
+                        report(present);
+                    }
+                    thread::park_timeout(POLL_EVERY);
+                }
+            }
+        });
+        Self {
+            stopped,
+            thread: thread.ok(),
+        }
+    }
+}
+
+impl Drop for PresenceWatch {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            _ = thread.join(); // it has nothing to report any more
+        }
+    }
+}
+
+/// Wakes `thread` whenever the kernel reports something about `path`; none where it cannot.
+fn notifier(path: &Path, thread: thread::Thread) -> Option<notify::RecommendedWatcher> {
+    let name = path.file_name()?.to_owned();
+    let concerns = move |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .any(|changed| changed.file_name() == Some(name.as_os_str()))
+    };
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        if event.map_or(true, |event| concerns(&event.paths)) {
+            thread.unpark();
+        }
+    })
+    .ok()?;
+    // The directory, since the file comes and goes.
+    watcher.watch(path.parent()?, RecursiveMode::NonRecursive).ok()?;
+    Some(watcher)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const DEADLINE: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_file_that_comes_and_goes_is_reported_each_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(".ralph-pause");
+        let (sender, reports) = mpsc::channel();
+        let watch = PresenceWatch::start(&path, false, move |present| sender.send(present).unwrap());
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(reports.recv_timeout(DEADLINE), Ok(true));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(reports.recv_timeout(DEADLINE), Ok(false));
+        drop(watch);
+        assert!(
+            reports.recv_timeout(DEADLINE).is_err(),
+            "the thread is gone and its sender with it"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_there_already_is_reported_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(".ralph-pause");
+        std::fs::write(&path, "").unwrap();
+        let (sender, reports) = mpsc::channel();
+        let _watch = PresenceWatch::start(&path, false, move |present| sender.send(present).unwrap());
+        assert_eq!(reports.recv_timeout(DEADLINE), Ok(true));
+    }
+}

@@ -1,0 +1,211 @@
+//! What the machine wants done, derived from how the state moved.
+
+use crate::event::{RequestedBy, SteeringId, SteeringKind, StopRequest};
+
+use super::{
+    Input,
+    policy::max_time_at,
+    state::{LoopState, Phase, SteeringState},
+};
+
+/// An order to the driver. Returns nothing: its result comes back as an input, failures included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Read the plan, make a checkpoint, write the prompt.
+    Prepare {
+        iteration: u32,
+    },
+    StartSession {
+        iteration: u32,
+    },
+    StopSession {
+        at_once: bool,
+    },
+    SteerLive {
+        iteration: u32,
+        id: SteeringId,
+        text: String,
+    },
+    /// Make a checkpoint, count the changes, re-read the plan, look for claims.
+    Settle {
+        iteration: u32,
+    },
+    Arm {
+        timer: Timer,
+    },
+    /// Find out when the running session last wrote or computed.
+    ProbeActivity {
+        iteration: u32,
+    },
+    RemovePauseFile,
+    /// The run is over: publish the last records and leave.
+    Finish,
+}
+
+/// Fires once, at or after `at_ms`. Arming a kind again replaces the earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timer {
+    pub kind: TimerKind,
+    /// The phase it was armed in; `None` outlives phases.
+    pub epoch: Option<u32>,
+    pub at_ms: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimerKind {
+    MaxTime,
+    IterationTimeout,
+    Idle,
+    WaitOver,
+}
+
+/// Shortest and longest pause between two looks at a quiet agent.
+const PROBE_MIN_MS: u64 = 200;
+const PROBE_MAX_MS: u64 = 30_000;
+
+/// What the effects of a step depend on of the state before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before {
+    epoch: u32,
+    had_session: bool,
+    paused_by_file: bool,
+    steering_count: usize,
+    stop: Option<(StopRequest, RequestedBy)>,
+}
+
+impl Before {
+    pub(super) fn of(state: &LoopState) -> Self {
+        Before {
+            epoch: state.epoch,
+            had_session: matches!(state.phase, Phase::Running { .. } | Phase::Cancelling { .. }),
+            paused_by_file: state.paused_by_file,
+            steering_count: state.steering.len(),
+            stop: state.stop,
+        }
+    }
+}
+
+/// Derives the effects of one step; `now_ms` is when its input was received.
+pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms: u64) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    match input {
+        Input::Start(_) | Input::Recover { .. } if !after.is_stopped() => {
+            effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
+        }
+        _ => {}
+    }
+    if before.epoch != after.epoch || matches!(input, Input::Recover { .. }) {
+        enter(&mut effects, before, after, now_ms);
+    } else {
+        stay(&mut effects, before, after, input, now_ms);
+    }
+    // A file that said pause is taken away with the pause the user ended.
+    if matches!(input, Input::Command { .. }) && before.paused_by_file && !after.paused_by_file {
+        effects.push(Effect::RemovePauseFile);
+    }
+    effects
+}
+
+fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: u64) {
+    let epoch = Some(after.epoch);
+    let limits = &after.settings.limits;
+    match &after.phase {
+        Phase::Idle | Phase::Paused => {}
+        Phase::Preparing { iteration } => effects.push(Effect::Prepare { iteration: *iteration }),
+        Phase::Running {
+            iteration, started_ms, ..
+        } => {
+            effects.push(Effect::StartSession { iteration: *iteration });
+            if let Some(timeout_ms) = limits.iteration_timeout_ms {
+                effects.push(arm(
+                    TimerKind::IterationTimeout,
+                    epoch,
+                    started_ms.saturating_add(timeout_ms),
+                ));
+            }
+            if let Some(idle_ms) = limits.idle_timeout_ms {
+                effects.push(arm(
+                    TimerKind::Idle,
+                    epoch,
+                    now_ms.saturating_add(probe_pause_ms(idle_ms)),
+                ));
+            }
+        }
+        Phase::Cancelling { .. } => effects.push(Effect::StopSession {
+            at_once: wants_at_once(after.stop),
+        }),
+        Phase::Settling { iteration, .. } => effects.push(Effect::Settle { iteration: *iteration }),
+        Phase::Waiting { until_ms, .. } => effects.push(arm(TimerKind::WaitOver, epoch, *until_ms)),
+        Phase::Stopped(_) => {
+            if before.had_session {
+                effects.push(Effect::StopSession { at_once: true });
+            }
+            effects.push(Effect::Finish);
+        }
+    }
+}
+
+fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &Input, now_ms: u64) {
+    match &after.phase {
+        Phase::Running {
+            iteration,
+            live_steering,
+            ..
+        } => {
+            if let Some(steering) = after.steering.get(before.steering_count..).and_then(<[_]>::first)
+                && *live_steering
+                && steering.kind == SteeringKind::Now
+                && steering.state == SteeringState::Queued
+            {
+                effects.push(Effect::SteerLive {
+                    iteration: *iteration,
+                    id: steering.id,
+                    text: steering.text.clone(),
+                });
+            }
+            watch_idleness(effects, after, *iteration, input, now_ms);
+        }
+        Phase::Cancelling { .. } => {
+            if wants_at_once(after.stop) && !wants_at_once(before.stop) {
+                effects.push(Effect::StopSession { at_once: true });
+            }
+        }
+        Phase::Idle
+        | Phase::Preparing { .. }
+        | Phase::Settling { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused
+        | Phase::Stopped(_) => {}
+    }
+}
+
+fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, input: &Input, now_ms: u64) {
+    let Some(idle_ms) = state.settings.limits.idle_timeout_ms else {
+        return;
+    };
+    match input {
+        Input::TimerFired { timer } if timer.kind == TimerKind::Idle && timer.epoch == Some(state.epoch) => {
+            effects.push(Effect::ProbeActivity { iteration });
+        }
+        Input::ActivityProbed { quiet_since_ms, .. } => {
+            let deadline_ms = quiet_since_ms.saturating_add(idle_ms);
+            let at_ms = deadline_ms.min(now_ms.saturating_add(probe_pause_ms(idle_ms)));
+            effects.push(arm(TimerKind::Idle, Some(state.epoch), at_ms.max(now_ms + 1)));
+        }
+        _ => {}
+    }
+}
+
+fn probe_pause_ms(idle_ms: u64) -> u64 {
+    (idle_ms / 8).clamp(PROBE_MIN_MS, PROBE_MAX_MS).min(idle_ms.max(1))
+}
+
+fn wants_at_once(stop: Option<(StopRequest, RequestedBy)>) -> bool {
+    matches!(stop, Some((StopRequest::AtOnce, _)))
+}
+
+fn arm(kind: TimerKind, epoch: Option<u32>, at_ms: u64) -> Effect {
+    Effect::Arm {
+        timer: Timer { kind, epoch, at_ms },
+    }
+}

@@ -1,0 +1,490 @@
+//! Every short run of the machine, and every state it can reach, checked against what must always hold.
+
+use std::collections::{HashSet, VecDeque};
+
+use crate::{
+    command::UserCommand,
+    event::{
+        AgentSignal, Backoff, Claim, Event, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind, Record,
+        RequestedBy, Settings, SteeringKind, StopReason, StopRequest,
+    },
+};
+
+use super::{Effect, Input, LoopState, Phase, Preparation, Refusal, Settlement, Start, Step, Timer, TimerKind, step};
+
+const STEP_MS: u64 = 1_000;
+
+fn plan(open: bool) -> PlanSnapshot {
+    let task = |text: &str, done| PlanTask {
+        text: text.to_owned(),
+        done,
+        line: 1,
+        depth: 0,
+    };
+    PlanSnapshot {
+        tasks: vec![task("first", true), task("second", !open)],
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        adapter: "fake".to_owned(),
+        limits: Limits {
+            max_iterations: Some(3),
+            max_time_ms: Some(1_000_000),
+            iteration_timeout_ms: Some(60_000),
+            idle_timeout_ms: Some(10_000),
+            calls_per_hour: Some(2),
+            max_tokens: Some(100),
+            ..Limits::default()
+        },
+        backoff: Backoff {
+            base_ms: 5_000,
+            max_ms: 300_000,
+            jitter: 0.1,
+        },
+        ..Settings::default()
+    }
+}
+
+fn started() -> LoopState {
+    let start = Start {
+        project: "/project".into(),
+        pid: 1,
+        settings: settings(),
+        promise: "nonce".to_owned(),
+        pause_file: false,
+    };
+    step(LoopState::default(), STEP_MS, &Input::Start(Box::new(start))).state
+}
+
+fn settled(iteration: u32, plan: Result<PlanSnapshot, String>, claims: Vec<Claim>) -> Input {
+    let settlement = Settlement {
+        plan,
+        checkpoint: None,
+        changes: None,
+        totals: None,
+        claims,
+        notices: Vec::new(),
+        random: 0.5,
+    };
+    Input::Settled {
+        iteration,
+        settlement: Box::new(settlement),
+    }
+}
+
+fn problem(kind: ProblemKind) -> AgentSignal {
+    AgentSignal::Problem {
+        problem: Problem {
+            kind,
+            text: "went wrong".to_owned(),
+        },
+    }
+}
+
+/// All inputs that may reach the machine in `state`: the ones its phase waits for, late and early ones, the user's.
+fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
+    let iteration = match state.phase {
+        Phase::Preparing { iteration } | Phase::Running { iteration, .. } | Phase::Cancelling { iteration, .. } => {
+            iteration
+        }
+        Phase::Settling { iteration, .. } => iteration,
+        Phase::Idle | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped(_) => state.iteration,
+    };
+    let prepared = |open, live_steering| Input::Prepared {
+        iteration,
+        result: Ok(Preparation {
+            plan: plan(open),
+            checkpoint: None,
+            prompt_bytes: 10,
+            overhead_bytes: 5,
+            delivered: state
+                .steering
+                .iter()
+                .filter(|steering| steering.is_due())
+                .map(|steering| steering.id)
+                .collect(),
+            live_steering,
+            notices: Vec::new(),
+        }),
+    };
+    let signal = |signal| Input::Agent { iteration, signal };
+    let user = |command| Input::Command {
+        command,
+        by: RequestedBy::User,
+    };
+    let stop = |stop, by| Input::Command {
+        command: UserCommand::Stop { stop },
+        by,
+    };
+    let steer = |kind| {
+        user(UserCommand::Steer {
+            kind,
+            text: "listen".to_owned(),
+        })
+    };
+    let timer = |kind, epoch| Input::TimerFired {
+        timer: Timer {
+            kind,
+            epoch,
+            at_ms: now_ms,
+        },
+    };
+    let usage = crate::event::Usage {
+        input_tokens: Some(60),
+        ..Default::default()
+    };
+    let mut inputs = vec![
+        prepared(true, false),
+        prepared(true, true),
+        prepared(false, false),
+        Input::Prepared {
+            iteration,
+            result: Err(Refusal::Plan { why: "gone".to_owned() }),
+        },
+        Input::Prepared {
+            iteration: iteration + 7,
+            result: Err(Refusal::State { why: "full".to_owned() }),
+        },
+        signal(AgentSignal::Usage { usage }),
+        signal(AgentSignal::TurnEnded {
+            ok: true,
+            message: None,
+        }),
+        signal(AgentSignal::TurnEnded {
+            ok: false,
+            message: None,
+        }),
+        signal(AgentSignal::Ended {
+            exit: None,
+            output_bytes: 1,
+        }),
+        Input::Agent {
+            iteration: iteration + 1,
+            signal: AgentSignal::Ended {
+                exit: None,
+                output_bytes: 0,
+            },
+        },
+        settled(iteration, Ok(plan(true)), Vec::new()),
+        settled(iteration, Ok(plan(true)), vec![Claim::DoneFile, Claim::Promise]),
+        settled(iteration, Ok(plan(false)), Vec::new()),
+        settled(iteration, Err("plan is gone".to_owned()), vec![Claim::DoneFile]),
+        Input::ActivityProbed {
+            iteration,
+            quiet_since_ms: now_ms,
+        },
+        Input::ActivityProbed {
+            iteration,
+            quiet_since_ms: now_ms.saturating_sub(10_000),
+        },
+        timer(TimerKind::IterationTimeout, Some(state.epoch)),
+        timer(TimerKind::Idle, Some(state.epoch)),
+        timer(TimerKind::WaitOver, Some(state.epoch)),
+        timer(TimerKind::WaitOver, Some(state.epoch.saturating_sub(1))),
+        timer(TimerKind::MaxTime, None),
+        Input::PauseFile { present: true },
+        Input::PauseFile { present: false },
+        user(UserCommand::Pause),
+        user(UserCommand::Resume),
+        user(UserCommand::Skip),
+        user(UserCommand::RetryNow),
+        steer(SteeringKind::Now),
+        steer(SteeringKind::Next),
+        steer(SteeringKind::Standing),
+        stop(StopRequest::AfterIteration, RequestedBy::User),
+        stop(StopRequest::InOrder, RequestedBy::Interrupt),
+        stop(StopRequest::AtOnce, RequestedBy::Terminate),
+    ];
+    for kind in [
+        ProblemKind::Auth,
+        ProblemKind::Network,
+        ProblemKind::RateLimited {
+            until_ms: Some(now_ms + 50_000),
+        },
+        ProblemKind::TurnLimit,
+        ProblemKind::ContextOverflow,
+    ] {
+        inputs.push(signal(problem(kind)));
+    }
+    inputs.extend(
+        state
+            .steering
+            .iter()
+            .map(|steering| user(UserCommand::Withdraw { id: steering.id })),
+    );
+    inputs.extend(state.steering.iter().map(|steering| Input::Steered {
+        iteration,
+        id: steering.id,
+        taken: true,
+    }));
+    inputs.extend(state.steering.iter().map(|steering| Input::Steered {
+        iteration,
+        id: steering.id,
+        taken: false,
+    }));
+    inputs
+}
+
+fn fold(mut state: LoopState, now_ms: u64, events: &[Event]) -> LoopState {
+    for event in events {
+        state.apply(&Record {
+            seq: 0,
+            at_ms: now_ms,
+            event: event.clone(),
+        });
+    }
+    state
+}
+
+fn starts_anything(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| match effect {
+        Effect::Prepare { .. } | Effect::StartSession { .. } | Effect::SteerLive { .. } | Effect::Settle { .. } => true,
+        Effect::Arm { .. } | Effect::ProbeActivity { .. } => true,
+        Effect::StopSession { .. } | Effect::RemovePauseFile | Effect::Finish => false,
+    })
+}
+
+/// Something that is under way and will bring the machine out of this phase.
+fn has_a_way_out(state: &LoopState, effects: &[Effect]) -> bool {
+    match &state.phase {
+        Phase::Idle => false,
+        Phase::Preparing { iteration } => effects.contains(&Effect::Prepare { iteration: *iteration }),
+        Phase::Running { iteration, .. } => {
+            effects.contains(&Effect::StartSession { iteration: *iteration })
+                && [TimerKind::IterationTimeout, TimerKind::Idle]
+                    .iter()
+                    .all(|kind| armed(state, effects, *kind))
+        }
+        Phase::Cancelling { .. } => effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::StopSession { .. })),
+        Phase::Settling { iteration, .. } => effects.contains(&Effect::Settle { iteration: *iteration }),
+        Phase::Waiting { .. } => armed(state, effects, TimerKind::WaitOver),
+        Phase::Paused => state.is_paused(),
+        Phase::Stopped(_) => effects.contains(&Effect::Finish),
+    }
+}
+
+fn armed(state: &LoopState, effects: &[Effect], kind: TimerKind) -> bool {
+    effects.iter().any(|effect| match effect {
+        Effect::Arm { timer } => timer.kind == kind && timer.epoch == Some(state.epoch),
+        _ => false,
+    })
+}
+
+fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
+    let context = || {
+        format!(
+            "in {:?} after {input:?}: {:?} {:?}",
+            before.phase, step.events, step.effects
+        )
+    };
+    assert_eq!(
+        fold(before.clone(), now_ms, &step.events),
+        step.state,
+        "the state is not the fold {}",
+        context()
+    );
+    if before.is_stopped() {
+        assert!(
+            step.events.is_empty() && step.effects.is_empty(),
+            "a stopped run moved {}",
+            context()
+        );
+    }
+    if step.state.is_stopped() {
+        assert!(
+            !starts_anything(&step.effects),
+            "a stopping run started something {}",
+            context()
+        );
+    }
+    if before.epoch != step.state.epoch {
+        assert!(has_a_way_out(&step.state, &step.effects), "no way out {}", context());
+    }
+    let had_session = matches!(before.phase, Phase::Running { .. } | Phase::Cancelling { .. });
+    let ended = step
+        .events
+        .iter()
+        .any(|event| matches!(event, Event::IterationEnded { .. }));
+    if step
+        .effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::StartSession { .. } | Effect::Prepare { .. }))
+    {
+        assert!(!had_session || ended, "a second session beside the first {}", context());
+    }
+    if had_session && step.state.is_stopped() && !ended {
+        assert!(
+            step.effects.contains(&Effect::StopSession { at_once: true }),
+            "an agent left running {}",
+            context()
+        );
+    }
+    if let Phase::Stopped(StopReason::Done { .. }) = step.state.phase
+        && !before.is_stopped()
+    {
+        assert_eq!(step.state.plan.open(), 0, "done with open tasks {}", context());
+    }
+    assert!(
+        step.events
+            .iter()
+            .all(|event| !matches!(event, Event::PreparationStarted { .. }))
+            || !step.state.is_paused(),
+        "an iteration starts in a pause {}",
+        context()
+    );
+}
+
+/// What distinguishes states for the decisions that follow; times and counters beyond their limits do not.
+fn essence(state: &LoopState) -> String {
+    let phase = match &state.phase {
+        Phase::Waiting { wait, .. } => format!("{wait:?}"),
+        Phase::Running { live_steering, .. } => format!("running {live_steering}"),
+        Phase::Cancelling { reason, .. } => format!("cancelling {reason:?}"),
+        Phase::Settling {
+            outcome: Outcome::Failed { problem },
+            ..
+        } => {
+            format!("settling {:?}", std::mem::discriminant(&problem.kind))
+        }
+        Phase::Settling { outcome, .. } => format!("settling {outcome:?}"),
+        Phase::Preparing { .. } => "preparing".to_owned(),
+        phase @ (Phase::Idle | Phase::Paused | Phase::Stopped(_)) => format!("{phase:?}"),
+    };
+    let due = state
+        .steering
+        .iter()
+        .find(|steering| steering.is_due())
+        .map(|steering| steering.kind);
+    let session = matches!(state.phase, Phase::Running { .. } | Phase::Cancelling { .. }).then(|| {
+        let problem = state
+            .problem
+            .as_ref()
+            .map(|problem| std::mem::discriminant(&problem.kind));
+        (state.verdict, problem)
+    });
+    format!(
+        "{phase} {session:?} {} {} {:?} {} {} {} {due:?}",
+        state.paused_by_file,
+        state.paused_by_user,
+        state.stop.map(|(stop, _)| stop),
+        state.complete_streak.min(2),
+        state.counted.min(3),
+        state.plan.open(),
+    )
+}
+
+#[test]
+fn every_reachable_state_keeps_the_promises_of_the_machine() {
+    let mut seen = HashSet::new();
+    let mut queue = VecDeque::from([(started(), STEP_MS)]);
+    let mut phases = HashSet::new();
+    while let Some((state, at_ms)) = queue.pop_front() {
+        let now_ms = at_ms + STEP_MS;
+        phases.insert(std::mem::discriminant(&state.phase));
+        for input in alphabet(&state, now_ms) {
+            let step = step(state.clone(), now_ms, &input);
+            check(&state, now_ms, &input, &step);
+            // One message at a time distinguishes everything the queue can do.
+            if step.state.steering.len() <= 1 && seen.insert(essence(&step.state)) {
+                queue.push_back((step.state, now_ms));
+            }
+        }
+    }
+    assert_eq!(phases.len(), 7, "every phase but the idle one is reached");
+}
+
+#[test]
+fn every_short_run_keeps_the_promises_of_the_machine() {
+    fn extend(state: &LoopState, at_ms: u64, left: u32) {
+        let now_ms = at_ms + STEP_MS;
+        for input in alphabet(state, now_ms) {
+            let step = step(state.clone(), now_ms, &input);
+            check(state, now_ms, &input, &step);
+            // Inputs that mean nothing lead nowhere new.
+            if left > 1 && (!step.events.is_empty() || !step.effects.is_empty()) {
+                extend(&step.state, now_ms, left - 1);
+            }
+        }
+    }
+    extend(&started(), STEP_MS, 3);
+}
+
+#[test]
+fn a_killed_run_recovers_from_every_reachable_state() {
+    let mut seen = HashSet::new();
+    let mut queue = VecDeque::from([(started(), STEP_MS)]);
+    while let Some((state, at_ms)) = queue.pop_front() {
+        let now_ms = at_ms + STEP_MS;
+        for input in alphabet(&state, now_ms) {
+            let next = step(state.clone(), now_ms, &input).state;
+            if next.steering.len() > 1 || !seen.insert(essence(&next)) {
+                continue;
+            }
+            if !next.is_stopped() {
+                let recover = Input::Recover {
+                    pid: 2,
+                    settings: Box::new(settings()),
+                    pause_file: next.paused_by_file,
+                };
+                let recovered = step(next.clone(), now_ms, &recover);
+                check(&next, now_ms, &recover, &recovered);
+                assert!(
+                    has_a_way_out(&recovered.state, &recovered.effects),
+                    "{:?} became {:?} with {:?}",
+                    next.phase,
+                    recovered.state.phase,
+                    recovered.effects
+                );
+                assert!(
+                    !matches!(recovered.state.phase, Phase::Running { .. } | Phase::Cancelling { .. }),
+                    "the session did not survive, so neither does its phase"
+                );
+            }
+            queue.push_back((next, now_ms));
+        }
+    }
+}
+
+#[test]
+fn whatever_happened_two_interrupts_end_the_run() {
+    let mut seen = HashSet::new();
+    let mut queue = VecDeque::from([(started(), STEP_MS)]);
+    let interrupt = Input::Command {
+        command: UserCommand::Stop {
+            stop: StopRequest::InOrder,
+        },
+        by: RequestedBy::Interrupt,
+    };
+    while let Some((state, at_ms)) = queue.pop_front() {
+        let now_ms = at_ms + STEP_MS;
+        for input in alphabet(&state, now_ms) {
+            let next = step(state.clone(), now_ms, &input).state;
+            if next.steering.len() > 1 || !seen.insert(essence(&next)) {
+                continue;
+            }
+            let once = step(next.clone(), now_ms, &interrupt).state;
+            let mut twice = step(once, now_ms, &interrupt).state;
+            if let Phase::Cancelling { iteration, .. } = twice.phase {
+                let ended = Input::Agent {
+                    iteration,
+                    signal: AgentSignal::Ended {
+                        exit: None,
+                        output_bytes: 0,
+                    },
+                };
+                twice = step(twice, now_ms, &ended).state;
+            }
+            assert!(
+                twice.is_stopped(),
+                "{:?} survived two interrupts as {:?}",
+                next.phase,
+                twice.phase
+            );
+            queue.push_back((next, now_ms));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What the user can do when a run is over.
+
+use crate::event::{LimitKind, ProblemKind, StopReason};
+
+use super::state::LoopState;
+
+/// What the user can do next, depending on why the run is over.
+pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<String> {
+    let adapter = &state.settings.adapter;
+    match reason {
+        StopReason::Done { .. } => vec!["no goal was checked: look at the result, run the tests".to_owned()],
+        StopReason::AgentFailed { problem } => match problem.kind {
+            ProblemKind::NotInstalled | ProblemKind::Auth | ProblemKind::Usage => {
+                vec![format!("`ralph adapters check {adapter}` shows what the adapter needs")]
+            }
+            ProblemKind::ModelUnknown => vec!["name another model with `--model`".to_owned()],
+            ProblemKind::RateLimited { .. }
+            | ProblemKind::QuotaExhausted { .. }
+            | ProblemKind::Overloaded
+            | ProblemKind::Network
+            | ProblemKind::ContextOverflow
+            | ProblemKind::PermissionDenied
+            | ProblemKind::TurnLimit
+            | ProblemKind::SessionLost
+            | ProblemKind::Crashed
+            | ProblemKind::Hung
+            | ProblemKind::Other => vec!["type the same command again to go on".to_owned()],
+        },
+        StopReason::PlanInvalid { .. } => vec![format!(
+            "mend the plan and type the same command again; `ralph restore {}` brings back the tree as it was after \
+             iteration {}",
+            state.iteration, state.iteration
+        )],
+        StopReason::LimitReached { limit } => vec![
+            match limit {
+                LimitKind::MaxIterations => "go on with the same command, or allow more with `--max-iterations`",
+                LimitKind::MaxTime => "go on with the same command, or allow more with `--max-time`",
+                LimitKind::MaxCost => "go on with the same command, or allow more with `--max-cost-usd`",
+                LimitKind::MaxTokens => "go on with the same command, or allow more with `--max-tokens`",
+            }
+            .to_owned(),
+        ],
+        StopReason::Broken { .. } => vec!["mend the cause and type the same command again".to_owned()],
+        StopReason::Requested | StopReason::Interrupted | StopReason::Terminated | StopReason::HungUp => {
+            vec!["type the same command again to go on".to_owned()]
+        }
+        StopReason::Superseded => Vec::new(),
+    }
+}

@@ -1,0 +1,124 @@
+//! The loop's decisions, pure: no IO, no clock, no randomness.
+//!
+//! [`step`] takes what happened and says what follows: events to be journalled and effects to be carried out. The state
+//! is the fold of the events and of nothing else, so a journal is enough to rebuild it; an effect that is not a
+//! consequence of recorded events would be lost in a crash.
+
+mod clipped;
+mod effect;
+mod gate;
+mod hints;
+mod policy;
+mod settle;
+mod state;
+mod step;
+mod user;
+
+#[cfg(test)]
+mod enumeration;
+
+pub use effect::{Effect, Timer, TimerKind};
+pub use state::{LoopState, Phase, Steering, SteeringState};
+pub use step::{Step, step};
+
+use std::path::PathBuf;
+
+use crate::{
+    command::UserCommand,
+    event::{AgentSignal, Changes, Checkpoint, Claim, Level, PlanSnapshot, RequestedBy, Settings, SteeringId},
+};
+
+/// Everything that reaches the machine. The time it was received comes beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    Start(Box<Start>),
+    /// An unfinished run goes on; the state was rebuilt from its journal.
+    Recover {
+        pid: u32,
+        settings: Box<Settings>,
+        pause_file: bool,
+    },
+    Command {
+        command: UserCommand,
+        by: RequestedBy,
+    },
+    /// `.ralph-pause` is there, or is not any more.
+    PauseFile {
+        present: bool,
+    },
+    Prepared {
+        iteration: u32,
+        result: Result<Preparation, Refusal>,
+    },
+    Agent {
+        iteration: u32,
+        signal: AgentSignal,
+    },
+    /// A live message was taken by the agent, or not.
+    Steered {
+        iteration: u32,
+        id: SteeringId,
+        taken: bool,
+    },
+    Settled {
+        iteration: u32,
+        settlement: Box<Settlement>,
+    },
+    /// The answer to [`Effect::ProbeActivity`].
+    ActivityProbed {
+        iteration: u32,
+        quiet_since_ms: u64,
+    },
+    TimerFired {
+        timer: Timer,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    pub project: PathBuf,
+    pub pid: u32,
+    pub settings: Settings,
+    pub promise: String,
+    pub pause_file: bool,
+}
+
+/// What was found and made before an iteration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preparation {
+    pub plan: PlanSnapshot,
+    pub checkpoint: Option<Checkpoint>,
+    pub prompt_bytes: u64,
+    pub overhead_bytes: u64,
+    /// The messages that are in the prompt.
+    pub delivered: Vec<SteeringId>,
+    pub live_steering: bool,
+    pub notices: Vec<Notice>,
+}
+
+/// Why an iteration could not be prepared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    Plan { why: String },
+    State { why: String },
+}
+
+/// What was found after an iteration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settlement {
+    /// The plan re-read from disk, or why it could not be.
+    pub plan: Result<PlanSnapshot, String>,
+    pub checkpoint: Option<Checkpoint>,
+    pub changes: Option<Changes>,
+    pub totals: Option<Changes>,
+    pub claims: Vec<Claim>,
+    pub notices: Vec<Notice>,
+    /// Evenly distributed in 0..1; spreads retries.
+    pub random: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    pub level: Level,
+    pub text: String,
+}

@@ -1,0 +1,206 @@
+//! How long to wait, and which failures end a run.
+
+use crate::event::{Backoff, LimitKind, ProblemKind, Wait};
+
+use super::state::LoopState;
+
+const HOUR_MS: u64 = 3_600_000;
+/// First and longest delay after a rate limit that did not say when it ends.
+const UNKNOWN_LIMIT_BASE_MS: u64 = 60_000;
+const UNKNOWN_LIMIT_MAX_MS: u64 = 1_800_000;
+/// Added to an announced reset, because the servers' clocks and ours differ.
+const RESET_MARGIN_MS: u64 = 1_000;
+
+/// What a failure means for the loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reaction {
+    /// Trying again would fail the same way.
+    Stop,
+    Wait {
+        wait: Wait,
+        until_ms: u64,
+    },
+    GoOn,
+}
+
+pub(super) fn react(state: &LoopState, kind: ProblemKind, now_ms: u64, random: f64) -> Reaction {
+    let attempt = state.failures.max(1);
+    match kind {
+        ProblemKind::NotInstalled | ProblemKind::Auth | ProblemKind::ModelUnknown | ProblemKind::Usage => {
+            Reaction::Stop
+        }
+        ProblemKind::RateLimited { until_ms } | ProblemKind::QuotaExhausted { until_ms } => {
+            let unknown = Backoff {
+                base_ms: UNKNOWN_LIMIT_BASE_MS,
+                max_ms: UNKNOWN_LIMIT_MAX_MS,
+                jitter: 0.1,
+            };
+            let until_ms = match until_ms {
+                Some(until_ms) if until_ms > now_ms => until_ms.saturating_add(RESET_MARGIN_MS),
+                // A reset in the past means that the clock or the parsing is wrong: never retry without a pause.
+                Some(_) | None => now_ms.saturating_add(delay_ms(&unknown, attempt, random)),
+            };
+            Reaction::Wait {
+                wait: Wait::LimitReset,
+                until_ms,
+            }
+        }
+        ProblemKind::Overloaded
+        | ProblemKind::Network
+        | ProblemKind::Crashed
+        | ProblemKind::Hung
+        | ProblemKind::ContextOverflow
+        | ProblemKind::SessionLost
+        | ProblemKind::Other => Reaction::Wait {
+            wait: Wait::Backoff,
+            until_ms: now_ms.saturating_add(delay_ms(&state.settings.backoff, attempt, random)),
+        },
+        ProblemKind::PermissionDenied | ProblemKind::TurnLimit => Reaction::GoOn,
+    }
+}
+
+/// `base · 2ⁿ⁻¹`, at most `max`, plus the random share of the jitter.
+pub(super) fn delay_ms(backoff: &Backoff, attempt: u32, random: f64) -> u64 {
+    let doubled = backoff
+        .base_ms
+        .saturating_mul(1_u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX));
+    let delay = doubled.min(backoff.max_ms);
+    // Both factors are within 0..=1 where they are read; the product stays far below the precision of f64.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss
+    )]
+    let jitter = (delay as f64 * backoff.jitter.clamp(0.0, 1.0) * random.clamp(0.0, 1.0)) as u64;
+    delay.saturating_add(jitter)
+}
+
+/// The limit that forbids another iteration, if there is one.
+pub(super) fn limit_reached(state: &LoopState, now_ms: u64) -> Option<LimitKind> {
+    let limits = &state.settings.limits;
+    if limits.max_iterations.is_some_and(|max| state.counted >= max) {
+        return Some(LimitKind::MaxIterations);
+    }
+    if max_time_at(state).is_some_and(|at| now_ms >= at) {
+        return Some(LimitKind::MaxTime);
+    }
+    spending_limit_reached(state)
+}
+
+/// The limit on money or tokens that is used up; checked while an iteration runs, too.
+pub(super) fn spending_limit_reached(state: &LoopState) -> Option<LimitKind> {
+    let limits = &state.settings.limits;
+    if let (Some(max), Some(cost)) = (limits.max_cost_usd, state.usage.cost_usd)
+        && cost >= max
+    {
+        return Some(LimitKind::MaxCost);
+    }
+    let tokens = state
+        .usage
+        .input_tokens
+        .unwrap_or(0)
+        .saturating_add(state.usage.output_tokens.unwrap_or(0));
+    if limits.max_tokens.is_some_and(|max| tokens >= max) {
+        return Some(LimitKind::MaxTokens);
+    }
+    None
+}
+
+pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {
+    state
+        .settings
+        .limits
+        .max_time_ms
+        .map(|max| state.started_ms.saturating_add(max))
+}
+
+/// When the next iteration may start under `callsPerHour`; none if it may now.
+pub(super) fn call_budget_until(state: &LoopState, now_ms: u64) -> Option<u64> {
+    let budget = usize::try_from(state.settings.limits.calls_per_hour?).unwrap_or(usize::MAX);
+    let recent: Vec<u64> = state
+        .starts_ms
+        .iter()
+        .copied()
+        .filter(|start| start + HOUR_MS > now_ms)
+        .collect();
+    let index = recent.len().checked_sub(budget.max(1))?;
+    Some(recent[index] + HOUR_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn backoff() -> Backoff {
+        Backoff {
+            base_ms: 5_000,
+            max_ms: 300_000,
+            jitter: 0.1,
+        }
+    }
+
+    #[test]
+    fn delays_double_up_to_the_cap() {
+        let delays: Vec<u64> = (1..=8).map(|attempt| delay_ms(&backoff(), attempt, 0.0)).collect();
+        assert_eq!(
+            delays,
+            [5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]
+        );
+    }
+
+    #[test]
+    fn a_huge_attempt_neither_overflows_nor_wraps_to_a_short_delay() {
+        for attempt in [63, 64, 65, 200, u32::MAX] {
+            assert_eq!(delay_ms(&backoff(), attempt, 0.0), 300_000);
+        }
+    }
+
+    #[test]
+    fn jitter_adds_at_most_its_share() {
+        assert_eq!(delay_ms(&backoff(), 1, 1.0), 5_500);
+        assert_eq!(delay_ms(&backoff(), 1, 0.5), 5_250);
+    }
+
+    #[test]
+    fn a_rate_limit_waits_until_its_reset_and_a_little() {
+        let state = LoopState {
+            failures: 1,
+            ..LoopState::default()
+        };
+        let kind = ProblemKind::RateLimited { until_ms: Some(90_000) };
+        assert_eq!(
+            react(&state, kind, 10_000, 0.0),
+            Reaction::Wait {
+                wait: Wait::LimitReset,
+                until_ms: 91_000
+            }
+        );
+    }
+
+    #[test]
+    fn a_reset_in_the_past_does_not_retry_at_once() {
+        let state = LoopState {
+            failures: 2,
+            ..LoopState::default()
+        };
+        let kind = ProblemKind::QuotaExhausted { until_ms: Some(5) };
+        assert_eq!(
+            react(&state, kind, 10_000, 0.0),
+            Reaction::Wait {
+                wait: Wait::LimitReset,
+                until_ms: 10_000 + 120_000
+            }
+        );
+    }
+
+    #[test]
+    fn the_call_budget_frees_an_hour_after_the_oldest_start_that_counts() {
+        let mut state = LoopState::default();
+        state.settings.limits.calls_per_hour = Some(2);
+        state.starts_ms = vec![1_000, 2_000];
+        assert_eq!(call_budget_until(&state, 3_000), Some(1_000 + HOUR_MS));
+        assert_eq!(call_budget_until(&state, 1_000 + HOUR_MS), None);
+        state.starts_ms = vec![1_000];
+        assert_eq!(call_budget_until(&state, 3_000), None);
+    }
+}

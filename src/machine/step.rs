@@ -1,0 +1,348 @@
+//! One step of the loop: what an input means where the loop is.
+
+use crate::event::{
+    AgentSignal, CancelReason, Delivery, Event, Exit, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, Problem,
+    ProblemKind, StopReason, StopRequest, WaitEnd,
+};
+
+use super::{
+    Effect, Input, Preparation, Refusal, Start, Timer, TimerKind,
+    clipped::clipped,
+    effect::{Before, effects},
+    hints::hints,
+    policy, settle,
+    state::{LoopState, Phase},
+    user,
+};
+
+/// The result of [`step`].
+#[derive(Debug)]
+pub struct Step {
+    /// `events` folded over the state before.
+    pub state: LoopState,
+    pub events: Vec<Event>,
+    pub effects: Vec<Effect>,
+}
+
+/// Advances the loop by one input that was received at `now_ms`.
+///
+/// The returned state equals the given one folded over the returned events. An input that means nothing in the present
+/// phase (a timer of an earlier one, a result of an abandoned job) yields neither events nor effects.
+pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
+    let before = Before::of(&state);
+    let mut decision = Decision {
+        state,
+        events: Vec::new(),
+        now_ms,
+    };
+    if !decision.state.is_stopped() {
+        decide(&mut decision, now_ms, input);
+    }
+    let effects = effects(&before, &decision.state, input, now_ms);
+    Step {
+        state: decision.state,
+        events: decision.events,
+        effects,
+    }
+}
+
+/// Events in the making, with the state as it is after them.
+pub(super) struct Decision {
+    pub(super) state: LoopState,
+    events: Vec<Event>,
+    now_ms: u64,
+}
+
+impl Decision {
+    pub(super) fn push(&mut self, event: Event) {
+        self.state.apply_event(self.now_ms, &event);
+        self.events.push(event);
+    }
+
+    pub(super) fn notice(&mut self, level: Level, text: impl Into<String>) {
+        self.push(Event::Noticed {
+            level,
+            text: text.into(),
+        });
+    }
+
+    pub(super) fn plan_read(&mut self, plan: &PlanSnapshot) {
+        if self.state.plan != *plan {
+            self.push(Event::PlanRead { plan: plan.clone() });
+        }
+    }
+
+    pub(super) fn stop(&mut self, reason: StopReason) {
+        let hints = hints(&self.state, &reason);
+        self.push(Event::RunStopped {
+            reason,
+            hints,
+            totals: self.state.run_totals(),
+        });
+    }
+}
+
+fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
+    match input {
+        Input::Start(start) => begin(decision, now_ms, start),
+        Input::Recover {
+            pid,
+            settings,
+            pause_file,
+        } => {
+            decision.push(Event::RunResumed {
+                pid: *pid,
+                settings: settings.clone(),
+            });
+            recover(decision, now_ms, *pause_file);
+        }
+        Input::Command { command, by } => user::obey(decision, now_ms, command, *by),
+        Input::PauseFile { present } => user::pause_file(decision, now_ms, *present),
+        Input::Prepared { iteration, result } => {
+            if decision.state.phase == (Phase::Preparing { iteration: *iteration }) {
+                prepared(decision, now_ms, *iteration, result);
+            }
+        }
+        Input::Agent { iteration, signal } => agent(decision, now_ms, *iteration, signal),
+        Input::Steered { iteration, id, taken } => user::steered(decision, *iteration, *id, *taken),
+        Input::Settled { iteration, settlement } => {
+            if let Phase::Settling {
+                iteration: current,
+                outcome,
+            } = decision.state.phase.clone()
+                && current == *iteration
+            {
+                settle::settled(decision, now_ms, *iteration, &outcome, settlement);
+            }
+        }
+        Input::ActivityProbed {
+            iteration,
+            quiet_since_ms,
+        } => {
+            if is_running(&decision.state, *iteration)
+                && let Some(idle_ms) = decision.state.settings.limits.idle_timeout_ms
+                && now_ms >= quiet_since_ms.saturating_add(idle_ms)
+            {
+                decision.push(Event::CancelRequested {
+                    iteration: *iteration,
+                    reason: CancelReason::IdleTimeout,
+                });
+            }
+        }
+        Input::TimerFired { timer } => timer_fired(decision, now_ms, *timer),
+    }
+}
+
+fn begin(decision: &mut Decision, now_ms: u64, start: &Start) {
+    if decision.state.phase != Phase::Idle {
+        return;
+    }
+    decision.push(Event::RunStarted {
+        project: start.project.clone(),
+        pid: start.pid,
+        settings: Box::new(start.settings.clone()),
+        promise: start.promise.clone(),
+    });
+    if start.pause_file {
+        decision.notice(
+            Level::Warning,
+            "`.ralph-pause` is there: the run starts paused, remove the file to go on",
+        );
+        decision.push(Event::Paused { by: PausedBy::File });
+    }
+    settle::next(decision, now_ms);
+}
+
+fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
+    match (decision.state.paused_by_file, pause_file) {
+        (false, true) => decision.push(Event::Paused { by: PausedBy::File }),
+        (true, false) => decision.push(Event::Unpaused { by: PausedBy::File }),
+        (true, true) | (false, false) => {}
+    }
+    match decision.state.phase.clone() {
+        Phase::Idle | Phase::Preparing { .. } => settle::next(decision, now_ms),
+        Phase::Running {
+            iteration, started_ms, ..
+        }
+        | Phase::Cancelling {
+            iteration, started_ms, ..
+        } => {
+            decision.push(Event::IterationEnded {
+                iteration,
+                outcome: Outcome::Interrupted,
+                exit: None,
+                duration_ms: now_ms.saturating_sub(started_ms),
+                output_bytes: 0,
+            });
+        }
+        Phase::Paused if !decision.state.is_paused() => settle::next(decision, now_ms),
+        // Their effects are derived anew: the settlement is repeated, the wait keeps its deadline.
+        Phase::Settling { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped(_) => {}
+    }
+}
+
+fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Result<Preparation, Refusal>) {
+    let found = match result {
+        Ok(found) => found,
+        Err(Refusal::Plan { why }) => return decision.stop(StopReason::PlanInvalid { why: why.clone() }),
+        Err(Refusal::State { why }) => return decision.stop(StopReason::Broken { why: why.clone() }),
+    };
+    for notice in &found.notices {
+        decision.notice(notice.level, notice.text.clone());
+    }
+    decision.plan_read(&found.plan);
+    if decision.state.iteration == 0 && found.plan.open() == 0 {
+        decision.notice(Level::Info, "nothing to do: the plan has no open task");
+        return decision.stop(StopReason::Done { verified: false });
+    }
+    // Minutes may have passed in a large repository.
+    if let Some(limit) = policy::limit_reached(&decision.state, now_ms) {
+        return decision.stop(StopReason::LimitReached { limit });
+    }
+    if decision.state.is_paused() {
+        return decision.push(Event::Held);
+    }
+    decision.push(Event::IterationStarted {
+        iteration,
+        adapter: decision.state.settings.adapter.clone(),
+        task: found.plan.current().map(|task| task.text.clone()),
+        resume: decision.state.session.clone(),
+        live_steering: found.live_steering,
+        checkpoint: found.checkpoint.clone(),
+        prompt_bytes: found.prompt_bytes,
+        overhead_bytes: found.overhead_bytes,
+    });
+    for id in &found.delivered {
+        let queued = |steering: &&super::state::Steering| steering.id == *id && steering.is_due();
+        if decision.state.steering.iter().find(queued).is_some() {
+            decision.push(Event::SteeringDelivered {
+                id: *id,
+                iteration,
+                how: Delivery::Prompt,
+            });
+        }
+    }
+}
+
+fn agent(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSignal) {
+    let (current, started_ms, cancelled) = match decision.state.phase {
+        Phase::Running {
+            iteration, started_ms, ..
+        } => (iteration, started_ms, None),
+        Phase::Cancelling {
+            iteration,
+            started_ms,
+            reason,
+        } => (iteration, started_ms, Some(reason)),
+        Phase::Idle
+        | Phase::Preparing { .. }
+        | Phase::Settling { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused
+        | Phase::Stopped(_) => return,
+    };
+    if current != iteration {
+        return;
+    }
+    let AgentSignal::Ended { exit, output_bytes } = signal else {
+        decision.push(Event::AgentReported {
+            iteration,
+            signal: clipped(signal),
+        });
+        if cancelled.is_none()
+            && let Some(limit) = policy::spending_limit_reached(&decision.state)
+        {
+            let reason = if limit == LimitKind::MaxCost {
+                CancelReason::MaxCost
+            } else {
+                CancelReason::MaxTokens
+            };
+            decision.push(Event::CancelRequested { iteration, reason });
+        }
+        return;
+    };
+    decision.push(Event::IterationEnded {
+        iteration,
+        outcome: outcome(&decision.state, cancelled, *exit),
+        exit: *exit,
+        duration_ms: now_ms.saturating_sub(started_ms),
+        output_bytes: *output_bytes,
+    });
+    if let (Some((StopRequest::AtOnce, _)), Some(reason)) = (decision.state.stop, settle::requested(&decision.state)) {
+        decision.stop(reason);
+    }
+}
+
+/// What the end of a session means. The dialect's verdict counts, the exit code alone never does.
+fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: Option<Exit>) -> Outcome {
+    if let Some(reason) = cancelled {
+        return Outcome::Cancelled { reason };
+    }
+    match (state.verdict, &state.problem) {
+        (Some(true), _) => Outcome::Completed,
+        (Some(false) | None, Some(problem)) => Outcome::Failed {
+            problem: problem.clone(),
+        },
+        (Some(false) | None, None) => {
+            let text = match exit {
+                Some(exit) => format!("the agent ended without a result ({exit})"),
+                None => "the agent ended without a result".to_owned(),
+            };
+            Outcome::Failed {
+                problem: Problem {
+                    kind: ProblemKind::Crashed,
+                    text,
+                },
+            }
+        }
+    }
+}
+
+fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
+    if timer.epoch.is_some_and(|epoch| epoch != decision.state.epoch) || now_ms < timer.at_ms {
+        return;
+    }
+    match timer.kind {
+        TimerKind::MaxTime => max_time(decision),
+        TimerKind::IterationTimeout => {
+            if let Phase::Running { iteration, .. } = decision.state.phase {
+                decision.push(Event::CancelRequested {
+                    iteration,
+                    reason: CancelReason::IterationTimeout,
+                });
+            }
+        }
+        // Only asks for a look at the agent: see `effects`.
+        TimerKind::Idle => {}
+        TimerKind::WaitOver => {
+            if matches!(decision.state.phase, Phase::Waiting { .. }) {
+                decision.push(Event::WaitEnded {
+                    cause: WaitEnd::Elapsed,
+                });
+                settle::next(decision, now_ms);
+            }
+        }
+    }
+}
+
+fn max_time(decision: &mut Decision) {
+    match decision.state.phase {
+        Phase::Running { iteration, .. } => {
+            decision.push(Event::CancelRequested {
+                iteration,
+                reason: CancelReason::MaxTime,
+            });
+        }
+        Phase::Idle | Phase::Preparing { .. } | Phase::Waiting { .. } | Phase::Paused => {
+            decision.stop(StopReason::LimitReached {
+                limit: LimitKind::MaxTime,
+            });
+        }
+        // On their way to a decision that looks at the limit.
+        Phase::Cancelling { .. } | Phase::Settling { .. } | Phase::Stopped(_) => {}
+    }
+}
+
+pub(super) fn is_running(state: &LoopState, iteration: u32) -> bool {
+    matches!(state.phase, Phase::Running { iteration: current, .. } if current == iteration)
+}

@@ -1,0 +1,159 @@
+//! What the user asks of the loop, and what comes of it.
+
+use crate::{
+    command::UserCommand,
+    event::{CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind, StopRequest, WaitEnd},
+};
+
+use super::{
+    settle,
+    state::{Phase, Steering, SteeringState},
+    step::{Decision, is_running},
+};
+
+pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
+    match command {
+        UserCommand::Steer { kind, text } => queue_steering(decision, *kind, text),
+        UserCommand::Withdraw { id } => {
+            let known = decision.state.steering.iter().find(|steering| steering.id == *id);
+            if known.is_some_and(Steering::is_due) {
+                decision.push(Event::SteeringWithdrawn { id: *id });
+            }
+        }
+        UserCommand::Pause => {
+            if !decision.state.is_paused() {
+                decision.push(Event::Paused { by: PausedBy::User });
+            }
+        }
+        UserCommand::Resume => resume(decision, now_ms),
+        UserCommand::Skip => {
+            if let Phase::Running { iteration, .. } = decision.state.phase {
+                decision.push(Event::CancelRequested {
+                    iteration,
+                    reason: CancelReason::Skipped,
+                });
+            }
+        }
+        UserCommand::RetryNow => {
+            if matches!(decision.state.phase, Phase::Waiting { .. }) {
+                decision.push(Event::WaitEnded {
+                    cause: WaitEnd::RetriedNow,
+                });
+                settle::next(decision, now_ms);
+            }
+        }
+        UserCommand::Stop { stop } => request_stop(decision, *stop, by),
+    }
+}
+
+fn queue_steering(decision: &mut Decision, kind: SteeringKind, text: &str) {
+    let number = decision.state.steering.last().map_or(0, |steering| steering.id.0);
+    decision.push(Event::SteeringQueued {
+        id: SteeringId(number + 1),
+        kind,
+        text: text.to_owned(),
+    });
+    if let Phase::Running {
+        iteration,
+        live_steering: false,
+        ..
+    } = decision.state.phase
+        && kind == SteeringKind::Now
+    {
+        decision.push(Event::CancelRequested {
+            iteration,
+            reason: CancelReason::Steered,
+        });
+    }
+}
+
+pub(super) fn steered(decision: &mut Decision, iteration: u32, id: SteeringId, taken: bool) {
+    let due = decision
+        .state
+        .steering
+        .iter()
+        .any(|steering| steering.id == id && steering.state == SteeringState::Queued);
+    if !due || !is_running(&decision.state, iteration) {
+        return;
+    }
+    if taken {
+        decision.push(Event::SteeringDelivered {
+            id,
+            iteration,
+            how: Delivery::Live,
+        });
+    } else {
+        decision.push(Event::CancelRequested {
+            iteration,
+            reason: CancelReason::Steered,
+        });
+    }
+}
+
+pub(super) fn pause_file(decision: &mut Decision, now_ms: u64, present: bool) {
+    if present == decision.state.paused_by_file {
+        return;
+    }
+    if present {
+        decision.push(Event::Paused { by: PausedBy::File });
+        return;
+    }
+    decision.push(Event::Unpaused { by: PausedBy::File });
+    leave_pause(decision, now_ms);
+}
+
+fn resume(decision: &mut Decision, now_ms: u64) {
+    if decision.state.paused_by_user {
+        decision.push(Event::Unpaused { by: PausedBy::User });
+    }
+    if decision.state.paused_by_file {
+        decision.push(Event::Unpaused { by: PausedBy::File });
+    }
+    leave_pause(decision, now_ms);
+}
+
+fn leave_pause(decision: &mut Decision, now_ms: u64) {
+    if decision.state.phase == Phase::Paused && !decision.state.is_paused() {
+        settle::next(decision, now_ms);
+    }
+}
+
+fn request_stop(decision: &mut Decision, stop: StopRequest, by: RequestedBy) {
+    // Asked again to stop in order means: now.
+    let stop = match decision.state.stop {
+        Some((StopRequest::InOrder | StopRequest::AtOnce, _)) if stop >= StopRequest::InOrder => StopRequest::AtOnce,
+        Some((StopRequest::AtOnce, _)) => StopRequest::AtOnce,
+        Some(_) | None => stop,
+    };
+    if decision.state.stop.is_some_and(|(earlier, _)| earlier >= stop) {
+        return;
+    }
+    decision.push(Event::StopRequested { stop, by });
+    let Some(reason) = settle::requested(&decision.state) else {
+        return;
+    };
+    match decision.state.phase.clone() {
+        Phase::Waiting { .. } => {
+            decision.push(Event::WaitEnded {
+                cause: WaitEnd::Stopped,
+            });
+            decision.stop(reason);
+        }
+        Phase::Idle | Phase::Paused | Phase::Preparing { .. } => decision.stop(reason),
+        Phase::Running { iteration, .. } => {
+            if stop > StopRequest::AfterIteration {
+                decision.push(Event::CancelRequested {
+                    iteration,
+                    reason: CancelReason::Stopped,
+                });
+            }
+        }
+        // The result of the last iteration is kept, unless even that takes too long for the user.
+        Phase::Settling { .. } => {
+            if stop == StopRequest::AtOnce {
+                decision.stop(reason);
+            }
+        }
+        Phase::Cancelling { .. } | Phase::Stopped(_) => {}
+    }
+}

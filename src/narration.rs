@@ -1,0 +1,363 @@
+//! Records in words: the one line a person reads of each loop event, whatever face shows it. Pure.
+
+use crate::event::{
+    AgentSignal, CancelReason, Changes, Claim, Delivery, Event, Level, LimitKind, Outcome, PausedBy, ProblemKind,
+    RequestedBy, SteeringKind, StopReason, StopRequest, Usage, Wait, WaitEnd,
+};
+
+/// What kind of news a line is; a face gives it a colour and a sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Start,
+    Good,
+    Bad,
+    Wait,
+    User,
+    Note,
+}
+
+/// One event in words, without its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    pub tone: Tone,
+    pub text: String,
+}
+
+fn line(tone: Tone, text: impl Into<String>) -> Option<Line> {
+    Some(Line {
+        tone,
+        text: text.into(),
+    })
+}
+
+/// Puts an event into words; none for what is shown elsewhere (the transcript, the summary) or is of no interest.
+///
+/// `time` renders a moment, given in milliseconds since the Unix epoch, as the user's clock shows it.
+pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
+    match event {
+        Event::RunResumed { .. } => line(Tone::Note, "going on with the run that was cut off"),
+        Event::Noticed {
+            level: Level::Info,
+            text,
+        } => line(Tone::Note, text),
+        Event::Noticed {
+            level: Level::Warning,
+            text,
+        } => line(Tone::Bad, format!("warning: {text}")),
+        Event::IterationStarted {
+            iteration,
+            task,
+            resume,
+            ..
+        } => {
+            let task = task.as_deref().unwrap_or("check that everything is done");
+            let resumed = if resume.is_some() { " (session resumed)" } else { "" };
+            line(Tone::Start, format!("iteration {iteration}: {task}{resumed}"))
+        }
+        Event::AgentReported { signal, .. } => narrate_signal(signal, time),
+        Event::CancelRequested { iteration, reason } => line(
+            Tone::Wait,
+            format!("ending iteration {iteration}: {}", cancel_reason(*reason)),
+        ),
+        Event::IterationEnded {
+            iteration,
+            outcome,
+            duration_ms,
+            ..
+        } => {
+            let (tone, text) = outcome_in_words(outcome);
+            line(
+                tone,
+                format!("iteration {iteration} {text} after {}", short_duration(*duration_ms)),
+            )
+        }
+        Event::IterationSettled {
+            changes: Some(changes),
+            progress,
+            ..
+        } => {
+            let stuck = if *progress == Some(false) { ", no progress" } else { "" };
+            line(Tone::Note, format!("{}{stuck}", changes_in_words(changes)))
+        }
+        Event::IterationSettled { changes: None, .. } => None,
+        Event::ClaimMade { claim, .. } => line(Tone::Note, claim_in_words(*claim)),
+        Event::ClaimRefused { reasons, .. } => line(Tone::Bad, format!("not done: {}", reasons.join("; "))),
+        Event::WaitStarted {
+            wait,
+            until_ms,
+            attempt,
+            why,
+        } => line(Tone::Wait, wait_in_words(*wait, &time(*until_ms), *attempt, why)),
+        Event::WaitEnded {
+            cause: WaitEnd::Elapsed,
+        } => None,
+        Event::WaitEnded {
+            cause: WaitEnd::RetriedNow,
+        } => line(Tone::User, "trying again now"),
+        Event::WaitEnded {
+            cause: WaitEnd::Stopped,
+        } => None,
+        Event::Paused { by: PausedBy::File } => line(Tone::Wait, "pausing: `.ralph-pause` is there"),
+        Event::Paused { by: PausedBy::User } => line(Tone::Wait, "pausing: asked by the user"),
+        Event::Unpaused { by: PausedBy::File } => line(Tone::User, "going on: `.ralph-pause` is gone"),
+        Event::Unpaused { by: PausedBy::User } => line(Tone::User, "going on"),
+        Event::Held => line(
+            Tone::Wait,
+            "paused: remove `.ralph-pause` or type `ralph resume` to go on",
+        ),
+        Event::SteeringQueued { id, kind, text } => {
+            let when = match kind {
+                SteeringKind::Next => "for the next prompt",
+                SteeringKind::Now => "for now",
+                SteeringKind::Standing => "for every prompt",
+            };
+            line(Tone::User, format!("message {} {when}: {text}", id.0))
+        }
+        Event::SteeringDelivered { id, iteration, how } => {
+            let how = match how {
+                Delivery::Prompt => "in the prompt of",
+                Delivery::Live => "live in",
+            };
+            line(
+                Tone::User,
+                format!("message {} delivered {how} iteration {iteration}", id.0),
+            )
+        }
+        Event::SteeringWithdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
+        Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
+        // Shown by the head, the tasks and the summary.
+        Event::JournalOpened { .. }
+        | Event::RunStarted { .. }
+        | Event::PlanRead { .. }
+        | Event::PreparationStarted { .. }
+        | Event::RunStopped { .. } => None,
+    }
+}
+
+/// Only what the loop itself has to do with; the rest is in the transcript.
+fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<Line> {
+    match signal {
+        AgentSignal::LimitHit { until_ms, text, .. } => {
+            let until = until_ms
+                .map(|until_ms| format!(" until {}", time(until_ms)))
+                .unwrap_or_default();
+            line(Tone::Wait, format!("the agent is limited{until}: {text}"))
+        }
+        AgentSignal::PermissionAsked { text, .. } => line(Tone::Bad, format!("the agent asks for permission: {text}")),
+        AgentSignal::QuestionAsked { text, .. } => line(Tone::Bad, format!("the agent asks: {text}")),
+        AgentSignal::Opened { .. }
+        | AgentSignal::Said { .. }
+        | AgentSignal::Thought { .. }
+        | AgentSignal::ToolStarted { .. }
+        | AgentSignal::ToolEnded { .. }
+        | AgentSignal::FileChanged { .. }
+        | AgentSignal::Usage { .. }
+        | AgentSignal::Retrying { .. }
+        | AgentSignal::Problem { .. }
+        | AgentSignal::TurnEnded { .. }
+        | AgentSignal::Unknown { .. }
+        | AgentSignal::Ended { .. } => None,
+    }
+}
+
+fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
+    match outcome {
+        Outcome::Completed => (Tone::Good, "completed".to_owned()),
+        Outcome::Failed { problem } => {
+            let kind = problem_in_words(problem.kind);
+            (Tone::Bad, format!("failed ({kind}: {})", problem.text))
+        }
+        Outcome::Cancelled { reason } => (Tone::Wait, format!("was ended ({})", cancel_reason(*reason))),
+        Outcome::Interrupted => (Tone::Bad, "was cut off when ralph was killed".to_owned()),
+    }
+}
+
+/// An outcome in one word, for tables.
+pub fn outcome_word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Completed => "completed",
+        Outcome::Failed { .. } => "failed",
+        Outcome::Cancelled { .. } => "ended",
+        Outcome::Interrupted => "cut off",
+    }
+}
+
+/// A problem's kind in words.
+pub fn problem_in_words(kind: ProblemKind) -> &'static str {
+    match kind {
+        ProblemKind::NotInstalled => "not installed",
+        ProblemKind::Auth => "not authenticated",
+        ProblemKind::ModelUnknown => "unknown model",
+        ProblemKind::Usage => "command line refused",
+        ProblemKind::RateLimited { .. } => "rate limited",
+        ProblemKind::QuotaExhausted { .. } => "quota exhausted",
+        ProblemKind::Overloaded => "model overloaded",
+        ProblemKind::Network => "network",
+        ProblemKind::ContextOverflow => "context overflow",
+        ProblemKind::PermissionDenied => "permission denied",
+        ProblemKind::TurnLimit => "turn limit",
+        ProblemKind::SessionLost => "session lost",
+        ProblemKind::Crashed => "crashed",
+        ProblemKind::Hung => "hung",
+        ProblemKind::Other => "error",
+    }
+}
+
+fn cancel_reason(reason: CancelReason) -> &'static str {
+    match reason {
+        CancelReason::Skipped => "skipped by the user",
+        CancelReason::Steered => "a message cannot wait",
+        CancelReason::IterationTimeout => "its time limit is reached",
+        CancelReason::IdleTimeout => "it neither wrote nor computed until the idle limit",
+        CancelReason::MaxTime => "the run's time limit is reached",
+        CancelReason::MaxCost => "the cost limit is reached",
+        CancelReason::MaxTokens => "the token limit is reached",
+        CancelReason::Stopped => "the run is stopping",
+    }
+}
+
+fn claim_in_words(claim: Claim) -> &'static str {
+    match claim {
+        Claim::DoneFile => "the agent claims to be done: `.ralph-done`",
+        Claim::Promise => "the agent claims to be done: its promise",
+        Claim::PlanComplete => "the plan has no open task",
+    }
+}
+
+fn wait_in_words(wait: Wait, until: &str, attempt: u32, why: &str) -> String {
+    match wait {
+        Wait::Backoff if attempt > 1 => format!("trying again at {until} (failure {attempt} in a row)"),
+        Wait::Backoff => format!("trying again at {until}"),
+        Wait::LimitReset => format!("waiting until {until}: {why}"),
+        Wait::CallBudget => format!("waiting until {until}: {why}"),
+    }
+}
+
+fn stop_request(stop: StopRequest, by: RequestedBy) -> String {
+    let by = match by {
+        RequestedBy::Interrupt => "interrupted",
+        RequestedBy::Terminate => "terminated",
+        RequestedBy::Hangup => "the terminal is gone",
+        RequestedBy::User => "asked to stop",
+    };
+    let how = match stop {
+        StopRequest::AfterIteration => "stopping after this iteration",
+        StopRequest::InOrder => "stopping (again for at once)",
+        StopRequest::AtOnce => "stopping at once",
+    };
+    format!("{by}: {how}")
+}
+
+/// Why a run is over, as a clause after "ralph: ".
+pub fn stop_in_words(reason: &StopReason) -> String {
+    match reason {
+        StopReason::Done { verified: true } => "done".to_owned(),
+        StopReason::Done { verified: false } => "done, unverified".to_owned(),
+        StopReason::AgentFailed { problem } => {
+            format!(
+                "stopped, the agent cannot go on ({}: {})",
+                problem_in_words(problem.kind),
+                problem.text
+            )
+        }
+        StopReason::Broken { why } => format!("stopped, ralph cannot go on ({why})"),
+        StopReason::PlanInvalid { why } => format!("stopped, the plan cannot be read ({why})"),
+        StopReason::LimitReached { limit } => format!(
+            "stopped, the limit of {} is reached",
+            match limit {
+                LimitKind::MaxIterations => "iterations",
+                LimitKind::MaxTime => "time",
+                LimitKind::MaxCost => "cost",
+                LimitKind::MaxTokens => "tokens",
+            }
+        ),
+        StopReason::Requested => "stopped as asked".to_owned(),
+        StopReason::Interrupted => "interrupted".to_owned(),
+        StopReason::Terminated => "terminated".to_owned(),
+        StopReason::HungUp => "stopped, the terminal is gone".to_owned(),
+        StopReason::Superseded => "cut off, and followed by another run".to_owned(),
+    }
+}
+
+/// `2 commits, 5 files, +120 −4`, or `no changes`.
+pub fn changes_in_words(changes: &Changes) -> String {
+    if *changes == Changes::default() {
+        return "no changes".to_owned();
+    }
+    let commits = counted(u64::from(changes.commits), "commit");
+    let files = counted(u64::from(changes.files), "file");
+    format!("{commits}, {files}, +{} −{}", changes.added, changes.removed)
+}
+
+/// `12.3k tokens in, 900 out, $0.0420`; none where the agent did not say.
+pub fn usage_in_words(usage: &Usage) -> Option<String> {
+    let parts = [
+        usage
+            .input_tokens
+            .map(|tokens| format!("{} tokens in", short_count(tokens))),
+        usage.output_tokens.map(|tokens| format!("{} out", short_count(tokens))),
+        usage.cost_usd.map(|cost| format!("${cost:.4}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// `1 task`, `3 tasks`.
+pub fn counted(count: u64, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
+}
+
+/// `950`, `12.3k`, `4.1M`.
+#[allow(clippy::cast_precision_loss)]
+pub fn short_count(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
+        1_000_000.. => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+/// `0.4s`, `26s`, `3m12s`, `1h05m`.
+#[allow(clippy::cast_precision_loss)]
+pub fn short_duration(duration_ms: u64) -> String {
+    let seconds = duration_ms / 1000;
+    match seconds {
+        0..10 => format!("{:.1}s", duration_ms as f64 / 1e3),
+        10..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3600.. => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_keep_two_units() {
+        let shown: Vec<String> = [0, 430, 9_960, 26_900, 192_000, 3_900_000]
+            .into_iter()
+            .map(short_duration)
+            .collect();
+        assert_eq!(shown, ["0.0s", "0.4s", "10.0s", "26s", "3m12s", "1h05m"]);
+    }
+
+    #[test]
+    fn counts_are_shortened_from_a_thousand_on() {
+        assert_eq!([999, 12_345, 4_100_000].map(short_count), ["999", "12.3k", "4.1M"]);
+    }
+
+    #[test]
+    fn unknown_usage_is_not_shown_as_zero() {
+        assert_eq!(usage_in_words(&Usage::default()), None);
+        let usage = Usage {
+            output_tokens: Some(0),
+            ..Usage::default()
+        };
+        assert_eq!(usage_in_words(&usage).as_deref(), Some("0 out"));
+    }
+}

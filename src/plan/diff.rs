@@ -1,0 +1,180 @@
+//! What happened to a plan between two readings.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::Hash,
+};
+
+use crate::event::{PlanSnapshot, PlanTask};
+
+/// The tasks that differ, by text; a task that only moved is in none of the lists.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PlanChanges {
+    /// Open before, done after.
+    pub ticked: Vec<String>,
+    /// Done before, open after.
+    pub unticked: Vec<String>,
+    pub added: Vec<String>,
+    /// There before, and neither done nor open after.
+    pub vanished: Vec<String>,
+}
+
+impl PlanChanges {
+    pub fn is_empty(&self) -> bool {
+        let PlanChanges {
+            ticked,
+            unticked,
+            added,
+            vanished,
+        } = self;
+        [ticked, unticked, added, vanished].into_iter().all(Vec::is_empty)
+    }
+}
+
+/// Compares two readings of a plan.
+///
+/// Tasks are the same when their texts are; among equal texts, those that did not change are paired first, so that two
+/// equal tasks of which one was ticked are one tick. A task may grow a note (`fix it` → `fix it (done in 1a2b)`), as
+/// agents like to add when they tick; one that shrinks or is reworded has vanished, and another was added.
+///
+/// `ticked`, `unticked` and `vanished` keep the order and the texts of `before`, `added` those of `after`.
+pub fn diff(before: &PlanSnapshot, after: &PlanSnapshot) -> PlanChanges {
+    let mut pairing = Pairing {
+        before: &before.tasks,
+        after: &after.tasks,
+        partner: vec![None; before.tasks.len()],
+        taken: vec![false; after.tasks.len()],
+    };
+    pairing.pair_equal(|task| (task.text.as_str(), task.done));
+    pairing.pair_equal(|task| task.text.as_str());
+    pairing.pair_grown();
+    pairing.changes()
+}
+
+struct Pairing<'a> {
+    before: &'a [PlanTask],
+    after: &'a [PlanTask],
+    /// For each task before, its index after.
+    partner: Vec<Option<usize>>,
+    taken: Vec<bool>,
+}
+
+impl<'a> Pairing<'a> {
+    /// Pairs tasks without a partner whose keys are equal, first with first.
+    fn pair_equal<K: Eq + Hash>(&mut self, key: impl Fn(&'a PlanTask) -> K) {
+        let mut free: HashMap<K, VecDeque<usize>> = HashMap::new();
+        for (new, task) in self.after.iter().enumerate() {
+            if !self.taken[new] {
+                free.entry(key(task)).or_default().push_back(new);
+            }
+        }
+        for (old, partner) in self.before.iter().zip(&mut self.partner) {
+            if partner.is_some() {
+                continue;
+            }
+            *partner = free.get_mut(&key(old)).and_then(VecDeque::pop_front);
+            if let Some(new) = *partner {
+                self.taken[new] = true;
+            }
+        }
+    }
+
+    /// Pairs tasks without a partner of which the later one is the earlier one and a note.
+    fn pair_grown(&mut self) {
+        for (old, partner) in self.before.iter().zip(&mut self.partner) {
+            if partner.is_some() {
+                continue;
+            }
+            *partner = (0..self.after.len()).find(|&new| !self.taken[new] && grew(&old.text, &self.after[new].text));
+            if let Some(new) = *partner {
+                self.taken[new] = true;
+            }
+        }
+    }
+
+    fn changes(&self) -> PlanChanges {
+        let mut changes = PlanChanges::default();
+        for (old, partner) in self.before.iter().zip(&self.partner) {
+            let list = match partner.map(|new| (old.done, self.after[new].done)) {
+                Some((false, true)) => &mut changes.ticked,
+                Some((true, false)) => &mut changes.unticked,
+                Some((true, true) | (false, false)) => continue,
+                None => &mut changes.vanished,
+            };
+            list.push(old.text.clone());
+        }
+        let added = self.after.iter().zip(&self.taken).filter(|(_, taken)| !**taken);
+        changes.added = added.map(|(new, _)| new.text.clone()).collect();
+        changes
+    }
+}
+
+/// Tells whether `new` is `old` with something after it, not the beginning of a longer word.
+fn grew(old: &str, new: &str) -> bool {
+    new.strip_prefix(old)
+        .and_then(|note| note.chars().next())
+        .is_some_and(|first| !first.is_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{PlanKind, parse};
+
+    fn plan(text: &str) -> PlanSnapshot {
+        parse(PlanKind::Markdown, text).unwrap()
+    }
+
+    fn changes(before: &str, after: &str) -> PlanChanges {
+        diff(&plan(before), &plan(after))
+    }
+
+    #[test]
+    fn a_tick_and_an_untick_are_told_apart() {
+        let changes = changes("- [ ] a\n- [x] b\n- [ ] c", "- [x] a\n- [ ] b\n- [ ] c");
+        assert_eq!(changes.ticked, ["a"]);
+        assert_eq!(changes.unticked, ["b"]);
+        assert!(changes.added.is_empty() && changes.vanished.is_empty());
+    }
+
+    #[test]
+    fn moving_a_task_changes_nothing() {
+        assert!(changes("- [ ] a\n- [x] b\n- [ ] c", "* [ ] c\n1. [ ] a\n\n# End\n- [X] b").is_empty());
+    }
+
+    #[test]
+    fn added_and_vanished_tasks_are_named() {
+        let changes = changes("- [ ] a\n- [ ] b", "- [ ] b\n- [ ] c");
+        assert_eq!(changes.added, ["c"]);
+        assert_eq!(changes.vanished, ["a"]);
+    }
+
+    #[test]
+    fn equal_tasks_are_counted() {
+        let both = changes("- [ ] test\n- [ ] test\n- [ ] test", "- [x] test\n- [ ] test");
+        assert_eq!(both.ticked, ["test"]);
+        assert_eq!(both.vanished, ["test"]);
+    }
+
+    #[test]
+    fn of_two_equal_tasks_the_unchanged_one_is_paired_first() {
+        let changes = changes("- [ ] test\n- [x] test", "- [x] test\n- [x] test");
+        assert_eq!(changes.ticked, ["test"]);
+        assert!(changes.unticked.is_empty());
+    }
+
+    #[test]
+    fn a_task_that_grew_a_note_is_the_same_task() {
+        let changes = changes("- [ ] fix it\n- [ ] add", "- [x] fix it (done in 1a2b)\n- [ ] address");
+        assert_eq!(changes.ticked, ["fix it"]);
+        assert_eq!(changes.vanished, ["add"]);
+        assert_eq!(changes.added, ["address"]);
+    }
+
+    #[test]
+    fn a_task_that_shrank_has_vanished() {
+        let changes = changes("- [ ] parse and print", "- [x] parse");
+        assert_eq!(changes.vanished, ["parse and print"]);
+        assert_eq!(changes.added, ["parse"]);
+    }
+}

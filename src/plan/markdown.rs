@@ -1,0 +1,465 @@
+//! Check-lists in Markdown.
+//!
+//! pulldown-cmark says what is a list item and what only looks like one (code, quotes, comments); the box itself is
+//! read here, from the source, because its own task lists are off by a few cases that people write and tick:
+//! `[]`, `[ x ]`, `[ ]glued`.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::read::one_line;
+use crate::{event::PlanTask, position::Lines};
+
+/// Lists the tasks of a check-list in file order.
+///
+/// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`) that begins with a box and has a text; the text is the
+/// item's first paragraph without its markup. An empty box asks for nothing and is none. Whatever stands in code, in a
+/// block quote or in an HTML comment is an example. Depth counts the tasks around a task, not the lists.
+pub(super) fn tasks(text: &str) -> Vec<PlanTask> {
+    let mut reader = Reader::new(text);
+    for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
+        reader.read(&event, range);
+    }
+    reader.tasks
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    tasks: Vec<PlanTask>,
+    /// The items around the current place, outermost first.
+    items: Vec<Item>,
+    /// Block quotes around the current place.
+    quotes: usize,
+    lines: Lines,
+}
+
+/// A list item that is being read.
+struct Item {
+    /// Its box; none once the text is complete, or if there is none.
+    pending: Option<Pending>,
+    /// It became a task.
+    is_task: bool,
+}
+
+/// A box whose text is not complete.
+struct Pending {
+    check_box: CheckBox,
+    /// Line of the box.
+    line: u32,
+    text: String,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Reader {
+            text,
+            tasks: Vec::new(),
+            items: Vec::new(),
+            quotes: 0,
+            lines: Lines::of(text),
+        }
+    }
+
+    fn read(&mut self, event: &Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.end(*tag),
+            Event::Text(text) | Event::Code(text) => self.append(text, range),
+            Event::InlineHtml(html) if html.starts_with("<!--") => {}
+            // `Vec<String>` outside a code span reads as a tag.
+            Event::InlineHtml(html) => self.append(html, range),
+            Event::SoftBreak | Event::HardBreak => self.append(" ", range),
+            Event::Html(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::FootnoteReference(_)
+            | Event::Rule
+            | Event::TaskListMarker(_) => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::Item => {
+                self.complete();
+                let pending = self.pending(range);
+                self.items.push(Item {
+                    pending,
+                    is_task: false,
+                });
+            }
+            Tag::BlockQuote(_) => {
+                self.complete();
+                self.quotes += 1;
+            }
+            Tag::List(_) | Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_) => self.complete(),
+            // Inline markup, and blocks that hold the text or cannot stand in an item.
+            Tag::Paragraph
+            | Tag::Heading { .. }
+            | Tag::Emphasis
+            | Tag::Strong
+            | Tag::Strikethrough
+            | Tag::Superscript
+            | Tag::Subscript
+            | Tag::Link { .. }
+            | Tag::Image { .. }
+            | Tag::TableHead
+            | Tag::TableRow
+            | Tag::TableCell
+            | Tag::FootnoteDefinition(_)
+            | Tag::DefinitionList
+            | Tag::DefinitionListTitle
+            | Tag::DefinitionListDefinition
+            | Tag::MetadataBlock(_) => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Item => {
+                self.complete();
+                self.items.pop();
+            }
+            TagEnd::BlockQuote(_) => self.quotes -= 1,
+            // A box alone in its paragraph takes the next one for its text.
+            TagEnd::Paragraph | TagEnd::Heading(_) if self.has_text() => self.complete(),
+            TagEnd::Paragraph
+            | TagEnd::Heading(_)
+            | TagEnd::CodeBlock
+            | TagEnd::HtmlBlock
+            | TagEnd::List(_)
+            | TagEnd::FootnoteDefinition
+            | TagEnd::DefinitionList
+            | TagEnd::DefinitionListTitle
+            | TagEnd::DefinitionListDefinition
+            | TagEnd::Table
+            | TagEnd::TableHead
+            | TagEnd::TableRow
+            | TagEnd::TableCell
+            | TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Superscript
+            | TagEnd::Subscript
+            | TagEnd::Link
+            | TagEnd::Image
+            | TagEnd::MetadataBlock(_) => {}
+        }
+    }
+
+    fn pending(&mut self, item: Range<usize>) -> Option<Pending> {
+        if self.quotes > 0 {
+            return None;
+        }
+        let check_box = CheckBox::find(self.text, item)?;
+        Some(Pending {
+            line: self.lines.line_of(check_box.start),
+            check_box,
+            text: String::new(),
+        })
+    }
+
+    fn has_text(&self) -> bool {
+        self.items
+            .last()
+            .and_then(|item| item.pending.as_ref())
+            .is_some_and(|pending| !pending.text.trim().is_empty())
+    }
+
+    /// Adds to the text of the innermost item, without the part that is its box.
+    fn append(&mut self, text: &str, range: Range<usize>) {
+        let Some(pending) = self.items.last_mut().and_then(|item| item.pending.as_mut()) else {
+            return;
+        };
+        let of_the_box = pending.check_box.end.saturating_sub(range.start);
+        // Nothing but plain text can straddle the end of a box, and that is the source itself.
+        pending.text.push_str(text.get(of_the_box..).unwrap_or_default());
+    }
+
+    /// Makes a task of the innermost item, if it has a box and a text.
+    fn complete(&mut self) {
+        let depth = self.items.iter().filter(|item| item.is_task).count();
+        let Some(item) = self.items.last_mut() else { return };
+        let Some(pending) = item.pending.take() else { return };
+        let text = one_line(&pending.text);
+        if text.is_empty() {
+            return;
+        }
+        item.is_task = true;
+        self.tasks.push(PlanTask {
+            text,
+            done: pending.check_box.ticked,
+            line: pending.line,
+            depth: u8::try_from(depth).unwrap_or(u8::MAX),
+        });
+    }
+}
+
+/// `[ ]` or `[x]` at the beginning of an item, by its place in the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CheckBox {
+    start: usize,
+    end: usize,
+    ticked: bool,
+}
+
+impl CheckBox {
+    /// Looks for a box after the marker of the list item at `item`.
+    ///
+    /// In the box stand `x`, `X` or nothing, with any white space around; `[P1]`, `[2026-01-02]` or `[-]` are text.
+    /// What follows tells a box from a link (`[x](url)`, `[x][ref]`, `[x]: url`) and from `[]string`.
+    fn find(text: &str, item: Range<usize>) -> Option<Self> {
+        let source = text.get(item.clone())?;
+        let after_marker = source.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+        let content = after_marker.strip_prefix(['-', '*', '+', '.', ')'])?.trim_start();
+        let (inside, after) = content.strip_prefix('[')?.split_once(']')?;
+        let ticked = match inside.trim() {
+            _ if inside.contains(['\n', '\r']) => return None,
+            "" => false,
+            "x" | "X" => true,
+            _ => return None,
+        };
+        let glued = after.chars().next().filter(|c| !c.is_whitespace());
+        match glued {
+            Some('(' | '[' | ':') => return None,
+            Some(_) if inside.is_empty() => return None,
+            Some(_) | None => {}
+        }
+        Some(CheckBox {
+            start: item.start + source.len() - content.len(),
+            end: item.start + source.len() - after.len(),
+            ticked,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each task as a person would sketch it: `1:  [x] text`, indented by depth.
+    fn sketch(text: &str) -> Vec<String> {
+        let tasks = tasks(text);
+        let sketch = |task: &PlanTask| {
+            let indent = "  ".repeat(task.depth.into());
+            let mark = if task.done { 'x' } else { ' ' };
+            format!("{}:{indent}[{mark}] {}", task.line, task.text)
+        };
+        tasks.iter().map(sketch).collect()
+    }
+
+    /// The texts alone.
+    fn texts(text: &str) -> Vec<String> {
+        tasks(text).into_iter().map(|task| task.text).collect()
+    }
+
+    #[test]
+    fn every_list_marker_makes_tasks() {
+        let plan = "- [ ] a\n\n* [x] b\n\n+ [X] c\n\n1. [ ] d\n2. [x] e\n\n1) [ ] f\n10) [x] g\n";
+        assert_eq!(
+            sketch(plan),
+            [
+                "1:[ ] a", "3:[x] b", "5:[x] c", "7:[ ] d", "8:[x] e", "10:[ ] f", "11:[x] g"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_line_ending_counts_one_line() {
+        for end in ["\n", "\r\n", "\r"] {
+            let plan = ["# Plan", "", "- [ ] a", "- [x] b", "", "  note", "- [ ] c"].join(end);
+            assert_eq!(sketch(&plan), ["3:[ ] a", "4:[x] b", "7:[ ] c"], "{end:?}");
+        }
+    }
+
+    #[test]
+    fn loose_and_tight_lists_are_the_same() {
+        let tight = tasks("- [ ] a\n- [ ] b\n  - [ ] c\n");
+        let loose = tasks("- [ ] a\n\n- [ ] b\n\n  - [ ] c\n");
+        let shape = |tasks: Vec<PlanTask>| tasks.into_iter().map(|t| (t.text, t.done, t.depth)).collect::<Vec<_>>();
+        assert_eq!(shape(tight), shape(loose));
+    }
+
+    #[test]
+    fn children_are_deeper_than_their_tasks() {
+        let plan = "- [ ] a\n  - [x] b\n    1. [ ] c\n  - [ ] d\n- [ ] e\n\t- [ ] f\n";
+        assert_eq!(
+            sketch(plan),
+            [
+                "1:[ ] a",
+                "2:  [x] b",
+                "3:    [ ] c",
+                "4:  [ ] d",
+                "5:[ ] e",
+                "6:  [ ] f"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_item_without_a_box_adds_no_depth() {
+        let plan = "- [ ] before\n- Phase one\n  - [ ] a\n    - [ ] b\n- - [ ] c\n";
+        assert_eq!(sketch(plan), ["1:[ ] before", "3:[ ] a", "4:  [ ] b", "5:[ ] c"]);
+    }
+
+    #[test]
+    fn code_quotes_and_comments_are_examples() {
+        for example in [
+            "```\n- [ ] no\n```\n",
+            "~~~md\n- [ ] no\n~~~\n",
+            "```\n- [ ] no\n",
+            "text\n\n    - [ ] no\n",
+            "> - [ ] no\n> - [x] no\n",
+            "> > 1. [ ] no\n",
+            "- > - [ ] no\n",
+            "<!--\n- [ ] no\n\n- [ ] no\n-->\n",
+            "- text\n\n  ```\n  - [ ] no\n  ```\n",
+            "-     [ ] no\n",
+            "`- [ ] no`\n",
+            "<pre>\n- [ ] no\n</pre>\n",
+        ] {
+            let plan = format!("- [ ] yes\n\nBelow stands an example.\n\n{example}");
+            assert_eq!(sketch(&plan), ["1:[ ] yes"], "{plan}");
+        }
+    }
+
+    #[test]
+    fn tasks_go_on_after_an_example() {
+        let plan = "- [ ] a\n\n  > - [ ] no\n\n- [ ] b\n\n```\n- [ ] no\n```\n\n- [ ] c\n";
+        assert_eq!(sketch(plan), ["1:[ ] a", "5:[ ] b", "11:[ ] c"]);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_box_is_text() {
+        for line in [
+            "- [P1] no",
+            "- [2026-01-02] no",
+            "- [-] no",
+            "- [y] no",
+            "- [xx] no",
+            "- [x](https://example.test) no",
+            "- [ ](https://example.test) no",
+            "- [x][reference] no",
+            "- []string no",
+            "- \\[ ] no",
+            "- `[ ]` no",
+            "- **[ ]** no",
+            "- no [ ]",
+            "- [ no",
+            "-[ ] no",
+            "[ ] no",
+            "- [\n] no",
+            "- [P1] [ ] no",
+        ] {
+            assert_eq!(texts(line), Vec::<String>::new(), "{line}");
+        }
+    }
+
+    #[test]
+    fn boxes_are_read_as_people_write_them() {
+        for (line, done) in [
+            ("-   [ ]   a", false),
+            ("-\t[ ]\ta", false),
+            ("- [  ] a", false),
+            ("- [\t] a", false),
+            ("- [\u{a0}] a", false),
+            ("- [] a", false),
+            ("- [ ]a", false),
+            ("- [x]a", true),
+            ("- [ x ] a", true),
+            ("- [X ] a", true),
+            ("   - [ ] a", false),
+            ("-\n  [ ] a", false),
+            ("- [ ]\n  a", false),
+            ("- [ ]\n\n  a", false),
+        ] {
+            let tasks = tasks(line);
+            assert_eq!(tasks.len(), 1, "{line:?}");
+            assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("a", done), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_box_is_a_box_although_its_letter_names_a_link() {
+        let plan = "- [x] a\n- [ x ] b\n\n[x]: https://example.test\n";
+        assert_eq!(sketch(plan), ["1:[x] a", "2:[x] b"]);
+    }
+
+    #[test]
+    fn a_box_without_a_text_is_no_task() {
+        for plan in [
+            "- [ ]",
+            "- [ ] ",
+            "- [x]\n",
+            "- [ ] <!-- later -->",
+            "- [ ]\n\n  ```\n  code\n  ```\n",
+        ] {
+            assert_eq!(texts(plan), Vec::<String>::new(), "{plan:?}");
+        }
+        assert_eq!(
+            sketch("- [ ]\n  - [ ] child\n- [ ] next\n"),
+            ["2:[ ] child", "3:[ ] next"]
+        );
+    }
+
+    #[test]
+    fn tags_and_markup_become_readable_text() {
+        for (item, text) in [
+            ("[P1] [2026-01-02] fix", "[P1] [2026-01-02] fix"),
+            ("run `cargo test -- --ignored` now", "run cargo test -- --ignored now"),
+            ("read [the guide](docs/guide.md)", "read the guide"),
+            ("see <https://example.test/a>", "see https://example.test/a"),
+            ("**bold**, *thin* and ~~gone~~", "bold, thin and gone"),
+            ("![diagram](a.png) of it", "diagram of it"),
+            ("return Vec<String> &amp; more", "return Vec<String> & more"),
+            ("a <!-- id: 3 --> b", "a b"),
+            ("\\*literal\\* _under_score", "*literal* _under_score"),
+            ("# not a heading", "# not a heading"),
+            ("- not a list", "- not a list"),
+            ("[ ] twice", "[ ] twice"),
+            ("ends in a backslash\\", "ends in a backslash\\"),
+            ("Übung: 日本語 🦀", "Übung: 日本語 🦀"),
+        ] {
+            assert_eq!(texts(&format!("- [ ] {item}\n")), [text]);
+        }
+    }
+
+    #[test]
+    fn the_text_is_the_first_paragraph_on_one_line() {
+        let plan = "- [ ] a long task\n  that goes on  \n  and on\n\n  A second paragraph.\n\n  - a note\n";
+        assert_eq!(texts(plan), ["a long task that goes on and on"]);
+        assert_eq!(texts("- [ ] lazy\ncontinuation\n"), ["lazy continuation"]);
+    }
+
+    #[test]
+    fn headings_between_lists_do_not_matter() {
+        let plan = "# Plan\n- [ ] a\n## Next\nText:\n- [ ] b\n***\n- [ ] c\n";
+        assert_eq!(sketch(plan), ["2:[ ] a", "5:[ ] b", "7:[ ] c"]);
+    }
+
+    #[test]
+    fn equal_and_placeholder_tasks_are_tasks() {
+        assert_eq!(texts("- [ ] TODO\n- [ ] TODO\n- [ ] …\n"), ["TODO", "TODO", "…"]);
+    }
+
+    #[test]
+    fn any_cut_of_a_plan_is_read_without_panic() {
+        let plan = "# P\r\n\r\n- [ ] ä `c` [l](u)\r\n  1) [x] b\n> - [ ] q\n```\n- [ ] f\n```\n- [ x ] 🦀 <!-- c -->\n\t- [ ]\n";
+        for (cut, _) in plan.char_indices() {
+            for task in tasks(&plan[..cut]) {
+                assert!(!task.text.is_empty() && task.line >= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_very_deep_plan_is_read() {
+        let plan: String = (0..1_000)
+            .map(|depth| format!("{}- [ ] {depth}\n", "  ".repeat(depth)))
+            .collect();
+        let tasks = tasks(&plan);
+        assert_eq!(tasks.first().map(|task| task.depth), Some(0));
+        assert_eq!(tasks.iter().map(|task| task.depth).max(), Some(u8::MAX));
+    }
+}

@@ -1,0 +1,49 @@
+//! ralph's own instructions.
+
+use super::render::{Draft, PromptInput, progress};
+use crate::plan::PlanKind;
+
+pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>) {
+    draft.ours("You are one session of a loop that works through the plan in ");
+    draft.ours(input.plan);
+    draft.ours(&format!(
+        " ({}). This is session {}; ",
+        progress(input),
+        input.iteration
+    ));
+    match input.task {
+        Some(task) => write_task(draft, input, task),
+        None => draft.ours(
+            "no task is open, yet the work was not accepted as done. Find out why, from the plan, the tree and the notes \
+             below, and set it right.\n",
+        ),
+    }
+    draft.ours(
+        "\nNobody answers questions: decide for yourself, and leave what others must know as a note with \
+         the task. Stop every process you start in the background before you end.\n\n",
+    );
+    write_promise(draft, input);
+}
+
+fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
+    draft.ours("its one task is the first open one:\n\n  ");
+    draft.users(task);
+    draft.ours("\n\n1. Read the plan, then look at the tree as it is: an earlier session may have been cut off halfway. Keep what is sound, finish the rest.\n");
+    draft.ours("2. Do all of this task and only this one: no stubs, no placeholders. Cover it with tests, and run the project's checks until they pass.\n");
+    draft.ours("3. When that is true, and not before, ");
+    draft.ours(match input.kind {
+        PlanKind::Markdown => "tick its box in the plan: `[x]`. Leave the other boxes as they are",
+        PlanKind::Prd => "set its `passes` to true in the plan. Leave the other stories as they are",
+    });
+    draft.ours("; never delete or reword a task. Add one if you find work that is missing.\n");
+    draft.ours("4. In a git repository, commit what you changed, the plan with it.\n");
+}
+
+/// How to claim that all is done; a template of the user's needs it too.
+pub(super) fn write_promise(draft: &mut Draft, input: &PromptInput<'_>) {
+    draft.ours("Only when every task in ");
+    draft.ours(input.plan);
+    draft.ours(" is done, end your last message with this, on a line of its own: ");
+    draft.promise(input);
+    draft.ours("\n");
+}

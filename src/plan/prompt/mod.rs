@@ -1,0 +1,12 @@
+//! What an agent is told at the beginning of an iteration.
+//!
+//! A prompt is the instructions (the built-in ones, or the user's template) and, only when there is something to say,
+//! one section each for the user's messages and for what ralph found out about the iteration before. ralph's own words
+//! are counted: they cost the agent's context in every iteration, and stay below 1,500 bytes.
+
+mod built_in;
+mod render;
+mod template;
+
+pub use render::{Prompt, PromptInput};
+pub use template::{PromptError, Template};

@@ -1,0 +1,323 @@
+//! The guard: `ralph __guard --spec FILE`, the parent of one program and of everything that program starts.
+//!
+//! It is a sub-reaper, so every descendant that loses its parent becomes the guard's own child, whatever session or
+//! environment it has given itself. "No child left" therefore means "no descendant left": that is the only thing it
+//! exits on. It watches ralph as well: when ralph dies, the tree dies.
+//!
+//! It shares the program's process group, the terminal's foreground one, so that a typed Ctrl-C reaches the program;
+//! the guard itself has those signals blocked and reads them instead.
+
+use std::{
+    collections::HashSet,
+    fs,
+    io::{self, BufRead, BufReader, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use nix::{
+    errno::Errno,
+    fcntl::{FcntlArg, OFlag, fcntl},
+    sys::{
+        signal::Signal,
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::{Pid, getpgrp, getpid},
+};
+
+use super::{
+    Stdin, Stop,
+    ending::{Action, Cue, Ending},
+    spec::{Files, Report, Spec, Verdict, take_spec},
+    system::{self, Watch},
+    tree,
+};
+use crate::event::Exit;
+
+/// What the guard exits with when it could not start the program; ralph goes by the report, not by this.
+const NOT_STARTED: u8 = 125;
+
+/// Signals that the guard reads instead of dying from them. Terminate asks to stop in order, user signal 1 at once.
+pub(super) const SIGNALS: [Signal; 7] = [
+    Signal::SIGCHLD,
+    Signal::SIGTERM,
+    Signal::SIGUSR1,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTSTP,
+    Signal::SIGHUP,
+];
+
+/// Something the guard was waiting for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Happening {
+    ChildEnded,
+    Asked(Stop),
+    RalphGone,
+    Due,
+}
+
+/// Runs the program that the file at `spec` names, until neither it nor any descendant is left.
+///
+/// Returns the exit code: the program's own, 128 + n after signal n, 125 if it could not be started. Blocks signals
+/// in the calling thread, which must be the only one.
+#[must_use]
+pub fn run(spec: &Path) -> u8 {
+    let Some(dir) = spec.parent() else {
+        return complain("the specification has no directory");
+    };
+    let files = Files { dir: dir.to_path_buf() };
+    let (report, ralph_gone) = match prepare(spec) {
+        Ok((spec, watch)) => guarded(&spec, watch),
+        Err(why) => (not_started(why), false),
+    };
+    if ralph_gone {
+        // Nobody is left who would read the report, or remove the directory.
+        _ = fs::remove_dir_all(&files.dir);
+    } else if let Err(error) = files.write_report(&report) {
+        complain(&format!("{}: {error}", files.dir.display()));
+    }
+    match report.verdict {
+        // A process has no exit code above 255.
+        Verdict::Exited {
+            exit: Exit::Code { code },
+        } => u8::try_from(code).unwrap_or(u8::MAX),
+        Verdict::Exited {
+            exit: Exit::Signal { signal },
+        } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+        Verdict::NotStarted { .. } => NOT_STARTED,
+    }
+}
+
+fn complain(text: &str) -> u8 {
+    // Standard error is the terminal; if that is gone, so is everybody who could read it.
+    _ = writeln!(io::stderr(), "ralph guard: {text}");
+    NOT_STARTED
+}
+
+fn not_started(why: String) -> Report {
+    Report {
+        verdict: Verdict::NotStarted { why },
+        survivors: Vec::new(),
+    }
+}
+
+fn prepare(path: &Path) -> Result<(Spec, Watch), String> {
+    // First of all: a stop that comes this early must be read below, not kill the guard.
+    let signals = Watch::block_signals().map_err(|errno| format!("the guard's signals: {}", errno.desc()))?;
+    system::become_subreaper().map_err(|errno| format!("the guard's descendants: {}", errno.desc()))?;
+    system::name_guard();
+    let spec = take_spec(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let watch = Watch::new(signals, Pid::from_raw(spec.ralph));
+    Ok((spec, watch))
+}
+
+/// Returns the report, and whether ralph has died in the meantime.
+fn guarded(spec: &Spec, mut watch: Watch) -> (Report, bool) {
+    let stopped_by = match watch.next(Some(Instant::now())) {
+        Happening::Asked(Stop::InOrder) => Some((Signal::SIGTERM, false)),
+        Happening::Asked(Stop::AtOnce) => Some((Signal::SIGKILL, false)),
+        Happening::RalphGone => Some((Signal::SIGTERM, true)),
+        Happening::ChildEnded | Happening::Due => None,
+    };
+    if let Some((signal, ralph_gone)) = stopped_by {
+        let exit = Exit::Signal { signal: signal as i32 };
+        let report = Report {
+            verdict: Verdict::Exited { exit },
+            survivors: Vec::new(),
+        };
+        return (report, ralph_gone);
+    }
+    match start(spec) {
+        Ok(program) => Guard {
+            program,
+            here: getpid(),
+            exit: None,
+            ending: Ending::new(spec.ladder),
+            watch,
+            ralph_gone: false,
+        }
+        .oversee(),
+        Err(why) => (not_started(why), false),
+    }
+}
+
+/// Starts the program in the guard's own process group.
+fn start(spec: &Spec) -> Result<Pid, String> {
+    let because = |path: &Path, error: io::Error| format!("{}: {}", path.display(), reason(&error));
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.args).current_dir(&spec.cwd);
+    command.stdin(match &spec.stdin {
+        Stdin::File(path) => Stdio::from(fs::File::open(path).map_err(|error| because(path, error))?),
+        Stdin::Null => Stdio::null(),
+        Stdin::Terminal => Stdio::inherit(),
+    });
+    if let Some(fifo) = &spec.fifo {
+        command.stdout(open_fifo(fifo).map_err(|error| because(fifo, error))?);
+    }
+    let child = command.spawn().map_err(|error| {
+        let text = because(&spec.program, error);
+        match missing_interpreter(&spec.program) {
+            Some(interpreter) => format!("{text} (its interpreter is `{interpreter}`)"),
+            None => text,
+        }
+    })?;
+    Ok(Pid::from_raw(child.id().cast_signed()))
+}
+
+/// Returns the system's words for `error`, without the number that std adds.
+fn reason(error: &io::Error) -> String {
+    error
+        .raw_os_error()
+        .map_or_else(|| error.to_string(), |code| Errno::from_raw(code).desc().to_owned())
+}
+
+/// Returns the first line's `#!` of a script, if that is what does not exist: the system blames the script.
+fn missing_interpreter(program: &Path) -> Option<String> {
+    let mut first = Vec::new();
+    BufReader::new(fs::File::open(program).ok()?)
+        .take(256)
+        .read_until(b'\n', &mut first)
+        .ok()?;
+    let line = String::from_utf8_lossy(first.strip_prefix(b"#!")?).trim().to_owned();
+    let interpreter = line.split_whitespace().next()?;
+    (!Path::new(interpreter).exists()).then(|| interpreter.to_owned())
+}
+
+fn open_fifo(path: &Path) -> io::Result<fs::File> {
+    // Without O_NONBLOCK, opening would wait for a reader: for ever, if ralph has just died.
+    let fifo = fs::OpenOptions::new()
+        .write(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path)?;
+    let flags = OFlag::from_bits_retain(fcntl(&fifo, FcntlArg::F_GETFL)?);
+    // Programs expect a stdout that blocks, and the flag is shared with them.
+    fcntl(&fifo, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
+    Ok(fifo)
+}
+
+/// What to do about the guard's children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Nobody,
+    Somebody,
+}
+
+struct Guard {
+    here: Pid,
+    program: Pid,
+    exit: Option<Exit>,
+    ending: Ending,
+    watch: Watch,
+    ralph_gone: bool,
+}
+
+impl Guard {
+    fn oversee(mut self) -> (Report, bool) {
+        let mut survivors = Vec::new();
+        let mut program_was_there = true;
+        while self.reap() == Left::Somebody {
+            let cue = if self.exit.is_some() && program_was_there {
+                program_was_there = false;
+                Some(Cue::ProgramEnded)
+            } else {
+                self.wait()
+            };
+            if let Some(action) = cue.and_then(|cue| self.ending.take(cue, Instant::now())) {
+                self.act(action);
+            }
+            if self.ending.has_given_up() {
+                survivors = self
+                    .alive()
+                    .iter()
+                    .map(|process| format!("{} ({})", process.pid, process.name))
+                    .collect();
+                break;
+            }
+        }
+        // Without an exit the program itself is among the survivors: it was killed, it only does not know yet.
+        let exit = self.exit.unwrap_or(Exit::Signal {
+            signal: Signal::SIGKILL as i32,
+        });
+        let report = Report {
+            verdict: Verdict::Exited { exit },
+            survivors,
+        };
+        (report, self.ralph_gone)
+    }
+
+    fn wait(&mut self) -> Option<Cue> {
+        match self.watch.next(self.ending.due()) {
+            Happening::ChildEnded => None,
+            Happening::Asked(stop) => Some(Cue::Asked(stop)),
+            Happening::RalphGone => {
+                self.ralph_gone = true;
+                Some(Cue::RalphGone)
+            }
+            Happening::Due => Some(Cue::Due),
+        }
+    }
+
+    /// Reaps every child that has ended.
+    fn reap(&mut self) -> Left {
+        loop {
+            let (pid, exit) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, code)) => (pid, Exit::Code { code }),
+                Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, Exit::Signal { signal: signal as i32 }),
+                Ok(WaitStatus::StillAlive) => return Left::Somebody,
+                Ok(_) | Err(Errno::EINTR) => continue,
+                // No child: on Linux that is proof, elsewhere a process may have been adopted by init.
+                Err(_) if system::SUBREAPERS || self.alive().is_empty() => return Left::Nobody,
+                Err(_) => return Left::Somebody,
+            };
+            if pid == self.program {
+                self.exit = Some(exit);
+            }
+        }
+    }
+
+    fn alive(&self) -> Vec<tree::Process> {
+        let mut alive = tree::descendants(self.here);
+        alive.retain(|process| !process.ended);
+        alive
+    }
+
+    fn act(&self, action: Action) {
+        match action {
+            Action::Interrupt => {
+                // What a typed Ctrl-C would reach, and the program if it has left that group.
+                let group = getpgrp();
+                for process in self.alive() {
+                    if process.group == group || process.pid == self.program {
+                        tree::signal_awake(process.pid, Signal::SIGINT);
+                    }
+                }
+            }
+            Action::Terminate => {
+                for process in self.alive() {
+                    tree::signal_awake(process.pid, Signal::SIGTERM);
+                }
+            }
+            Action::Kill => self.kill_all(),
+        }
+    }
+
+    /// Kills until a look at the tree shows nobody new: whoever forks meanwhile is caught by the next look.
+    fn kill_all(&self) {
+        let mut killed = HashSet::new();
+        loop {
+            let before = killed.len();
+            for process in self.alive() {
+                if killed.insert(process.pid) {
+                    tree::signal_awake(process.pid, Signal::SIGKILL);
+                }
+            }
+            // Bounded: the next round comes in a few milliseconds anyway.
+            if killed.len() == before || killed.len() > 10_000 {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What Linux offers beyond POSIX: `/proc`, sub-reapers, signals and processes as descriptors.
+
+use std::{
+    fs,
+    os::fd::{AsFd, OwnedFd},
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        prctl,
+        signal::{SigSet, Signal},
+        signalfd::{SfdFlags, SignalFd},
+    },
+    unistd::{Pid, getpid, getppid},
+};
+use rustix::process::{PidfdFlags, pidfd_open};
+
+use super::{Stop, guard::Happening, tree::Process};
+
+/// `/proc` counts CPU time in hundredths of a second for every program, whatever the kernel's own tick is.
+const TICK: Duration = Duration::from_millis(10);
+/// How often to look whether ralph lives where no descriptor can tell (kernels before 5.3).
+const PARENT_POLL: Duration = Duration::from_millis(100);
+
+/// A process without children has no descendants either, once it is a sub-reaper.
+pub(super) const SUBREAPERS: bool = true;
+
+/// The executable that is running, even if its file was replaced or deleted since.
+pub(super) const OWN_EXECUTABLE: Option<&str> = Some("/proc/self/exe");
+
+/// Makes this process the new parent of every descendant that loses its own.
+pub(super) fn become_subreaper() -> Result<(), Errno> {
+    prctl::set_child_subreaper(true)
+}
+
+pub(super) fn is_subreaper() -> bool {
+    prctl::get_child_subreaper().unwrap_or(false)
+}
+
+/// Names the guard for `ps` and `top`, which would show `exe` otherwise.
+pub(super) fn name_guard() {
+    // Only a name: nothing depends on it.
+    _ = prctl::set_name(c"ralph-guard");
+}
+
+pub(super) fn process(pid: Pid) -> Option<Process> {
+    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads the whole table.
+pub(super) fn processes() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid| process(Pid::from_raw(pid))).collect()
+}
+
+/// Returns the children of every thread of `pid`; none if it is gone or the kernel keeps no such lists.
+pub(super) fn children(pid: Pid) -> Option<Vec<Pid>> {
+    let mut children = Vec::new();
+    let mut lists = 0;
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        let Ok(list) = fs::read_to_string(thread.path().join("children")) else {
+            continue;
+        };
+        lists += 1;
+        children.extend(
+            list.split_ascii_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .map(Pid::from_raw),
+        );
+    }
+    (lists > 0).then_some(children)
+}
+
+/// Picks the processes that were started with one of `marks`, each `NAME=value`, in their environment.
+///
+/// Not found are processes of other users, and those that have ended.
+pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
+    let carries = |pid: Pid| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment
+            .split(|&byte| byte == 0)
+            .any(|variable| marks.iter().any(|mark| mark == variable))
+    };
+    all.iter()
+        .map(|process| process.pid)
+        .filter(|&pid| carries(pid))
+        .collect()
+}
+
+/// Returns the command line, arguments with a NUL after each.
+pub(super) fn command_line(pid: Pid) -> Vec<u8> {
+    fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
+}
+
+/// Reads `pid (name) state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime cutime cstime …`.
+fn parse_stat(stat: &[u8]) -> Option<Process> {
+    // The name may hold spaces and parentheses of its own.
+    let open = stat.iter().position(|&byte| byte == b'(')?;
+    let close = stat.iter().rposition(|&byte| byte == b')')?;
+    let pid = std::str::from_utf8(stat.get(..open)?).ok()?.trim().parse().ok()?;
+    let name = String::from_utf8_lossy(stat.get(open + 1..close)?).into_owned();
+    let rest: Vec<&str> = std::str::from_utf8(stat.get(close + 1..)?)
+        .ok()?
+        .split_ascii_whitespace()
+        .collect();
+    let number = |index: usize| rest.get(index)?.parse::<i32>().ok().map(Pid::from_raw);
+    let ticks = (11..15)
+        .filter_map(|index| rest.get(index)?.parse::<u32>().ok())
+        .fold(0u32, u32::saturating_add);
+    Some(Process {
+        pid: Pid::from_raw(pid),
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        name,
+        ended: matches!(*rest.first()?, "Z" | "X" | "x"),
+        cpu: TICK.saturating_mul(ticks),
+    })
+}
+
+/// What the guard waits for: signals, its children, and ralph's death.
+pub(super) struct Watch {
+    signals: SignalFd,
+    ralph: Pid,
+    /// None where the kernel has no such descriptors, and once ralph's death was told.
+    ralph_ends: Option<OwnedFd>,
+    ralph_gone: bool,
+}
+
+impl Watch {
+    /// Blocks the guard's signals, to be read from here on; std resets the mask in every program it starts.
+    pub fn block_signals() -> Result<SignalFd, Errno> {
+        let signals: SigSet = super::guard::SIGNALS.into_iter().collect();
+        signals.thread_block()?;
+        SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
+    }
+
+    /// Watches `ralph`, which has to be the parent; if it is not any more, that is the first thing to be told.
+    pub fn new(signals: SignalFd, ralph: Pid) -> Watch {
+        let ralph_ends =
+            rustix::process::Pid::from_raw(ralph.as_raw()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        Watch {
+            signals,
+            ralph,
+            ralph_ends,
+            ralph_gone: false,
+        }
+    }
+
+    /// Waits for the next thing to happen, at most until `deadline`.
+    pub fn next(&mut self, deadline: Option<Instant>) -> Happening {
+        loop {
+            // Asked after the descriptor was opened: as long as ralph is the parent, it is ralph that it stands for.
+            if !self.ralph_gone && getppid() != self.ralph {
+                self.ralph_gone = true;
+                self.ralph_ends = None;
+                return Happening::RalphGone;
+            }
+            while let Ok(Some(signal)) = self.signals.read_signal() {
+                if let Some(happening) = meaning(signal.ssi_signo, Pid::from_raw(signal.ssi_pid.cast_signed())) {
+                    return happening;
+                }
+            }
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                return Happening::Due;
+            }
+            self.wait(deadline);
+        }
+    }
+
+    fn wait(&self, deadline: Option<Instant>) {
+        let mut left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if self.ralph_ends.is_none() && !self.ralph_gone {
+            left = Some(left.map_or(PARENT_POLL, |left| left.min(PARENT_POLL)));
+        }
+        // Rounded up, so that the deadline has passed when poll returns.
+        let timeout = left.map_or(PollTimeout::NONE, |left| {
+            PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
+        });
+        let mut fds = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        fds.extend(
+            self.ralph_ends
+                .as_ref()
+                .map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)),
+        );
+        // An interrupted wait is one that ended early: the caller looks at everything again.
+        _ = poll(&mut fds, timeout);
+    }
+}
+
+fn meaning(signal: u32, sender: Pid) -> Option<Happening> {
+    let signal = i32::try_from(signal)
+        .ok()
+        .and_then(|signal| Signal::try_from(signal).ok())?;
+    match signal {
+        Signal::SIGCHLD => Some(Happening::ChildEnded),
+        // `kill 0`, with which shells clean up behind themselves, reaches the guard too and is not meant for it.
+        Signal::SIGTERM if descends_from_here(sender) => None,
+        Signal::SIGTERM => Some(Happening::Asked(Stop::InOrder)),
+        Signal::SIGUSR1 if descends_from_here(sender) => None,
+        Signal::SIGUSR1 => Some(Happening::Asked(Stop::AtOnce)),
+        // Typed, or a hang-up: meant for the program, which got it as well.
+        _ => None,
+    }
+}
+
+fn descends_from_here(sender: Pid) -> bool {
+    let here = getpid();
+    let mut pid = sender;
+    // Bounded, because the table may move under the walk.
+    for _ in 0..64 {
+        if pid == here {
+            return true;
+        }
+        match process(pid) {
+            Some(process) if process.parent.as_raw() > 1 => pid = process.parent,
+            Some(_) | None => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_spaces_and_parentheses_is_one_name() {
+        let stat = b"12 (a) (b) S 3 4 5 0 -1 4194560 1 2 3 4 100 20 3 4 20 0 1 0 99\n";
+        let process = parse_stat(stat).unwrap();
+        assert_eq!(process.name, "a) (b");
+        assert_eq!((process.pid.as_raw(), process.parent.as_raw()), (12, 3));
+        assert_eq!((process.group.as_raw(), process.session.as_raw()), (4, 5));
+        assert_eq!(process.cpu, Duration::from_millis(1270));
+        assert!(!process.ended);
+    }
+
+    #[test]
+    fn a_cut_line_is_no_process() {
+        let stat = b"12 (name) S 3 4 5 0";
+        for length in 0..stat.len() - 2 {
+            assert!(parse_stat(&stat[..length]).is_none_or(|process| process.pid == Pid::from_raw(12)));
+        }
+        assert!(parse_stat(b"12 (name) S 3").is_none());
+    }
+
+    #[test]
+    fn this_process_is_in_its_own_table() {
+        let here = process(getpid()).unwrap();
+        assert_eq!(here.parent, getppid());
+        assert!(processes().iter().any(|process| process.pid == here.pid));
+    }
+}

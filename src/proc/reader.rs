@@ -1,0 +1,191 @@
+//! The reader thread: from the terminal and the FIFO to the output, until the tree has ended and both are empty.
+
+use std::{
+    fs,
+    io::{PipeReader, Read},
+    os::fd::AsFd,
+    sync::{Arc, atomic::Ordering},
+    thread,
+};
+
+use filedescriptor::FileDescriptor;
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+};
+use portable_pty::SlavePty;
+use tempfile::TempDir;
+
+use super::{
+    Output, Stop,
+    child::{Finding, Shared, lock},
+};
+
+const BUFFER_BYTES: usize = 64 * 1024;
+/// More than the kernel can hold for us: what comes after that is written by somebody who survived everything.
+const DRAIN_CAP_BYTES: usize = 4 << 20;
+
+/// What the reader reads, and what it closes at the end.
+pub(super) struct Sources {
+    pub terminal: FileDescriptor,
+    /// Kept open until the tree has ended. Without it, the terminal would hang up whenever a tree has closed it for a
+    /// moment, and other systems throw away what was not read before the last process has closed it.
+    pub slave: Box<dyn SlavePty + Send>,
+    pub fifo: Option<fs::File>,
+    pub wake: PipeReader,
+    /// The child's files, removed with it.
+    pub dir: TempDir,
+}
+
+pub(super) struct Reader {
+    shared: Arc<Shared>,
+    output: Box<dyn Output>,
+    sources: Sources,
+    keeper: thread::JoinHandle<()>,
+    buffer: Vec<u8>,
+}
+
+/// Stops the tree if the output panics: nobody would read from it any more.
+struct StopOnPanic(Arc<Shared>);
+
+impl Drop for StopOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop(Stop::AtOnce);
+        }
+    }
+}
+
+impl Reader {
+    pub fn new(
+        shared: Arc<Shared>,
+        output: Box<dyn Output>,
+        sources: Sources,
+        keeper: thread::JoinHandle<()>,
+    ) -> Reader {
+        Reader {
+            shared,
+            output,
+            sources,
+            keeper,
+            buffer: vec![0; BUFFER_BYTES],
+        }
+    }
+
+    /// Reads to the end, then calls the output's `ended`.
+    pub fn read(mut self) {
+        let _stop = StopOnPanic(Arc::clone(&self.shared));
+        let finding = loop {
+            self.wait();
+            self.pass_on();
+            if let Some(finding) = lock(&self.shared.end).take() {
+                break finding;
+            }
+        };
+        self.finish(finding);
+    }
+
+    /// Waits until there is something to read, to type, or to be told.
+    fn wait(&mut self) {
+        let typing = self
+            .shared
+            .terminal()
+            .as_mut()
+            .is_some_and(|terminal| terminal.write_typed());
+        let mut terminal = PollFlags::POLLIN;
+        terminal.set(PollFlags::POLLOUT, typing);
+        let mut fds = vec![
+            PollFd::new(self.sources.wake.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.sources.terminal.as_fd(), terminal),
+        ];
+        fds.extend(
+            self.sources
+                .fifo
+                .as_ref()
+                .map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLIN)),
+        );
+        // An interrupted wait is one that ended early.
+        _ = poll(&mut fds, PollTimeout::NONE);
+        drop(fds);
+        let mut wakes = [0; 64];
+        while matches!(self.sources.wake.read(&mut wakes), Ok(64)) {}
+    }
+
+    /// Hands over what can be read without waiting, one buffer of each at most. Returns how many bytes that was.
+    fn pass_on(&mut self) -> usize {
+        let (length, _) = fill(&self.sources.terminal, &mut self.buffer);
+        self.count(length);
+        if length > 0 {
+            self.output.terminal(&self.buffer[..length]);
+        }
+        let Some(fifo) = &self.sources.fifo else {
+            return length;
+        };
+        let (piped, open) = fill(fifo, &mut self.buffer);
+        if !open {
+            // The last writer has closed it: poll would not wait any more.
+            self.sources.fifo = None;
+        }
+        self.count(piped);
+        if piped > 0 {
+            self.output.stdout(&self.buffer[..piped]);
+        }
+        length + piped
+    }
+
+    fn count(&self, bytes: usize) {
+        self.shared.output_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// The tree has ended: reads what is left, closes everything, and says so.
+    fn finish(mut self, finding: Finding) {
+        let mut drained = 0;
+        loop {
+            let length = self.pass_on();
+            drained += length;
+            if length == 0 || drained > DRAIN_CAP_BYTES {
+                break;
+            }
+        }
+        if !finding.survivors.is_empty() {
+            let text = format!(
+                "\r\nralph: these could not be ended: {}\r\n",
+                finding.survivors.join(", ")
+            );
+            self.output.terminal(text.as_bytes());
+        }
+        let Reader {
+            shared,
+            mut output,
+            sources,
+            keeper,
+            buffer: _,
+        } = self;
+        drop(shared.terminal().take());
+        drop(sources.slave);
+        drop(sources.terminal);
+        drop(sources.fifo);
+        drop(sources.wake);
+        // A directory that cannot be removed is in the way of nothing; its owner removes it with the scratch.
+        _ = sources.dir.close();
+        // It has nothing left to do but to return; a panic in it is not ours to repeat.
+        _ = keeper.join();
+        output.ended(finding.end);
+    }
+}
+
+/// Fills `buffer` with what is there. Returns how much that was, and whether more may follow.
+fn fill(source: impl AsFd, buffer: &mut [u8]) -> (usize, bool) {
+    let mut length = 0;
+    while length < buffer.len() {
+        match nix::unistd::read(source.as_fd(), &mut buffer[length..]) {
+            Ok(0) => return (length, false),
+            Ok(read) => length += read,
+            Err(Errno::EINTR) => {}
+            Err(Errno::EAGAIN) => break,
+            // The terminal's way to say that nobody has it open any more is an error, EIO.
+            Err(_) => return (length, false),
+        }
+    }
+    (length, true)
+}

@@ -1,0 +1,81 @@
+//! What ralph tells the guard, and what the guard tells ralph: two files in the child's private directory.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Ladder, Stdin};
+use crate::event::Exit;
+
+/// The guard's orders. Holds no environment: that is inherited, and may hold keys that belong in no file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Spec {
+    /// ralph's pid, which has to be the guard's parent.
+    pub ralph: i32,
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+    pub cwd: PathBuf,
+    pub stdin: Stdin,
+    /// The FIFO to use as stdout; the terminal if there is none.
+    pub fifo: Option<PathBuf>,
+    pub ladder: Ladder,
+}
+
+/// The guard's last words, written when no descendant is left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Report {
+    pub verdict: Verdict,
+    /// Processes that no signal ended, as `pid (name)`: another user's, or stuck in the kernel.
+    pub survivors: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub(super) enum Verdict {
+    Exited { exit: Exit },
+    NotStarted { why: String },
+}
+
+/// Where the files of one child are.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    pub dir: PathBuf,
+}
+
+impl Files {
+    pub fn spec(&self) -> PathBuf {
+        self.dir.join("spec.json")
+    }
+
+    pub fn fifo(&self) -> PathBuf {
+        self.dir.join("stdout")
+    }
+
+    fn report(&self) -> PathBuf {
+        self.dir.join("report.json")
+    }
+
+    /// Writes the report in one step, so that ralph reads all of it or none.
+    pub fn write_report(&self, report: &Report) -> io::Result<()> {
+        let unfinished = self.dir.join("report.tmp");
+        fs::write(&unfinished, serde_json::to_vec(report)?)?;
+        fs::rename(unfinished, self.report())
+    }
+
+    /// Reads the report; none if the guard was killed before it had one.
+    pub fn read_report(&self) -> Option<Report> {
+        serde_json::from_slice(&fs::read(self.report()).ok()?).ok()
+    }
+}
+
+/// Reads the guard's orders and deletes the file.
+pub(super) fn take_spec(path: &Path) -> io::Result<Spec> {
+    let text = fs::read(path)?;
+    // A file that stays is removed with its directory by ralph; the orders themselves are good.
+    _ = fs::remove_file(path);
+    Ok(serde_json::from_slice(&text)?)
+}

@@ -1,0 +1,114 @@
+//! Process trees: who descends from whom, and signals for all of them.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use super::system;
+
+/// One process, as the system's table had it when it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Process {
+    pub pid: Pid,
+    pub parent: Pid,
+    pub group: Pid,
+    pub session: Pid,
+    /// Its short name.
+    pub name: String,
+    /// It has ended and waits to be reaped.
+    pub ended: bool,
+    /// Its own time on the CPU and that of the children it has waited for.
+    pub cpu: Duration,
+}
+
+/// Returns everything below `root`, parents before their children, `root` itself not included.
+///
+/// The table moves while it is read: a process that forks in that moment may hide its child from this call, never
+/// from the next one once the parent has ended.
+pub(super) fn descendants(root: Pid) -> Vec<Process> {
+    walk(root).unwrap_or_else(|| {
+        let all = system::processes();
+        // Without sub-reapers, the session is what holds on to a process that has lost its parent.
+        let session = all
+            .iter()
+            .filter(|process| process.session == root)
+            .map(|process| process.pid);
+        let roots: HashSet<Pid> = session.chain([root]).collect();
+        let mut found = below(&all, &roots);
+        found.extend(
+            all.into_iter()
+                .filter(|process| process.pid != root && roots.contains(&process.pid)),
+        );
+        found
+    })
+}
+
+/// Returns the children of `parent`.
+pub(super) fn children(parent: Pid) -> Vec<Process> {
+    match system::children(parent) {
+        Some(children) => children.into_iter().filter_map(system::process).collect(),
+        None => system::processes()
+            .into_iter()
+            .filter(|process| process.parent == parent)
+            .collect(),
+    }
+}
+
+/// Follows the kernel's own lists of children: its cost grows with the tree, not with the machine.
+fn walk(root: Pid) -> Option<Vec<Process>> {
+    let mut found: Vec<Process> = Vec::new();
+    let mut seen = HashSet::from([root]);
+    let mut next = vec![root];
+    while let Some(parent) = next.pop() {
+        let children = match system::children(parent) {
+            Some(children) => children,
+            // The kernel has no such lists, or `parent` is gone and its children have a new one.
+            None if parent == root => return None,
+            None => continue,
+        };
+        for child in children {
+            if seen.insert(child)
+                && let Some(process) = system::process(child)
+            {
+                found.push(process);
+                next.push(child);
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Picks from `all` what descends from one of `roots`, the roots themselves not included.
+pub(super) fn below(all: &[Process], roots: &HashSet<Pid>) -> Vec<Process> {
+    let mut children: HashMap<Pid, Vec<&Process>> = HashMap::new();
+    for process in all {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let mut found = Vec::new();
+    let mut seen = roots.clone();
+    let mut next: Vec<Pid> = roots.iter().copied().collect();
+    while let Some(parent) = next.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            if seen.insert(child.pid) {
+                next.push(child.pid);
+                found.push(child.clone());
+            }
+        }
+    }
+    found
+}
+
+/// Sends `signal` and wakes whoever is stopped: a stopped process takes no signal but kill.
+pub(super) fn signal_awake(pid: Pid, signal: Signal) {
+    // Failures mean that it is gone, or that it is another user's: the guard reports what stays.
+    _ = kill(pid, signal);
+    if signal != Signal::SIGKILL {
+        _ = kill(pid, Signal::SIGCONT);
+    }
+}

@@ -1,0 +1,373 @@
+//! Sessions of agents that are programs, from the request to the last signal.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use ralph::{
+    agent::{
+        AgentAdapter, Display, SessionRequest,
+        catalog::{Catalog, ConfigAdapters, Sources},
+        subprocess::SubprocessAdapter,
+    },
+    event::{AgentSignal, Exit, ProblemKind, RunId},
+    proc::{Size, Stop},
+};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+/// Far beyond what anything here takes: a test that hangs fails.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+#[derive(Clone, Default)]
+struct Shown(Arc<Mutex<Vec<u8>>>);
+
+impl Display for Shown {
+    fn show(&mut self, bytes: &[u8]) {
+        self.0.lock().expect("unpoisoned").extend_from_slice(bytes);
+    }
+}
+
+impl Shown {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().expect("unpoisoned")).into_owned()
+    }
+}
+
+/// A project directory with room for one session's files.
+struct Place {
+    dir: tempfile::TempDir,
+    shown: Shown,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::create_dir(dir.path().join("scratch")).expect("a directory");
+        Self {
+            dir,
+            shown: Shown::default(),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn request(&self, prompt: &str) -> SessionRequest {
+        let path = self.path().join("scratch/prompt.md");
+        fs::write(&path, prompt).expect("a prompt");
+        SessionRequest {
+            run: RunId("test".to_owned()),
+            iteration: 1,
+            prompt: path,
+            cwd: self.path().to_owned(),
+            model: None,
+            agent: None,
+            resume: None,
+            size: Size { cols: 80, rows: 24 },
+            env: vec![(
+                "RALPH_PLAN".to_owned(),
+                self.path().join("PLAN.md").to_string_lossy().into_owned(),
+            )],
+            scratch: self.path().join("scratch"),
+            display: Box::new(self.shown.clone()),
+        }
+    }
+}
+
+fn adapter(id: &str, settings: serde_json::Value) -> SubprocessAdapter {
+    let mut adapters = serde_json::Map::new();
+    adapters.insert(id.to_owned(), settings);
+    let config = vec![ConfigAdapters {
+        origin: "test".to_owned(),
+        adapters,
+    }];
+    let catalog = Catalog::load(&Sources {
+        directories: Vec::new(),
+        config,
+    });
+    catalog
+        .adapter(id)
+        .expect("an adapter")
+        .guarded_by(PathBuf::from(env!("CARGO_BIN_EXE_ralph")))
+}
+
+/// An agent that is a shell script.
+fn script(dialect: &str, script: &str) -> SubprocessAdapter {
+    adapter(
+        "script",
+        json!({"dialect": dialect, "command": {"program": "sh", "args": ["-c", script], "prompt": "stdin"},
+               "stop": {"first": "terminate", "grace_ms": 200}}),
+    )
+}
+
+async fn next(signals: &mut mpsc::Receiver<AgentSignal>) -> Option<AgentSignal> {
+    tokio::time::timeout(DEADLINE, signals.recv())
+        .await
+        .expect("a signal in time")
+}
+
+async fn until(mut reached: impl FnMut() -> bool) {
+    let wait = async {
+        while !reached() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, wait)
+        .await
+        .expect("it comes to that in time");
+}
+
+/// Everything until the channel closes; the last one has to be the only `Ended`.
+async fn rest(mut signals: mpsc::Receiver<AgentSignal>) -> Vec<AgentSignal> {
+    let mut all = Vec::new();
+    while let Some(signal) = next(&mut signals).await {
+        all.push(signal);
+    }
+    let ended = all
+        .iter()
+        .filter(|signal| matches!(signal, AgentSignal::Ended { .. }))
+        .count();
+    assert_eq!(ended, 1, "{all:?}");
+    assert!(matches!(all.last(), Some(AgentSignal::Ended { .. })), "{all:?}");
+    all
+}
+
+async fn ran(adapter: &SubprocessAdapter, request: SessionRequest) -> Vec<AgentSignal> {
+    let (out, signals) = mpsc::channel(4);
+    let session = adapter.start(request, out);
+    let all = rest(signals).await;
+    drop(session);
+    all
+}
+
+fn problem(signals: &[AgentSignal]) -> Option<ProblemKind> {
+    signals.iter().find_map(|signal| match signal {
+        AgentSignal::Problem { problem } => Some(problem.kind),
+        _ => None,
+    })
+}
+
+fn verdict(signals: &[AgentSignal]) -> Option<(bool, Option<&str>)> {
+    signals.iter().find_map(|signal| match signal {
+        AgentSignal::TurnEnded { ok, message } => Some((*ok, message.as_deref())),
+        _ => None,
+    })
+}
+
+fn exit(signals: &[AgentSignal]) -> Option<Exit> {
+    match signals.last() {
+        Some(AgentSignal::Ended { exit, .. }) => *exit,
+        _ => None,
+    }
+}
+
+const OK: Exit = Exit::Code { code: 0 };
+
+#[tokio::test]
+async fn a_structured_agent_reads_its_prompt_and_reports_signals() {
+    let place = Place::new();
+    let agent = script(
+        "ralph-jsonl",
+        r#"read -r line; echo "on stderr" >&2
+        printf '{"type":"said","text":"%s"}\n{"type":"turn-ended","ok":true,"message":null}\n' "$line""#,
+    );
+    let signals = ran(&agent, place.request("the prompt\n")).await;
+    assert_eq!(
+        signals[0],
+        AgentSignal::Said {
+            text: "the prompt".to_owned()
+        }
+    );
+    assert_eq!(verdict(&signals), Some((true, Some("the prompt"))));
+    assert_eq!(exit(&signals), Some(OK));
+    let shown = place.shown.text();
+    assert!(
+        shown.contains("on stderr\r\n") && shown.contains("the prompt\r\n"),
+        "{shown:?}"
+    );
+    assert!(
+        !shown.contains("turn-ended"),
+        "signals are rendered, not shown: {shown:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_recording_of_codex_passes_through_a_real_process() {
+    let place = Place::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/codex/success.jsonl");
+    let agent = script("codex-json", &format!("cat '{}'", fixture.display()));
+    let signals = ran(&agent, place.request("")).await;
+    assert!(
+        verdict(&signals).is_some_and(|(ok, message)| ok && message.is_some_and(|text| text.contains("RALPH_STATUS")))
+    );
+    assert!(place.shown.text().contains("echo hello > made_by_shell.txt"));
+}
+
+#[tokio::test]
+async fn an_agent_that_ends_without_a_verdict_failed_and_its_stderr_says_why() {
+    let place = Place::new();
+    let agent = script(
+        "codex-json",
+        "echo 'Error: no rollout found for thread id x' >&2; exit 1",
+    );
+    let signals = ran(&agent, place.request("")).await;
+    assert_eq!(problem(&signals), Some(ProblemKind::SessionLost));
+    assert_eq!(verdict(&signals), Some((false, None)));
+    assert_eq!(exit(&signals), Some(Exit::Code { code: 1 }));
+}
+
+#[tokio::test]
+async fn any_program_will_do_for_the_terminal_dialect() {
+    let place = Place::new();
+    let agent = script("terminal", r"printf '\033[32mgreen\033[0m\n'; cat; exit 0");
+    let signals = ran(&agent, place.request("last line")).await;
+    assert_eq!(verdict(&signals), Some((true, Some("green\nlast line"))));
+    assert!(
+        place.shown.text().contains("\x1b[32mgreen\x1b[0m\r\n"),
+        "{:?}",
+        place.shown.text()
+    );
+    let Some(AgentSignal::Ended { output_bytes, .. }) = signals.last() else {
+        panic!("an end")
+    };
+    assert_eq!(*output_bytes, place.shown.text().len() as u64);
+}
+
+#[tokio::test]
+async fn a_program_that_asks_its_terminal_gets_an_answer() {
+    let place = Place::new();
+    let asks =
+        r"exec </dev/tty; stty -echo -icanon min 1; printf 'abc\033[6n'; dd bs=1 count=6 2>/dev/null | od -An -c";
+    let signals = ran(&script("terminal", asks), place.request("")).await;
+    let (_, message) = verdict(&signals).expect("a verdict");
+    assert!(
+        message.is_some_and(|text| text.contains("033   [   1   ;   4   R")),
+        "{message:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_missing_program_is_reported_like_any_other_end() {
+    let place = Place::new();
+    let agent = adapter("codex", json!({"command": {"program": "no-such-agent"}}));
+    let hints = agent.check(place.path()).expect_err("it is missing").hints();
+    assert!(hints[0].contains("npm install -g @openai/codex"), "{hints:?}");
+    let signals = ran(&agent, place.request("")).await;
+    assert_eq!(problem(&signals), Some(ProblemKind::NotInstalled));
+    assert_eq!(signals.len(), 2);
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_executed_is_reported_like_any_other_end() {
+    let place = Place::new();
+    let broken = place.path().join("agent");
+    fs::write(&broken, "#!/no/such/interpreter\n").expect("a script");
+    fs::set_permissions(&broken, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+    let agent = adapter("codex", json!({"command": {"program": "./agent"}}));
+    let signals = ran(&agent, place.request("")).await;
+    assert_eq!(problem(&signals), Some(ProblemKind::NotInstalled), "{signals:?}");
+}
+
+#[tokio::test]
+async fn a_stop_gets_through_while_nobody_takes_the_signals() {
+    let place = Place::new();
+    let agent = script(
+        "ralph-jsonl",
+        r#"while :; do echo '{"type":"said","text":"more"}'; done"#,
+    );
+    let (out, mut signals) = mpsc::channel(1);
+    let room = out.downgrade();
+    let session = agent.start(place.request(""), out);
+    assert!(next(&mut signals).await.is_some());
+    // Nothing is taken from here on, so the next signal has to wait for ever.
+    until(|| room.upgrade().is_none_or(|out| out.capacity() == 0)).await;
+    session.stop(Stop::InOrder);
+    let all = rest(signals).await;
+    assert!(matches!(exit(&all), Some(Exit::Signal { .. })), "{:?}", all.last());
+    assert_eq!(problem(&all), Some(ProblemKind::Crashed));
+}
+
+#[tokio::test]
+async fn dropping_a_session_ends_the_agent_and_a_dropped_receiver_harms_nobody() {
+    let place = Place::new();
+    let agent = script("ralph-jsonl", r#"echo '{"type":"said","text":"on it"}'; sleep 1000"#);
+    let (out, mut signals) = mpsc::channel(1);
+    let session = agent.start(place.request(""), out);
+    assert!(next(&mut signals).await.is_some());
+    drop(session);
+    let all = rest(signals).await;
+    assert!(matches!(exit(&all), Some(Exit::Signal { signal: 9 })), "{all:?}");
+
+    let (out, signals) = mpsc::channel(1);
+    drop(signals);
+    let session = agent.start(place.request(""), out.clone());
+    session.stop(Stop::AtOnce);
+    drop(session);
+    // The reporter is the other sender; this one is alone once it is gone.
+    until(|| out.strong_count() == 1).await;
+}
+
+#[tokio::test]
+async fn a_display_that_panics_ends_the_session_like_any_other() {
+    struct Panics;
+    impl Display for Panics {
+        fn show(&mut self, _bytes: &[u8]) {
+            panic!("on purpose");
+        }
+    }
+    let place = Place::new();
+    let agent = script("terminal", "echo x; sleep 1000");
+    let signals = ran(
+        &agent,
+        SessionRequest {
+            display: Box::new(Panics),
+            ..place.request("")
+        },
+    )
+    .await;
+    assert_eq!(problem(&signals), Some(ProblemKind::Crashed));
+}
+
+#[tokio::test]
+async fn broken_bytes_and_lines_without_end_stop_nothing() {
+    let place = Place::new();
+    let agent = script(
+        "ralph-jsonl",
+        r#"printf '\0\377\n'; head -c 20000000 /dev/zero | tr '\0' 'x'
+        printf '\n{"type":"turn-ended","ok":true,"message":"fine"}'"#,
+    );
+    let signals = ran(&agent, place.request("")).await;
+    assert_eq!(verdict(&signals), Some((true, Some("fine"))), "{signals:?}");
+    assert!(
+        signals
+            .iter()
+            .any(|signal| matches!(signal, AgentSignal::Unknown { text } if text.contains("20000000 bytes")))
+    );
+}
+
+#[tokio::test]
+async fn the_demo_agent_works_under_a_terminal_of_its_own() {
+    let place = Place::new();
+    fs::write(place.path().join("PLAN.md"), "- [ ] Write `greet.sh`\n").expect("a plan");
+    let agent = adapter(
+        "demo",
+        json!({"command": {"program": env!("CARGO_BIN_EXE_ralph"), "env": {"RALPH_DEMO_SPEED": "0"}}}),
+    );
+    let signals = ran(&agent, place.request("End with <promise>p-1</promise>\n")).await;
+    let (ok, message) = verdict(&signals).expect("a verdict");
+    assert!(ok, "{signals:?}");
+    assert_eq!(
+        message.and_then(|text| text.lines().last()),
+        Some("<promise>p-1</promise>")
+    );
+    assert_eq!(
+        fs::read_to_string(place.path().join("PLAN.md")).expect("the plan"),
+        "- [x] Write `greet.sh`\n"
+    );
+    assert!(place.shown.text().contains("\x1b["));
+}
