@@ -9,9 +9,11 @@
 mod changes;
 mod checkpoint;
 mod discover;
+mod index;
 mod process;
 mod restore;
 mod status;
+mod survey;
 #[cfg(test)]
 mod tests;
 
