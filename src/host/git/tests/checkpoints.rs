@@ -290,6 +290,39 @@ fn a_file_that_git_cannot_take_costs_only_itself() {
 }
 
 #[test]
+fn what_cannot_be_read_is_said_and_keeps_its_last_state() {
+    let project = Project::new();
+    project.write("lines", "changed\n");
+    project.write("new", "x\n");
+    project.write("closed/inner", "x\n");
+    for (path, mode) in [("lines", 0o200), ("new", 0o200), ("closed", 0o000)] {
+        fs::set_permissions(project.root.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    if project.read("new").is_some() {
+        return; // root reads everything
+    }
+    let taken = before(&project.open(), 1);
+    fs::set_permissions(project.root.join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(files(&project, &taken.checkpoint).len(), 3);
+    assert_eq!(content(&project, &taken.checkpoint, "lines"), "1\n2\n3\n");
+    let expected = [
+        "lines cannot be read; ",
+        "new cannot be read and ",
+        "git: warning: could not open directory 'closed/'",
+    ];
+    assert_eq!(taken.notices.len(), expected.len(), "{:?}", taken.notices);
+    assert!(
+        taken
+            .notices
+            .iter()
+            .zip(expected)
+            .all(|(notice, start)| notice.starts_with(start)),
+        "{:?}",
+        taken.notices
+    );
+}
+
+#[test]
 fn a_repository_within_is_left_out_and_said() {
     let project = Project::new();
     project.git(["init", "--quiet", "inner"]);
