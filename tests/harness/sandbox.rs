@@ -302,8 +302,8 @@ mod tests {
     }
 
     #[test]
-    fn the_real_ralph_runs() {
-        let finished = Sandbox::new().ralph(["--version"]).run(SOON);
-        assert_eq!(finished.code(), Some(0), "{finished:?}");
+    fn the_real_ralph_is_started_and_ends_by_itself() {
+        let finished = Sandbox::new().ralph(["--no-such-flag"]).run(SOON);
+        assert_eq!(finished.code(), Some(2), "{finished:?}");
     }
 }

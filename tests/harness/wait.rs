@@ -6,7 +6,7 @@ use std::{
 };
 
 /// For what takes milliseconds when all is well. Long, because it is only used up by a failure, and machines are slow.
-pub const SOON: Duration = Duration::from_secs(30);
+pub const SOON: Duration = Duration::from_secs(60);
 
 const INTERVAL: Duration = Duration::from_millis(5);
 

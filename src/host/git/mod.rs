@@ -9,9 +9,11 @@
 mod changes;
 mod checkpoint;
 mod discover;
+mod index;
 mod process;
 mod restore;
 mod status;
+mod survey;
 #[cfg(test)]
 mod tests;
 
@@ -100,7 +102,7 @@ pub enum NoRepository {
 /// What went wrong with git.
 #[derive(Debug, Error)]
 pub enum GitError {
-    #[error("`{command}` cannot be started")]
+    #[error("`{command}` cannot be run")]
     Start {
         command: String,
         #[source]
@@ -122,6 +124,14 @@ pub enum GitError {
     #[error("no checkpoint {reference}")]
     NoCheckpoint { reference: String },
     /// Restoring would overwrite what no checkpoint holds.
-    #[error("{path} is in no checkpoint and would be overwritten ({more} more like it)", path = path.display())]
+    #[error("{path}{and} would be overwritten and is in no checkpoint", path = path.display(), and = and_more(*more))]
     InTheWay { path: PathBuf, more: usize },
+}
+
+fn and_more(more: usize) -> String {
+    if more == 0 {
+        String::new()
+    } else {
+        format!(" (and {more} more)")
+    }
 }

@@ -307,13 +307,28 @@ pub(super) fn path(bytes: &[u8]) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use nix::{fcntl::OFlag, sys::stat::Mode, unistd::mkfifo};
+
     use super::*;
 
     #[test]
     fn a_git_that_hangs_is_killed_with_what_it_started() {
-        let git = Git::at(&env::temp_dir()).args(["-c", "alias.hang=!sleep 600 & sleep 600", "hang"]);
-        let result = git.deadline(Duration::from_millis(100)).run();
-        assert!(matches!(result, Err(GitError::TimedOut { .. })));
+        let directory = tempfile::tempdir().unwrap();
+        let fifo = directory.path().join("held");
+        mkfifo(&fifo, Mode::S_IRWXU).unwrap();
+        let held = File::options()
+            .read(true)
+            .custom_flags(OFlag::O_NONBLOCK.bits())
+            .open(&fifo)
+            .unwrap();
+        let git = Git::at(directory.path()).args(["-c", "alias.hang=!exec 3>held; sleep 600 & wait", "hang"]);
+        let result = git.deadline(Duration::from_secs(1)).run();
+        assert!(matches!(result, Err(GitError::TimedOut { seconds: 1, .. })));
+        // Hung up when the last process that held the other end is gone.
+        let mut watched = [PollFd::new(held.as_fd(), PollFlags::empty())];
+        assert_eq!(poll(&mut watched, PollTimeout::from(30_000_u16)).unwrap(), 1);
     }
 
     #[test]

@@ -124,8 +124,8 @@ impl Repository {
 
     /// Turns the files of one tree, which ralph's index holds, into those of another.
     fn replace(&self, from: &str, to: &str) -> Result<(Vec<PathBuf>, Vec<PathBuf>), GitError> {
-        let mut state = self.lock();
-        state.forget_last();
+        // From here on ralph's index may hold either tree.
+        self.lock().last = None;
         let args = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to];
         let output = self.git().args(args).run()?;
         let (mut added, mut written, mut deleted) = (Vec::new(), Vec::new(), Vec::new());

@@ -65,6 +65,12 @@ impl Project {
         fs::write(path, text).unwrap();
     }
 
+    /// Makes a file larger than an untracked one may be.
+    fn grow(&self, path: &str) {
+        let file = fs::File::create(self.root.join(path)).unwrap();
+        file.set_len(super::UNTRACKED_CAP_BYTES + 1).unwrap();
+    }
+
     fn read(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.root.join(path)).ok()
     }

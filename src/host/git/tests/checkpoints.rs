@@ -239,14 +239,35 @@ fn what_is_no_file_is_passed_over() {
 #[test]
 fn a_large_untracked_file_is_left_out_and_said_once() {
     let project = Project::new();
-    let large = fs::File::create(project.root.join("large")).unwrap();
-    large.set_len(super::super::UNTRACKED_CAP_BYTES + 1).unwrap();
+    project.grow("large");
     let repository = project.open();
     let taken = before(&repository, 1);
-    assert_eq!(taken.notices, ["large has 32 MiB and is left out of checkpoints."]);
-    assert!(!files(&project, &taken.checkpoint).contains(&"100644 large".to_owned()));
+    assert_eq!(
+        taken.notices,
+        ["large is untracked, above 32 MiB and left out of checkpoints."]
+    );
+    assert_eq!(files(&project, &taken.checkpoint).len(), 3);
     let next = after(&repository, 1);
     assert_eq!((next.notices, next.checkpoint), (vec![], taken.checkpoint));
+}
+
+#[test]
+fn an_untracked_file_is_left_out_once_it_has_grown_large() {
+    let project = Project::new();
+    project.write("growing", "x\n");
+    let repository = project.open();
+    assert_eq!(files(&project, &before(&repository, 1).checkpoint).len(), 4);
+    project.grow("growing");
+    assert_eq!(files(&project, &after(&repository, 1).checkpoint).len(), 3);
+}
+
+#[test]
+fn a_large_tracked_file_is_in_it() {
+    let project = Project::new();
+    project.grow("kept");
+    let checkpoint = before(&project.open(), 1).checkpoint;
+    let size = project.git(["cat-file", "-s", &format!("{}:kept", checkpoint.tree)]);
+    assert_eq!(size.trim_end(), (super::super::UNTRACKED_CAP_BYTES + 1).to_string());
 }
 
 #[test]
@@ -263,6 +284,39 @@ fn a_file_that_git_cannot_take_costs_only_itself() {
     assert_eq!(files(&project, &taken.checkpoint).len(), 3 + 1 + 9);
     assert!(
         taken.notices.len() == 1 && taken.notices[0].starts_with("one.bad is not in"),
+        "{:?}",
+        taken.notices
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_keeps_its_last_state() {
+    let project = Project::new();
+    project.write("lines", "changed\n");
+    project.write("new", "x\n");
+    project.write("closed/inner", "x\n");
+    for (path, mode) in [("lines", 0o200), ("new", 0o200), ("closed", 0o000)] {
+        fs::set_permissions(project.root.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    if project.read("new").is_some() {
+        return; // root reads everything
+    }
+    let taken = before(&project.open(), 1);
+    fs::set_permissions(project.root.join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(files(&project, &taken.checkpoint).len(), 3);
+    assert_eq!(content(&project, &taken.checkpoint, "lines"), "1\n2\n3\n");
+    let expected = [
+        "lines cannot be read; ",
+        "new cannot be read and ",
+        "git: warning: could not open directory 'closed/'",
+    ];
+    assert_eq!(taken.notices.len(), expected.len(), "{:?}", taken.notices);
+    assert!(
+        taken
+            .notices
+            .iter()
+            .zip(expected)
+            .all(|(notice, start)| notice.starts_with(start)),
         "{:?}",
         taken.notices
     );

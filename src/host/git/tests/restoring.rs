@@ -72,8 +72,7 @@ fn ignored_and_left_out_files_stay() {
     before(&repository, 1);
     project.write("dir/made.log", "ignored\n");
     project.write("dir/new", "x\n");
-    let large = fs::File::create(project.root.join("large")).unwrap();
-    large.set_len(super::super::UNTRACKED_CAP_BYTES + 1).unwrap();
+    project.grow("large");
     let restored = restore(&repository, 1);
     assert_eq!(restored.deleted, [PathBuf::from("dir/new")]);
     assert_eq!(project.read("dir/made.log").as_deref(), Some("ignored\n"));
