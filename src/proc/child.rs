@@ -39,7 +39,15 @@ use super::{
 const TYPED_CAP_BYTES: usize = 1 << 20;
 
 /// Variables that describe the terminal ralph itself runs in, which is not the one the child gets.
-const OUTER_TERMINAL_VARS: [&str; 7] = ["COLUMNS", "LINES", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERMCAP", "TMUX", "STY"];
+const OUTER_TERMINAL_VARS: [&str; 7] = [
+    "COLUMNS",
+    "LINES",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "TERMCAP",
+    "TMUX",
+    "STY",
+];
 
 /// Why a child could not be started. Nothing runs then, and the output is never called.
 #[derive(Debug, Error)]
@@ -141,7 +149,9 @@ pub(super) struct Shared {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("guard", &self.guard).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("guard", &self.guard)
+            .finish_non_exhaustive()
     }
 }
 
@@ -254,11 +264,15 @@ pub fn spawn(launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnErro
         .prefix("child-")
         .tempdir_in(&launch.scratch)
         .map_err(|source| scratch_error(&launch, source))?;
-    let files = Files { dir: dir.path().to_path_buf() };
+    let files = Files {
+        dir: dir.path().to_path_buf(),
+    };
     let fifo = write_files(&launch, &files).map_err(|source| scratch_error(&launch, source))?;
     let (wake_reader, wake) = wake_pipe().map_err(|source| scratch_error(&launch, source))?;
 
-    let pair = native_pty_system().openpty(pty_size(launch.size)).map_err(terminal_error)?;
+    let pair = native_pty_system()
+        .openpty(pty_size(launch.size))
+        .map_err(terminal_error)?;
     let (reader, writer) = descriptors(&*pair.master).map_err(terminal_error)?;
 
     // Before the guard: a guard without its threads would never be reaped.
@@ -288,8 +302,12 @@ pub fn spawn(launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnErro
         dir,
     };
     let alive = "a thread waits for its job for as long as there is a sender";
-    keeper_job.send(Keeper::new(Arc::clone(&shared), process.0, files, child_id)).expect(alive);
-    reader_job.send(Reader::new(Arc::clone(&shared), output, sources, keeper)).expect(alive);
+    keeper_job
+        .send(Keeper::new(Arc::clone(&shared), process.0, files, child_id))
+        .expect(alive);
+    reader_job
+        .send(Reader::new(Arc::clone(&shared), output, sources, keeper))
+        .expect(alive);
     Ok(Child { shared })
 }
 
@@ -334,7 +352,9 @@ fn check(launch: &Launch) -> Result<(), SpawnError> {
         });
     }
     if !launch.cwd.is_absolute() || !launch.cwd.is_dir() {
-        return Err(SpawnError::WorkingDirectory { path: launch.cwd.clone() });
+        return Err(SpawnError::WorkingDirectory {
+            path: launch.cwd.clone(),
+        });
     }
     if let Stdin::File(path) = &launch.stdin
         && let Err(source) = fs::File::open(path)
@@ -372,13 +392,19 @@ fn write_files(launch: &Launch, files: &Files) -> io::Result<Option<fs::File>> {
 
 fn open_for_polling(path: &Path) -> io::Result<fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
-    fs::OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)
+    fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path)
 }
 
 fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     use nix::fcntl::{FcntlArg, fcntl};
     let (reader, writer) = io::pipe()?;
-    for flags in [fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)), fcntl(&writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))] {
+    for flags in [
+        fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)),
+        fcntl(&writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)),
+    ] {
         flags?;
     }
     Ok((reader, writer))
@@ -386,7 +412,9 @@ fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
 
 /// Returns two descriptors of the terminal that do not block: portable-pty's own reader and writer cannot be polled,
 /// and its writer types an end of file when it is dropped.
-fn descriptors(master: &dyn MasterPty) -> Result<(FileDescriptor, FileDescriptor), Box<dyn error::Error + Send + Sync>> {
+fn descriptors(
+    master: &dyn MasterPty,
+) -> Result<(FileDescriptor, FileDescriptor), Box<dyn error::Error + Send + Sync>> {
     let fd = master.as_raw_fd().ok_or("it has no descriptor")?;
     let mut reader = FileDescriptor::dup(&fd)?;
     reader.set_non_blocking(true)?;

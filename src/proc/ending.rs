@@ -38,9 +38,16 @@ pub(super) enum Action {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Running,
-    Interrupted { until: Instant },
-    Terminated { until: Instant },
-    Killing { next: Instant, give_up: Instant },
+    Interrupted {
+        until: Instant,
+    },
+    Terminated {
+        until: Instant,
+    },
+    Killing {
+        next: Instant,
+        give_up: Instant,
+    },
     /// Killing did not help; the survivors are reported.
     GivenUp,
 }
@@ -204,7 +211,10 @@ mod tests {
         ending.take(Cue::Asked(Stop::InOrder), start);
         assert_eq!(ending.take(Cue::Asked(Stop::InOrder), start + GRACE / 2), None);
         assert_eq!(ending.due(), Some(start + GRACE));
-        assert_eq!(ending.take(Cue::Asked(Stop::AtOnce), start + GRACE / 2), Some(Action::Kill));
+        assert_eq!(
+            ending.take(Cue::Asked(Stop::AtOnce), start + GRACE / 2),
+            Some(Action::Kill)
+        );
         assert_eq!(ending.take(Cue::Asked(Stop::InOrder), start + GRACE / 2), None);
     }
 

@@ -81,8 +81,12 @@ pub fn run(spec: &Path) -> u8 {
     }
     match report.verdict {
         // A process has no exit code above 255.
-        Verdict::Exited { exit: Exit::Code { code } } => u8::try_from(code).unwrap_or(u8::MAX),
-        Verdict::Exited { exit: Exit::Signal { signal } } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+        Verdict::Exited {
+            exit: Exit::Code { code },
+        } => u8::try_from(code).unwrap_or(u8::MAX),
+        Verdict::Exited {
+            exit: Exit::Signal { signal },
+        } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         Verdict::NotStarted { .. } => NOT_STARTED,
     }
 }
@@ -165,13 +169,18 @@ fn start(spec: &Spec) -> Result<Pid, String> {
 
 /// Returns the system's words for `error`, without the number that std adds.
 fn reason(error: &io::Error) -> String {
-    error.raw_os_error().map_or_else(|| error.to_string(), |code| Errno::from_raw(code).desc().to_owned())
+    error
+        .raw_os_error()
+        .map_or_else(|| error.to_string(), |code| Errno::from_raw(code).desc().to_owned())
 }
 
 /// Returns the first line's `#!` of a script, if that is what does not exist: the system blames the script.
 fn missing_interpreter(program: &Path) -> Option<String> {
     let mut first = Vec::new();
-    BufReader::new(fs::File::open(program).ok()?).take(256).read_until(b'\n', &mut first).ok()?;
+    BufReader::new(fs::File::open(program).ok()?)
+        .take(256)
+        .read_until(b'\n', &mut first)
+        .ok()?;
     let line = String::from_utf8_lossy(first.strip_prefix(b"#!")?).trim().to_owned();
     let interpreter = line.split_whitespace().next()?;
     (!Path::new(interpreter).exists()).then(|| interpreter.to_owned())
@@ -179,7 +188,10 @@ fn missing_interpreter(program: &Path) -> Option<String> {
 
 fn open_fifo(path: &Path) -> io::Result<fs::File> {
     // Without O_NONBLOCK, opening would wait for a reader: for ever, if ralph has just died.
-    let fifo = fs::OpenOptions::new().write(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    let fifo = fs::OpenOptions::new()
+        .write(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path)?;
     let flags = OFlag::from_bits_retain(fcntl(&fifo, FcntlArg::F_GETFL)?);
     // Programs expect a stdout that blocks, and the flag is shared with them.
     fcntl(&fifo, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
@@ -217,12 +229,18 @@ impl Guard {
                 self.act(action);
             }
             if self.ending.has_given_up() {
-                survivors = self.alive().iter().map(|process| format!("{} ({})", process.pid, process.name)).collect();
+                survivors = self
+                    .alive()
+                    .iter()
+                    .map(|process| format!("{} ({})", process.pid, process.name))
+                    .collect();
                 break;
             }
         }
         // Without an exit the program itself is among the survivors: it was killed, it only does not know yet.
-        let exit = self.exit.unwrap_or(Exit::Signal { signal: Signal::SIGKILL as i32 });
+        let exit = self.exit.unwrap_or(Exit::Signal {
+            signal: Signal::SIGKILL as i32,
+        });
         let report = Report {
             verdict: Verdict::Exited { exit },
             survivors,

@@ -57,7 +57,7 @@ pub fn sweep(run_ids: &[String]) -> Vec<u32> {
     let marks: Vec<Vec<u8>> = run_ids.iter().map(|id| mark(RUN_ID_VAR, id)).collect();
     let mut ended = BTreeSet::new();
     end_all(&mut ended, |all| {
-        let marked = all.iter().filter(|process| carries(process.pid, &marks)).map(|process| process.pid).collect();
+        let marked = system::carriers(all, &marks).into_iter().collect();
         family(all, marked, None)
     });
     ended.into_iter().map(i32::cast_unsigned).collect()
@@ -67,9 +67,8 @@ pub fn sweep(run_ids: &[String]) -> Vec<u32> {
 pub(super) fn end_orphans_of(guard: Pid, child_id: &str) {
     let marks = [mark(CHILD_ID_VAR, child_id)];
     end_all(&mut BTreeSet::new(), |all| {
-        let orphans = orphans(all);
-        let marked = all.iter().filter(|process| carries(process.pid, &marks)).map(|process| process.pid);
-        family(all, marked.chain(orphans).collect(), Some(guard))
+        let marked = system::carriers(all, &marks).into_iter();
+        family(all, marked.chain(orphans(all)).collect(), Some(guard))
     });
     reap_adopted();
 }
@@ -107,19 +106,17 @@ fn orphans(all: &[Process]) -> Vec<Pid> {
         return Vec::new();
     }
     let helper = [mark(HELPER_VAR, "1")];
-    let known = guards();
-    let adopted = adopted(all, &known).into_iter().map(|process| process.pid);
-    adopted.filter(|&pid| !carries(pid, &helper)).collect()
+    let adopted: Vec<Process> = adopted(all, &guards()).into_iter().cloned().collect();
+    let helpers = system::carriers(&adopted, &helper);
+    adopted
+        .iter()
+        .map(|process| process.pid)
+        .filter(|pid| !helpers.contains(pid))
+        .collect()
 }
 
 fn mark(name: &str, value: &str) -> Vec<u8> {
     format!("{name}={value}").into_bytes()
-}
-
-fn carries(pid: Pid, marks: &[Vec<u8>]) -> bool {
-    system::environment(pid).is_some_and(|environment| {
-        environment.split(|&byte| byte == 0).any(|variable| marks.iter().any(|mark| mark == variable))
-    })
 }
 
 /// Widens `found` to the sessions and descendants of what is in it; `guard` is a session that is lost as a whole.
@@ -130,21 +127,31 @@ fn family(all: &[Process], mut found: HashSet<Pid>, guard: Option<Pid>) -> Vec<P
     found.retain(|pid| !spared.contains(pid) && !known.contains(pid));
     loop {
         let before = found.len();
-        let mut sessions: HashSet<Pid> =
-            all.iter().filter(|process| found.contains(&process.pid)).map(|process| process.session).collect();
+        let mut sessions: HashSet<Pid> = all
+            .iter()
+            .filter(|process| found.contains(&process.pid))
+            .map(|process| process.session)
+            .collect();
         sessions.extend(guard);
         sessions.retain(|session| {
             // A session led by ralph's own ancestors, or by none (0), is not theirs.
             Some(*session) != own_session && session.as_raw() > 0 && !spared.contains(session)
         });
-        found.extend(all.iter().filter(|process| sessions.contains(&process.session)).map(|process| process.pid));
+        found.extend(
+            all.iter()
+                .filter(|process| sessions.contains(&process.session))
+                .map(|process| process.pid),
+        );
         found.extend(tree::below(all, &found).into_iter().map(|process| process.pid));
         found.retain(|pid| !spared.contains(pid) && !known.contains(pid));
         if found.len() <= before {
             break;
         }
     }
-    all.iter().filter(|process| found.contains(&process.pid)).cloned().collect()
+    all.iter()
+        .filter(|process| found.contains(&process.pid))
+        .cloned()
+        .collect()
 }
 
 /// Returns this process and those above it.

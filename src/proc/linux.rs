@@ -68,15 +68,29 @@ pub(super) fn children(pid: Pid) -> Option<Vec<Pid>> {
             continue;
         };
         lists += 1;
-        children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).map(Pid::from_raw));
+        children.extend(
+            list.split_ascii_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .map(Pid::from_raw),
+        );
     }
     (lists > 0).then_some(children)
 }
 
-/// Returns the environment a process was started with, `NAME=value` with a NUL after each; none if it is gone,
-/// another user's, or has ended.
-pub(super) fn environment(pid: Pid) -> Option<Vec<u8>> {
-    fs::read(format!("/proc/{pid}/environ")).ok().filter(|environment| !environment.is_empty())
+/// Picks the processes that were started with one of `marks`, each `NAME=value`, in their environment.
+///
+/// Not found are processes of other users, and those that have ended.
+pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
+    let carries = |pid: Pid| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment
+            .split(|&byte| byte == 0)
+            .any(|variable| marks.iter().any(|mark| mark == variable))
+    };
+    all.iter()
+        .map(|process| process.pid)
+        .filter(|&pid| carries(pid))
+        .collect()
 }
 
 /// Returns the command line, arguments with a NUL after each.
@@ -91,9 +105,14 @@ fn parse_stat(stat: &[u8]) -> Option<Process> {
     let close = stat.iter().rposition(|&byte| byte == b')')?;
     let pid = std::str::from_utf8(stat.get(..open)?).ok()?.trim().parse().ok()?;
     let name = String::from_utf8_lossy(stat.get(open + 1..close)?).into_owned();
-    let rest: Vec<&str> = std::str::from_utf8(stat.get(close + 1..)?).ok()?.split_ascii_whitespace().collect();
+    let rest: Vec<&str> = std::str::from_utf8(stat.get(close + 1..)?)
+        .ok()?
+        .split_ascii_whitespace()
+        .collect();
     let number = |index: usize| rest.get(index)?.parse::<i32>().ok().map(Pid::from_raw);
-    let ticks = (11..15).filter_map(|index| rest.get(index)?.parse::<u32>().ok()).fold(0u32, u32::saturating_add);
+    let ticks = (11..15)
+        .filter_map(|index| rest.get(index)?.parse::<u32>().ok())
+        .fold(0u32, u32::saturating_add);
     Some(Process {
         pid: Pid::from_raw(pid),
         parent: number(1)?,
@@ -124,8 +143,8 @@ impl Watch {
 
     /// Watches `ralph`, which has to be the parent; if it is not any more, that is the first thing to be told.
     pub fn new(signals: SignalFd, ralph: Pid) -> Watch {
-        let ralph_ends = rustix::process::Pid::from_raw(ralph.as_raw())
-            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let ralph_ends =
+            rustix::process::Pid::from_raw(ralph.as_raw()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         Watch {
             signals,
             ralph,
@@ -165,14 +184,20 @@ impl Watch {
             PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
         });
         let mut fds = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-        fds.extend(self.ralph_ends.as_ref().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)));
+        fds.extend(
+            self.ralph_ends
+                .as_ref()
+                .map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)),
+        );
         // An interrupted wait is one that ended early: the caller looks at everything again.
         _ = poll(&mut fds, timeout);
     }
 }
 
 fn meaning(signal: u32, sender: Pid) -> Option<Happening> {
-    let signal = i32::try_from(signal).ok().and_then(|signal| Signal::try_from(signal).ok())?;
+    let signal = i32::try_from(signal)
+        .ok()
+        .and_then(|signal| Signal::try_from(signal).ok())?;
     match signal {
         Signal::SIGCHLD => Some(Happening::ChildEnded),
         // `kill 0`, with which shells clean up behind themselves, reaches the guard too and is not meant for it.

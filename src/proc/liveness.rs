@@ -36,7 +36,10 @@ impl CpuMeter {
 
 fn tree_cpu(root: Pid) -> Duration {
     let own = system::process(root).map_or(Duration::ZERO, |process| process.cpu);
-    own + tree::descendants(root).iter().map(|process| process.cpu).sum::<Duration>()
+    own + tree::descendants(root)
+        .iter()
+        .map(|process| process.cpu)
+        .sum::<Duration>()
 }
 
 #[cfg(test)]
@@ -60,7 +63,10 @@ mod tests {
         let before = meter.read(here);
         let deadline = std::time::Instant::now() + Duration::from_secs(20);
         while meter.read(here) == before {
-            assert!(std::time::Instant::now() < deadline, "twenty seconds of work left no trace");
+            assert!(
+                std::time::Instant::now() < deadline,
+                "twenty seconds of work left no trace"
+            );
         }
     }
 }

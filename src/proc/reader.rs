@@ -87,14 +87,23 @@ impl Reader {
 
     /// Waits until there is something to read, to type, or to be told.
     fn wait(&mut self) {
-        let typing = self.shared.terminal().as_mut().is_some_and(|terminal| terminal.write_typed());
+        let typing = self
+            .shared
+            .terminal()
+            .as_mut()
+            .is_some_and(|terminal| terminal.write_typed());
         let mut terminal = PollFlags::POLLIN;
         terminal.set(PollFlags::POLLOUT, typing);
         let mut fds = vec![
             PollFd::new(self.sources.wake.as_fd(), PollFlags::POLLIN),
             PollFd::new(self.sources.terminal.as_fd(), terminal),
         ];
-        fds.extend(self.sources.fifo.as_ref().map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLIN)));
+        fds.extend(
+            self.sources
+                .fifo
+                .as_ref()
+                .map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLIN)),
+        );
         // An interrupted wait is one that ended early.
         _ = poll(&mut fds, PollTimeout::NONE);
         drop(fds);
@@ -139,7 +148,10 @@ impl Reader {
             }
         }
         if !finding.survivors.is_empty() {
-            let text = format!("\r\nralph: these could not be ended: {}\r\n", finding.survivors.join(", "));
+            let text = format!(
+                "\r\nralph: these could not be ended: {}\r\n",
+                finding.survivors.join(", ")
+            );
             self.output.terminal(text.as_bytes());
         }
         let Reader {
@@ -177,4 +189,3 @@ fn fill(source: impl AsFd, buffer: &mut [u8]) -> (usize, bool) {
     }
     (length, true)
 }
-

@@ -35,10 +35,16 @@ pub(super) fn descendants(root: Pid) -> Vec<Process> {
     walk(root).unwrap_or_else(|| {
         let all = system::processes();
         // Without sub-reapers, the session is what holds on to a process that has lost its parent.
-        let session = all.iter().filter(|process| process.session == root).map(|process| process.pid);
+        let session = all
+            .iter()
+            .filter(|process| process.session == root)
+            .map(|process| process.pid);
         let roots: HashSet<Pid> = session.chain([root]).collect();
         let mut found = below(&all, &roots);
-        found.extend(all.into_iter().filter(|process| process.pid != root && roots.contains(&process.pid)));
+        found.extend(
+            all.into_iter()
+                .filter(|process| process.pid != root && roots.contains(&process.pid)),
+        );
         found
     })
 }
@@ -47,7 +53,10 @@ pub(super) fn descendants(root: Pid) -> Vec<Process> {
 pub(super) fn children(parent: Pid) -> Vec<Process> {
     match system::children(parent) {
         Some(children) => children.into_iter().filter_map(system::process).collect(),
-        None => system::processes().into_iter().filter(|process| process.parent == parent).collect(),
+        None => system::processes()
+            .into_iter()
+            .filter(|process| process.parent == parent)
+            .collect(),
     }
 }
 

@@ -89,7 +89,9 @@ impl Callbacks for Answers {
             [b"11", b"?", ..] => self.reply(format!("\x1b]11;{}\x1b\\", rgb(BACKGROUND)).as_bytes()),
             [b"4", colours @ ..] => {
                 for pair in colours.chunks_exact(2) {
-                    let index = std::str::from_utf8(pair[0]).ok().and_then(|text| text.parse::<u8>().ok());
+                    let index = std::str::from_utf8(pair[0])
+                        .ok()
+                        .and_then(|text| text.parse::<u8>().ok());
                     if let (Some(index), b"?") = (index, pair[1]) {
                         self.reply(format!("\x1b]4;{index};{}\x1b\\", rgb(palette(index))).as_bytes());
                     }

@@ -9,7 +9,9 @@ fn screen_after(bytes: &[u8]) -> Screen {
 }
 
 fn replies_to(bytes: &[u8]) -> String {
-    String::from_utf8(screen_after(bytes).take_replies()).unwrap().replace('\x1b', "^")
+    String::from_utf8(screen_after(bytes).take_replies())
+        .unwrap()
+        .replace('\x1b', "^")
 }
 
 /// Numbers that look random and are the same every time (xorshift).
@@ -69,8 +71,14 @@ fn the_cursor_is_reported_where_it_is() {
 
 #[test]
 fn devices_and_versions_are_answered() {
-    assert_eq!(replies_to(b"\x1b[c\x1b[0c\x1b[>c\x1b[?u"), "^[?62;22c^[?62;22c^[>1;10;0c^[?0u");
-    assert_eq!(replies_to(b"\x1b[>0q"), format!("^P>|ralph {}^\\", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        replies_to(b"\x1b[c\x1b[0c\x1b[>c\x1b[?u"),
+        "^[?62;22c^[?62;22c^[>1;10;0c^[?0u"
+    );
+    assert_eq!(
+        replies_to(b"\x1b[>0q"),
+        format!("^P>|ralph {}^\\", env!("CARGO_PKG_VERSION"))
+    );
 }
 
 #[test]
@@ -85,7 +93,10 @@ fn colours_are_answered() {
 
 #[test]
 fn modes_are_answered_as_they_are() {
-    assert_eq!(replies_to(b"\x1b[?2004h\x1b[?2004$p\x1b[?25$p\x1b[?1049$p"), "^[?2004;1$y^[?25;1$y^[?1049;2$y");
+    assert_eq!(
+        replies_to(b"\x1b[?2004h\x1b[?2004$p\x1b[?25$p\x1b[?1049$p"),
+        "^[?2004;1$y^[?25;1$y^[?1049;2$y"
+    );
     assert_eq!(replies_to(b"\x1b[?2026$p\x1b[?7777$p"), "^[?2026;0$y^[?7777;0$y");
 }
 
@@ -97,7 +108,10 @@ fn sizes_are_answered() {
 #[test]
 fn capabilities_are_answered_in_the_order_of_the_questions() {
     // "Co", an unknown "zz", then the device.
-    assert_eq!(replies_to(b"\x1b[5n\x1bP+q436f;7a7a\x1b\\\x1b[c"), "^[0n^P1+r436f=323536^\\^P0+r7a7a^\\^[?62;22c");
+    assert_eq!(
+        replies_to(b"\x1b[5n\x1bP+q436f;7a7a\x1b\\\x1b[c"),
+        "^[0n^P1+r436f=323536^\\^P0+r7a7a^\\^[?62;22c"
+    );
 }
 
 #[test]
@@ -108,7 +122,10 @@ fn questions_cut_anywhere_are_answered_once() {
         let mut screen = Screen::new(SIZE, 0);
         screen.process(&questions[..cut]);
         screen.process(&questions[cut..]);
-        assert_eq!(String::from_utf8(screen.take_replies()).unwrap().replace('\x1b', "^"), whole);
+        assert_eq!(
+            String::from_utf8(screen.take_replies()).unwrap().replace('\x1b', "^"),
+            whole
+        );
         assert!(screen.take_replies().is_empty());
     }
 }
@@ -161,7 +178,14 @@ fn token(dice: &mut Dice, out: &mut Vec<u8>) {
             let params = [dice.roll(70_000), dice.roll(200)];
             out.extend(format!("\x1b[{};{}{}", params[0], params[1], end as char).bytes());
         }
-        4 => out.extend(format!("\x1b[?{}{}", dice.roll(2100), ["h", "l", "J", "$p"][dice.roll(4) as usize]).bytes()),
+        4 => out.extend(
+            format!(
+                "\x1b[?{}{}",
+                dice.roll(2100),
+                ["h", "l", "J", "$p"][dice.roll(4) as usize]
+            )
+            .bytes(),
+        ),
         5 => out.extend(format!("\x1b[{};{}r", dice.roll(30), dice.roll(30)).bytes()),
         6 => out.extend(b"\r\n"),
         7 => out.push(b'\t'),

@@ -1,0 +1,192 @@
+//! The same functions as in `linux.rs`, from what every Unix has: `ps`, `sigwait`, and asking who the parent is.
+//!
+//! What is missing here cannot be replaced: there are no sub-reapers, so a process that gives itself a session and
+//! then loses its parent is found by its environment only, and one without that environment escapes. The tests run on
+//! Linux; this file is kept small because nobody tests it elsewhere.
+
+use std::{
+    process::Command,
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    sys::signal::{SigSet, Signal},
+    unistd::{Pid, getppid, getsid},
+};
+
+use super::{Stop, guard::Happening, tree::Process};
+
+const PARENT_POLL: Duration = Duration::from_millis(100);
+
+/// Having no children proves nothing: a descendant may have been adopted by init.
+pub(super) const SUBREAPERS: bool = false;
+
+/// There is no name for a file that was replaced; its path has to do.
+pub(super) const OWN_EXECUTABLE: Option<&str> = None;
+
+pub(super) fn become_subreaper() -> Result<(), Errno> {
+    Ok(())
+}
+
+pub(super) fn is_subreaper() -> bool {
+    false
+}
+
+pub(super) fn name_guard() {}
+
+pub(super) fn process(pid: Pid) -> Option<Process> {
+    table(&["-p", &pid.to_string()]).pop()
+}
+
+pub(super) fn processes() -> Vec<Process> {
+    table(&["-ax"])
+}
+
+/// The system keeps no lists of children: the whole table has to be read.
+pub(super) fn children(_: Pid) -> Option<Vec<Pid>> {
+    None
+}
+
+/// Picks the processes whose environment holds one of `marks`, each `NAME=value`.
+pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
+    let listing = ps(&["-axwwE", "-o", "pid=,command="]);
+    let carrying = listing.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let pid = words.next()?.parse().ok().map(Pid::from_raw)?;
+        words
+            .any(|word| marks.iter().any(|mark| mark == word.as_bytes()))
+            .then_some(pid)
+    });
+    carrying
+        .filter(|pid| all.iter().any(|process| process.pid == *pid))
+        .collect()
+}
+
+pub(super) fn command_line(pid: Pid) -> Vec<u8> {
+    let words = ps(&["-ww", "-o", "command=", "-p", &pid.to_string()]);
+    words.split_whitespace().collect::<Vec<_>>().join("\0").into_bytes()
+}
+
+fn ps(args: &[&str]) -> String {
+    let output = Command::new("ps").args(args).env(super::HELPER_VAR, "1").output();
+    output
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default()
+}
+
+fn table(which: &[&str]) -> Vec<Process> {
+    let args = [which, &["-o", "pid=,ppid=,pgid=,stat=,time=,comm="]].concat();
+    // `ps` itself is in its own table, as a process that has ended before anybody reads this.
+    ps(&args)
+        .lines()
+        .filter_map(parse)
+        .filter(|process| process.name != "ps")
+        .collect()
+}
+
+fn parse(line: &str) -> Option<Process> {
+    let mut words = line.split_whitespace();
+    let mut number = || words.next()?.parse().ok().map(Pid::from_raw);
+    let (pid, parent, group) = (number()?, number()?, number()?);
+    let state = words.next()?;
+    let cpu = parse_time(words.next()?)?;
+    let name = words.collect::<Vec<_>>().join(" ");
+    Some(Process {
+        pid,
+        parent,
+        group,
+        // What `ps` prints as session is an address on some systems.
+        session: getsid(Some(pid)).unwrap_or(Pid::from_raw(0)),
+        name: name.rsplit('/').next().unwrap_or_default().to_owned(),
+        ended: state.starts_with('Z'),
+        cpu,
+    })
+}
+
+/// Reads `[[days-]hours:]minutes:seconds[.hundredths]`.
+fn parse_time(text: &str) -> Option<Duration> {
+    let (days, clock) = text.split_once('-').unwrap_or(("0", text));
+    let mut seconds = 0.0;
+    for part in clock.split(':') {
+        seconds = seconds * 60.0 + part.parse::<f64>().ok()?;
+    }
+    Duration::try_from_secs_f64(days.parse::<f64>().ok()? * 86_400.0 + seconds).ok()
+}
+
+/// Signals as they arrive, read by a thread of their own.
+pub(super) struct Signals(Receiver<Signal>);
+
+pub(super) struct Watch {
+    signals: Signals,
+    ralph: Pid,
+    ralph_gone: bool,
+}
+
+impl Watch {
+    pub fn block_signals() -> Result<Signals, Errno> {
+        let signals: SigSet = super::guard::SIGNALS.into_iter().collect();
+        signals.thread_block()?;
+        let (sender, receiver) = mpsc::channel();
+        let reader = move || {
+            while let Ok(signal) = signals.wait() {
+                if sender.send(signal).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().spawn(reader).map_err(|_| Errno::EAGAIN)?;
+        Ok(Signals(receiver))
+    }
+
+    pub fn new(signals: Signals, ralph: Pid) -> Watch {
+        Watch {
+            signals,
+            ralph,
+            ralph_gone: false,
+        }
+    }
+
+    pub fn next(&mut self, deadline: Option<Instant>) -> Happening {
+        loop {
+            if !self.ralph_gone && getppid() != self.ralph {
+                self.ralph_gone = true;
+                return Happening::RalphGone;
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let slice = left.map_or(PARENT_POLL, |left| left.min(PARENT_POLL));
+            match self.signals.0.recv_timeout(slice) {
+                Ok(Signal::SIGCHLD) => return Happening::ChildEnded,
+                Ok(Signal::SIGTERM) => return Happening::Asked(Stop::InOrder),
+                Ok(Signal::SIGUSR1) => return Happening::Asked(Stop::AtOnce),
+                Ok(_) | Err(_) => {}
+            }
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                return Happening::Due;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_every_length_are_read() {
+        let seconds = |text| parse_time(text).map(|time| time.as_secs_f64());
+        assert_eq!(seconds("0:01.25"), Some(1.25));
+        assert_eq!(seconds("12:34"), Some(754.0));
+        assert_eq!(seconds("1-02:03:04"), Some(93_784.0));
+        assert_eq!(seconds("?"), None);
+    }
+
+    #[test]
+    fn this_process_is_in_its_own_table() {
+        let here = process(nix::unistd::getpid()).unwrap();
+        assert_eq!(here.parent, getppid());
+        assert!(processes().iter().any(|process| process.pid == here.pid));
+    }
+}
