@@ -131,6 +131,20 @@ fn a_new_adapter_needs_a_file_with_four_keys() {
 }
 
 #[test]
+fn the_example_in_the_reference_is_a_complete_adapter() {
+    let reference = include_str!("../../adapters/README.md");
+    let start = reference.find("# .ralph/adapters/mine.toml").expect("an example");
+    let example = reference[start..].split("```").next().expect("its end");
+    assert!(
+        Home::new()
+            .with("project/mine.toml", example)
+            .catalog()
+            .manifest("mine")
+            .is_ok()
+    );
+}
+
+#[test]
 fn an_adapter_that_is_not_complete_says_what_is_missing_and_where() {
     let home = Home::new().with("user/mine.toml", "title = \"Mine\"\n[command]\nprogram = \"x\"\n");
     assert_snapshot!(home.error("mine"), @"user/mine.toml:1: adapter `mine` is not complete: `dialect`, `command.args`, `command.prompt` are missing");

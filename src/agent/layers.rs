@@ -303,3 +303,31 @@ fn line_of(text: &str, offset: usize) -> usize {
         .count()
         + 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REFERENCE: &str = include_str!("../../adapters/README.md");
+
+    #[test]
+    fn the_reference_has_a_row_for_every_key_and_no_other() {
+        let (_, keys) = REFERENCE.split_once("## Keys").expect("a chapter");
+        let (keys, _) = keys.split_once("\n## ").expect("a chapter after it");
+        let rows: Vec<_> = keys
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+            .collect();
+        let mut known: Vec<_> = KEYS.iter().map(|(key, _)| *key).chain(["command.env.NAME"]).collect();
+        known.sort_by_key(|key| rows.iter().position(|row| row == key));
+        assert_eq!(rows, known);
+    }
+
+    #[test]
+    fn a_key_is_suggested_by_likeness_of_the_whole_or_of_its_last_part() {
+        let suggested = |word: &str| closest(word, KEYS.iter().map(|(key, _)| *key));
+        assert_eq!(suggested("command.arg").as_deref(), Some("command.args"));
+        assert_eq!(suggested("program").as_deref(), Some("command.program"));
+        assert_eq!(suggested("zzzzz"), None);
+    }
+}
