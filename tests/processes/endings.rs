@@ -130,7 +130,7 @@ fn what_an_agent_leaves_behind_may_clean_up() {
 #[test]
 fn a_stopped_agent_can_still_be_ended_in_order() {
     let sandbox = Sandbox::new();
-    let mut session = sandbox.start(sandbox.launch(&["say ready", "kill-self SIGSTOP", "hang"]));
+    let mut session = sandbox.start(sandbox.launch(&["spawn stopped", "say ready", "kill-self SIGSTOP", "hang"]));
     session.until("ready");
     session.child().stop(Stop::InOrder);
     assert_eq!(session.end().end, signal(2));
@@ -139,7 +139,7 @@ fn a_stopped_agent_can_still_be_ended_in_order() {
 #[test]
 fn a_stopped_guard_can_still_be_told_to_stop() {
     let sandbox = Sandbox::new();
-    let mut session = sandbox.start(sandbox.launch(&["say ready", "kill-parent SIGSTOP", "hang"]));
+    let mut session = sandbox.start(sandbox.launch(&["kill-parent SIGSTOP", "say ready", "hang"]));
     session.until("ready");
     session.child().stop(Stop::AtOnce);
     assert_eq!(session.end().end, signal(9));

@@ -231,3 +231,57 @@ fn memory_stays_small_under_a_flood_that_is_read_slowly() {
     ralph.tell("quit");
     ralph.process.wait().unwrap();
 }
+
+#[test]
+fn fifty_sessions_leave_no_descriptor_no_thread_and_no_zombie() {
+    let sandbox = Sandbox::new();
+    let mut ralph = Supervisor::start(&sandbox, &["say x", "spawn daemon", "kill-self SIGKILL"]);
+    assert!(ralph.hear().starts_with("ended"));
+    let count = |ralph: &mut Supervisor| {
+        ralph.tell("count");
+        ralph.hear().split(" peak").next().unwrap().to_owned()
+    };
+    let settled = |ralph: &mut Supervisor, expected: &str| {
+        let deadline = Instant::now() + DEADLINE;
+        // The thread that says `ended` is still there while it says so.
+        while count(ralph) != expected {
+            assert!(Instant::now() < deadline, "{} instead of {expected}", count(ralph));
+        }
+    };
+    settled(&mut ralph, "children 0 fds 0 threads 1");
+    for _ in 0..50 {
+        ralph.tell("again");
+        assert!(ralph.hear().starts_with("guard"));
+        assert!(ralph.hear().starts_with("ended"));
+    }
+    settled(&mut ralph, "children 0 fds 0 threads 1");
+    assert_eq!(sandbox.scratch_files(), 0);
+    ralph.tell("quit");
+    ralph.process.wait().unwrap();
+}
+
+#[test]
+fn a_lost_guard_is_made_up_for_by_marks_and_sessions_where_there_is_no_subreaper() {
+    let sandbox = Sandbox::new();
+    // This process is none. All are found but those without environment whose parent is gone as well.
+    let found: Vec<&str> = STUBBORN
+        .into_iter()
+        .filter(|kind| !["spawn daemon", "spawn respawn"].contains(kind))
+        .collect();
+    let steps = [&["ignore-signals"], &found[..], &["say ready", "hang"]].concat();
+    let mut session = sandbox.start(sandbox.launch(&steps));
+    session.until("ready");
+    kill(
+        Pid::from_raw(session.child().guard_pid().cast_signed()),
+        Signal::SIGKILL,
+    )
+    .unwrap();
+    let end = loop {
+        if let Some((end, _)) = session.next() {
+            break end;
+        }
+    };
+    assert_eq!(end, proc::End::GuardLost);
+    // They were adopted by whoever reaps on this machine, in its own time.
+    wait_until_gone(&sandbox, None);
+}

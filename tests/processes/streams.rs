@@ -80,7 +80,13 @@ fn the_terminal_has_the_size_it_was_given_and_the_agent_sees_it_change() {
     let sandbox = Sandbox::new();
     let launch = Launch {
         size: Size { cols: 123, rows: 45 },
-        ..sandbox.launch(&["log-signals signals", "size", "wait-size 77x11", "size"])
+        ..sandbox.launch(&[
+            "log-signals signals",
+            "size",
+            "wait-size 77x11",
+            "wait-file signals",
+            "size",
+        ])
     };
     let mut session = sandbox.start(launch);
     session.until("123x45");
