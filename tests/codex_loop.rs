@@ -157,10 +157,7 @@ fn an_overloaded_model_is_tried_again_later() {
 #[test]
 fn a_model_that_says_nothing_is_given_up_after_the_idle_limit() {
     let Some(sandbox) = sandbox() else { return };
-    let steps = [Step::from(silence())]
-        .into_iter()
-        .chain(work_on("hello"))
-        .chain(work_on("world"));
+    let steps = [silence()].into_iter().chain(work_on("hello")).chain(work_on("world"));
     let model = StandIn::start(steps.fold(Scenario::new(), Scenario::then));
     sandbox.connect_codex(&model, 0);
     let finished = jsonl(&sandbox)
