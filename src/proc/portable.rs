@@ -52,7 +52,8 @@ pub(super) fn children(_: Pid) -> Option<Vec<Pid>> {
 
 /// Picks the processes whose environment holds one of `marks`, each `NAME=value`.
 pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
-    let listing = ps(&["-axwwE", "-o", "pid=,command="]);
+    let with_environment = if cfg!(target_os = "macos") { "-axwwE" } else { "axeww" };
+    let listing = ps(&[with_environment, "-o", "pid=,command="]);
     let carrying = listing.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
         let pid = words.next()?.parse().ok().map(Pid::from_raw)?;

@@ -66,7 +66,8 @@ fn take(word: &str, rest: &str) -> Outcome<()> {
         "ignore-signals" => SigSet::all().thread_block().map_err(text),
         "log-signals" => on_signals(catchable(), rest.to_owned(), |path, signal| {
             let file = fs::OpenOptions::new().create(true).append(true).open(path);
-            _ = file.and_then(|mut file| writeln!(file, "{signal}"));
+            // In one write: whoever reads the file sees whole lines.
+            _ = file.and_then(|mut file| file.write_all(format!("{signal}\n").as_bytes()));
         }),
         "exit-on" => {
             let (name, code) = rest.split_once(' ').ok_or("a signal and a code, please")?;
