@@ -10,7 +10,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use super::{
     End,
     child::{Finding, Shared, lock},
-    leftovers,
+    guard, leftovers,
     spec::{Files, Report, Verdict},
 };
 use crate::event::Exit;
@@ -53,11 +53,11 @@ impl Keeper {
                 end: End::Exited(Exit::Code { code }),
                 survivors: Vec::new(),
             },
-            (None, GuardEnd::Signal(_)) => {
+            (None, GuardEnd::Signal(signal)) => {
                 // Before it is reaped: until then nobody else can get its pid, which is the lost session's id.
                 leftovers::end_orphans_of(self.shared.guard, &self.child_id);
                 Finding {
-                    end: End::GuardLost,
+                    end: end_by(signal),
                     survivors: Vec::new(),
                 }
             }
@@ -71,6 +71,18 @@ impl Keeper {
         leftovers::reap_adopted();
         *lock(&self.shared.end) = Some(finding);
         self.shared.wake_reader();
+    }
+}
+
+/// Tells what a signal to the guard means that it did not survive.
+///
+/// Those it reads can kill it in its first moments only, when it has not blocked them and started nothing: such a
+/// signal was a stop, or was typed.
+fn end_by(signal: i32) -> End {
+    if guard::SIGNALS.iter().any(|&read| read as i32 == signal) {
+        End::Exited(Exit::Signal { signal })
+    } else {
+        End::GuardLost
     }
 }
 

@@ -134,7 +134,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Blocks the guard's signals, to be read from here on; std resets the mask in every program it starts.
+    /// Blocks the guard's signals, to be read from here on.
     pub fn block_signals() -> Result<SignalFd, Errno> {
         let signals: SigSet = super::guard::SIGNALS.into_iter().collect();
         signals.thread_block()?;

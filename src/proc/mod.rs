@@ -19,6 +19,7 @@ mod linux;
 mod liveness;
 #[cfg(not(target_os = "linux"))]
 mod portable;
+mod program;
 mod reader;
 pub mod screen;
 mod spec;
