@@ -2,6 +2,7 @@
 
 mod codex;
 mod harness;
+mod loop_behaviour;
 mod processes;
 mod sessions;
 mod stand_in;
