@@ -20,7 +20,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::Settings,
     headless::{self, Format, Style},
-    host::paths::ProjectPaths,
+    host::{paths::ProjectPaths, signals},
     plan::Template,
     proc::{self, Size},
     text::with_causes,
@@ -121,6 +121,7 @@ struct Prepared {
 /// # Errors
 /// A [`Failure`] if something is not in order, before anything is started; or if the run's state cannot be kept.
 pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result<u8, Failure> {
+    signals::survive_file_size_limit();
     let prepared = prepare(place, loaded)?;
     proc::become_subreaper();
     let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan)?;

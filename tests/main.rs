@@ -3,6 +3,7 @@
 mod codex;
 mod codex_loop;
 mod harness;
+mod loop_behaviour;
 mod processes;
 mod sessions;
 mod stand_in;

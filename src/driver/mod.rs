@@ -11,6 +11,7 @@ mod open;
 mod perform;
 mod run;
 mod session;
+mod sources;
 mod status;
 mod timers;
 

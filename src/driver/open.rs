@@ -11,7 +11,7 @@ use crate::{
         lock::{Holder, Lock, LockError},
         paths::{PathsError, ProjectPaths, RunPaths, create_private_dir, replace_file},
     },
-    machine::{LoopState, Phase},
+    machine::LoopState,
     proc,
 };
 
@@ -74,6 +74,11 @@ impl OpenRun {
             }
             other => {
                 if let Some(run) = other {
+                    notices.push(format!(
+                        "run {} was cut off while it worked on {}: it is closed, this is a new one",
+                        run.id,
+                        run.state.settings.plan.display()
+                    ));
                     supersede(run)?;
                 }
                 let (id, journal, first) = create(&paths)?;
@@ -146,9 +151,11 @@ fn unfinished(paths: &ProjectPaths) -> Result<Option<Unfinished>, JournalError> 
     for record in &records {
         state.apply(record);
     }
-    // Without a start there is nothing to go on with.
-    let over = state.is_stopped() || state.phase == Phase::Idle;
-    Ok((!over).then_some(Unfinished {
+    // Without a start there are no settings, and nothing to go on with.
+    let started = records
+        .iter()
+        .any(|record| matches!(record.event, Event::RunStarted { .. }));
+    Ok((started && !state.is_stopped()).then_some(Unfinished {
         id,
         journal,
         state,

@@ -3,10 +3,7 @@
 use std::{collections::VecDeque, future::pending, io, path::PathBuf, sync::Arc, time::Duration};
 
 use thiserror::Error;
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::{mpsc, oneshot},
-};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     agent::AgentAdapter,
@@ -16,7 +13,6 @@ use crate::{
         control::{Reply, Request},
         git::Repository,
         journal::{Journal, JournalError},
-        watch::PresenceWatch,
     },
     machine::{Input, LoopState, Phase, Start, Step, step},
     plan::Template,
@@ -28,9 +24,9 @@ use super::{
     bus::Bus,
     clock::{new_promise, now_ms},
     jobs::{SharedWorkshop, Workshop},
-    listener::{Asked, Listener},
     open::OpenRun,
     session::Current,
+    sources::{Sources, received},
     status::{reply_to, status_of},
     timers::Timers,
 };
@@ -93,6 +89,8 @@ pub struct Driver {
 /// What of the opened run is only kept.
 struct HeldProject {
     pause_file: PathBuf,
+    /// Whether that was there when the first input was made.
+    paused: bool,
     socket: PathBuf,
     _open: OpenRun,
 }
@@ -157,6 +155,7 @@ impl Driver {
             first,
             open: HeldProject {
                 pause_file,
+                paused,
                 socket: open.paths.socket(),
                 _open: open,
             },
@@ -168,7 +167,9 @@ impl Driver {
     /// # Errors
     /// [`DriverError::Journal`] if a record cannot be written: the agent has been ended then.
     pub async fn run(mut self) -> Result<StopReason, DriverError> {
-        let mut sources = Sources::open(&self.open, self.results.clone()).map_err(DriverError::Signals)?;
+        let open = &self.open;
+        let mut sources = Sources::open(&open.pause_file, open.paused, &open.socket, self.results.clone())
+            .map_err(DriverError::Signals)?;
         let result = self.loop_until_stopped(&mut sources).await;
         if result.is_err() {
             self.end_session_at_once().await;
@@ -235,7 +236,7 @@ impl Driver {
             biased;
             _ = sources.interrupt.recv() => stop(RequestedBy::Interrupt),
             _ = sources.terminate.recv() => stop(RequestedBy::Terminate),
-            _ = sources.hangup.recv() => stop(RequestedBy::Hangup),
+            () = received(&mut sources.hangup) => stop(RequestedBy::Hangup),
             Some((request, reply)) = sources.asked.recv() => Arrived::Asked(request, reply),
             timer = self.timers.next(now_ms) => Arrived::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => Arrived::Input(input),
@@ -336,34 +337,4 @@ enum Arrived {
     Input(Input),
     Asked(Request, oneshot::Sender<Reply>),
     Resized,
-}
-
-/// Where inputs come from, besides agent, timers and jobs.
-struct Sources {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-    resized: Signal,
-    asked: mpsc::Receiver<Asked>,
-    listener: io::Result<Listener>,
-    _watch: PresenceWatch,
-}
-
-impl Sources {
-    fn open(project: &HeldProject, inputs: mpsc::Sender<Input>) -> io::Result<Self> {
-        let (asked_in, asked) = mpsc::channel(INPUTS);
-        let present = project.pause_file.symlink_metadata().is_ok();
-        let watch = PresenceWatch::start(&project.pause_file, present, move |present| {
-            _ = inputs.blocking_send(Input::PauseFile { present }); // the run is over
-        });
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-            resized: signal(SignalKind::window_change())?,
-            asked,
-            listener: Listener::open(&project.socket, asked_in),
-            _watch: watch,
-        })
-    }
 }

@@ -53,6 +53,23 @@ impl Program {
         self
     }
 
+    /// Has `wrapper` start the program, as `wrapper program arg…` does in a shell.
+    pub fn under(mut self, wrapper: &str) -> Program {
+        let mut command = Command::new(wrapper);
+        command.arg(self.command.get_program()).args(self.command.get_args());
+        if let Some(directory) = self.command.get_current_dir() {
+            command.current_dir(directory);
+        }
+        command.env_clear();
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        self.command = command;
+        self
+    }
+
     /// Gives the program a pipe to read from, for [`Running::type_text`]; else it has nothing to read.
     pub fn stdin_piped(mut self) -> Program {
         self.command.stdin(Stdio::piped());
