@@ -17,7 +17,7 @@ use nix::{
 };
 use portable_pty::{MasterPty, PtySize};
 
-use super::{Activity, End, Size, Stop, liveness::CpuMeter};
+use super::{Activity, End, Size, Stop, guard, liveness::CpuMeter};
 
 /// Most bytes that wait to be typed; what comes on top of that is dropped, as a terminal does.
 const TYPED_CAP_BYTES: usize = 1 << 20;
@@ -167,8 +167,8 @@ impl Shared {
             return;
         }
         let signal = match stop {
-            Stop::InOrder => Signal::SIGTERM,
-            Stop::AtOnce => Signal::SIGUSR1,
+            Stop::InOrder => guard::STOP_IN_ORDER,
+            Stop::AtOnce => guard::STOP_AT_ONCE,
         };
         // Fails only for a guard that has just ended. Continued, in case somebody has stopped it.
         _ = kill(self.guard, signal);
