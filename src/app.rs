@@ -136,7 +136,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         last_line_claims: prepared.last_line_claims,
         size: terminal_size(),
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
-        measure: terminal_size,
+        measure: Some(terminal_size),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
