@@ -88,7 +88,7 @@ pub enum SpawnError {
 /// Starts `launch` under a guard; everything it writes goes to `output` from one named reader thread.
 ///
 /// Returns as soon as the guard runs. That the program itself cannot be executed is often known only then, and comes
-/// as [`End::NotStarted`].
+/// as [`super::End::NotStarted`].
 ///
 /// # Errors
 /// [`SpawnError`] if there is nothing to start or no way to start it. `output` is dropped uncalled then.
