@@ -22,6 +22,8 @@ pub enum UserCommand {
     Skip,
     /// End a wait and try again.
     RetryNow,
+    /// Close the breaker.
+    ResetCircuit,
     Stop {
         stop: StopRequest,
     },

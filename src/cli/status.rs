@@ -30,6 +30,7 @@ fn print_last(state: &LoopState, json: bool) {
         | Phase::Running { .. }
         | Phase::Cancelling { .. }
         | Phase::Settling { .. }
+        | Phase::Verifying { .. }
         | Phase::Waiting { .. }
         | Phase::Paused => "not running; the last run was cut off and goes on with the next `ralph`".to_owned(),
     };

@@ -22,6 +22,7 @@ pub fn status_of(state: &LoopState, pid: u32) -> Status {
             | Phase::Running { .. }
             | Phase::Cancelling { .. }
             | Phase::Settling { .. }
+            | Phase::Verifying { .. }
             | Phase::Paused
             | Phase::Stopped(_) => None,
         },
@@ -52,6 +53,7 @@ pub fn phase_in_words(state: &LoopState) -> String {
         Phase::Running { iteration, .. } => format!("running iteration {iteration}"),
         Phase::Cancelling { iteration, .. } => format!("ending iteration {iteration}"),
         Phase::Settling { iteration, .. } => format!("looking at the result of iteration {iteration}"),
+        Phase::Verifying { .. } => "checking the goals".to_owned(),
         Phase::Waiting {
             wait: Wait::Backoff, ..
         } => "waiting before the next try".to_owned(),
@@ -81,6 +83,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event]) -> Reply {
             UserCommand::Resume => "not paused",
             UserCommand::Skip => "no iteration is running",
             UserCommand::RetryNow => "nothing is waited for",
+            UserCommand::ResetCircuit => "the breaker is closed and has counted nothing",
             UserCommand::Stop { .. } => "stopping already",
         });
     }
@@ -104,6 +107,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event]) -> Reply {
         UserCommand::Resume => done("goes on"),
         UserCommand::Skip => done("the running iteration is ended, the next follows"),
         UserCommand::RetryNow => done("tries again now"),
+        UserCommand::ResetCircuit => done("the breaker is closed"),
         UserCommand::Stop { stop } => done(match stop {
             StopRequest::AfterIteration => "stops after this iteration",
             StopRequest::InOrder => "stops",

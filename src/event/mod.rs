@@ -5,6 +5,7 @@
 //! is in the iteration's recording.
 
 mod agent;
+mod goal;
 mod plan;
 mod settings;
 mod stop;
@@ -14,8 +15,9 @@ use std::{fmt, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use agent::{AgentSignal, Exit, FileChange, Problem, ProblemKind, Usage};
+pub use goal::{Goal, GoalResult, GoalsWhen};
 pub use plan::{PlanSnapshot, PlanTask};
-pub use settings::{Backoff, Limits, SessionMode, Settings};
+pub use settings::{Backoff, BreakerLimits, Completion, Limits, SessionMode, Settings};
 pub use stop::{LimitKind, RequestedBy, StopReason, StopRequest};
 
 /// Most bytes of one agent text that a record carries.
@@ -89,6 +91,8 @@ pub enum Event {
     /// The plan is being read, the tree checkpointed and the prompt written for this iteration.
     PreparationStarted {
         iteration: u32,
+        /// The one that will be run: another than the first while that is limited.
+        adapter: String,
     },
     IterationStarted {
         iteration: u32,
@@ -134,9 +138,47 @@ pub enum Event {
         iteration: u32,
         claim: Claim,
     },
+    /// The agent changed which tasks there are; ticking one is not meant.
+    PlanEdited {
+        iteration: u32,
+        /// Texts of tasks that are not there any more.
+        vanished: Vec<String>,
+        added: Vec<String>,
+    },
+    /// The agent cannot go on with a task: it is set aside until the user says something.
+    TaskBlocked {
+        iteration: u32,
+        task: Option<String>,
+        question: String,
+    },
+    /// Goals are run now; iteration 0 is the look before the first.
+    VerificationStarted {
+        iteration: u32,
+        goals: Vec<String>,
+    },
+    GoalChecked {
+        iteration: u32,
+        result: GoalResult,
+    },
+    /// What was found for and against a claim.
+    ClaimJudged {
+        iteration: u32,
+        /// 0 to 100.
+        confidence: u8,
+        parts: Vec<ConfidencePart>,
+    },
     ClaimRefused {
         iteration: u32,
         reasons: Vec<String>,
+    },
+    BreakerMoved {
+        to: BreakerState,
+        why: String,
+    },
+    /// An adapter is of no use until then.
+    AdapterLimited {
+        adapter: String,
+        until_ms: u64,
     },
     WaitStarted {
         wait: Wait,
@@ -245,7 +287,26 @@ pub enum CancelReason {
 pub enum Claim {
     DoneFile,
     Promise,
+    /// The final message's `RALPH_STATUS` block.
+    StatusBlock,
     PlanComplete,
+}
+
+/// One reason for the confidence in a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfidencePart {
+    pub what: String,
+    pub points: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BreakerState {
+    #[default]
+    Closed,
+    /// The next prompts carry the diagnosis.
+    HalfOpen,
+    Open,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -255,6 +316,8 @@ pub enum Wait {
     LimitReset,
     /// `callsPerHour` is used up.
     CallBudget,
+    /// The breaker is open; one more try follows.
+    Cooldown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -28,17 +28,28 @@ impl PlanSnapshot {
         self.tasks.len() - self.done()
     }
 
+    /// Has tasks, and all of them are done. A plan without check-boxes is never complete.
+    pub fn is_complete(&self) -> bool {
+        !self.tasks.is_empty() && self.open() == 0
+    }
+
     /// The first open task, the one an iteration works on.
     ///
     /// A parent whose children are open is passed over in favour of the first of them.
     pub fn current(&self) -> Option<&PlanTask> {
-        let first = self.tasks.iter().position(|task| !task.done)?;
+        self.current_except(&[])
+    }
+
+    /// The first open task whose text is not among `set_aside`.
+    pub fn current_except(&self, set_aside: &[String]) -> Option<&PlanTask> {
+        let open = |task: &PlanTask| !task.done && !set_aside.contains(&task.text);
+        let first = self.tasks.iter().position(open)?;
         let mut current = &self.tasks[first];
         for task in &self.tasks[first + 1..] {
             if task.depth <= current.depth {
                 break;
             }
-            if !task.done {
+            if open(task) {
                 current = task;
             }
         }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::{Goal, GoalsWhen};
+
 /// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -16,6 +18,58 @@ pub struct Settings {
     pub session: SessionMode,
     pub limits: Limits,
     pub backoff: Backoff,
+    #[serde(default)]
+    pub goals: Vec<Goal>,
+    #[serde(default)]
+    pub goals_when: GoalsWhen,
+    #[serde(default)]
+    pub completion: Completion,
+    #[serde(default)]
+    pub breaker: BreakerLimits,
+    /// Adapters that take over while the first is limited, in this order.
+    #[serde(default)]
+    pub fallback: Vec<String>,
+}
+
+/// What it takes to believe a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Completion {
+    /// Confidence, 0 to 100, below which a claim is refused.
+    pub min_confidence: u8,
+    /// Without tasks and goals, the same claim is wanted in two iterations running.
+    pub require_dual_condition: bool,
+}
+
+impl Default for Completion {
+    fn default() -> Self {
+        Self {
+            min_confidence: 50,
+            require_dual_condition: true,
+        }
+    }
+}
+
+/// When a loop that gets nowhere is stopped. The breaker opens at twice the counts that make it half-open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BreakerLimits {
+    /// Iterations running without progress.
+    pub no_progress: Option<u32>,
+    /// Iterations running that failed in the same way.
+    pub same_error: Option<u32>,
+    /// How long an open breaker waits before one last try.
+    pub cooldown_ms: u64,
+}
+
+impl Default for BreakerLimits {
+    fn default() -> Self {
+        Self {
+            no_progress: Some(3),
+            same_error: Some(5),
+            cooldown_ms: 1_800_000,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -43,6 +43,14 @@ pub enum StopReason {
     LimitReached {
         limit: LimitKind,
     },
+    /// The loop got nowhere.
+    BreakerOpen {
+        why: String,
+    },
+    /// Nothing can go on without a person.
+    Blocked {
+        question: String,
+    },
     /// The user asked for it in order, and it was not an interrupt.
     Requested,
     Interrupted,
@@ -86,6 +94,8 @@ impl StopReason {
             StopReason::Broken { .. } | StopReason::Superseded => 1,
             StopReason::PlanInvalid { .. } => 3,
             StopReason::LimitReached { .. } => 6,
+            StopReason::BreakerOpen { .. } => 7,
+            StopReason::Blocked { .. } => 8,
             StopReason::Requested | StopReason::Interrupted => 130,
             StopReason::Terminated => 143,
             StopReason::HungUp => 129,

@@ -89,6 +89,8 @@ impl Summary {
             StopReason::Done { .. } => "1;32",
             StopReason::AgentFailed { .. } | StopReason::Broken { .. } | StopReason::PlanInvalid { .. } => "1;31",
             StopReason::LimitReached { .. }
+            | StopReason::BreakerOpen { .. }
+            | StopReason::Blocked { .. }
             | StopReason::Requested
             | StopReason::Interrupted
             | StopReason::Terminated

@@ -30,6 +30,12 @@ pub enum Effect {
     Settle {
         iteration: u32,
     },
+    /// Run the goals.
+    Verify {
+        iteration: u32,
+    },
+    /// End the goals that are running.
+    EndGoals,
     Arm {
         timer: Timer,
     },
@@ -68,6 +74,7 @@ const PROBE_MAX_MS: u64 = 30_000;
 pub(super) struct Before {
     epoch: u32,
     had_session: bool,
+    verified: bool,
     paused_by_file: bool,
     steering_count: usize,
     stop: Option<(StopRequest, RequestedBy)>,
@@ -78,6 +85,7 @@ impl Before {
         Before {
             epoch: state.epoch,
             had_session: matches!(state.phase, Phase::Running { .. } | Phase::Cancelling { .. }),
+            verified: matches!(state.phase, Phase::Verifying { .. }),
             paused_by_file: state.paused_by_file,
             steering_count: state.steering.len(),
             stop: state.stop,
@@ -135,10 +143,14 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
             at_once: wants_at_once(after.stop),
         }),
         Phase::Settling { iteration, .. } => effects.push(Effect::Settle { iteration: *iteration }),
+        Phase::Verifying { iteration, .. } => effects.push(Effect::Verify { iteration: *iteration }),
         Phase::Waiting { until_ms, .. } => effects.push(arm(TimerKind::WaitOver, epoch, *until_ms)),
         Phase::Stopped(_) => {
             if before.had_session {
                 effects.push(Effect::StopSession { at_once: true });
+            }
+            if before.verified {
+                effects.push(Effect::EndGoals);
             }
             effects.push(Effect::Finish);
         }
@@ -173,6 +185,7 @@ fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &I
         Phase::Idle
         | Phase::Preparing { .. }
         | Phase::Settling { .. }
+        | Phase::Verifying { .. }
         | Phase::Waiting { .. }
         | Phase::Paused
         | Phase::Stopped(_) => {}

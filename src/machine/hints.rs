@@ -9,7 +9,7 @@ fn way_back(state: &LoopState) -> Option<String> {
     let n = state.iteration;
     state.latest.as_ref()?;
     Some(match state.phase {
-        Phase::Settling { .. } => {
+        Phase::Settling { .. } | Phase::Verifying { .. } => {
             format!("`ralph restore {n} --before` brings back the files as they were before iteration {n}")
         }
         // It was broken since.
@@ -32,7 +32,17 @@ fn way_back(state: &LoopState) -> Option<String> {
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<String> {
     let adapter = &state.settings.adapter;
     match reason {
-        StopReason::Done { .. } => vec!["no goal was checked: look at the result, run the tests".to_owned()],
+        StopReason::Done { verified: true } => Vec::new(),
+        StopReason::Done { verified: false } => vec![
+            "no goal was checked: look at the result, or let ralph check it with `--goal tests='COMMAND'`".to_owned(),
+        ],
+        StopReason::BreakerOpen { .. } => vec![
+            "look at what the last iterations tried, then steer with `--prompt` or make the task smaller".to_owned(),
+            "type the same command again to go on; a new run begins with a closed breaker".to_owned(),
+        ],
+        StopReason::Blocked { .. } => {
+            vec!["answer it in the plan, then type the same command again to go on".to_owned()]
+        }
         StopReason::AgentFailed { problem } => match problem.kind {
             ProblemKind::NotInstalled | ProblemKind::Auth | ProblemKind::Usage => {
                 vec![format!("`ralph adapters check {adapter}` shows what the adapter needs")]

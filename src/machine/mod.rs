@@ -4,8 +4,10 @@
 //! is the fold of the events and of nothing else, so a journal is enough to rebuild it; an effect that is not a
 //! consequence of recorded events would be lost in a crash.
 
+mod breaker;
 mod clipped;
 mod effect;
+mod feedback;
 mod gate;
 mod hints;
 mod policy;
@@ -17,15 +19,18 @@ mod user;
 #[cfg(test)]
 mod enumeration;
 
+pub use breaker::Breaker;
 pub use effect::{Effect, Timer, TimerKind};
-pub use state::{LoopState, Phase, Steering, SteeringState};
+pub use state::{Block, LoopState, Phase, Steering, SteeringState};
 pub use step::{Step, step};
 
 use std::path::PathBuf;
 
 use crate::{
     command::UserCommand,
-    event::{AgentSignal, Changes, Checkpoint, Claim, Level, PlanSnapshot, RequestedBy, Settings, SteeringId},
+    event::{
+        AgentSignal, Changes, Checkpoint, Claim, GoalResult, Level, PlanSnapshot, RequestedBy, Settings, SteeringId,
+    },
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.
@@ -59,6 +64,13 @@ pub enum Input {
         iteration: u32,
         id: SteeringId,
         taken: bool,
+    },
+    /// The goals were run.
+    Verified {
+        iteration: u32,
+        results: Vec<GoalResult>,
+        /// As in [`Settlement`].
+        random: f64,
     },
     Settled {
         iteration: u32,
@@ -112,6 +124,13 @@ pub struct Settlement {
     pub changes: Option<Changes>,
     pub totals: Option<Changes>,
     pub claims: Vec<Claim>,
+    /// Tasks that are not in the plan any more, and new ones; moved and ticked ones are neither.
+    pub vanished: Vec<String>,
+    pub added: Vec<String>,
+    /// Why the agent says that it cannot go on.
+    pub blocked: Option<String>,
+    /// The question that the agent's last message ends with.
+    pub question: Option<String>,
     pub notices: Vec<Notice>,
     /// Evenly distributed in 0..1; spreads retries.
     pub random: f64,

@@ -114,6 +114,21 @@ pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {
         .map(|max| state.started_ms.saturating_add(max))
 }
 
+/// The adapter for an iteration that starts now: the first that is not limited.
+///
+/// # Errors
+/// When the first of them is free again, if all are limited.
+pub(super) fn adapter_at(state: &LoopState, now_ms: u64) -> Result<&str, u64> {
+    let mut first_free_ms = u64::MAX;
+    for adapter in std::iter::once(&state.settings.adapter).chain(&state.settings.fallback) {
+        match state.limited.get(adapter) {
+            Some(until_ms) if *until_ms > now_ms => first_free_ms = first_free_ms.min(*until_ms),
+            Some(_) | None => return Ok(adapter),
+        }
+    }
+    Err(first_free_ms)
+}
+
 /// When the next iteration may start under `callsPerHour`; none if it may now.
 pub(super) fn call_budget_until(state: &LoopState, now_ms: u64) -> Option<u64> {
     let budget = usize::try_from(state.settings.limits.calls_per_hour?).unwrap_or(usize::MAX);

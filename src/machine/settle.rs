@@ -1,34 +1,40 @@
-//! What follows an iteration: done, another one, a wait, a pause or the end.
+//! What follows an iteration: done, a look at the goals, another iteration, a wait, a pause or the end.
 
 use crate::event::{
-    CancelReason, Claim, Event, Level, LimitKind, Outcome, Problem, ProblemKind, RequestedBy, StopReason, StopRequest,
-    Wait,
+    BreakerState, CancelReason, Claim, Event, GoalResult, GoalsWhen, Level, LimitKind, Outcome, Problem, ProblemKind,
+    RequestedBy, StopReason, StopRequest, Wait,
 };
 
 use super::{
-    Settlement, gate,
+    Settlement,
+    breaker::{self, Observation, Permit},
+    gate,
     policy::{self, Reaction},
     state::LoopState,
     step::Decision,
 };
 
+/// A task that is reported blocked so often is not asked for again.
+const BLOCKS: usize = 3;
+
 /// Records what was found and decides how to go on.
 pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
-    let before = decision.state.plan.clone();
     for notice in &found.notices {
-        decision.push(Event::Noticed {
-            level: notice.level,
-            text: notice.text.clone(),
-        });
+        decision.notice(notice.level, notice.text.clone());
     }
+    let task = decision.state.task.clone();
     match &found.plan {
         Ok(plan) => decision.plan_read(plan),
-        Err(why) => decision.push(Event::Noticed {
-            level: Level::Warning,
-            text: why.clone(),
-        }),
+        Err(why) => decision.notice(Level::Warning, why.clone()),
     }
-    let progress = progress(&decision.state, found, decision.state.plan != before);
+    if !found.vanished.is_empty() || !found.added.is_empty() {
+        decision.push(Event::PlanEdited {
+            iteration,
+            vanished: found.vanished.clone(),
+            added: found.added.clone(),
+        });
+    }
+    let progress = progress(&decision.state, found);
     decision.push(Event::IterationSettled {
         iteration,
         checkpoint: found.checkpoint.clone(),
@@ -36,37 +42,136 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         totals: found.totals,
         progress,
     });
-    let mut claims = found.claims.clone();
-    if found.plan.is_ok() && decision.state.plan.open() == 0 && *outcome == Outcome::Completed {
-        claims.push(Claim::PlanComplete);
-    }
-    for claim in &claims {
+    for claim in &found.claims {
         decision.push(Event::ClaimMade {
             iteration,
             claim: *claim,
         });
     }
-    match gate::judge(&decision.state, &claims, found.plan.is_ok(), outcome) {
-        gate::Verdict::Done => return decision.stop(StopReason::Done { verified: false }),
-        gate::Verdict::Refused(reasons) => decision.push(Event::ClaimRefused { iteration, reasons }),
+    if found.plan.is_ok() && decision.state.plan.is_complete() && *outcome == Outcome::Completed {
+        decision.push(Event::ClaimMade {
+            iteration,
+            claim: Claim::PlanComplete,
+        });
+    }
+    let asks = found
+        .question
+        .as_ref()
+        .filter(|_| progress != Some(true) && decision.state.claims.is_empty());
+    if let Some(question) = found.blocked.as_ref().or(asks) {
+        decision.push(Event::TaskBlocked {
+            iteration,
+            task,
+            question: question.clone(),
+        });
+    }
+    if let Some(reason) = requested(&decision.state) {
+        // What is done is done, whoever wanted to stop.
+        if let gate::Verdict::Done { verified: false, .. } = gate::judge(&decision.state, outcome)
+            && found.plan.is_ok()
+        {
+            return decision.stop(StopReason::Done { verified: false });
+        }
+        return decision.stop(reason);
+    }
+    if let Err(why) = &found.plan {
+        if !found.claims.is_empty() {
+            let reasons = vec!["the plan cannot be read".to_owned()];
+            decision.push(Event::ClaimRefused { iteration, reasons });
+        }
+        return decision.stop(StopReason::PlanInvalid { why: why.clone() });
+    }
+    if wants_goals(&decision.state, outcome) {
+        let goals = decision
+            .state
+            .settings
+            .goals
+            .iter()
+            .map(|goal| goal.name.clone())
+            .collect();
+        return decision.push(Event::VerificationStarted { iteration, goals });
+    }
+    conclude(decision, now_ms, iteration, outcome, found.random);
+}
+
+fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
+    if state.settings.goals.is_empty() {
+        return false;
+    }
+    match state.settings.goals_when {
+        GoalsWhen::Claim => gate::wants_goals(state, outcome),
+        GoalsWhen::Iteration => gate::wants_goals(state, outcome) || *outcome == Outcome::Completed,
+    }
+}
+
+/// Records the goals' results and goes on from them.
+pub(super) fn verified(
+    decision: &mut Decision,
+    now_ms: u64,
+    iteration: u32,
+    outcome: &Outcome,
+    results: &[GoalResult],
+    random: f64,
+) {
+    for result in results {
+        decision.push(Event::GoalChecked {
+            iteration,
+            result: result.clone(),
+        });
+    }
+    conclude(decision, now_ms, iteration, outcome, random);
+}
+
+/// Everything is known about the iteration: judges its claims, and goes on.
+fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, random: f64) {
+    match gate::judge(&decision.state, outcome) {
+        gate::Verdict::Done { verified, confidence } => {
+            let (confidence, parts) = (confidence.points(), confidence.parts);
+            decision.push(Event::ClaimJudged {
+                iteration,
+                confidence,
+                parts,
+            });
+            return decision.stop(StopReason::Done { verified });
+        }
+        gate::Verdict::Refused(refused) => {
+            let (confidence, parts) = (refused.confidence.points(), refused.confidence.parts);
+            decision.push(Event::ClaimJudged {
+                iteration,
+                confidence,
+                parts,
+            });
+            decision.push(Event::ClaimRefused {
+                iteration,
+                reasons: refused.reasons,
+            });
+        }
         gate::Verdict::NoClaim => {}
     }
     if let Some(reason) = requested(&decision.state) {
         return decision.stop(reason);
     }
-    if let Err(why) = &found.plan {
-        return decision.stop(StopReason::PlanInvalid { why: why.clone() });
+    // Iteration 0 is the look before the first one.
+    if iteration > 0 {
+        let observation = Observation::of(outcome, decision.state.progress);
+        if breaker::judge(decision, now_ms, outcome, &observation) == Permit::Denied {
+            return;
+        }
     }
-    follow(decision, now_ms, outcome, found.random);
+    follow(decision, now_ms, outcome, random);
 }
 
-/// The tree, HEAD or the plan moved; none where nothing can be compared.
-fn progress(state: &LoopState, found: &Settlement, plan_changed: bool) -> Option<bool> {
-    if plan_changed {
+/// Whether the work got anywhere: a tree that was never there before in this run, a box more than ever, or what was
+/// there committed at last. Never the agent's own word; none where nothing can be compared.
+fn progress(state: &LoopState, found: &Settlement) -> Option<bool> {
+    if found.plan.as_ref().is_ok_and(|plan| plan.done() > state.most_done) {
         return Some(true);
     }
     let (now, before) = (found.checkpoint.as_ref()?, state.latest.as_ref()?);
-    Some(now.head != before.head || !state.trees.contains(&now.tree))
+    let commits_what_was_there = now.head != before.head
+        && now.tree == before.tree
+        && state.committed_tree.as_deref() != Some(now.tree.as_str());
+    Some(commits_what_was_there || !state.trees.contains(&now.tree))
 }
 
 fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) {
@@ -113,6 +218,15 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
             if let Some(limit) = policy::limit_reached(&decision.state, now_ms) {
                 return decision.stop(StopReason::LimitReached { limit });
             }
+            let mut until_ms = until_ms;
+            if wait == Wait::LimitReset && !decision.state.settings.fallback.is_empty() {
+                let adapter = decision.state.adapter.clone();
+                decision.push(Event::AdapterLimited { adapter, until_ms });
+                match policy::adapter_at(&decision.state, now_ms) {
+                    Ok(_) => return next(decision, now_ms),
+                    Err(first_free_ms) => until_ms = first_free_ms,
+                }
+            }
             decision.push(Event::WaitStarted {
                 wait,
                 until_ms,
@@ -128,6 +242,9 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
     if let Some(reason) = requested(&decision.state) {
         return decision.stop(reason);
     }
+    if let Some(question) = blocked_for_good(&decision.state) {
+        return decision.stop(StopReason::Blocked { question });
+    }
     if let Some(limit) = policy::limit_reached(&decision.state, now_ms) {
         return decision.stop(StopReason::LimitReached { limit });
     }
@@ -142,9 +259,28 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
             why: "the calls of this hour are used up".to_owned(),
         });
     }
+    if decision.state.breaker.state == BreakerState::Open {
+        decision.push(Event::BreakerMoved {
+            to: BreakerState::HalfOpen,
+            why: "one more try after a pause".to_owned(),
+        });
+    }
+    // All of them limited is met where the limit is told; here it means that a wait was ended by the user.
+    let adapter = policy::adapter_at(&decision.state, now_ms)
+        .unwrap_or(&decision.state.settings.adapter)
+        .to_owned();
     decision.push(Event::PreparationStarted {
         iteration: decision.state.iteration + 1,
+        adapter,
     });
+}
+
+/// The question without whose answer nothing can go on, if it has come to that.
+fn blocked_for_good(state: &LoopState) -> Option<String> {
+    let last = state.blocks.last()?;
+    let open_elsewhere = state.plan.current_except(&state.set_aside()).is_some();
+    let repeated = state.blocks.iter().filter(|block| block.task == last.task).count() >= BLOCKS;
+    (!open_elsewhere || repeated).then(|| last.question.clone())
 }
 
 /// The reason to stop that was asked for, if one was.

@@ -1,9 +1,16 @@
 //! The state of a loop: the fold of its records.
 
+use std::collections::BTreeMap;
+
 use crate::event::{
-    AgentSignal, CancelReason, Changes, Checkpoint, Event, Outcome, PausedBy, PlanSnapshot, Problem, ProblemKind,
-    Record, RequestedBy, RunId, SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason, StopRequest,
-    Totals, Usage, Wait,
+    AgentSignal, CancelReason, Changes, Checkpoint, Claim, Event, GoalResult, Outcome, PausedBy, PlanSnapshot, Problem,
+    ProblemKind, Record, RequestedBy, RunId, SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason,
+    StopRequest, Totals, Usage, Wait,
+};
+
+use super::{
+    breaker::{Breaker, Observation},
+    feedback::{CUT_OFF, cancel_feedback, failure_feedback},
 };
 
 const HOUR_MS: u64 = 3_600_000;
@@ -25,6 +32,31 @@ pub struct LoopState {
     pub plan: PlanSnapshot,
     /// Iterations running that ended with no open task in the plan.
     pub complete_streak: u32,
+    /// The most tasks that were ever done at once in this run.
+    pub most_done: usize,
+    /// Tasks that were in the plan of this run and that an agent took out of it.
+    pub missing: Vec<String>,
+    /// The task of the latest iteration.
+    pub task: Option<String>,
+    /// What agents said blocks them, since the user last said something.
+    pub blocks: Vec<Block>,
+    /// Claims made in the latest iteration.
+    pub claims: Vec<Claim>,
+    /// The iteration before made an explicit claim, too.
+    pub claimed_before: bool,
+    /// Results of the goals after the latest iteration, as far as they were run.
+    pub goals: Vec<GoalResult>,
+    /// The goals were run before the first iteration.
+    pub looked: bool,
+    pub breaker: Breaker,
+    /// The latest iteration got somewhere; none where that cannot be told.
+    pub progress: Option<bool>,
+    /// The tree that was only committed: doing that again is no progress.
+    pub committed_tree: Option<String>,
+    /// The adapter of the latest iteration.
+    pub adapter: String,
+    /// Until when adapters are limited.
+    pub limited: BTreeMap<String, u64>,
     pub paused_by_file: bool,
     pub paused_by_user: bool,
     /// The strongest request so far, and the first one who made it.
@@ -79,12 +111,24 @@ pub enum Phase {
         iteration: u32,
         outcome: Outcome,
     },
+    /// The goals are being run; iteration 0 is the look before the first.
+    Verifying {
+        iteration: u32,
+        outcome: Outcome,
+    },
     Waiting {
         wait: Wait,
         until_ms: u64,
     },
     Paused,
     Stopped(StopReason),
+}
+
+/// What keeps an agent from going on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    pub task: Option<String>,
+    pub question: String,
 }
 
 /// A message of the user and what became of it.
@@ -124,6 +168,11 @@ impl LoopState {
         matches!(self.phase, Phase::Stopped(_))
     }
 
+    /// Texts of the tasks that nobody works on until the user says something.
+    pub fn set_aside(&self) -> Vec<String> {
+        self.blocks.iter().filter_map(|block| block.task.clone()).collect()
+    }
+
     pub fn run_totals(&self) -> Totals {
         Totals {
             iterations: self.iteration,
@@ -157,21 +206,62 @@ impl LoopState {
                 self.stop = None;
             }
             Event::Noticed { .. } => {}
-            Event::PlanRead { plan } => self.plan = plan.clone(),
-            Event::PreparationStarted { iteration } => self.enter(Phase::Preparing { iteration: *iteration }),
+            Event::PlanRead { plan } => {
+                self.missing
+                    .retain(|missing| !plan.tasks.iter().any(|task| task.text == *missing));
+                self.plan = plan.clone();
+            }
+            Event::PlanEdited { vanished, added, .. } => {
+                self.missing.extend(vanished.iter().cloned());
+                self.missing.retain(|missing| !added.contains(missing));
+            }
+            Event::TaskBlocked { task, question, .. } => {
+                self.feedback.extend(
+                    task.iter()
+                        .map(|task| format!("The task \"{task}\" is set aside until the user answers: {question}")),
+                );
+                self.blocks.push(Block {
+                    task: task.clone(),
+                    question: question.clone(),
+                });
+            }
+            Event::PreparationStarted { iteration, adapter } => {
+                if self.adapter != *adapter {
+                    // Another program knows nothing of the first one's sessions.
+                    self.session = None;
+                    self.adapter.clone_from(adapter);
+                }
+                self.enter(Phase::Preparing { iteration: *iteration });
+            }
+            Event::AdapterLimited { adapter, until_ms } => {
+                self.limited.insert(adapter.clone(), *until_ms);
+            }
+            Event::VerificationStarted { iteration, .. } => self.start_verification(*iteration),
+            Event::GoalChecked { result, .. } => self.goals.push(result.clone()),
+            Event::ClaimJudged { .. } => {}
+            Event::BreakerMoved { to, why } => self.breaker.enter(*to, why),
             Event::IterationStarted {
                 iteration,
                 live_steering,
                 checkpoint,
+                task,
                 ..
             } => {
+                self.task.clone_from(task);
                 self.start_iteration(at_ms, *iteration, *live_steering, checkpoint.as_ref());
             }
             Event::AgentReported { signal, .. } => self.apply_signal(signal),
             Event::CancelRequested { iteration, reason } => self.cancel(*iteration, *reason),
             Event::IterationEnded { iteration, outcome, .. } => self.end_iteration(*iteration, outcome),
-            Event::IterationSettled { checkpoint, totals, .. } => self.settle(checkpoint.as_ref(), *totals),
-            Event::ClaimMade { .. } => {}
+            Event::IterationSettled {
+                checkpoint,
+                totals,
+                progress,
+                ..
+            } => {
+                self.settle(checkpoint.as_ref(), *totals, *progress);
+            }
+            Event::ClaimMade { claim, .. } => self.claims.push(*claim),
             Event::ClaimRefused { reasons, .. } => {
                 self.feedback
                     .push(format!("Your claim to be done was refused: {}", reasons.join("; ")));
@@ -187,12 +277,16 @@ impl LoopState {
             Event::Paused { by } => self.set_paused(*by, true),
             Event::Unpaused { by } => self.set_paused(*by, false),
             Event::Held => self.enter(Phase::Paused),
-            Event::SteeringQueued { id, kind, text } => self.steering.push(Steering {
-                id: *id,
-                kind: *kind,
-                text: text.clone(),
-                state: SteeringState::Queued,
-            }),
+            Event::SteeringQueued { id, kind, text } => {
+                // Whatever was asked, the user has said something now.
+                self.blocks.clear();
+                self.steering.push(Steering {
+                    id: *id,
+                    kind: *kind,
+                    text: text.clone(),
+                    state: SteeringState::Queued,
+                });
+            }
             Event::SteeringDelivered { id, iteration, .. } => {
                 self.set_steering(*id, SteeringState::Delivered { iteration: *iteration });
             }
@@ -229,6 +323,10 @@ impl LoopState {
         self.problem = None;
         self.verdict = None;
         self.feedback.clear();
+        self.claimed_before = self.claims.iter().any(|claim| *claim != Claim::PlanComplete);
+        self.claims.clear();
+        self.goals.clear();
+        self.most_done = self.most_done.max(self.plan.done());
         self.starts_ms.retain(|start| start + HOUR_MS > at_ms);
         self.starts_ms.push(at_ms);
         if let Some(checkpoint) = checkpoint {
@@ -249,6 +347,7 @@ impl LoopState {
             Phase::Idle
             | Phase::Preparing { .. }
             | Phase::Settling { .. }
+            | Phase::Verifying { .. }
             | Phase::Waiting { .. }
             | Phase::Paused
             | Phase::Stopped(_) => self.now_ms,
@@ -298,19 +397,49 @@ impl LoopState {
         });
     }
 
-    fn settle(&mut self, checkpoint: Option<&Checkpoint>, totals: Option<Changes>) {
+    fn settle(&mut self, checkpoint: Option<&Checkpoint>, totals: Option<Changes>, progress: Option<bool>) {
         if totals.is_some() {
             self.totals = totals;
         }
+        self.progress = progress;
+        if let Phase::Settling { outcome, .. } = &self.phase {
+            self.breaker.count(&Observation::of(outcome, progress));
+        }
         if let Some(checkpoint) = checkpoint {
+            if self
+                .latest
+                .as_ref()
+                .is_some_and(|latest| latest.tree == checkpoint.tree && latest.head != checkpoint.head)
+            {
+                self.committed_tree = Some(checkpoint.tree.clone());
+            }
             self.remember_tree(&checkpoint.tree);
             self.latest = Some(checkpoint.clone());
         }
-        self.complete_streak = if self.plan.open() == 0 {
+        self.most_done = self.most_done.max(self.plan.done());
+        self.complete_streak = if self.plan.is_complete() {
             self.complete_streak + 1
         } else {
             0
         };
+    }
+
+    fn start_verification(&mut self, iteration: u32) {
+        self.goals.clear();
+        let outcome = match &self.phase {
+            Phase::Settling { outcome, .. } => outcome.clone(),
+            // The look before the first iteration: what is there is taken as completed.
+            Phase::Idle
+            | Phase::Preparing { .. }
+            | Phase::Running { .. }
+            | Phase::Cancelling { .. }
+            | Phase::Verifying { .. }
+            | Phase::Waiting { .. }
+            | Phase::Paused
+            | Phase::Stopped(_) => Outcome::Completed,
+        };
+        self.looked |= iteration == 0;
+        self.enter(Phase::Verifying { iteration, outcome });
     }
 
     fn remember_tree(&mut self, tree: &str) {
@@ -326,7 +455,7 @@ impl LoopState {
                     self.session.clone_from(session);
                 }
             }
-            AgentSignal::Usage { usage } => self.usage = add(self.usage, *usage),
+            AgentSignal::Usage { usage } => self.usage = self.usage.plus(*usage),
             AgentSignal::Problem { problem } => self.problem = Some(problem.clone()),
             AgentSignal::TurnEnded { ok, .. } => self.verdict = Some(*ok),
             AgentSignal::Said { .. }
@@ -363,66 +492,6 @@ impl LoopState {
             Some((StopRequest::AfterIteration, _)) if stop > StopRequest::AfterIteration => (stop, by),
             Some((earlier, first)) => (earlier.max(stop), first),
         });
-    }
-}
-
-const CUT_OFF: &str = "The last session was cut off before it could finish. Look at what it left before you go on.";
-
-fn failure_feedback(problem: &Problem) -> Option<String> {
-    match problem.kind {
-        ProblemKind::PermissionDenied => Some(format!(
-            "The last session was denied a permission ({}). Find a way without it.",
-            problem.text
-        )),
-        ProblemKind::TurnLimit => Some("The last session ran out of turns. Go on where it stopped.".to_owned()),
-        ProblemKind::ContextOverflow => {
-            Some("The last session ran out of context. Work in smaller steps and read less at once.".to_owned())
-        }
-        ProblemKind::Overloaded
-        | ProblemKind::Network
-        | ProblemKind::Crashed
-        | ProblemKind::Hung
-        | ProblemKind::Other => Some(CUT_OFF.to_owned()),
-        ProblemKind::NotInstalled
-        | ProblemKind::Auth
-        | ProblemKind::ModelUnknown
-        | ProblemKind::Usage
-        | ProblemKind::RateLimited { .. }
-        | ProblemKind::QuotaExhausted { .. }
-        | ProblemKind::SessionLost => None,
-    }
-}
-
-fn cancel_feedback(reason: CancelReason) -> Option<String> {
-    match reason {
-        CancelReason::IdleTimeout => Some(
-            "The last session was ended because it neither wrote nor computed anything for too long. \
-             Avoid commands that wait for input or never return."
-                .to_owned(),
-        ),
-        CancelReason::IterationTimeout => {
-            Some("The last session was ended at its time limit. Work in smaller steps.".to_owned())
-        }
-        CancelReason::Skipped | CancelReason::Steered => Some(CUT_OFF.to_owned()),
-        CancelReason::MaxTime | CancelReason::MaxCost | CancelReason::MaxTokens | CancelReason::Stopped => None,
-    }
-}
-
-fn add(sum: Usage, more: Usage) -> Usage {
-    fn tokens(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
-        match (sum, more) {
-            (None, None) => None,
-            (sum, more) => Some(sum.unwrap_or(0).saturating_add(more.unwrap_or(0))),
-        }
-    }
-    Usage {
-        input_tokens: tokens(sum.input_tokens, more.input_tokens),
-        cached_tokens: tokens(sum.cached_tokens, more.cached_tokens),
-        output_tokens: tokens(sum.output_tokens, more.output_tokens),
-        cost_usd: match (sum.cost_usd, more.cost_usd) {
-            (None, None) => None,
-            (sum, more) => Some(sum.unwrap_or(0.0) + more.unwrap_or(0.0)),
-        },
     }
 }
 

@@ -115,6 +115,20 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
                 settle::settled(decision, now_ms, *iteration, &outcome, settlement);
             }
         }
+        Input::Verified {
+            iteration,
+            results,
+            random,
+        } => {
+            if let Phase::Verifying {
+                iteration: current,
+                outcome,
+            } = decision.state.phase.clone()
+                && current == *iteration
+            {
+                settle::verified(decision, now_ms, *iteration, &outcome, results, *random);
+            }
+        }
         Input::ActivityProbed {
             iteration,
             quiet_since_ms,
@@ -183,9 +197,22 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
             attempt: decision.state.failures,
             why: "the wait goes on that was begun before the restart".to_owned(),
         }),
+        // The goals are run anew, all of them.
+        Phase::Verifying { iteration, .. } => start_verification(decision, iteration),
         // Its effect is derived anew: the settlement is repeated.
         Phase::Settling { .. } | Phase::Stopped(_) => {}
     }
+}
+
+fn start_verification(decision: &mut Decision, iteration: u32) {
+    let goals = decision
+        .state
+        .settings
+        .goals
+        .iter()
+        .map(|goal| goal.name.clone())
+        .collect();
+    decision.push(Event::VerificationStarted { iteration, goals });
 }
 
 fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Result<Preparation, Refusal>) {
@@ -198,9 +225,12 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         decision.notice(notice.level, notice.text.clone());
     }
     decision.plan_read(&found.plan);
-    if decision.state.iteration == 0 && found.plan.open() == 0 {
+    if decision.state.iteration == 0 && found.plan.is_complete() && !decision.state.looked {
         decision.notice(Level::Info, "nothing to do: the plan has no open task");
-        return decision.stop(StopReason::Done { verified: false });
+        if decision.state.settings.goals.is_empty() {
+            return decision.stop(StopReason::Done { verified: false });
+        }
+        return start_verification(decision, 0);
     }
     // Minutes may have passed in a large repository.
     if let Some(limit) = policy::limit_reached(&decision.state, now_ms) {
@@ -214,12 +244,16 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
     };
     if decision.state.steering.iter().any(is_late) {
         // It cannot wait for the prompt after this one, and nothing has been started yet.
-        return decision.push(Event::PreparationStarted { iteration });
+        let adapter = decision.state.adapter.clone();
+        return decision.push(Event::PreparationStarted { iteration, adapter });
     }
     decision.push(Event::IterationStarted {
         iteration,
-        adapter: decision.state.settings.adapter.clone(),
-        task: found.plan.current().map(|task| task.text.clone()),
+        adapter: decision.state.adapter.clone(),
+        task: found
+            .plan
+            .current_except(&decision.state.set_aside())
+            .map(|task| task.text.clone()),
         resume: decision.state.session.clone(),
         live_steering: found.live_steering,
         checkpoint: found.checkpoint.clone(),
@@ -251,6 +285,7 @@ fn agent(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSig
         Phase::Idle
         | Phase::Preparing { .. }
         | Phase::Settling { .. }
+        | Phase::Verifying { .. }
         | Phase::Waiting { .. }
         | Phase::Paused
         | Phase::Stopped(_) => return,
@@ -347,7 +382,7 @@ fn max_time(decision: &mut Decision) {
                 reason: CancelReason::MaxTime,
             });
         }
-        Phase::Idle | Phase::Preparing { .. } | Phase::Waiting { .. } | Phase::Paused => {
+        Phase::Idle | Phase::Preparing { .. } | Phase::Verifying { .. } | Phase::Waiting { .. } | Phase::Paused => {
             decision.stop(StopReason::LimitReached {
                 limit: LimitKind::MaxTime,
             });

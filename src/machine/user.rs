@@ -2,10 +2,11 @@
 
 use crate::{
     command::UserCommand,
-    event::{CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind, StopRequest, WaitEnd},
+    event::{BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind, StopRequest, WaitEnd},
 };
 
 use super::{
+    breaker::Breaker,
     settle,
     state::{Phase, Steering, SteeringState},
     step::{Decision, is_running},
@@ -42,6 +43,7 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
                 settle::next(decision, now_ms);
             }
         }
+        UserCommand::ResetCircuit => reset_circuit(decision, now_ms),
         UserCommand::Stop { stop } => request_stop(decision, *stop, by),
     }
 }
@@ -118,6 +120,17 @@ fn leave_pause(decision: &mut Decision, now_ms: u64) {
     }
 }
 
+fn reset_circuit(decision: &mut Decision, now_ms: u64) {
+    if decision.state.breaker == Breaker::default() {
+        return;
+    }
+    decision.push(Event::BreakerMoved { to: BreakerState::Closed, why: "reset by the user".to_owned() });
+    if let Phase::Waiting { wait: Wait::Cooldown, .. } = decision.state.phase {
+        decision.push(Event::WaitEnded { cause: WaitEnd::RetriedNow });
+        settle::next(decision, now_ms);
+    }
+}
+
 fn request_stop(decision: &mut Decision, stop: StopRequest, by: RequestedBy) {
     // Asked again to stop in order means: now.
     let stop = match decision.state.stop {
@@ -140,6 +153,12 @@ fn request_stop(decision: &mut Decision, stop: StopRequest, by: RequestedBy) {
             decision.stop(reason);
         }
         Phase::Idle | Phase::Paused | Phase::Preparing { .. } => decision.stop(reason),
+        // Goals may take long, and can be run again at any time.
+        Phase::Verifying { .. } => {
+            if stop > StopRequest::AfterIteration {
+                decision.stop(reason);
+            }
+        }
         Phase::Running { iteration, .. } => {
             if stop > StopRequest::AfterIteration {
                 decision.push(Event::CancelRequested {

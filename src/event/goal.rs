@@ -1,0 +1,45 @@
+//! Goals: what ralph checks itself before it believes that the work is done.
+
+use serde::{Deserialize, Serialize};
+
+use super::Exit;
+
+/// A command with what it has to come to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Goal {
+    pub name: String,
+    /// Run by `sh -c` in the project.
+    pub command: String,
+    /// The last number it prints has to be at least this; none where the exit code alone counts.
+    pub target: Option<f64>,
+    pub timeout_ms: u64,
+}
+
+/// When goals are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GoalsWhen {
+    /// When the agent claims to be done and the plan does not contradict it.
+    #[default]
+    Claim,
+    /// After every iteration; a claim goes by the same results.
+    Iteration,
+}
+
+/// What a goal came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GoalResult {
+    pub name: String,
+    pub passed: bool,
+    pub exit: Option<Exit>,
+    /// The last number it printed, where a target wants one.
+    pub score: Option<f64>,
+    pub target: Option<f64>,
+    pub duration_ms: u64,
+    /// Why it did not pass, in a clause; empty if it did.
+    pub why: String,
+    /// The end of what it printed.
+    pub tail: String,
+}
