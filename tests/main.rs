@@ -1,6 +1,7 @@
 //! The integration tests, in one binary: everything that needs real processes.
 
 mod codex;
+mod crash;
 mod harness;
 mod loop_behaviour;
 mod processes;
