@@ -3,6 +3,7 @@
 mod codex;
 mod crash;
 mod harness;
+mod leftovers;
 mod loop_behaviour;
 mod processes;
 mod sessions;
