@@ -34,7 +34,7 @@ pub const DEFAULT_PLANS: [&str; 5] = [
     "REFACTOR_PLAN.md",
     "@fix_plan.md",
 ];
-/// The adapters that are looked for when none is named, in this order.
+/// The adapters that are looked for when none is named, in this order; those of the user's own count as well.
 const DEFAULT_ADAPTERS: [&str; 3] = ["claude", "codex", "gemini"];
 /// The size of an agent's terminal when ralph has none itself.
 const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
@@ -95,10 +95,13 @@ impl Presentation {
     /// Colour only where somebody sees it and did not ask for none.
     pub fn of_stdout(format: Format) -> Self {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let terminal = io::stdout().is_terminal();
+        let columns = terminal.then(|| crossterm::terminal::size().ok()).flatten();
         Self {
             format,
             style: Style {
-                colour: io::stdout().is_terminal() && !no_colour,
+                colour: terminal && !no_colour,
+                columns: columns.map(|(columns, _)| columns),
             },
         }
     }
@@ -133,7 +136,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         last_line_claims: prepared.last_line_claims,
         size: terminal_size(),
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
-        measure: terminal_size,
+        measure: Some(terminal_size),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

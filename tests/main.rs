@@ -1,6 +1,7 @@
 //! The integration tests, in one binary: everything that needs real processes.
 
 mod codex;
+mod codex_loop;
 mod crash;
 mod harness;
 mod leftovers;

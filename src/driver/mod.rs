@@ -5,6 +5,7 @@
 
 mod bus;
 mod clock;
+mod handle;
 mod jobs;
 mod listener;
 mod open;
@@ -17,6 +18,7 @@ mod timers;
 
 pub use bus::{Bus, FaceMessage, Feed};
 pub use clock::now_ms;
+pub use handle::Handle;
 pub use jobs::read_plan;
 pub use open::{OpenError, OpenRun, read_run};
 pub use run::{Driver, DriverError, RunConfig};

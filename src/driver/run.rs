@@ -23,6 +23,7 @@ use crate::{
 use super::{
     bus::Bus,
     clock::{new_promise, now_ms},
+    handle::{Handle, Wish},
     jobs::{SharedWorkshop, Workshop},
     open::OpenRun,
     session::Current,
@@ -48,8 +49,8 @@ pub struct RunConfig {
     pub last_line_claims: bool,
     pub size: Size,
     pub recording_cap_bytes: u64,
-    /// Tells the terminal's size, after it changed.
-    pub measure: fn() -> Size,
+    /// Tells the terminal's size, after it changed; none where a face gives agents the size of its pane.
+    pub measure: Option<fn() -> Size>,
 }
 
 #[derive(Debug, Error)]
@@ -80,8 +81,11 @@ pub struct Driver {
     journal: Journal,
     results_in: mpsc::Receiver<Input>,
     notices: Vec<String>,
-    measure: fn() -> Size,
-    first: Input,
+    measure: Option<fn() -> Size>,
+    /// What the loop begins with.
+    first: Option<Input>,
+    handle: Handle,
+    wishes: mpsc::Receiver<Wish>,
     // Held until the run is over; a second ralph must not start before.
     open: HeldProject,
 }
@@ -134,6 +138,7 @@ impl Driver {
             last_line_claims: config.last_line_claims,
         };
         let (results, results_in) = mpsc::channel(INPUTS);
+        let (handle, wishes) = Handle::new();
         let (journal, state) = open.take();
         Self {
             pid,
@@ -152,7 +157,9 @@ impl Driver {
             results_in,
             notices,
             measure: config.measure,
-            first,
+            first: Some(first),
+            handle,
+            wishes,
             open: HeldProject {
                 pause_file,
                 paused,
@@ -160,6 +167,11 @@ impl Driver {
                 _open: open,
             },
         }
+    }
+
+    /// Returns a way to reach the loop from the face's thread.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
     }
 
     /// Runs until the run is over, and says why it is.
@@ -181,13 +193,15 @@ impl Driver {
     }
 
     async fn loop_until_stopped(&mut self, sources: &mut Sources) -> Result<StopReason, DriverError> {
-        let first = std::mem::replace(&mut self.first, Input::PauseFile { present: false });
-        if let Input::Recover { .. } = first {
-            self.note_all()?;
+        let first = self.first.take().expect("a driver runs once");
+        // What is to be said belongs behind the start of a run, and before it goes on.
+        let starts = matches!(first, Input::Start(_));
+        if starts {
             self.advance(&first)?;
-        } else {
+        }
+        self.note_all()?;
+        if !starts {
             self.advance(&first)?;
-            self.note_all()?;
         }
         self.note_socket(sources)?;
         loop {
@@ -206,13 +220,28 @@ impl Driver {
                     let answer = self.answer(request)?;
                     _ = reply.send(answer); // whoever asked may have gone
                 }
-                Arrived::Resized => {
-                    self.size = (self.measure)();
+                Arrived::Wish(Wish::Command { command, by }) => {
+                    self.advance(&Input::Command { command, by })?;
+                }
+                Arrived::Wish(Wish::Type(bytes)) => {
                     if let Some(session) = &self.session {
-                        session.resize(self.size);
+                        session.type_bytes(&bytes);
+                    }
+                }
+                Arrived::Wish(Wish::Resize(size)) => self.resize(size),
+                Arrived::Resized => {
+                    if let Some(measure) = self.measure {
+                        self.resize(measure());
                     }
                 }
             }
+        }
+    }
+
+    fn resize(&mut self, size: Size) {
+        self.size = size.clamped();
+        if let Some(session) = &self.session {
+            session.resize(self.size);
         }
     }
 
@@ -238,6 +267,7 @@ impl Driver {
             _ = sources.terminate.recv() => stop(RequestedBy::Terminate),
             () = received(&mut sources.hangup) => stop(RequestedBy::Hangup),
             Some((request, reply)) = sources.asked.recv() => Arrived::Asked(request, reply),
+            Some(wish) = self.wishes.recv() => Arrived::Wish(wish),
             timer = self.timers.next(now_ms) => Arrived::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => Arrived::Input(input),
             _ = sources.resized.recv() => Arrived::Resized,
@@ -336,5 +366,6 @@ impl Driver {
 enum Arrived {
     Input(Input),
     Asked(Request, oneshot::Sender<Reply>),
+    Wish(Wish),
     Resized,
 }

@@ -4,7 +4,7 @@
 //! fake-agent supervise GUARD SCRATCH RUN_ID GRACE_MS PROGRAM ARG…
 //! ```
 //! Says `guard PID` once it runs and `ended …` at the end. Takes `stop`, `at-once` and `drop` from stdin, one a line,
-//! and `quit`; at `count` it says `children N fds N threads N peak-kb N`. It reads slowly.
+//! `again` after an end, and `quit`; at `count` it says `children N fds N threads N peak-kb N`, descriptors since the start. It reads slowly.
 
 use std::{
     fs,
@@ -37,6 +37,8 @@ pub fn run(args: &[String]) -> Outcome<()> {
     let [guard, scratch, run_id, grace, program, args @ ..] = args else {
         return Err("supervise GUARD SCRATCH RUN_ID GRACE_MS PROGRAM ARG…".to_owned());
     };
+    // Whoever started the tests may have left descriptors open.
+    let inherited = fds();
     proc::become_subreaper();
     let launch = Launch {
         program: PathBuf::from(program),
@@ -55,15 +57,19 @@ pub fn run(args: &[String]) -> Outcome<()> {
         scratch: PathBuf::from(scratch),
         guard: Some(PathBuf::from(guard)),
     };
-    let child = proc::spawn(launch, Box::new(Report)).map_err(|error| error.to_string())?;
-    say(&format!("guard {}", child.guard_pid()));
-    let mut child = Some(child);
+    let start = || {
+        let child = proc::spawn(launch.clone(), Box::new(Report)).map_err(|error| error.to_string())?;
+        say(&format!("guard {}", child.guard_pid()));
+        Ok::<_, String>(Some(child))
+    };
+    let mut child = start()?;
     for line in io::stdin().lock().lines() {
         match (line.map_err(|error| error.to_string())?.as_str(), &child) {
             ("stop", Some(child)) => child.stop(Stop::InOrder),
             ("at-once", Some(child)) => child.stop(Stop::AtOnce),
             ("drop", Some(_)) => child = None,
-            ("count", _) => say(&count()),
+            ("again", _) => child = start()?,
+            ("count", _) => say(&count(inherited)),
             ("quit", _) => return Ok(()),
             (other, _) => return Err(format!("`{other}`: no such command now")),
         }
@@ -75,16 +81,19 @@ fn say(line: &str) {
     _ = writeln!(io::stdout(), "{line}");
 }
 
-fn count() -> String {
-    let entries = |path: &str| fs::read_dir(path).map_or(0, Iterator::count);
-    let own = std::process::id();
+fn fds() -> usize {
+    fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
+}
+
+fn count(inherited: usize) -> String {
     let children: usize = fs::read_dir("/proc/self/task").map_or(0, |threads| {
         let lists = threads
             .flatten()
             .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
         lists.map(|list| list.split_whitespace().count()).sum()
     });
-    let (fds, threads) = (entries(&format!("/proc/{own}/fd")), entries("/proc/self/task"));
+    let fds = fds().abs_diff(inherited);
+    let threads = fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status
         .lines()

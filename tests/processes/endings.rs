@@ -1,11 +1,16 @@
 //! Every way to the end, and nobody left at any of them.
 
+use std::time::Duration;
+
 use ralph::{
     event::Exit,
     proc::{End, Launch, Stdin, Stop, StopSignal, spawn},
 };
 
 use super::{Recorder, SHORT, STUBBORN, Sandbox, Session};
+
+/// Enough for an agent to write down which signal it got.
+const NOTICEABLE: Duration = Duration::from_secs(1);
 
 fn code(code: i32) -> End {
     End::Exited(Exit::Code { code })
@@ -83,7 +88,7 @@ fn at_once_overrides_a_ladder_in_progress() {
 fn the_ladder_is_interrupt_then_terminate_then_kill() {
     let sandbox = Sandbox::new();
     let mut launch = sandbox.launch(&["log-signals signals", "say ready", "hang"]);
-    launch.ladder.grace = SHORT;
+    launch.ladder.grace = NOTICEABLE;
     let mut session = sandbox.start(launch);
     session.until("ready");
     session.child().stop(Stop::InOrder);
@@ -96,7 +101,7 @@ fn a_ladder_that_begins_with_terminate_sends_it_once() {
     let sandbox = Sandbox::new();
     let mut launch = sandbox.launch(&["log-signals signals", "say ready", "hang"]);
     launch.ladder.first = StopSignal::Terminate;
-    launch.ladder.grace = SHORT;
+    launch.ladder.grace = NOTICEABLE;
     let mut session = sandbox.start(launch);
     session.until("ready");
     session.child().stop(Stop::InOrder);
@@ -130,7 +135,7 @@ fn what_an_agent_leaves_behind_may_clean_up() {
 #[test]
 fn a_stopped_agent_can_still_be_ended_in_order() {
     let sandbox = Sandbox::new();
-    let mut session = sandbox.start(sandbox.launch(&["say ready", "kill-self SIGSTOP", "hang"]));
+    let mut session = sandbox.start(sandbox.launch(&["spawn stopped", "say ready", "kill-self SIGSTOP", "hang"]));
     session.until("ready");
     session.child().stop(Stop::InOrder);
     assert_eq!(session.end().end, signal(2));
@@ -139,7 +144,7 @@ fn a_stopped_agent_can_still_be_ended_in_order() {
 #[test]
 fn a_stopped_guard_can_still_be_told_to_stop() {
     let sandbox = Sandbox::new();
-    let mut session = sandbox.start(sandbox.launch(&["say ready", "kill-parent SIGSTOP", "hang"]));
+    let mut session = sandbox.start(sandbox.launch(&["kill-parent SIGSTOP", "say ready", "hang"]));
     session.until("ready");
     session.child().stop(Stop::AtOnce);
     assert_eq!(session.end().end, signal(9));
