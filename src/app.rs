@@ -64,6 +64,7 @@ impl Place {
                     FailureKind::Failed,
                     format!("the current directory is unusable: {error}"),
                 )
+                .hint("change to the directory of your project, and try again")
             })?;
         Self::of(project, state_dir)
     }
@@ -259,6 +260,7 @@ fn read_prompt(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
         let why = format!("{}: the prompt cannot be read: {}", path.display(), with_causes(&error));
         Failure::new(FailureKind::Configuration, why)
+            .hint("name a file of text with `--prompt-file FILE`, or leave it out for the built-in instructions")
     })
 }
 
