@@ -16,7 +16,7 @@ use crate::{
         subprocess::SubprocessAdapter,
     },
     config::{Config, Loaded},
-    driver::{Bus, Driver, OpenRun, RunConfig, read_plan},
+    driver::{Agent, Bus, Driver, OpenRun, RunConfig, read_plan},
     error::{Failure, FailureKind},
     event::Settings,
     headless::{self, Format, Style},
@@ -64,6 +64,7 @@ impl Place {
                     FailureKind::Failed,
                     format!("the current directory is unusable: {error}"),
                 )
+                .hint("change to the directory of your project, and try again")
             })?;
         Self::of(project, state_dir)
     }
@@ -111,8 +112,7 @@ impl Presentation {
 struct Prepared {
     settings: Settings,
     template: Template,
-    adapter: Arc<dyn AgentAdapter>,
-    last_line_claims: bool,
+    agents: Vec<Agent>,
     notices: Vec<String>,
 }
 
@@ -132,8 +132,8 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         settings: prepared.settings,
         template: prepared.template,
         promise: loaded.config.completion.promise.clone(),
-        adapter: prepared.adapter,
-        last_line_claims: prepared.last_line_claims,
+        agents: prepared.agents,
+        goals_parallel: true,
         size: terminal_size(),
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         measure: Some(terminal_size),
@@ -161,10 +161,7 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
         Some(id) => id.clone(),
         None => default_adapter(&catalog, &place.project, &mut notices)?,
     };
-    let manifest = catalog.manifest(&id)?;
-    let last_line_claims = manifest.dialect == DialectKind::Terminal;
-    let adapter = SubprocessAdapter::new(manifest);
-    adapter.check(&place.project)?;
+    let agents = vec![agent(&catalog, &id, &place.project)?];
     let settings = Settings {
         adapter: id,
         model: config.model.clone(),
@@ -173,13 +170,25 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
         session: config.session,
         limits: config.limits.clone(),
         backoff: config.backoff.clone(),
+        ..Settings::default()
     };
     Ok(Prepared {
         settings,
         template,
+        agents,
+        notices,
+    })
+}
+
+/// The agent of adapter `id`, which can be started as far as can be told.
+fn agent(catalog: &Catalog, id: &str, project: &Path) -> Result<Agent, Failure> {
+    let manifest = catalog.manifest(id)?;
+    let last_line_claims = manifest.dialect == DialectKind::Terminal;
+    let adapter = SubprocessAdapter::new(manifest);
+    adapter.check(project)?;
+    Ok(Agent {
         adapter: Arc::new(adapter),
         last_line_claims,
-        notices,
     })
 }
 
@@ -259,6 +268,7 @@ fn read_prompt(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
         let why = format!("{}: the prompt cannot be read: {}", path.display(), with_causes(&error));
         Failure::new(FailureKind::Configuration, why)
+            .hint("name a file of text with `--prompt-file FILE`, or leave it out for the built-in instructions")
     })
 }
 

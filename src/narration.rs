@@ -1,8 +1,8 @@
 //! Records in words: the one line a person reads of each loop event, whatever face shows it. Pure.
 
 use crate::event::{
-    AgentSignal, CancelReason, Changes, Claim, Delivery, Event, Level, LimitKind, Outcome, PausedBy, RequestedBy,
-    SteeringKind, StopReason, StopRequest, Usage, Wait, WaitEnd,
+    AgentSignal, BreakerState, CancelReason, Changes, Claim, Delivery, Event, Level, LimitKind, Outcome, PausedBy,
+    RequestedBy, SteeringKind, StopReason, StopRequest, Usage, Wait, WaitEnd,
 };
 
 /// What kind of news a line is; a face gives it a colour and a sign.
@@ -81,7 +81,61 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         }
         Event::IterationSettled { changes: None, .. } => None,
         Event::ClaimMade { claim, .. } => line(Tone::Note, claim_in_words(*claim)),
-        Event::ClaimRefused { reasons, .. } => line(Tone::Bad, format!("not done: {}", reasons.join("; "))),
+        Event::ClaimRefused { reasons, .. } => {
+            // The rest of a reason is output for the agent.
+            let heads: Vec<&str> = reasons.iter().filter_map(|reason| reason.lines().next()).collect();
+            line(Tone::Bad, format!("not done: {}", heads.join("; ")))
+        }
+        Event::PlanEdited { vanished, added, .. } => {
+            let parts = [("gone from the plan", vanished), ("new in the plan", added)];
+            let parts = parts.into_iter().filter(|(_, tasks)| !tasks.is_empty());
+            let parts: Vec<String> = parts
+                .map(|(what, tasks)| format!("{what}: {}", tasks.join(" · ")))
+                .collect();
+            line(
+                if vanished.is_empty() { Tone::Note } else { Tone::Bad },
+                parts.join("; "),
+            )
+        }
+        Event::TaskBlocked { question, .. } => line(Tone::Bad, format!("blocked, set aside: {question}")),
+        Event::VerificationStarted { goals, .. } => line(Tone::Wait, format!("checking goals: {}", goals.join(", "))),
+        Event::GoalChecked { result, .. } => {
+            let took = short_duration(result.duration_ms);
+            let score = result
+                .score
+                .map(|score| format!(" (score {score})"))
+                .unwrap_or_default();
+            if result.passed {
+                line(Tone::Good, format!("goal {} passed{score} in {took}", result.name))
+            } else {
+                line(
+                    Tone::Bad,
+                    format!("goal {} did not pass in {took}: {}", result.name, result.why),
+                )
+            }
+        }
+        Event::ClaimJudged { confidence, parts, .. } => {
+            let parts: Vec<String> = parts
+                .iter()
+                .map(|part| format!("{} {}", part.what, part.points))
+                .collect();
+            line(Tone::Note, format!("confidence {confidence}: {}", parts.join(", ")))
+        }
+        Event::BreakerMoved {
+            to: BreakerState::Closed,
+            why,
+        } => line(Tone::Good, format!("breaker closed: {why}")),
+        Event::BreakerMoved {
+            to: BreakerState::HalfOpen,
+            why,
+        } => line(Tone::Bad, format!("breaker half-open: {why}")),
+        Event::BreakerMoved {
+            to: BreakerState::Open,
+            why,
+        } => line(Tone::Bad, format!("breaker open: {why}")),
+        Event::AdapterLimited { adapter, until_ms } => {
+            line(Tone::Wait, format!("{adapter} is limited until {}", time(*until_ms)))
+        }
         Event::WaitStarted {
             wait,
             until_ms,
@@ -196,6 +250,7 @@ fn claim_in_words(claim: Claim) -> &'static str {
     match claim {
         Claim::DoneFile => "the agent claims to be done: `.ralph-done`",
         Claim::Promise => "the agent claims to be done: its promise",
+        Claim::StatusBlock => "the agent claims to be done: its status block",
         Claim::PlanComplete => "the plan has no open task",
     }
 }
@@ -206,6 +261,7 @@ fn wait_in_words(wait: Wait, until: &str, attempt: u32, why: &str) -> String {
         Wait::Backoff => format!("trying again at {until}"),
         Wait::LimitReset => format!("waiting until {until}: {why}"),
         Wait::CallBudget => format!("waiting until {until}: {why}"),
+        Wait::Cooldown => format!("one more try at {until}: {why}"),
     }
 }
 
@@ -243,6 +299,8 @@ pub fn stop_in_words(reason: &StopReason) -> String {
                 LimitKind::MaxTokens => "tokens",
             }
         ),
+        StopReason::BreakerOpen { why } => format!("stopped, the loop gets nowhere ({why})"),
+        StopReason::Blocked { question } => format!("stopped, a person is needed ({question})"),
         StopReason::Requested => "stopped as asked".to_owned(),
         StopReason::Interrupted => "interrupted".to_owned(),
         StopReason::Terminated => "terminated".to_owned(),

@@ -43,11 +43,11 @@ fn notices(records: &[Record]) -> Vec<&str> {
 }
 
 /// Waits are for this: the agent has said so much.
-fn said(wanted: &str) -> impl Fn(&Event) -> bool {
+pub fn said(wanted: &str) -> impl Fn(&Event) -> bool {
     move |event| matches!(event, Event::AgentReported { signal: AgentSignal::Said { text }, .. } if text == wanted)
 }
 
 /// Iteration `n` has begun.
-fn started(n: u32) -> impl Fn(&Event) -> bool {
+pub fn started(n: u32) -> impl Fn(&Event) -> bool {
     move |event| matches!(event, Event::IterationStarted { iteration, .. } if *iteration == n)
 }

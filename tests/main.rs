@@ -2,7 +2,10 @@
 
 mod codex;
 mod codex_loop;
+mod crash;
 mod harness;
+mod layering;
+mod leftovers;
 mod loop_behaviour;
 mod processes;
 mod sessions;

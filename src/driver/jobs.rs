@@ -17,7 +17,7 @@ use crate::{
         paths::{ProjectPaths, RunPaths},
     },
     machine::{LoopState, Notice, Preparation, Refusal, Settlement},
-    plan::{self, PlanKind, PromptInput, Template},
+    plan::{self, PlanKind, PromptInput, StatusPlace, Template},
     text::with_causes,
 };
 
@@ -36,8 +36,6 @@ pub(super) struct Workshop {
     pub(super) plan: PathBuf,
     pub(super) template: Template,
     pub(super) repository: Option<Repository>,
-    /// Claims are looked for in the last line of output, not in a message: the agent has none.
-    pub(super) last_line_claims: bool,
 }
 
 /// What a preparation needs of the state.
@@ -50,6 +48,8 @@ pub(super) struct Prepare {
     pub(super) steering: Vec<(SteeringId, SteeringKind, String)>,
     pub(super) feedback: Vec<String>,
     pub(super) live_steering: bool,
+    /// Tasks that nobody works on for now.
+    pub(super) set_aside: Vec<String>,
 }
 
 /// What a settlement needs of the state.
@@ -60,6 +60,10 @@ pub(super) struct Settle {
     pub(super) baseline: Option<Checkpoint>,
     pub(super) promise: String,
     pub(super) final_message: Option<String>,
+    /// The plan as it was when the iteration began.
+    pub(super) plan: PlanSnapshot,
+    /// The agent has no messages: its claims are in the last lines of its output.
+    pub(super) last_line_claims: bool,
 }
 
 impl Prepare {
@@ -72,20 +76,23 @@ impl Prepare {
             steering: due
                 .map(|steering| (steering.id, steering.kind, steering.text.clone()))
                 .collect(),
-            feedback: state.feedback.clone(),
+            feedback: state.prompt_feedback(),
             live_steering,
+            set_aside: state.set_aside(),
         }
     }
 }
 
 impl Settle {
-    pub(super) fn of(state: &LoopState, iteration: u32, final_message: Option<String>) -> Self {
+    pub(super) fn of(state: &LoopState, iteration: u32, final_message: Option<String>, last_line_claims: bool) -> Self {
         Self {
             iteration,
             before: state.latest.clone(),
             baseline: state.baseline.clone(),
             promise: state.promise.clone(),
             final_message,
+            plan: state.plan.clone(),
+            last_line_claims,
         }
     }
 }
@@ -123,13 +130,8 @@ impl Workshop {
         if self.take_done_file(&mut notices) {
             claims.push(Claim::DoneFile);
         }
-        if job
-            .final_message
-            .as_deref()
-            .is_some_and(|message| self.promises(message, &job.promise))
-        {
-            claims.push(Claim::Promise);
-        }
+        let said = Said::read(job);
+        claims.extend(said.claims);
         let checkpoint = self.checkpoint_now(job.iteration, Moment::After, &mut notices);
         let changes = self.changes(job.before.as_ref(), checkpoint.as_ref(), &mut notices);
         let totals = if job.before == job.baseline {
@@ -137,22 +139,23 @@ impl Workshop {
         } else {
             self.changes(job.baseline.as_ref(), checkpoint.as_ref(), &mut notices)
         };
+        let plan = self.read_plan();
+        let edits = plan
+            .as_ref()
+            .map(|plan| plan::diff(&job.plan, plan))
+            .unwrap_or_default();
         Settlement {
-            plan: self.read_plan(),
+            plan,
             checkpoint,
             changes,
             totals,
             claims,
+            vanished: edits.vanished,
+            added: edits.added,
+            blocked: said.blocked,
+            question: said.question,
             notices,
             random: random_share(),
-        }
-    }
-
-    fn promises(&self, message: &str, promise: &str) -> bool {
-        if self.last_line_claims {
-            plan::last_line_promise(message, promise)
-        } else {
-            plan::final_promise(message, promise)
         }
     }
 
@@ -162,7 +165,7 @@ impl Workshop {
             let wanted = job.steering.iter().filter(|(_, kind, _)| wanted.contains(kind));
             wanted.map(|(_, _, text)| text.clone()).collect()
         };
-        let current = plan.current();
+        let current = plan.current_except(&job.set_aside);
         self.template.render(&PromptInput {
             plan: &shown.to_string_lossy(),
             kind: PlanKind::of(&self.plan),
@@ -253,6 +256,37 @@ impl Workshop {
                 )));
                 None
             }
+        }
+    }
+}
+
+/// What the agent says about itself in its final message.
+#[derive(Debug, Default)]
+struct Said {
+    claims: Vec<Claim>,
+    blocked: Option<String>,
+    question: Option<String>,
+}
+
+impl Said {
+    fn read(job: &Settle) -> Self {
+        let Some(message) = job.final_message.as_deref() else {
+            return Self::default();
+        };
+        let (promised, place) = if job.last_line_claims {
+            (plan::last_line_promise(message, &job.promise), StatusPlace::LastLines)
+        } else {
+            (plan::final_promise(message, &job.promise), StatusPlace::Message)
+        };
+        let status = plan::status_block(message, place).unwrap_or_default();
+        let claims = [(promised, Claim::Promise), (status.claims_done, Claim::StatusBlock)];
+        Self {
+            claims: claims
+                .into_iter()
+                .filter_map(|(made, claim)| made.then_some(claim))
+                .collect(),
+            blocked: status.blocked,
+            question: plan::final_question(message).map(str::to_owned),
         }
     }
 }

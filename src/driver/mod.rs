@@ -5,6 +5,7 @@
 
 mod bus;
 mod clock;
+mod goals;
 mod handle;
 mod jobs;
 mod listener;
@@ -21,5 +22,5 @@ pub use clock::now_ms;
 pub use handle::Handle;
 pub use jobs::read_plan;
 pub use open::{OpenError, OpenRun, read_run};
-pub use run::{Driver, DriverError, RunConfig};
+pub use run::{Agent, Driver, DriverError, RunConfig};
 pub use status::{phase_in_words, status_of};

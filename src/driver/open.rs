@@ -1,6 +1,9 @@
 //! Takes a project: its lock, and the run that goes on or begins.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use thiserror::Error;
 
@@ -57,7 +60,7 @@ impl OpenRun {
     ///
     /// # Errors
     /// [`LockError::Held`] if another ralph works here; the others if the state cannot be read or written.
-    pub fn open(paths: ProjectPaths, plan: &std::path::Path) -> Result<Self, OpenError> {
+    pub fn open(paths: ProjectPaths, plan: &Path) -> Result<Self, OpenError> {
         create_private_dir(&paths.runs())?;
         let mut lock = Lock::take(&paths.lock())?;
         lock.describe(&Holder {
@@ -68,7 +71,7 @@ impl OpenRun {
         let unfinished = unfinished(&paths)?;
         sweep(&paths, &mut notices);
         let opened = match unfinished {
-            Some(run) if run.state.settings.plan == plan => {
+            Some(run) if is_same_file(&run.state.settings.plan, plan) => {
                 notices.extend(run.torn_notice());
                 (run.id, run.journal, run.state, run.records, true)
             }
@@ -162,6 +165,14 @@ fn unfinished(paths: &ProjectPaths) -> Result<Option<Unfinished>, JournalError> 
         records,
         note,
     }))
+}
+
+/// Tells whether two names, both absolute, are of one plan.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
 }
 
 fn supersede(mut run: Unfinished) -> Result<(), JournalError> {

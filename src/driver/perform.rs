@@ -11,8 +11,9 @@ use crate::{
 
 use super::{
     clock::random_share,
+    goals::{self, GoalRun},
     jobs::{Prepare, Settle},
-    run::Driver,
+    run::{Agent, Driver},
     session::{Current, Tee},
 };
 
@@ -34,6 +35,8 @@ impl Driver {
                 self.own.push_back(Input::Steered { iteration, id, taken });
             }
             Effect::Settle { iteration } => self.settle(iteration),
+            Effect::Verify { iteration } => self.verify(iteration),
+            Effect::EndGoals => self.goals = None,
             Effect::Arm { timer } => self.timers.arm(timer),
             Effect::ProbeActivity { iteration } => {
                 if let Some(session) = &mut self.session {
@@ -58,7 +61,7 @@ impl Driver {
             Input::Settled { settlement, .. } => settlement.checkpoint.clone(),
             _ => None,
         };
-        let live_steering = self.adapter.capabilities().live_steering;
+        let live_steering = self.agent().adapter.capabilities().live_steering;
         let job = Prepare::of(self.state(), iteration, untouched, live_steering);
         let workshop = Arc::clone(&self.workshop);
         self.offload(
@@ -79,7 +82,7 @@ impl Driver {
         let completed =
             matches!(&self.state().phase, Phase::Settling { outcome, .. } if *outcome == Outcome::Completed);
         let message = self.final_message.take().filter(|_| completed);
-        let job = Settle::of(self.state(), iteration, message);
+        let job = Settle::of(self.state(), iteration, message, self.agent().last_line_claims);
         let workshop = Arc::clone(&self.workshop);
         self.offload(
             move || workshop.settle(&job),
@@ -88,6 +91,36 @@ impl Driver {
                 settlement: Box::new(settlement.unwrap_or_else(nothing_found)),
             },
         );
+    }
+
+    fn verify(&mut self, iteration: u32) {
+        let place = goals::Place {
+            project: self.workshop.paths.project().to_owned(),
+            run_id: self.workshop.run.0.clone(),
+            scratch: self.workshop.files.scratch(),
+        };
+        let goals = self.state().settings.goals.clone();
+        let done = move |results| Input::Verified {
+            iteration,
+            results,
+            random: random_share(),
+        };
+        self.goals = Some(GoalRun::start(
+            goals,
+            self.goals_parallel,
+            place,
+            done,
+            self.results.clone(),
+        ));
+    }
+
+    /// The agent of the iteration that is prepared or runs.
+    fn agent(&self) -> &Agent {
+        let id = &self.state().adapter;
+        self.agents
+            .iter()
+            .find(|agent| agent.adapter.id() == id)
+            .unwrap_or(&self.agents[0])
     }
 
     /// Runs `job` off the loop and turns its result into an input; a job that panics has none.
@@ -118,7 +151,11 @@ impl Driver {
             iteration,
             prompt: workshop.files.prompt(iteration),
             cwd: workshop.paths.project().to_owned(),
-            model: settings.model.clone(),
+            // A model is named for the first adapter; another would not know it.
+            model: settings
+                .model
+                .clone()
+                .filter(|_| self.state().adapter == settings.adapter),
             agent: settings.agent.clone(),
             resume: self.state().session.clone(),
             size: self.size,
@@ -139,7 +176,7 @@ impl Driver {
         };
         self.bus.set_lossy(false);
         self.final_message = None;
-        self.session = Some(Current::start(&self.adapter, request, now_ms));
+        self.session = Some(Current::start(&self.agent().adapter, request, now_ms));
     }
 }
 
@@ -153,6 +190,10 @@ fn nothing_found() -> Settlement {
         changes: None,
         totals: None,
         claims: Vec::new(),
+        vanished: Vec::new(),
+        added: Vec::new(),
+        blocked: None,
+        question: None,
         notices: Vec::new(),
         random: random_share(),
     }

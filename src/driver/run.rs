@@ -23,6 +23,7 @@ use crate::{
 use super::{
     bus::Bus,
     clock::{new_promise, now_ms},
+    goals::GoalRun,
     handle::{Handle, Wish},
     jobs::{SharedWorkshop, Workshop},
     open::OpenRun,
@@ -44,13 +45,21 @@ pub struct RunConfig {
     pub template: Template,
     /// The user's own token; else a fresh one is made.
     pub promise: Option<String>,
-    pub adapter: Arc<dyn AgentAdapter>,
-    /// The agent has no messages: its claims are in the last line of its output.
-    pub last_line_claims: bool,
+    /// The agent of the settings first, then those that stand in while it is limited.
+    pub agents: Vec<Agent>,
+    pub goals_parallel: bool,
     pub size: Size,
     pub recording_cap_bytes: u64,
     /// Tells the terminal's size, after it changed; none where a face gives agents the size of its pane.
     pub measure: Option<fn() -> Size>,
+}
+
+/// An agent that this run may use.
+#[derive(Clone)]
+pub struct Agent {
+    pub adapter: Arc<dyn AgentAdapter>,
+    /// The agent has no messages: its claims are in the last lines of its output.
+    pub last_line_claims: bool,
 }
 
 #[derive(Debug, Error)]
@@ -64,7 +73,11 @@ pub enum DriverError {
 /// A run in progress.
 pub struct Driver {
     pub(super) pid: u32,
-    pub(super) adapter: Arc<dyn AgentAdapter>,
+    /// Never empty.
+    pub(super) agents: Vec<Agent>,
+    pub(super) goals_parallel: bool,
+    /// The goals that are being run.
+    pub(super) goals: Option<GoalRun>,
     pub(super) workshop: SharedWorkshop,
     pub(super) size: Size,
     pub(super) recording_cap_bytes: u64,
@@ -135,14 +148,15 @@ impl Driver {
             plan: config.settings.plan.clone(),
             template: config.template,
             repository,
-            last_line_claims: config.last_line_claims,
         };
         let (results, results_in) = mpsc::channel(INPUTS);
         let (handle, wishes) = Handle::new();
         let (journal, state) = open.take();
         Self {
             pid,
-            adapter: config.adapter,
+            agents: config.agents,
+            goals_parallel: config.goals_parallel,
+            goals: None,
             workshop: Arc::new(workshop),
             size: config.size,
             recording_cap_bytes: config.recording_cap_bytes,

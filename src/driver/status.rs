@@ -63,6 +63,9 @@ pub fn phase_in_words(state: &LoopState) -> String {
         Phase::Waiting {
             wait: Wait::CallBudget, ..
         } => "waiting for the next call of the hour".to_owned(),
+        Phase::Waiting {
+            wait: Wait::Cooldown, ..
+        } => "waiting before one last try".to_owned(),
         Phase::Paused if state.paused_by_file => "paused by `.ralph-pause`".to_owned(),
         Phase::Paused => "paused".to_owned(),
         Phase::Stopped(StopReason::Done { verified: true }) => "done".to_owned(),

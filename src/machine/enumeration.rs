@@ -5,8 +5,8 @@ use std::collections::{HashSet, VecDeque};
 use crate::{
     command::UserCommand,
     event::{
-        AgentSignal, Backoff, Claim, Event, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind, Record,
-        RequestedBy, Settings, SteeringKind, StopReason, StopRequest,
+        AgentSignal, Backoff, BreakerLimits, Claim, Event, Goal, GoalResult, Limits, Outcome, PlanSnapshot, PlanTask,
+        Problem, ProblemKind, Record, RequestedBy, Settings, SteeringKind, StopReason, StopRequest,
     },
 };
 
@@ -43,15 +43,50 @@ fn settings() -> Settings {
             max_ms: 300_000,
             jitter: 0.1,
         },
+        breaker: BreakerLimits {
+            no_progress: None,
+            same_error: None,
+            cooldown_ms: 9_000,
+        },
         ..Settings::default()
     }
 }
 
+/// As `settings`, and with all that has to do with being done and with other agents.
+fn demanding_settings() -> Settings {
+    let goal = Goal {
+        name: "tests".to_owned(),
+        command: "true".to_owned(),
+        target: None,
+        timeout_ms: 1_000,
+    };
+    Settings {
+        goals: vec![goal],
+        fallback: vec!["other".to_owned()],
+        breaker: BreakerLimits {
+            no_progress: Some(1),
+            same_error: Some(1),
+            cooldown_ms: 9_000,
+        },
+        limits: Limits {
+            max_iterations: Some(2),
+            idle_timeout_ms: Some(10_000),
+            iteration_timeout_ms: Some(60_000),
+            ..Limits::default()
+        },
+        ..settings()
+    }
+}
+
 fn started() -> LoopState {
+    started_with(settings())
+}
+
+fn started_with(settings: Settings) -> LoopState {
     let start = Start {
         project: "/project".into(),
         pid: 1,
-        settings: settings(),
+        settings,
         promise: "nonce".to_owned(),
         pause_file: false,
     };
@@ -65,12 +100,44 @@ fn settled(iteration: u32, plan: Result<PlanSnapshot, String>, claims: Vec<Claim
         changes: None,
         totals: None,
         claims,
+        vanished: Vec::new(),
+        added: Vec::new(),
+        blocked: None,
+        question: None,
         notices: Vec::new(),
         random: 0.5,
     };
     Input::Settled {
         iteration,
         settlement: Box::new(settlement),
+    }
+}
+
+/// The settlement of an agent that takes a task out of the plan, or says that it is blocked.
+fn troubled(iteration: u32, open: bool, vanished: &[&str], blocked: Option<&str>) -> Input {
+    let Input::Settled { mut settlement, .. } = settled(iteration, Ok(plan(open)), vec![Claim::Promise]) else {
+        unreachable!("a settlement was made")
+    };
+    settlement.vanished = vanished.iter().map(|task| (*task).to_owned()).collect();
+    settlement.blocked = blocked.map(str::to_owned);
+    Input::Settled { iteration, settlement }
+}
+
+fn verified(iteration: u32, passed: bool) -> Input {
+    let result = GoalResult {
+        name: "tests".to_owned(),
+        passed,
+        exit: None,
+        score: None,
+        target: None,
+        duration_ms: 5,
+        why: String::new(),
+        tail: "output".to_owned(),
+    };
+    Input::Verified {
+        iteration,
+        results: vec![result],
+        random: 0.5,
     }
 }
 
@@ -89,7 +156,7 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         Phase::Preparing { iteration } | Phase::Running { iteration, .. } | Phase::Cancelling { iteration, .. } => {
             iteration
         }
-        Phase::Settling { iteration, .. } => iteration,
+        Phase::Settling { iteration, .. } | Phase::Verifying { iteration, .. } => iteration,
         Phase::Idle | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped(_) => state.iteration,
     };
     let prepared = |open, live_steering| Input::Prepared {
@@ -224,6 +291,32 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         id: steering.id,
         taken: false,
     }));
+    if !state.settings.goals.is_empty() {
+        inputs.extend([
+            troubled(iteration, false, &["third"], None),
+            troubled(iteration, true, &[], Some("which one?")),
+            verified(iteration, true),
+            verified(iteration, false),
+            user(UserCommand::ResetCircuit),
+        ]);
+        // Pauses and messages are enumerated without goals: together they would be too many states, and neither knows
+        // of the other.
+        inputs.retain(|input| match input {
+            Input::PauseFile { .. } | Input::Steered { .. } | Input::ActivityProbed { .. } => false,
+            Input::Command { command, .. } => match command {
+                UserCommand::Steer { .. } | UserCommand::Withdraw { .. } | UserCommand::Pause => false,
+                UserCommand::Resume | UserCommand::Skip => false,
+                UserCommand::RetryNow | UserCommand::ResetCircuit | UserCommand::Stop { .. } => true,
+            },
+            Input::Start(_)
+            | Input::Recover { .. }
+            | Input::Prepared { .. }
+            | Input::Agent { .. }
+            | Input::Verified { .. }
+            | Input::Settled { .. }
+            | Input::TimerFired { .. } => true,
+        });
+    }
     inputs
 }
 
@@ -241,8 +334,9 @@ fn fold(mut state: LoopState, now_ms: u64, events: &[Event]) -> LoopState {
 fn starts_anything(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| match effect {
         Effect::Prepare { .. } | Effect::StartSession { .. } | Effect::SteerLive { .. } | Effect::Settle { .. } => true,
+        Effect::Verify { .. } => true,
         Effect::Arm { .. } | Effect::ProbeActivity { .. } => true,
-        Effect::StopSession { .. } | Effect::RemovePauseFile | Effect::Finish => false,
+        Effect::StopSession { .. } | Effect::EndGoals | Effect::RemovePauseFile | Effect::Finish => false,
     })
 }
 
@@ -261,6 +355,7 @@ fn has_a_way_out(state: &LoopState, effects: &[Effect]) -> bool {
             .iter()
             .any(|effect| matches!(effect, Effect::StopSession { .. })),
         Phase::Settling { iteration, .. } => effects.contains(&Effect::Settle { iteration: *iteration }),
+        Phase::Verifying { iteration, .. } => effects.contains(&Effect::Verify { iteration: *iteration }),
         Phase::Waiting { .. } => armed(state, effects, TimerKind::WaitOver),
         Phase::Paused => state.is_paused(),
         Phase::Stopped(_) => effects.contains(&Effect::Finish),
@@ -327,6 +422,17 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
         && !before.is_stopped()
     {
         assert_eq!(step.state.plan.open(), 0, "done with open tasks {}", context());
+        assert!(step.state.missing.is_empty(), "done with vanished tasks {}", context());
+        let goals = &step.state.settings.goals;
+        let passed = step.state.goals.iter().filter(|result| result.passed).count();
+        assert_eq!(passed, goals.len(), "done without all goals {}", context());
+    }
+    if matches!(before.phase, Phase::Verifying { .. }) && step.state.is_stopped() {
+        assert!(
+            step.effects.contains(&Effect::EndGoals),
+            "goals left running {}",
+            context()
+        );
     }
     assert!(
         step.events
@@ -352,7 +458,9 @@ fn essence(state: &LoopState) -> String {
         }
         Phase::Settling { outcome, .. } => format!("settling {outcome:?}"),
         Phase::Preparing { .. } => "preparing".to_owned(),
-        phase @ (Phase::Idle | Phase::Paused | Phase::Stopped(_)) => format!("{phase:?}"),
+        Phase::Verifying { iteration, outcome } => format!("verifying {} {outcome:?}", *iteration == 0),
+        Phase::Stopped(_) => "stopped".to_owned(),
+        phase @ (Phase::Idle | Phase::Paused) => format!("{phase:?}"),
     };
     let due = state
         .steering
@@ -367,20 +475,30 @@ fn essence(state: &LoopState) -> String {
         (state.verdict, problem)
     });
     format!(
-        "{phase} {session:?} {} {} {:?} {} {} {} {due:?}",
+        "{} {phase} {session:?} {} {} {:?} {} {} {} {due:?} {:?} {} {} {} {}",
+        state.settings.goals.len(),
         state.paused_by_file,
         state.paused_by_user,
         state.stop.map(|(stop, _)| stop),
         state.complete_streak.min(2),
         state.counted.min(3),
         state.plan.open(),
+        (state.breaker.state, state.breaker.cooled),
+        state.missing.is_empty(),
+        state.blocks.is_empty(),
+        state.looked,
+        state.limited.len(),
     )
 }
 
 #[test]
 fn every_reachable_state_keeps_the_promises_of_the_machine() {
     let mut seen = HashSet::new();
-    let mut queue = VecDeque::from([(started(), STEP_MS)]);
+    let starts = [settings(), demanding_settings()];
+    let mut queue: VecDeque<_> = starts
+        .into_iter()
+        .map(|settings| (started_with(settings), STEP_MS))
+        .collect();
     let mut phases = HashSet::new();
     while let Some((state, at_ms)) = queue.pop_front() {
         let now_ms = at_ms + STEP_MS;
@@ -394,7 +512,7 @@ fn every_reachable_state_keeps_the_promises_of_the_machine() {
             }
         }
     }
-    assert_eq!(phases.len(), 7, "every phase but the idle one is reached");
+    assert_eq!(phases.len(), 8, "every phase but the idle one is reached");
 }
 
 #[test]
@@ -416,7 +534,11 @@ fn every_short_run_keeps_the_promises_of_the_machine() {
 #[test]
 fn a_killed_run_recovers_from_every_reachable_state() {
     let mut seen = HashSet::new();
-    let mut queue = VecDeque::from([(started(), STEP_MS)]);
+    let starts = [settings(), demanding_settings()];
+    let mut queue: VecDeque<_> = starts
+        .into_iter()
+        .map(|settings| (started_with(settings), STEP_MS))
+        .collect();
     while let Some((state, at_ms)) = queue.pop_front() {
         let now_ms = at_ms + STEP_MS;
         for input in alphabet(&state, now_ms) {
@@ -452,7 +574,11 @@ fn a_killed_run_recovers_from_every_reachable_state() {
 #[test]
 fn whatever_happened_two_interrupts_end_the_run() {
     let mut seen = HashSet::new();
-    let mut queue = VecDeque::from([(started(), STEP_MS)]);
+    let starts = [settings(), demanding_settings()];
+    let mut queue: VecDeque<_> = starts
+        .into_iter()
+        .map(|settings| (started_with(settings), STEP_MS))
+        .collect();
     let interrupt = Input::Command {
         command: UserCommand::Stop {
             stop: StopRequest::InOrder,

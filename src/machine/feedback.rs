@@ -1,11 +1,12 @@
-//! What the next prompt has to say about how the last session ended.
+//! What the next prompt tells the agent about the session before it.
 
 use crate::event::{CancelReason, Problem, ProblemKind};
 
 pub(super) const CUT_OFF: &str =
     "The last session was cut off before it could finish. Look at what it left before you go on.";
 
-pub(super) fn failure_feedback(problem: &Problem) -> Option<String> {
+/// What is to be said of a session that failed.
+pub(super) fn of_failure(problem: &Problem) -> Option<String> {
     match problem.kind {
         ProblemKind::PermissionDenied => Some(format!(
             "The last session was denied a permission ({}). Find a way without it.",
@@ -30,7 +31,8 @@ pub(super) fn failure_feedback(problem: &Problem) -> Option<String> {
     }
 }
 
-pub(super) fn cancel_feedback(reason: CancelReason) -> Option<String> {
+/// What is to be said of a session that was ended.
+pub(super) fn of_cancel(reason: CancelReason) -> Option<String> {
     match reason {
         CancelReason::IdleTimeout => Some(
             "The last session was ended because it neither wrote nor computed anything for too long. \

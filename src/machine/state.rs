@@ -10,7 +10,7 @@ use crate::event::{
 
 use super::{
     breaker::{Breaker, Observation},
-    feedback::{CUT_OFF, cancel_feedback, failure_feedback},
+    feedback,
 };
 
 const HOUR_MS: u64 = 3_600_000;
@@ -173,6 +173,11 @@ impl LoopState {
         self.blocks.iter().filter_map(|block| block.task.clone()).collect()
     }
 
+    /// What the next prompt has to say besides the task.
+    pub fn prompt_feedback(&self) -> Vec<String> {
+        self.feedback.iter().cloned().chain(self.breaker.diagnosis()).collect()
+    }
+
     pub fn run_totals(&self) -> Totals {
         Totals {
             iterations: self.iteration,
@@ -306,6 +311,7 @@ impl LoopState {
             Phase::Idle
             | Phase::Preparing { .. }
             | Phase::Settling { .. }
+            | Phase::Verifying { .. }
             | Phase::Waiting { .. }
             | Phase::Paused
             | Phase::Stopped(_) => {}
@@ -364,7 +370,7 @@ impl LoopState {
             Outcome::Completed => self.failures = 0,
             Outcome::Failed { problem } => {
                 self.failures += 1;
-                self.feedback.extend(failure_feedback(problem));
+                self.feedback.extend(feedback::of_failure(problem));
                 match problem.kind {
                     ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. } => {
                         self.counted = self.counted.saturating_sub(1);
@@ -387,9 +393,9 @@ impl LoopState {
                 if *reason == CancelReason::IdleTimeout {
                     self.failures += 1;
                 }
-                self.feedback.extend(cancel_feedback(*reason));
+                self.feedback.extend(feedback::of_cancel(*reason));
             }
-            Outcome::Interrupted => self.feedback.push(CUT_OFF.to_owned()),
+            Outcome::Interrupted => self.feedback.push(feedback::CUT_OFF.to_owned()),
         }
         self.enter(Phase::Settling {
             iteration,

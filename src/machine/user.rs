@@ -2,7 +2,10 @@
 
 use crate::{
     command::UserCommand,
-    event::{BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind, StopRequest, WaitEnd},
+    event::{
+        BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind, StopRequest,
+        Wait, WaitEnd,
+    },
 };
 
 use super::{
@@ -124,9 +127,17 @@ fn reset_circuit(decision: &mut Decision, now_ms: u64) {
     if decision.state.breaker == Breaker::default() {
         return;
     }
-    decision.push(Event::BreakerMoved { to: BreakerState::Closed, why: "reset by the user".to_owned() });
-    if let Phase::Waiting { wait: Wait::Cooldown, .. } = decision.state.phase {
-        decision.push(Event::WaitEnded { cause: WaitEnd::RetriedNow });
+    decision.push(Event::BreakerMoved {
+        to: BreakerState::Closed,
+        why: "reset by the user".to_owned(),
+    });
+    if let Phase::Waiting {
+        wait: Wait::Cooldown, ..
+    } = decision.state.phase
+    {
+        decision.push(Event::WaitEnded {
+            cause: WaitEnd::RetriedNow,
+        });
         settle::next(decision, now_ms);
     }
 }

@@ -12,9 +12,11 @@ mod prd;
 mod promise;
 mod prompt;
 mod read;
+mod report;
 
 pub use diff::{PlanChanges, diff};
 pub use error::PlanError;
 pub use promise::{final_promise, last_line_promise, promise_line, promise_token};
 pub use prompt::{Prompt, PromptError, PromptInput, Template};
 pub use read::{PlanKind, parse, parse_bytes};
+pub use report::{StatusBlock, StatusPlace, final_question, status_block};

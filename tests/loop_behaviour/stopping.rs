@@ -90,7 +90,7 @@ fn nohup_keeps_ralph_running_when_the_terminal_goes() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
-    let running = sandbox.looping([] as [&str; 0]).under("nohup").start();
+    let running = sandbox.looping([] as [&str; 0]).under(&["nohup"]).start();
     running.wait_for_record(SOON, said("ready"));
     running.signal(Signal::SIGHUP);
     // Commands are answered after signals.

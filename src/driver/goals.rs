@@ -1,0 +1,244 @@
+//! Runs goals: commands in the real tree, each under a guard like an agent, so that nothing of them is left either.
+
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::{JoinHandle, JoinSet, spawn_blocking},
+};
+
+use crate::{
+    event::{Exit, Goal, GoalResult},
+    machine::Input,
+    proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal},
+    text::{Keep, PlainText, with_causes},
+};
+
+/// What a goal's output is kept of: its end, where test runners say what failed.
+const TAIL_BYTES: usize = 8 * 1024;
+const GRACE: Duration = Duration::from_secs(2);
+const SIZE: Size = Size { cols: 120, rows: 40 };
+/// Bourne's shell, where POSIX has it.
+const SHELL: &str = "/bin/sh";
+
+/// Where goals run.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) project: PathBuf,
+    pub(super) run_id: String,
+    pub(super) scratch: PathBuf,
+}
+
+/// Goals that are running. Dropping it ends them at once.
+#[derive(Debug)]
+pub(super) struct GoalRun(JoinHandle<()>);
+
+impl GoalRun {
+    /// Starts `goals`, side by side or one after the other, and turns their results, in the goals' order, into an input.
+    pub(super) fn start(
+        goals: Vec<Goal>,
+        parallel: bool,
+        place: Place,
+        done: impl FnOnce(Vec<GoalResult>) -> Input + Send + 'static,
+        results: mpsc::Sender<Input>,
+    ) -> Self {
+        Self(tokio::spawn(async move {
+            let input = done(run_all(goals, parallel, Arc::new(place)).await);
+            _ = results.send(input).await; // the run is over
+        }))
+    }
+}
+
+impl Drop for GoalRun {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Runs all goals and returns their results in order.
+pub(super) async fn run_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<GoalResult> {
+    let mut results = Vec::new();
+    if !parallel {
+        for goal in goals {
+            results.push(run(goal, Arc::clone(&place)).await);
+        }
+        return results;
+    }
+    let mut running = JoinSet::new();
+    for (index, goal) in goals.into_iter().enumerate() {
+        let place = Arc::clone(&place);
+        running.spawn(async move { (index, run(goal, place).await) });
+    }
+    let mut indexed = running.join_all().await;
+    indexed.sort_by_key(|(index, _)| *index);
+    indexed.into_iter().map(|(_, result)| result).collect()
+}
+
+async fn run(goal: Goal, place: Arc<Place>) -> GoalResult {
+    let started = Instant::now();
+    let printed = Arc::new(Mutex::new(Printed::default()));
+    let (sender, mut ended) = oneshot::channel();
+    let collector = Collector {
+        plain: PlainText::new(Keep::Nothing),
+        printed: Arc::clone(&printed),
+        sender: Some(sender),
+    };
+    let launch = launch(&goal, &place);
+    // Starting forks and writes files: not on the loop's thread.
+    let child = match spawn_blocking(move || proc::spawn(launch, Box::new(collector))).await {
+        Ok(Ok(child)) => child,
+        Ok(Err(error)) => return result(&goal, started, &printed, Err(with_causes(&error))),
+        Err(error) => return result(&goal, started, &printed, Err(error.to_string())),
+    };
+    let end = match tokio::time::timeout(Duration::from_millis(goal.timeout_ms), &mut ended).await {
+        Ok(end) => Ok(end),
+        Err(_) => {
+            child.stop(Stop::InOrder);
+            // The guard ends it within the grace; it is waited for, so that two looks never overlap.
+            _ = ended.await;
+            Err(())
+        }
+    };
+    let ending = match end {
+        Ok(Ok(End::Exited(exit))) => Ok(exit),
+        Ok(Ok(End::NotStarted(why))) => Err(why),
+        Ok(Ok(End::GuardLost)) | Ok(Err(_)) => Err("it was killed".to_owned()),
+        Err(()) => Err(format!(
+            "it took more than {}",
+            crate::config::format_duration(goal.timeout_ms)
+        )),
+    };
+    result(&goal, started, &printed, ending)
+}
+
+fn launch(goal: &Goal, place: &Place) -> Launch {
+    // No colours and no progress bars: what it prints is read by ralph and by the next prompt.
+    let plain = [("TERM", "dumb"), ("NO_COLOR", "1")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Launch {
+        program: PathBuf::from(SHELL),
+        args: vec![OsString::from("-c"), OsString::from(&goal.command)],
+        cwd: place.project.clone(),
+        env: plain.into(),
+        env_remove: Vec::new(),
+        stdin: Stdin::Null,
+        stdout: Stdout::Terminal,
+        size: SIZE,
+        ladder: Ladder {
+            first: StopSignal::Terminate,
+            grace: GRACE,
+        },
+        run_id: place.run_id.clone(),
+        scratch: place.scratch.clone(),
+        guard: None,
+    }
+}
+
+fn result(goal: &Goal, started: Instant, printed: &Mutex<Printed>, ending: Result<Exit, String>) -> GoalResult {
+    let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+    let score = goal.target.and(printed.last_number);
+    let why = match (&ending, goal.target, score) {
+        (Err(why), _, _) => why.clone(),
+        (Ok(exit), _, _) if !exit.success() => exit.to_string(),
+        (Ok(_), Some(target), Some(score)) if score < target => format!("{score} is below {target}"),
+        (Ok(_), Some(_), None) => "it printed no number".to_owned(),
+        (Ok(_), Some(_), Some(_)) | (Ok(_), None, _) => String::new(),
+    };
+    GoalResult {
+        name: goal.name.clone(),
+        passed: why.is_empty(),
+        exit: ending.ok(),
+        score,
+        target: goal.target,
+        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        why,
+        tail: printed.tail.clone(),
+    }
+}
+
+/// What is kept of a goal's output.
+#[derive(Debug, Default)]
+struct Printed {
+    tail: String,
+    last_number: Option<f64>,
+}
+
+impl Printed {
+    fn line(&mut self, line: &str) {
+        if let Some(number) = last_number(line) {
+            self.last_number = Some(number);
+        }
+        self.tail.push_str(line);
+        self.tail.push('\n');
+        if self.tail.len() > 2 * TAIL_BYTES {
+            let mut cut = self.tail.len() - TAIL_BYTES;
+            while !self.tail.is_char_boundary(cut) {
+                cut += 1;
+            }
+            self.tail.drain(..cut);
+        }
+    }
+}
+
+/// The last number of a line: `87.5` in `coverage: 87.5%`.
+fn last_number(line: &str) -> Option<f64> {
+    let digits = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    line.split(|c| !digits(c))
+        .rev()
+        .find_map(|word| word.trim_end_matches(['.', '-']).parse().ok())
+}
+
+/// Collects on the child's reader thread, and tells when the child has ended.
+struct Collector {
+    plain: PlainText,
+    printed: Arc<Mutex<Printed>>,
+    sender: Option<oneshot::Sender<End>>,
+}
+
+impl Output for Collector {
+    fn terminal(&mut self, bytes: &[u8]) {
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.plain.feed(bytes, |line| printed.line(line));
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.terminal(bytes);
+    }
+
+    fn ended(&mut self, end: End) {
+        {
+            let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+            self.plain.finish(|line| printed.line(line));
+        }
+        if let Some(sender) = self.sender.take() {
+            _ = sender.send(end); // the run was given up
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_number_of_a_line_is_its_score() {
+        assert_eq!(last_number("coverage: 87.5%"), Some(87.5));
+        assert_eq!(last_number("12 of 40 passed."), Some(40.0));
+        assert_eq!(last_number("-3"), Some(-3.0));
+        assert_eq!(last_number("nothing - here."), None);
+    }
+
+    #[test]
+    fn only_the_end_of_the_output_is_kept() {
+        let mut printed = Printed::default();
+        for n in 0..10_000 {
+            printed.line(&format!("line {n} →"));
+        }
+        assert!(printed.tail.len() <= 2 * TAIL_BYTES);
+        assert!(printed.tail.ends_with("line 9999 →\n"));
+    }
+}
