@@ -119,8 +119,35 @@ impl PlainText {
     }
 
     fn take(&mut self, text: &str, line: &mut impl FnMut(&str)) {
-        for character in text.chars() {
-            self.character(character, line);
+        let mut rest = text;
+        while let Some(character) = rest.chars().next() {
+            // Most output is runs of plain characters, which need no look at each.
+            let run = match self.state {
+                State::Ground => rest.bytes().take_while(|byte| matches!(byte, b' '..=b'~')).count(),
+                State::Escape | State::Charset | State::Csi | State::Osc | State::Device { .. } => 0,
+            };
+            if run > 0 {
+                self.print_run(&rest[..run]);
+                rest = &rest[run..];
+            } else {
+                self.character(character, line);
+                rest = &rest[character.len_utf8()..];
+            }
+        }
+    }
+
+    /// Prints plain ASCII characters.
+    fn print_run(&mut self, run: &str) {
+        self.restart_if_returned();
+        self.begun = true;
+        if self.cut {
+            return;
+        }
+        let room = LINE_CAP_BYTES.saturating_sub(self.line.len());
+        self.line.push_str(&run[..run.len().min(room)]);
+        if run.len() > room {
+            self.cut = true;
+            self.line.push_str(CUT_MARK);
         }
     }
 

@@ -32,6 +32,10 @@ impl Display for Shown {
 }
 
 impl Shown {
+    fn clear(&self) {
+        self.0.lock().expect("unpoisoned").clear();
+    }
+
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().expect("unpoisoned")).into_owned()
     }
@@ -290,6 +294,95 @@ async fn a_stop_gets_through_while_nobody_takes_the_signals() {
     let all = rest(signals).await;
     assert!(matches!(exit(&all), Some(Exit::Signal { .. })), "{:?}", all.last());
     assert_eq!(problem(&all), Some(ProblemKind::Crashed));
+}
+
+#[tokio::test]
+async fn an_agent_that_ignores_the_first_signals_is_ended_all_the_same() {
+    let place = Place::new();
+    for (dialect, ready) in [
+        ("ralph-jsonl", r#"{"type":"said","text":"deaf"}"#),
+        ("terminal", "deaf"),
+    ] {
+        let agent = script(
+            dialect,
+            &format!("trap '' TERM INT HUP; echo '{ready}'; while :; do sleep 1000; done"),
+        );
+        let (out, signals) = mpsc::channel(4);
+        let session = agent.start(place.request(""), out);
+        until(|| place.shown.text().contains("deaf")).await;
+        session.stop(Stop::InOrder);
+        assert_eq!(
+            exit(&rest(signals).await),
+            Some(Exit::Signal { signal: 9 }),
+            "{dialect}"
+        );
+        place.shown.clear();
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_stopped_while_it_starts_ends_like_any_other() {
+    let place = Place::new();
+    for stop in [Stop::InOrder, Stop::AtOnce] {
+        let agent = script("ralph-jsonl", "sleep 1000");
+        let (out, signals) = mpsc::channel(4);
+        let session = agent.start(place.request(""), out);
+        session.stop(stop);
+        let all = rest(signals).await;
+        assert!(matches!(verdict(&all), Some((false, _)) | None), "{all:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_was_said_to_be_over_counts_whatever_comes_after_it() {
+    let place = Place::new();
+    let over = r#"{"type":"turn-ended","ok":true,"message":"over"}"#;
+    let signals = ran(
+        &script(
+            "ralph-jsonl",
+            &format!("echo '{over}'; printf '{{\"type\":\"sa'; kill -9 $$"),
+        ),
+        place.request(""),
+    )
+    .await;
+    assert_eq!(verdict(&signals), Some((true, Some("over"))));
+    assert_eq!(problem(&signals), None);
+    assert_eq!(exit(&signals), Some(Exit::Signal { signal: 9 }));
+}
+
+#[tokio::test]
+async fn a_flood_is_shown_whole_and_its_end_is_kept() {
+    let place = Place::new();
+    let signals = ran(
+        &script("terminal", "yes 0123456789 | head -n 200000; echo the end"),
+        place.request(""),
+    )
+    .await;
+    let (ok, message) = verdict(&signals).expect("a verdict");
+    assert!(ok && message.is_some_and(|text| text.ends_with("0123456789\nthe end") && text.len() < 100_000));
+    let Some(AgentSignal::Ended { output_bytes, .. }) = signals.last() else {
+        panic!("an end")
+    };
+    assert_eq!(*output_bytes, 200_000 * 12 + 9);
+}
+
+#[tokio::test]
+async fn the_turns_of_a_continued_session_are_counted_one_by_one() {
+    let place = Place::new();
+    let agent = script(
+        "codex-json",
+        r#"n=$(cat total 2>/dev/null || echo 0); n=$((n + 100)); echo $n >total
+        echo '{"type":"thread.started","thread_id":"t"}'
+        echo "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":$n}}""#,
+    );
+    for turn in 1..=3 {
+        let signals = ran(&agent, place.request("")).await;
+        let used = signals.iter().find_map(|signal| match signal {
+            AgentSignal::Usage { usage } => usage.input_tokens,
+            _ => None,
+        });
+        assert_eq!(used, Some(100), "turn {turn}");
+    }
 }
 
 #[tokio::test]

@@ -82,11 +82,12 @@ impl Catalog {
             catalog.add_directory(directory);
         }
         for layer in &sources.config {
-            let origin = Origin::Config {
-                layer: layer.origin.clone(),
-            };
             for (id, value) in &layer.adapters {
-                catalog.add(id, layers::from_json(id, value, &origin));
+                let origin = Origin::Config {
+                    layer: layer.origin.clone(),
+                    id: id.clone(),
+                };
+                catalog.add(id, layers::from_json(value, &origin));
             }
         }
         catalog
@@ -262,10 +263,29 @@ fn check_id(id: &str, entries: Entries) -> Result<Entries, ManifestError> {
     }
 }
 
+/// A value as it may be shown: those of variables that hold secrets, by their names, stay out of sight.
 fn shown(key: &str, entry: &Entry) -> String {
-    format!("{key} = {}", entry.setting)
+    const SECRET: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+    let secret = key.starts_with(layers::ENV) && SECRET.iter().any(|word| key.to_ascii_uppercase().contains(word));
+    match secret {
+        true => format!("{key} = (not shown)"),
+        false => format!("{key} = {}", entry.setting),
+    }
 }
 
+/// What is wrong, with its causes, without saying again which adapter it is about.
 fn why(error: &AgentError) -> String {
-    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+    let first = std::error::Error::source(error);
+    let causes: Vec<_> = std::iter::successors(first, |error| error.source())
+        .map(ToString::to_string)
+        .collect();
+    if causes.is_empty() {
+        error.to_string()
+    } else {
+        causes.join(": ")
+    }
 }
+
+#[cfg(test)]
+#[path = "catalog_tests.rs"]
+mod tests;

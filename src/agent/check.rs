@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::proc::HELPER_VAR;
 
@@ -158,7 +158,7 @@ fn probe(program: &Path, args: &[String], deadline: Duration) -> Version {
     }
 }
 
-/// Runs a program to its end; nothing if it did not end in time.
+/// Runs a program to its end; nothing if it did not end in time. What it leaves in its group is ended with it.
 fn run(program: &Path, args: &[String], deadline: Duration) -> io::Result<Option<(ExitStatus, String)>> {
     // Files and not pipes: a process it leaves behind could hold a pipe open for ever.
     let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
@@ -170,30 +170,33 @@ fn run(program: &Path, args: &[String], deadline: Duration) -> io::Result<Option
         .stderr(stderr.try_clone()?)
         .process_group(0)
         .spawn()?;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let until = Instant::now() + deadline;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            let said = beginning(stdout)?;
-            return Ok(Some((
-                status,
-                if said.trim().is_empty() {
-                    beginning(stderr)?
-                } else {
-                    said
-                },
-            )));
-        }
-        if Instant::now() >= until {
-            break;
+    let in_time = loop {
+        // Left unreaped, so that its id is still its own when its group is ended below.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let ended = pid.is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), options), Ok(None)));
+        if ended || Instant::now() >= until {
+            break ended;
         }
         thread::sleep(PROBE_POLL);
+    };
+    if let Some(group) = pid {
+        _ = kill_process_group(group, Signal::KILL); // there may be nobody left in it
     }
-    // Not yet waited for, so its id is still its own.
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        _ = kill_process_group(group, Signal::KILL); // it may have ended just now
+    let status = child.wait()?;
+    if !in_time {
+        return Ok(None);
     }
-    child.wait()?;
-    Ok(None)
+    let said = beginning(stdout)?;
+    Ok(Some((
+        status,
+        if said.trim().is_empty() {
+            beginning(stderr)?
+        } else {
+            said
+        },
+    )))
 }
 
 fn beginning(mut file: File) -> io::Result<String> {
@@ -208,4 +211,97 @@ fn number_in(line: &str) -> Option<&str> {
     line.split(|character: char| !(character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '+')))
         .map(|word| word.trim_start_matches('v'))
         .find(|word| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::{fd::AsFd, unix::fs::OpenOptionsExt};
+
+    use nix::{
+        fcntl::OFlag,
+        poll::{PollFd, PollFlags, PollTimeout, poll},
+        sys::stat::Mode,
+        unistd::mkfifo,
+    };
+    use serde_json::json;
+
+    use crate::agent::catalog::{Catalog, ConfigAdapters, Sources};
+
+    use super::*;
+
+    /// The report on an agent whose `--version` is a shell script.
+    fn report_of(version: &str, deadline: Duration) -> CheckReport {
+        let mut adapters = serde_json::Map::new();
+        adapters.insert(
+            "codex".to_owned(),
+            json!({"command": {"program": "sh"}, "probe": {"args": ["-c", version]}}),
+        );
+        let config = vec![ConfigAdapters {
+            origin: "test".to_owned(),
+            adapters,
+        }];
+        let catalog = Catalog::load(&Sources {
+            directories: Vec::new(),
+            config,
+        });
+        check_within(
+            &catalog.manifest("codex").expect("a manifest"),
+            Path::new("/"),
+            deadline,
+        )
+    }
+
+    #[test]
+    fn versions_are_compared_by_their_number() {
+        let compare = |said: &str| report_of(&format!("echo; echo '{said}'"), PROBE_DEADLINE).comparison();
+        assert_eq!(compare("codex-cli 0.169.0"), Comparison::Same);
+        assert_eq!(compare("v0.169.0 (build 7)"), Comparison::Same);
+        assert_eq!(compare("0.169.1"), Comparison::Other);
+        assert_eq!(compare("0.169.0-alpha.1"), Comparison::Other);
+        assert_eq!(compare("no number"), Comparison::Unknown);
+    }
+
+    #[test]
+    fn a_probe_that_fails_says_why() {
+        let failed = report_of("echo 'cannot find node' >&2; exit 3", PROBE_DEADLINE).version;
+        assert_eq!(
+            failed,
+            Version::Failed {
+                why: "exit status: 3: cannot find node".to_owned()
+            }
+        );
+        let silent = report_of("exit 0", PROBE_DEADLINE).version;
+        assert_eq!(
+            silent,
+            Version::Failed {
+                why: "exit status: 0, and it printed nothing".to_owned()
+            }
+        );
+    }
+
+    #[test]
+    fn nothing_of_a_probe_stays_behind() {
+        for (script, deadline, version) in [
+            ("sleep 1000 & wait", Duration::from_millis(300), None),
+            ("sleep 1000 & echo 1.0.0", PROBE_DEADLINE, Some("1.0.0")),
+        ] {
+            let dir = tempfile::tempdir().expect("a directory");
+            let fifo = dir.path().join("alive");
+            mkfifo(&fifo, Mode::S_IRWXU).expect("a fifo");
+            let alive = File::options()
+                .read(true)
+                .custom_flags(OFlag::O_NONBLOCK.bits())
+                .open(&fifo)
+                .expect("the fifo");
+            // Every process of the probe holds the fifo open for writing; it hangs up when the last one is gone.
+            let report = report_of(&format!("exec 3<>'{}'; {script}", fifo.display()), deadline);
+            match version {
+                Some(version) => assert_eq!(report.version, Version::Said(version.to_owned())),
+                None => assert_eq!(report.version, Version::TimedOut { after: deadline }),
+            }
+            let mut fds = [PollFd::new(alive.as_fd(), PollFlags::POLLIN)];
+            assert_eq!(poll(&mut fds, PollTimeout::from(30_000u16)), Ok(1), "{script}");
+            assert_eq!(fds[0].revents(), Some(PollFlags::POLLHUP), "{script}");
+        }
+    }
 }

@@ -20,8 +20,8 @@ pub enum Origin {
     BuiltIn,
     /// A manifest file; the line counts from 1.
     File { path: PathBuf, line: usize },
-    /// The `adapters` object of a configuration layer: its file, or `flags`.
-    Config { layer: String },
+    /// The adapter's object in a configuration layer, which is named by its file or in words.
+    Config { layer: String, id: String },
 }
 
 impl fmt::Display for Origin {
@@ -29,7 +29,7 @@ impl fmt::Display for Origin {
         match self {
             Origin::BuiltIn => f.write_str("built in"),
             Origin::File { path, line } => write!(f, "{}:{line}", path.display()),
-            Origin::Config { layer } => f.write_str(layer),
+            Origin::Config { layer, id } => write!(f, "{layer} (adapters.{id})"),
         }
     }
 }
@@ -113,6 +113,11 @@ pub const ENV: &str = "command.env.";
 
 /// Where a key stands when a manifest is shown.
 pub fn rank(key: &str) -> usize {
+    let key = if key.starts_with(ENV) {
+        "command.env_remove"
+    } else {
+        key
+    };
     KEYS.iter().position(|(known, _)| *known == key).unwrap_or(KEYS.len())
 }
 
@@ -150,7 +155,10 @@ fn read_table(
     at: &dyn Fn(usize) -> Origin,
     entries: &mut Entries,
 ) -> Result<(), ManifestError> {
-    for (name, value) in table {
+    // In the order of the file, so that its first error is the one that is told.
+    let mut pairs: Vec<_> = table.iter().collect();
+    pairs.sort_by_key(|(name, _)| name.span().start);
+    for (name, value) in pairs {
         let key = format!("{prefix}{}", name.get_ref());
         let origin = at(name.span().start);
         let found = match value.get_ref() {
@@ -177,15 +185,10 @@ fn read_table(
 }
 
 /// Reads one adapter's object from a configuration layer.
-pub fn from_json(id: &str, value: &serde_json::Value, origin: &Origin) -> Result<Entries, ManifestError> {
+pub fn from_json(value: &serde_json::Value, origin: &Origin) -> Result<Entries, ManifestError> {
     let mut entries = Entries::new();
     let Some(object) = value.as_object() else {
-        return Err(ManifestError::WrongType {
-            at: origin.clone(),
-            key: format!("adapters.{id}"),
-            expected: "an object",
-            found: "something else",
-        });
+        return Err(ManifestError::NotAnObject { at: origin.clone() });
     };
     read_object(object, "", origin, &mut entries)?;
     Ok(entries)
@@ -299,4 +302,32 @@ fn line_of(text: &str, offset: usize) -> usize {
         .filter(|byte| **byte == b'\n')
         .count()
         + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REFERENCE: &str = include_str!("../../adapters/README.md");
+
+    #[test]
+    fn the_reference_has_a_row_for_every_key_and_no_other() {
+        let (_, keys) = REFERENCE.split_once("## Keys").expect("a chapter");
+        let (keys, _) = keys.split_once("\n## ").expect("a chapter after it");
+        let rows: Vec<_> = keys
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+            .collect();
+        let mut known: Vec<_> = KEYS.iter().map(|(key, _)| *key).chain(["command.env.NAME"]).collect();
+        known.sort_by_key(|key| rows.iter().position(|row| row == key));
+        assert_eq!(rows, known);
+    }
+
+    #[test]
+    fn a_key_is_suggested_by_likeness_of_the_whole_or_of_its_last_part() {
+        let suggested = |word: &str| closest(word, KEYS.iter().map(|(key, _)| *key));
+        assert_eq!(suggested("command.arg").as_deref(), Some("command.args"));
+        assert_eq!(suggested("program").as_deref(), Some("command.program"));
+        assert_eq!(suggested("zzzzz"), None);
+    }
 }

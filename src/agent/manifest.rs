@@ -166,10 +166,14 @@ impl<'a> Reader<'a> {
 
     /// A place for what is about no key in particular.
     fn whole(&self) -> Origin {
-        self.entries
-            .values()
-            .next()
-            .map_or(Origin::BuiltIn, |entry| entry.origin.clone())
+        match self.entries.values().next().map(|entry| &entry.origin) {
+            Some(Origin::File { path, .. }) => Origin::File {
+                path: path.clone(),
+                line: 1,
+            },
+            Some(origin @ (Origin::BuiltIn | Origin::Config { .. })) => origin.clone(),
+            None => Origin::BuiltIn,
+        }
     }
 
     fn entry(&self, key: &str) -> Option<&'a Entry> {

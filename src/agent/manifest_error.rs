@@ -29,6 +29,8 @@ pub enum ManifestError {
         expected: &'static str,
         found: &'static str,
     },
+    #[error("{at}: must be an object of adapter settings")]
+    NotAnObject { at: Origin },
     #[error("{at}: `{key}` is `{value}`, but must be {}", one_of(.allowed))]
     NotOneOf {
         at: Origin,

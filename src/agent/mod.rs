@@ -11,9 +11,12 @@ mod invocation;
 mod layers;
 pub mod manifest;
 mod manifest_error;
+mod queries;
+mod reporter;
 pub mod subprocess;
 mod template;
 pub mod transcript;
+mod usage;
 
 use std::path::{Path, PathBuf};
 

@@ -65,6 +65,14 @@ impl DialectKind {
         }
     }
 
+    /// Whether usage is reported as the sum over a session, those of its turns that came before included.
+    pub fn sums_usage(self) -> bool {
+        match self {
+            DialectKind::CodexJson => true,
+            DialectKind::RalphJsonl | DialectKind::Terminal => false,
+        }
+    }
+
     /// A parser for a new session.
     pub fn parser(self) -> Box<dyn Dialect> {
         match self {

@@ -191,6 +191,19 @@ mod tests {
     }
 
     #[test]
+    fn the_signals_in_the_reference_are_signals() {
+        let reference = include_str!("../../../adapters/README.md");
+        let quoted = reference
+            .lines()
+            .map(|line| line.trim().trim_start_matches("echo ").trim_matches('\''));
+        let objects: Vec<_> = quoted.filter(|line| line.starts_with("{\"type\"")).collect();
+        assert!(objects.len() > 8, "{objects:?}");
+        for object in objects {
+            serde_json::from_str::<AgentSignal>(object).unwrap_or_else(|error| panic!("{object}: {error}"));
+        }
+    }
+
+    #[test]
     fn stderr_tells_why_it_failed_where_nothing_else_does() {
         let out = parsed(
             "",

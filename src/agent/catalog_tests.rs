@@ -1,0 +1,249 @@
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::*;
+
+/// Directories of a user and of a project.
+struct Home {
+    dir: tempfile::TempDir,
+    config: Vec<ConfigAdapters>,
+}
+
+impl Home {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        for layer in ["user", "project"] {
+            fs::create_dir(dir.path().join(layer)).expect("a directory");
+        }
+        Self {
+            dir,
+            config: Vec::new(),
+        }
+    }
+
+    fn with(self, file: &str, text: &str) -> Self {
+        fs::write(self.dir.path().join(file), text).expect("a file");
+        self
+    }
+
+    fn configured(mut self, adapters: serde_json::Value) -> Self {
+        let serde_json::Value::Object(adapters) = adapters else {
+            panic!("an object")
+        };
+        self.config.push(ConfigAdapters {
+            origin: "config.json".to_owned(),
+            adapters,
+        });
+        self
+    }
+
+    fn catalog(&self) -> Catalog {
+        Catalog::load(&Sources {
+            directories: ["user", "project", "missing"]
+                .map(|layer| self.dir.path().join(layer))
+                .to_vec(),
+            config: self.config.clone(),
+        })
+    }
+
+    /// What is wrong with adapter `id`, without the directory.
+    fn error(&self, id: &str) -> String {
+        let error = self.catalog().manifest(id).expect_err("an error");
+        why(&error).replace(&format!("{}/", self.dir.path().display()), "")
+    }
+}
+
+const COMPLETE: &str = "dialect = \"terminal\"\n[command]\nprogram = \"x\"\nargs = []\nprompt = \"stdin\"\n";
+
+/// What is wrong with a complete manifest and these lines in front of it.
+fn error_with(lines: &str) -> String {
+    Home::new()
+        .with("user/x.toml", &format!("{lines}\n{COMPLETE}"))
+        .error("x")
+}
+
+/// What is wrong with these lines as the `command` table.
+fn error_in_command(lines: &str) -> String {
+    Home::new()
+        .with("user/x.toml", &format!("dialect = \"terminal\"\n[command]\n{lines}\n"))
+        .error("x")
+}
+
+#[test]
+fn every_built_in_adapter_is_complete() {
+    let catalog = Catalog::load(&Sources::default());
+    let ids: Vec<_> = catalog.ids().collect();
+    assert_eq!(ids, ["codex", "demo"]);
+    for id in ids {
+        let manifest = catalog.manifest(id).expect("a good manifest");
+        assert_eq!(manifest.id, id);
+    }
+    assert!(catalog.manifest("codex").expect("codex").capabilities.resume);
+}
+
+#[test]
+fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
+    let home = Home::new()
+        .with(
+            "user/codex.toml",
+            "# mine\n[command]\nprogram = \"/opt/codex\"\n\n[command.env]\nA = \"user\"\n",
+        )
+        .with(
+            "project/codex.toml",
+            "[command.env]\nA = \"project\"\nB = \"2\"\nMY_API_KEY = \"sk-1\"\n",
+        )
+        .configured(json!({"codex": {"stop": {"grace_ms": 500}}}));
+    let manifest = home.catalog().manifest("codex").expect("a manifest");
+    assert_eq!(manifest.stop.grace.as_millis(), 500);
+    let shown = home.catalog().show("codex").expect("an adapter");
+    let path = home.dir.path().display().to_string();
+    assert_snapshot!(shown.replace(&path, ""), @r#"
+    id = "codex"                                                  # built in
+    title = "Codex CLI"                                           # built in
+    verified = "0.169.0"                                          # built in
+    transport = "pty"                                             # built in
+    dialect = "codex-json"                                        # built in
+    command.program = "/opt/codex"                                # /user/codex.toml:3
+    command.args = ["exec", "{resume}", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "{model}", "-"]  # built in
+    command.model = ["--model", "{model}"]                        # built in
+    command.resume = ["resume", "{session}"]                      # built in
+    command.prompt = "stdin"                                      # built in
+    command.env.A = "project"                                     # /project/codex.toml:2
+    command.env.B = "2"                                           # /project/codex.toml:3
+    command.env.MY_API_KEY = (not shown)                          # /project/codex.toml:4
+    model.form = "name"                                           # built in
+    stop.first = "interrupt"                                      # built in
+    stop.grace_ms = 500                                           # config.json (adapters.codex)
+    probe.args = ["--version"]                                    # built in
+    install.hint = "npm install -g @openai/codex"                 # built in
+    capabilities.usage = true                                     # built in
+    "#);
+}
+
+#[test]
+fn a_new_adapter_needs_a_file_with_four_keys() {
+    let home = Home::new().with("project/mine.toml", COMPLETE);
+    let manifest = home.catalog().manifest("mine").expect("a manifest");
+    assert_eq!((manifest.title.as_str(), manifest.verified), ("mine", None));
+    assert!(!manifest.capabilities.resume);
+}
+
+#[test]
+fn the_example_in_the_reference_is_a_complete_adapter() {
+    let reference = include_str!("../../adapters/README.md");
+    let start = reference.find("# .ralph/adapters/mine.toml").expect("an example");
+    let example = reference[start..].split("```").next().expect("its end");
+    assert!(
+        Home::new()
+            .with("project/mine.toml", example)
+            .catalog()
+            .manifest("mine")
+            .is_ok()
+    );
+}
+
+#[test]
+fn an_adapter_that_is_not_complete_says_what_is_missing_and_where() {
+    let home = Home::new().with("user/mine.toml", "title = \"Mine\"\n[command]\nprogram = \"x\"\n");
+    assert_snapshot!(home.error("mine"), @"user/mine.toml:1: adapter `mine` is not complete: `dialect`, `command.args`, `command.prompt` are missing");
+    let home = Home::new().configured(json!({"mine": {"title": "x"}}));
+    assert_snapshot!(home.error("mine"), @"config.json (adapters.mine): adapter `mine` is not complete: `dialect`, `command.program`, `command.args`, `command.prompt` are missing");
+}
+
+#[test]
+fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
+    let error = Catalog::load(&Sources::default())
+        .manifest("codxe")
+        .expect_err("no such adapter");
+    assert_eq!(error.to_string(), "there is no adapter `codxe`");
+    assert_eq!(error.hints(), ["did you mean `codex`?", "there are: codex, demo"]);
+    let error = Catalog::load(&Sources::default())
+        .manifest("zzz")
+        .expect_err("no such adapter");
+    assert_eq!(error.hints(), ["there are: codex, demo"]);
+}
+
+#[test]
+fn unknown_keys_are_named_with_line_and_suggestion() {
+    assert_snapshot!(error_with("# a comment\n\ndialekt = \"x\""), @"user/x.toml:3: unknown key `dialekt`; did you mean `dialect`?");
+    assert_snapshot!(error_with("[stop]\ngraceMs = 1\n[nonsense]\nq = 1"), @"user/x.toml:2: unknown key `stop.graceMs`; did you mean `stop.grace_ms`?");
+    let home = Home::new().configured(json!({"codex": {"command": {"programm": "x"}}}));
+    assert_snapshot!(home.error("codex"), @"config.json (adapters.codex): unknown key `command.programm`; did you mean `command.program`?");
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_named_with_what_they_should_be() {
+    assert_snapshot!(error_with("title = 1"), @"user/x.toml:1: `title` must be a string, not a whole number");
+    assert_snapshot!(error_with("stop = 5"), @"user/x.toml:1: `stop` must be a table, not a whole number");
+    assert_snapshot!(error_with("stop.grace_ms = 1.5"), @"user/x.toml:1: `stop.grace_ms` must be a whole number, not a number with a fraction");
+    assert_snapshot!(error_with("stop.grace_ms = 3600000"), @"user/x.toml:1: `stop.grace_ms` is 3600000, but must be 0 to 60000");
+    assert_snapshot!(error_with("probe.args = [\"a\", 1]"), @"user/x.toml:1: `probe.args` must be a list of strings, not a list with something else in it");
+    assert_snapshot!(error_with("transport = \"http\""), @"user/x.toml:1: `transport` is `http`, but must be `pty`");
+    assert_snapshot!(error_with("stop.first = \"kill\""), @"user/x.toml:1: `stop.first` is `kill`, but must be one of `interrupt`, `terminate`");
+    assert_snapshot!(Home::new().configured(json!({"codex": 1})).error("codex"), @"config.json (adapters.codex): must be an object of adapter settings");
+    assert_snapshot!(Home::new().configured(json!({"codex": {"title": null}})).error("codex"), @"config.json (adapters.codex): `title` must be a string, not null");
+}
+
+#[test]
+fn placeholders_are_checked_when_loaded() {
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = [\"{modle}\"]"), @"user/x.toml:5: unknown placeholder `{modle}` in `command.args`; known there: {model}, {agent}, {resume}, {prompt_file}, {ralph}");
+    assert_snapshot!(error_in_command("program = \"{model}\"\nprompt = \"stdin\"\nargs = []"), @"user/x.toml:3: unknown placeholder `{model}` in `command.program`; known there: {ralph}");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = [\"--m={model}\"]"), @"user/x.toml:5: `{model}` in `command.args` must be an element of its own: it stands for all of `command.model`");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = [\"{model}\"]"), @"user/x.toml:5: `command.args` uses `{model}`, but there is no `command.model` to say what it stands for");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = []\nmodel = [\"{session}\"]"), @"user/x.toml:6: unknown placeholder `{session}` in `command.model`; known there: {model}");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = []\n[command.env]\nA = \"{x}\""), @"user/x.toml:7: unknown placeholder `{x}` in `command.env.A`; known there: {model}, {agent}, {session}, {prompt_file}, {ralph}");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"file\"\nargs = []"), @r#"user/x.toml:4: with `command.prompt = "file"`, `{prompt_file}` must be in `command.args` or `command.env`"#);
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"typed\"\nargs = []"), @"user/x.toml:4: `command.prompt` is `typed`, but must be one of `stdin`, `file`");
+    assert_snapshot!(error_in_command("program = \" \"\nprompt = \"stdin\"\nargs = []"), @"user/x.toml:3: `command.program` is empty");
+}
+
+#[test]
+fn files_that_are_no_manifests_are_named() {
+    assert_snapshot!(Home::new().with("user/x.toml", "a = 1\nb = = 2\n").error("x"), @"user/x.toml:2: not valid TOML: extra `=`, expected nothing");
+    assert_snapshot!(Home::new().with("user/x.toml", &format!("id = \"y\"\n{COMPLETE}")).error("x"), @"user/x.toml:1: `id` is `y`, but the name of the file makes it `x`");
+    assert_snapshot!(Home::new().with("user/My Agent.toml", COMPLETE).error("My Agent"), @"user/My Agent.toml:4: `My Agent` cannot name an adapter: lower-case letters, digits, `-`, `_` and `.` only");
+    let home = Home::new();
+    fs::write(home.dir.path().join("user/x.toml"), b"\xff").expect("a file");
+    assert_snapshot!(home.error("x"), @"user/x.toml cannot be read: stream did not contain valid UTF-8");
+}
+
+#[test]
+fn one_broken_adapter_does_not_harm_the_others() {
+    let home = Home::new()
+        .with("user/bad.toml", "nonsense = 1\n")
+        .with("user/README.md", "not a manifest");
+    let catalog = home.catalog();
+    assert!(catalog.manifest("codex").is_ok());
+    let listed = catalog.list(home.dir.path());
+    let broken: Vec<_> = listed
+        .iter()
+        .filter(|listed| listed.broken.is_some())
+        .map(|listed| &listed.id)
+        .collect();
+    assert_eq!(broken, ["bad"]);
+    assert!(catalog.show("bad").expect("an adapter").contains("# broken: "));
+}
+
+#[test]
+fn a_program_is_found_from_the_directory_the_session_runs_in() {
+    let home = Home::new().configured(json!({"codex": {"command": {"program": "./agent"}}}));
+    let program = home.dir.path().join("agent");
+    fs::write(&program, "#!/bin/sh\necho 'codex-cli 0.169.0'\n").expect("a script");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
+    let report = home.catalog().check("codex", home.dir.path()).expect("a report");
+    assert_eq!(report.path, Some(program.clone()));
+    assert_eq!(report.version, check::Version::Said("codex-cli 0.169.0".to_owned()));
+    assert_eq!(report.comparison(), check::Comparison::Same);
+    let listed = home.catalog().list(home.dir.path());
+    assert!(
+        listed
+            .iter()
+            .any(|listed| listed.installed.as_deref() == Some(&program))
+    );
+    assert_eq!(
+        home.catalog().check("codex", Path::new("/")).expect("a report").path,
+        None
+    );
+}

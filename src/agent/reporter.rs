@@ -1,0 +1,255 @@
+//! Takes what one child writes, on the child's reader thread, and makes signals and something to look at of it.
+
+use std::{
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    thread,
+};
+
+use tokio::sync::mpsc;
+
+use crate::{
+    event::{AgentSignal, Exit, Problem, ProblemKind, SessionId},
+    proc::{Child, End, Output, Size},
+    text::{Keep, PlainText},
+};
+
+use super::{
+    Display, SessionRequest,
+    dialect::{Dialect, DialectKind, Finish, Tail},
+    queries::Queries,
+    transcript::Transcript,
+    usage::Meter,
+};
+
+/// What a session and its reporter know of each other.
+pub(super) struct Link {
+    /// Weak: what the reporter holds must not keep a dropped session's child alive.
+    child: OnceLock<Weak<Child>>,
+    /// The terminal's size, both numbers in one.
+    size: AtomicU32,
+    /// From here on the reporter answers for the session's end, even if it panics.
+    started: AtomicBool,
+}
+
+impl Link {
+    pub(super) fn new(size: Size) -> Self {
+        Self {
+            child: OnceLock::new(),
+            size: AtomicU32::new(packed(size)),
+            started: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn start(&self, child: &Arc<Child>) {
+        // A child is started once.
+        _ = self.child.set(Arc::downgrade(child));
+        self.started.store(true, Ordering::Release);
+    }
+
+    pub(super) fn resize(&self, size: Size) {
+        self.size.store(packed(size), Ordering::Relaxed);
+    }
+
+    fn size(&self) -> Size {
+        let [cols_high, cols_low, rows_high, rows_low] = self.size.load(Ordering::Relaxed).to_be_bytes();
+        Size {
+            cols: u16::from_be_bytes([cols_high, cols_low]),
+            rows: u16::from_be_bytes([rows_high, rows_low]),
+        }
+    }
+}
+
+fn packed(size: Size) -> u32 {
+    u32::from(size.cols) << 16 | u32::from(size.rows)
+}
+
+/// Sends from a thread of its own: whoever asks may be the one who has to make room in the channel first.
+pub(super) fn send_apart(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSignal>) {
+    thread::spawn(move || {
+        for signal in signals {
+            _ = out.blocking_send(signal); // nobody listens any more
+        }
+    });
+}
+
+pub(super) struct Reporter {
+    out: mpsc::Sender<AgentSignal>,
+    display: Box<dyn Display>,
+    dialect: Box<dyn Dialect>,
+    form: Form,
+    link: Arc<Link>,
+    /// For dialects that sum up usage over a session.
+    meter: Option<Arc<Meter>>,
+    session: Option<SessionId>,
+    continued: bool,
+    output_bytes: u64,
+    ended: bool,
+}
+
+/// What the terminal is to a dialect.
+enum Form {
+    /// All there is.
+    Terminal { queries: Queries },
+    /// What the program writes beside its signals, which are shown as a transcript.
+    Structured {
+        transcript: Transcript,
+        plain: PlainText,
+        tail: Tail,
+    },
+}
+
+impl Reporter {
+    pub(super) fn new(
+        dialect: DialectKind,
+        request: SessionRequest,
+        out: mpsc::Sender<AgentSignal>,
+        link: Arc<Link>,
+        meter: &Arc<Meter>,
+    ) -> Self {
+        let form = if dialect.is_structured() {
+            Form::Structured {
+                transcript: Transcript::default(),
+                plain: PlainText::new(Keep::Nothing),
+                tail: Tail::default(),
+            }
+        } else {
+            Form::Terminal {
+                queries: Queries::new(request.size),
+            }
+        };
+        Self {
+            out,
+            display: request.display,
+            dialect: dialect.parser(),
+            form,
+            link,
+            meter: dialect.sums_usage().then(|| Arc::clone(meter)),
+            continued: request.resume.is_some(),
+            session: request.resume,
+            output_bytes: 0,
+            ended: false,
+        }
+    }
+
+    /// Shows and sends signals, in this order: what is seen must not wait for a slow listener.
+    fn report(&mut self, signals: Vec<AgentSignal>) {
+        let signals: Vec<_> = signals.into_iter().filter_map(|signal| self.metered(signal)).collect();
+        if let Form::Structured { transcript, .. } = &mut self.form {
+            let mut shown = Vec::new();
+            signals.iter().for_each(|signal| transcript.render(signal, &mut shown));
+            if !shown.is_empty() {
+                self.display.show(&shown);
+            }
+        }
+        for signal in signals {
+            // Fails when nobody listens any more; the child is being stopped then.
+            _ = self.out.blocking_send(signal);
+        }
+    }
+
+    /// Takes off what was used by turns before this one, which the dialect cannot know.
+    fn metered(&mut self, signal: AgentSignal) -> Option<AgentSignal> {
+        if let AgentSignal::Opened { session, .. } = &signal {
+            self.session.clone_from(session);
+        }
+        match (&self.meter, signal) {
+            (Some(meter), AgentSignal::Usage { usage }) => {
+                let usage = meter.turn(self.session.as_ref(), self.continued, usage)?;
+                Some(AgentSignal::Usage { usage })
+            }
+            (_, signal) => Some(signal),
+        }
+    }
+
+    fn finish(&mut self, exit: Option<Exit>, signals: &mut Vec<AgentSignal>) {
+        let stderr = match &mut self.form {
+            Form::Structured { plain, tail, .. } => {
+                plain.finish(|line| tail.push(line));
+                tail.text()
+            }
+            Form::Terminal { .. } => String::new(),
+        };
+        self.dialect.finish(Finish { exit, stderr: &stderr }, signals);
+    }
+}
+
+impl Output for Reporter {
+    fn terminal(&mut self, bytes: &[u8]) {
+        self.output_bytes += bytes.len() as u64;
+        self.display.show(bytes);
+        let mut signals = Vec::new();
+        match &mut self.form {
+            Form::Structured { plain, tail, .. } => plain.feed(bytes, |line| tail.push(line)),
+            Form::Terminal { queries } => {
+                queries.resize(self.link.size());
+                let replies = queries.take(bytes);
+                let child = self.link.child.get().and_then(Weak::upgrade);
+                if let Some(child) = child.filter(|_| !replies.is_empty()) {
+                    child.type_bytes(&replies);
+                }
+                self.dialect.feed(bytes, &mut signals);
+            }
+        }
+        self.report(signals);
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.output_bytes += bytes.len() as u64;
+        let mut signals = Vec::new();
+        self.dialect.feed(bytes, &mut signals);
+        self.report(signals);
+    }
+
+    fn ended(&mut self, end: End) {
+        let mut signals = Vec::new();
+        let exit = match end {
+            End::NotStarted(text) => {
+                signals.push(AgentSignal::Problem {
+                    problem: Problem {
+                        kind: ProblemKind::NotInstalled,
+                        text,
+                    },
+                });
+                None
+            }
+            End::Exited(exit) => {
+                self.finish(Some(exit), &mut signals);
+                Some(exit)
+            }
+            End::GuardLost => {
+                self.finish(None, &mut signals);
+                None
+            }
+        };
+        signals.push(AgentSignal::Ended {
+            exit,
+            output_bytes: self.output_bytes,
+        });
+        self.report(signals);
+        self.ended = true;
+    }
+}
+
+impl Drop for Reporter {
+    /// A reporter that is gone without its end panicked, or its thread did: the session still has to end for who waits.
+    fn drop(&mut self) {
+        if self.ended || !self.link.started.load(Ordering::Acquire) {
+            return;
+        }
+        let text = "ralph's reader of this agent broke down".to_owned();
+        let problem = AgentSignal::Problem {
+            problem: Problem {
+                kind: ProblemKind::Crashed,
+                text,
+            },
+        };
+        let ended = AgentSignal::Ended {
+            exit: None,
+            output_bytes: self.output_bytes,
+        };
+        send_apart([problem, ended], self.out.clone());
+    }
+}
