@@ -51,13 +51,13 @@ fn measure(name: &str, signal: Signal) {
         let scratch = Scratch::new(10);
         scratch.add_shell_agent("terminal", &format!("{CHILDREN}{IGNORES_ALL}"));
         let mut ralph = start(&scratch);
-        let tree = wait_for_descendants(ralph.id(), DESCENDANTS);
+        let tree = wait_for_descendants(ralph.0.id(), DESCENDANTS);
         let watched = Watched::new(&tree);
         let start = Instant::now();
-        kill(Pid::from_raw(ralph.id().cast_signed()), signal).expect("a child that was not reaped");
+        kill(Pid::from_raw(ralph.0.id().cast_signed()), signal).expect("a child that was not reaped");
         watched.wait();
         beyond.push(start.elapsed().saturating_sub(GRACE));
-        ralph.wait().expect("ralph's end");
+        ralph.0.wait().expect("ralph's end");
         floor.push(kill_one());
     }
     Row::new(format!("{name}, median"), beyond.median())
@@ -70,8 +70,18 @@ fn measure(name: &str, signal: Signal) {
         .print();
 }
 
-fn start(scratch: &Scratch) -> Child {
-    scratch.run("jsonl", 1).stdout(Stdio::null()).spawn().expect("ralph")
+fn start(scratch: &Scratch) -> Ralph {
+    Ralph(scratch.run("jsonl", 1).stdout(Stdio::null()).spawn().expect("ralph"))
+}
+
+/// A running ralph; a bench that breaks takes it along, and with it the agent.
+struct Ralph(Child);
+
+impl Drop for Ralph {
+    fn drop(&mut self) {
+        _ = self.0.kill(); // it has ended, if all is well
+        _ = self.0.wait();
+    }
 }
 
 /// The least that ending anything can take.

@@ -15,9 +15,6 @@ pub mod terminal;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How long anything may take before it is taken for broken.
-pub const DEADLINE: std::time::Duration = std::time::Duration::from_secs(600);
-
 /// The wall clock in nanoseconds, which different processes can compare.
 pub fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

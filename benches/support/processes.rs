@@ -9,12 +9,13 @@ use std::{
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::DEADLINE;
-
 /// The grace of the benches' agents.
 pub const GRACE: Duration = Duration::from_millis(200);
 
-/// Returns everything below `root`.
+/// How long a tree may take to be there.
+const START: Duration = Duration::from_secs(20);
+
+/// Returns everything that runs below `root`.
 pub fn descendants(root: u32) -> Vec<u32> {
     let mut found = Vec::new();
     let mut next = vec![root];
@@ -24,19 +25,26 @@ pub fn descendants(root: u32) -> Vec<u32> {
         };
         for thread in threads.flatten() {
             let list = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-            let children = list.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok());
-            for child in children {
-                found.push(child);
-                next.push(child);
-            }
+            let children: Vec<u32> = list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+            next.extend(&children);
+            found.extend(children);
         }
     }
+    found.retain(|pid| !has_ended(*pid));
     found
+}
+
+/// Whether a process waits to be reaped, or is gone already.
+fn has_ended(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // After the name, which may hold anything.
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    matches!(state, None | Some('Z' | 'X'))
 }
 
 /// Waits until `root` has so many descendants, and returns them once they are the same for a while.
 pub fn wait_for_descendants(root: u32, count: usize) -> Vec<u32> {
-    let deadline = Instant::now() + DEADLINE;
+    let deadline = Instant::now() + START;
     let mut before = Vec::new();
     loop {
         let mut found = descendants(root);
@@ -50,6 +58,9 @@ pub fn wait_for_descendants(root: u32, count: usize) -> Vec<u32> {
         std::thread::sleep(Duration::from_millis(50));
     }
 }
+
+/// How long a process may take to end before it is taken for one that never does.
+const END: Duration = Duration::from_secs(20);
 
 /// Processes that are watched for their ends.
 pub struct Watched(Vec<OwnedFd>);
@@ -66,7 +77,7 @@ impl Watched {
     /// Waits until all of them have ended.
     pub fn wait(self) {
         for process in &self.0 {
-            let timeout = PollTimeout::try_from(DEADLINE).expect("a deadline that poll can take");
+            let timeout = PollTimeout::try_from(END).expect("a deadline that poll can take");
             let mut fds = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
             assert_eq!(poll(&mut fds, timeout), Ok(1), "a process that does not end");
         }
