@@ -20,7 +20,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::Settings,
     headless::{self, Format, Style},
-    host::paths::ProjectPaths,
+    host::{paths::ProjectPaths, signals},
     plan::Template,
     proc::{self, Size},
     text::with_causes,
@@ -34,7 +34,7 @@ pub const DEFAULT_PLANS: [&str; 5] = [
     "REFACTOR_PLAN.md",
     "@fix_plan.md",
 ];
-/// The adapters that are looked for when none is named, in this order.
+/// The adapters that are looked for when none is named, in this order; those of the user's own count as well.
 const DEFAULT_ADAPTERS: [&str; 3] = ["claude", "codex", "gemini"];
 /// The size of an agent's terminal when ralph has none itself.
 const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
@@ -64,6 +64,7 @@ impl Place {
                     FailureKind::Failed,
                     format!("the current directory is unusable: {error}"),
                 )
+                .hint("change to the directory of your project, and try again")
             })?;
         Self::of(project, state_dir)
     }
@@ -95,10 +96,13 @@ impl Presentation {
     /// Colour only where somebody sees it and did not ask for none.
     pub fn of_stdout(format: Format) -> Self {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let terminal = io::stdout().is_terminal();
+        let columns = terminal.then(|| crossterm::terminal::size().ok()).flatten();
         Self {
             format,
             style: Style {
-                colour: io::stdout().is_terminal() && !no_colour,
+                colour: terminal && !no_colour,
+                columns: columns.map(|(columns, _)| columns),
             },
         }
     }
@@ -118,6 +122,7 @@ struct Prepared {
 /// # Errors
 /// A [`Failure`] if something is not in order, before anything is started; or if the run's state cannot be kept.
 pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result<u8, Failure> {
+    signals::survive_file_size_limit();
     let prepared = prepare(place, loaded)?;
     proc::become_subreaper();
     let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan)?;
@@ -132,7 +137,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         last_line_claims: prepared.last_line_claims,
         size: terminal_size(),
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
-        measure: terminal_size,
+        measure: Some(terminal_size),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -255,6 +260,7 @@ fn read_prompt(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
         let why = format!("{}: the prompt cannot be read: {}", path.display(), with_causes(&error));
         Failure::new(FailureKind::Configuration, why)
+            .hint("name a file of text with `--prompt-file FILE`, or leave it out for the built-in instructions")
     })
 }
 

@@ -1,8 +1,8 @@
 //! Records in words: the one line a person reads of each loop event, whatever face shows it. Pure.
 
 use crate::event::{
-    AgentSignal, CancelReason, Changes, Claim, Delivery, Event, Level, LimitKind, Outcome, PausedBy, ProblemKind,
-    RequestedBy, SteeringKind, StopReason, StopRequest, Usage, Wait, WaitEnd,
+    AgentSignal, CancelReason, Changes, Claim, Delivery, Event, Level, LimitKind, Outcome, PausedBy, RequestedBy,
+    SteeringKind, StopReason, StopRequest, Usage, Wait, WaitEnd,
 };
 
 /// What kind of news a line is; a face gives it a colour and a sign.
@@ -163,10 +163,7 @@ fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<
 fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
     match outcome {
         Outcome::Completed => (Tone::Good, "completed".to_owned()),
-        Outcome::Failed { problem } => {
-            let kind = problem_in_words(problem.kind);
-            (Tone::Bad, format!("failed ({kind}: {})", problem.text))
-        }
+        Outcome::Failed { problem } => (Tone::Bad, format!("failed ({}: {})", problem.kind, problem.text)),
         Outcome::Cancelled { reason } => (Tone::Wait, format!("was ended ({})", cancel_reason(*reason))),
         Outcome::Interrupted => (Tone::Bad, "was cut off when ralph was killed".to_owned()),
     }
@@ -179,27 +176,6 @@ pub fn outcome_word(outcome: &Outcome) -> &'static str {
         Outcome::Failed { .. } => "failed",
         Outcome::Cancelled { .. } => "ended",
         Outcome::Interrupted => "cut off",
-    }
-}
-
-/// A problem's kind in words.
-pub fn problem_in_words(kind: ProblemKind) -> &'static str {
-    match kind {
-        ProblemKind::NotInstalled => "not installed",
-        ProblemKind::Auth => "not authenticated",
-        ProblemKind::ModelUnknown => "unknown model",
-        ProblemKind::Usage => "command line refused",
-        ProblemKind::RateLimited { .. } => "rate limited",
-        ProblemKind::QuotaExhausted { .. } => "quota exhausted",
-        ProblemKind::Overloaded => "model overloaded",
-        ProblemKind::Network => "network",
-        ProblemKind::ContextOverflow => "context overflow",
-        ProblemKind::PermissionDenied => "permission denied",
-        ProblemKind::TurnLimit => "turn limit",
-        ProblemKind::SessionLost => "session lost",
-        ProblemKind::Crashed => "crashed",
-        ProblemKind::Hung => "hung",
-        ProblemKind::Other => "error",
     }
 }
 
@@ -254,11 +230,7 @@ pub fn stop_in_words(reason: &StopReason) -> String {
         StopReason::Done { verified: true } => "done".to_owned(),
         StopReason::Done { verified: false } => "done, unverified".to_owned(),
         StopReason::AgentFailed { problem } => {
-            format!(
-                "stopped, the agent cannot go on ({}: {})",
-                problem_in_words(problem.kind),
-                problem.text
-            )
+            format!("stopped, the agent cannot go on ({}: {})", problem.kind, problem.text)
         }
         StopReason::Broken { why } => format!("stopped, ralph cannot go on ({why})"),
         StopReason::PlanInvalid { why } => format!("stopped, the plan cannot be read ({why})"),

@@ -1,7 +1,12 @@
 //! The integration tests, in one binary: everything that needs real processes.
 
 mod codex;
+mod codex_loop;
+mod crash;
 mod harness;
+mod layering;
+mod leftovers;
+mod loop_behaviour;
 mod processes;
 mod sessions;
 mod stand_in;

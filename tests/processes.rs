@@ -1,52 +1,231 @@
-#[test]
-fn smoke() {
-    use ralph::proc::*;
-    use std::time::*;
-    struct O(std::sync::mpsc::Sender<(Vec<u8>, Option<End>)>);
-    impl Output for O {
-        fn terminal(&mut self, b: &[u8]) {
-            self.0.send((b.to_vec(), None)).unwrap();
-        }
-        fn stdout(&mut self, b: &[u8]) {
-            self.0.send((b.to_vec(), None)).unwrap();
-        }
-        fn ended(&mut self, e: End) {
-            self.0.send((vec![], Some(e))).unwrap();
-        }
+//! `ralph::proc` with the real guard and a fake agent that does its worst.
+
+mod endings;
+mod losses;
+mod streams;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    time::{Duration, Instant},
+};
+
+use ralph::proc::{self, Child, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal};
+use tempfile::TempDir;
+
+/// Long enough for a machine that does ten other things; nothing waits for it to pass.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+const GUARD: &str = env!("CARGO_BIN_EXE_ralph");
+const AGENT: &str = env!("CARGO_BIN_EXE_fake-agent");
+
+/// A grace that no test waits out.
+const LONG: Duration = Duration::from_secs(600);
+/// A grace for children that use all of it.
+const SHORT: Duration = Duration::from_millis(100);
+
+/// Every kind of child that does not want to end.
+const STUBBORN: [&str; 9] = [
+    "spawn plain",
+    "spawn nohup",
+    "spawn own-group",
+    "spawn setsid",
+    "spawn double-fork",
+    "spawn env-clear-setsid",
+    "spawn daemon",
+    "spawn stopped",
+    "spawn respawn",
+];
+
+/// A directory to work in, whose name is in the command line of everything that is started here.
+struct Sandbox {
+    dir: TempDir,
+}
+
+impl Sandbox {
+    fn new() -> Sandbox {
+        let dir = tempfile::Builder::new().prefix("ralph-proc-").tempdir().unwrap();
+        fs::create_dir(dir.path().join("scratch")).unwrap();
+        Sandbox { dir }
     }
-    for (p, a) in [
-        ("/bin/true", vec![]),
-        ("/bin/true", vec![]),
-        ("/bin/sh", vec!["-c", "tty; echo hi; sleep 0.1; kill -9 $$"]),
-        ("/etc/passwd", vec![]),
-    ] {
-        let dir = tempfile::tempdir().unwrap();
-        let (tx, rx) = std::sync::mpsc::channel();
-        let t = Instant::now();
-        let c = spawn(
-            Launch {
-                program: p.into(),
-                args: a.into_iter().map(Into::into).collect(),
-                cwd: "/tmp".into(),
-                env: vec![],
-                env_remove: vec![],
-                stdin: Stdin::Null,
-                stdout: Stdout::Piped,
-                size: Size { cols: 80, rows: 24 },
-                ladder: Ladder {
-                    first: StopSignal::Interrupt,
-                    grace: Duration::from_secs(1),
-                },
-                run_id: "x".into(),
-                scratch: dir.path().into(),
-                guard: Some(env!("CARGO_BIN_EXE_ralph").into()),
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    fn scratch_files(&self) -> usize {
+        fs::read_dir(self.path("scratch")).unwrap().count()
+    }
+
+    fn launch(&self, steps: &[&str]) -> Launch {
+        Launch {
+            program: AGENT.into(),
+            args: steps.iter().map(Into::into).collect(),
+            cwd: self.path(""),
+            env: Vec::new(),
+            env_remove: Vec::new(),
+            stdin: Stdin::Null,
+            stdout: Stdout::Terminal,
+            size: Size { cols: 80, rows: 24 },
+            ladder: Ladder {
+                first: StopSignal::Interrupt,
+                grace: LONG,
             },
-            Box::new(O(tx)),
-        )
-        .unwrap();
-        while let Ok((b, e)) = rx.recv_timeout(Duration::from_secs(10)) {
-            let _ = (t.elapsed(), b, e);
+            run_id: format!("run-{}", self.dir.path().display()),
+            scratch: self.path("scratch"),
+            guard: Some(GUARD.into()),
         }
-        drop(c);
     }
+
+    fn start(&self, launch: Launch) -> Session {
+        let (sender, events) = mpsc::channel();
+        let output = Recorder {
+            sender,
+            sandbox: self.path(""),
+        };
+        Session {
+            child: Some(proc::spawn(launch, Box::new(output)).unwrap()),
+            events,
+            terminal: String::new(),
+            stdout: Vec::new(),
+        }
+    }
+
+    fn run(&self, steps: &[&str]) -> Ended {
+        self.start(self.launch(steps)).end()
+    }
+
+    /// Waits until a process of the agent has written a line to `name`.
+    fn wait_for(&self, name: &str) {
+        wait_until(&format!("{name} is written"), || self.read(name).ends_with('\n'));
+    }
+}
+
+/// Waits for what nobody would tell.
+fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !there() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::yield_now();
+    }
+}
+
+enum Event {
+    Terminal(Vec<u8>),
+    Stdout(Vec<u8>),
+    /// With everything that was still there in that moment.
+    Ended(End, Vec<String>),
+}
+
+struct Recorder {
+    sender: Sender<Event>,
+    sandbox: PathBuf,
+}
+
+impl Output for Recorder {
+    fn terminal(&mut self, bytes: &[u8]) {
+        _ = self.sender.send(Event::Terminal(bytes.to_vec()));
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        _ = self.sender.send(Event::Stdout(bytes.to_vec()));
+    }
+
+    fn ended(&mut self, end: End) {
+        _ = self.sender.send(Event::Ended(end, alive_in(&self.sandbox)));
+    }
+}
+
+/// A child that a test talks to.
+struct Session {
+    child: Option<Child>,
+    events: Receiver<Event>,
+    terminal: String,
+    stdout: Vec<u8>,
+}
+
+/// A child that has ended, and what it has said.
+#[derive(Debug)]
+struct Ended {
+    end: End,
+    terminal: String,
+    stdout: Vec<u8>,
+}
+
+impl Session {
+    fn child(&self) -> &Child {
+        self.child.as_ref().expect("the test has not dropped it")
+    }
+
+    fn next(&mut self) -> Option<(End, Vec<String>)> {
+        match self.events.recv_timeout(DEADLINE) {
+            Ok(Event::Terminal(bytes)) => self.terminal.push_str(&String::from_utf8_lossy(&bytes)),
+            Ok(Event::Stdout(bytes)) => self.stdout.extend(bytes),
+            Ok(Event::Ended(end, alive)) => return Some((end, alive)),
+            Err(RecvTimeoutError::Timeout) => panic!("nothing happens any more after {:?}", self.terminal),
+            Err(RecvTimeoutError::Disconnected) => panic!("no end after {:?}", self.terminal),
+        }
+        None
+    }
+
+    fn until(&mut self, text: &str) {
+        while !self.terminal.contains(text) {
+            if let Some((end, _)) = self.next() {
+                panic!("{end:?} before {text:?} in {:?}", self.terminal);
+            }
+        }
+    }
+
+    /// Waits for the end, at which nothing may be left, and after which nothing may come.
+    fn end(mut self) -> Ended {
+        let (end, alive) = loop {
+            if let Some(ended) = self.next() {
+                break ended;
+            }
+        };
+        assert!(alive.is_empty(), "still there after {end:?}: {alive:?}");
+        assert!(
+            self.events
+                .recv_timeout(DEADLINE)
+                .is_err_and(|error| error == RecvTimeoutError::Disconnected)
+        );
+        Ended {
+            end,
+            terminal: self.terminal,
+            stdout: self.stdout,
+        }
+    }
+}
+
+/// Returns every process that was started from `sandbox`, dead ones that nobody has reaped included.
+fn alive_in(sandbox: &Path) -> Vec<String> {
+    let sandbox = sandbox.to_string_lossy().trim_end_matches('/').to_owned();
+    let mut known: Vec<u32> = Vec::new();
+    for entry in fs::read_dir(&sandbox).into_iter().flatten().flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "pid") {
+            known.extend(
+                fs::read_to_string(entry.path())
+                    .ok()
+                    .and_then(|pid| pid.trim().parse::<u32>().ok()),
+            );
+        }
+    }
+    let mut alive = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        if line.contains(&sandbox) || (known.contains(&pid) && name.trim() == "fake-agent") {
+            alive.push(format!("{pid} {line}{name}"));
+        }
+    }
+    alive
 }

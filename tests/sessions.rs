@@ -226,6 +226,15 @@ async fn an_agent_that_ends_without_a_verdict_failed_and_its_stderr_says_why() {
 }
 
 #[tokio::test]
+async fn what_was_left_without_a_line_end_is_not_run_into() {
+    let place = Place::new();
+    let say = r#"printf 'Progress 1%%' >/dev/tty; echo '{"type":"said","text":"hello"}'"#;
+    ran(&script("ralph-jsonl", &format!("{say}; {say}")), place.request("")).await;
+    let shown = place.shown.text();
+    assert!(!shown.contains("%hello") && shown.contains("Progress 1%"), "{shown:?}");
+}
+
+#[tokio::test]
 async fn any_program_will_do_for_the_terminal_dialect() {
     let place = Place::new();
     let agent = script("terminal", r"printf '\033[32mgreen\033[0m\n'; cat; exit 0");

@@ -18,7 +18,7 @@ pub enum AgentError {
         #[source]
         source: Box<ManifestError>,
     },
-    #[error("adapter `{id}`: program `{program}` is not on PATH")]
+    #[error("adapter `{id}`: program `{program}` is {}", missing(.program))]
     NotInstalled {
         id: String,
         program: String,
@@ -47,5 +47,13 @@ impl AgentError {
                 }
             }
         }
+    }
+}
+
+fn missing(program: &str) -> &'static str {
+    if program.contains('/') {
+        "not there, or not executable"
+    } else {
+        "not on PATH"
     }
 }

@@ -98,6 +98,8 @@ enum Form {
         transcript: Transcript,
         plain: PlainText,
         tail: Tail,
+        /// The terminal's last line has no end yet.
+        mid_line: bool,
     },
 }
 
@@ -114,6 +116,7 @@ impl Reporter {
                 transcript: Transcript::default(),
                 plain: PlainText::new(Keep::Nothing),
                 tail: Tail::default(),
+                mid_line: false,
             }
         } else {
             Form::Terminal {
@@ -137,10 +140,16 @@ impl Reporter {
     /// Shows and sends signals, in this order: what is seen must not wait for a slow listener.
     fn report(&mut self, signals: Vec<AgentSignal>) {
         let signals: Vec<_> = signals.into_iter().filter_map(|signal| self.metered(signal)).collect();
-        if let Form::Structured { transcript, .. } = &mut self.form {
+        if let Form::Structured {
+            transcript, mid_line, ..
+        } = &mut self.form
+        {
             let mut shown = Vec::new();
             signals.iter().for_each(|signal| transcript.render(signal, &mut shown));
             if !shown.is_empty() {
+                if std::mem::take(mid_line) {
+                    self.display.show(b"\r\n");
+                }
                 self.display.show(&shown);
             }
         }
@@ -182,7 +191,12 @@ impl Output for Reporter {
         self.display.show(bytes);
         let mut signals = Vec::new();
         match &mut self.form {
-            Form::Structured { plain, tail, .. } => plain.feed(bytes, |line| tail.push(line)),
+            Form::Structured {
+                plain, tail, mid_line, ..
+            } => {
+                plain.feed(bytes, |line| tail.push(line));
+                *mid_line = bytes.last() != Some(&b'\n');
+            }
             Form::Terminal { queries } => {
                 queries.resize(self.link.size());
                 let replies = queries.take(bytes);

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    event::{AgentSignal, FileChange, Problem, ProblemKind, Usage},
+    event::{AgentSignal, FileChange, Problem, Usage},
     text::{one_line, sanitized},
 };
 
@@ -122,7 +122,7 @@ impl Transcript {
 
     fn problem(&mut self, problem: &Problem, out: &mut Vec<u8>) {
         self.explained = true;
-        self.note(RED, &format!("✗ {}: {}", named(problem.kind), problem.text), out);
+        self.note(RED, &format!("✗ {}: {}", problem.kind, problem.text), out);
     }
 
     fn turn_ended(&mut self, ok: bool, message: Option<&str>, out: &mut Vec<u8>) {
@@ -174,27 +174,6 @@ fn capped<'a>(mut lines: impl Iterator<Item = &'a str>, cap: usize, mut each: im
         0 => {}
         1 => each("… 1 more line"),
         more => each(&format!("… {more} more lines")),
-    }
-}
-
-/// A problem's kind in words.
-pub fn named(kind: ProblemKind) -> &'static str {
-    match kind {
-        ProblemKind::NotInstalled => "not installed",
-        ProblemKind::Auth => "not authenticated",
-        ProblemKind::ModelUnknown => "unknown model",
-        ProblemKind::Usage => "command line refused",
-        ProblemKind::RateLimited { .. } => "rate limited",
-        ProblemKind::QuotaExhausted { .. } => "quota exhausted",
-        ProblemKind::Overloaded => "model overloaded",
-        ProblemKind::Network => "network",
-        ProblemKind::ContextOverflow => "context overflow",
-        ProblemKind::PermissionDenied => "permission denied",
-        ProblemKind::TurnLimit => "turn limit",
-        ProblemKind::SessionLost => "session lost",
-        ProblemKind::Crashed => "crashed",
-        ProblemKind::Hung => "hung",
-        ProblemKind::Other => "failed",
     }
 }
 
@@ -313,7 +292,7 @@ mod tests {
         assert_snapshot!(readable(&[
             AgentSignal::Retrying { attempt: Some(1), of: Some(5), why: why.clone() },
             AgentSignal::Retrying { attempt: None, of: None, why: "waiting for network".to_owned() },
-            AgentSignal::Problem { problem: Problem { kind: ProblemKind::Auth, text: why } },
+            AgentSignal::Problem { problem: Problem { kind: crate::event::ProblemKind::Auth, text: why } },
             AgentSignal::TurnEnded { ok: false, message: None },
         ]), @r"
         ^[33m↻ retry 1 of 5: unexpected status 401^[0m
@@ -363,7 +342,7 @@ mod tests {
             },
             AgentSignal::Problem {
                 problem: Problem {
-                    kind: ProblemKind::Other,
+                    kind: crate::event::ProblemKind::Other,
                     text: evil.to_owned(),
                 },
             },

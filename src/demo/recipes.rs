@@ -49,11 +49,11 @@ const RECIPES: [Recipe; 4] = [
     },
     Recipe {
         task: &["Write", "README.md"],
-        thought: "I run every example first, so that the page tells the truth.",
+        thought: "Examples are the best documentation, as long as somebody runs them. I do.",
         files: &[("README.md", README)],
         command: "sh greet.sh && sh greet.sh Ada && sh greet.sh --shout Ada",
         commit: "Describe the greeter",
-        done: "The page shows three examples, each of them run a moment ago.",
+        done: "The page shows three examples, and each of them was run.",
     },
     Recipe {
         task: &["Write", "greet.sh"],

@@ -15,15 +15,18 @@ use super::bus::Bus;
 
 /// Signals under way to the loop; when full, the session's reader waits.
 const SIGNALS: usize = 256;
-/// A process tree that used less of a core than this between two looks does nothing: event loops tick.
-const IDLE_CPU_SHARE: u32 = 100;
+/// A process tree that uses less of a core than this share does nothing: an agent that waits for its model for ever
+/// uses about a hundredth, for its event loop alone.
+const IDLE_CPU_SHARE: f64 = 0.03;
+/// Time on the CPU is told in ticks of 10 ms; a few of them are no work, however short the time they fell into.
+const IDLE_CPU_FLOOR: Duration = Duration::from_millis(50);
 
 pub(super) struct Current {
     pub(super) iteration: u32,
     session: Box<dyn Session>,
     signals: mpsc::Receiver<AgentSignal>,
+    /// What the session had done at `quiet_since_ms`, but for the little that an idle one does, too.
     seen: Activity,
-    seen_ms: u64,
     quiet_since_ms: u64,
 }
 
@@ -37,7 +40,6 @@ impl Current {
             session,
             signals,
             seen: Activity::default(),
-            seen_ms: now_ms,
             quiet_since_ms: now_ms,
         }
     }
@@ -60,6 +62,10 @@ impl Current {
         self.session.resize(size);
     }
 
+    pub(super) fn type_bytes(&self, bytes: &[u8]) {
+        self.session.type_bytes(bytes);
+    }
+
     pub(super) fn steer(&self, text: &str) -> bool {
         self.session.steer(text).is_ok()
     }
@@ -67,13 +73,12 @@ impl Current {
     /// Looks at the session and tells since when it has neither written nor computed.
     pub(super) fn quiet_since_ms(&mut self, now_ms: u64) -> u64 {
         let activity = self.session.activity();
-        let elapsed = Duration::from_millis(now_ms.saturating_sub(self.seen_ms));
-        let cpu = activity.cpu.saturating_sub(self.seen.cpu);
-        if activity.output_bytes != self.seen.output_bytes || cpu > elapsed / IDLE_CPU_SHARE {
+        let quiet = Duration::from_millis(now_ms.saturating_sub(self.quiet_since_ms));
+        let idle_cpu = quiet.mul_f64(IDLE_CPU_SHARE).max(IDLE_CPU_FLOOR);
+        if activity.output_bytes != self.seen.output_bytes || activity.cpu > self.seen.cpu + idle_cpu {
+            self.seen = activity;
             self.quiet_since_ms = now_ms;
         }
-        self.seen = activity;
-        self.seen_ms = now_ms;
         self.quiet_since_ms
     }
 }

@@ -5,13 +5,17 @@ use std::io::{self, Write};
 use crate::{
     event::{Changes, Event, PlanSnapshot, Record, StopReason, Totals},
     narration::{changes_in_words, counted, outcome_word, stop_in_words, usage_in_words},
+    text::one_line,
 };
 
 use super::text::{Style, duration};
 
 /// Most iterations in the table; the first ones of a longer run are in the journal.
 const ROWS: usize = 40;
+/// Columns of a row before its task, and what a task gets where no width is known and at least.
+const ROW_COLUMNS: usize = 59;
 const TASK_COLUMNS: usize = 50;
+const TASK_COLUMNS_MIN: usize = 16;
 
 /// Collects a run's iterations from its records.
 #[derive(Debug, Default)]
@@ -92,7 +96,9 @@ impl Summary {
             | StopReason::HungUp
             | StopReason::Superseded => "1;33",
         };
-        writeln!(out, "ralph: {}", style.paint(colour, &stop_in_words(reason)))?;
+        // The words of an agent may be in it.
+        let why = one_line(&stop_in_words(reason));
+        writeln!(out, "ralph: {}", style.paint(colour, &why))?;
         let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
         let mut parts = vec![
             format!("{} of {} done", totals.tasks_done, counted(all, "task")),
@@ -103,7 +109,7 @@ impl Summary {
         parts.extend(usage_in_words(&totals.usage));
         writeln!(out, "  {}", parts.join(" · "))?;
         for hint in hints {
-            writeln!(out, "hint: {hint}")?;
+            writeln!(out, "hint: {}", one_line(hint))?;
         }
         Ok(())
     }
@@ -117,6 +123,9 @@ impl Summary {
             "#", "outcome", "time", "commits", "files", "+", "−"
         );
         writeln!(out, "{}", style.paint("2", &head))?;
+        let task_columns = style.columns.map_or(TASK_COLUMNS, |columns| {
+            usize::from(columns).saturating_sub(ROW_COLUMNS).max(TASK_COLUMNS_MIN)
+        });
         let left_out = self.rows.len().saturating_sub(ROWS);
         if left_out > 0 {
             writeln!(out, "  {:>3}  {}", "…", counted(left_out as u64, "earlier iteration"))?;
@@ -133,16 +142,16 @@ impl Summary {
                 cell(row.changes.map(|changes| u64::from(changes.files))),
                 cell(row.changes.map(|changes| changes.added)),
                 cell(row.changes.map(|changes| changes.removed)),
-                shortened(&row.task),
+                shortened(&row.task, task_columns),
             )?;
         }
         writeln!(out)
     }
 }
 
-fn shortened(task: &str) -> String {
-    let task = crate::text::one_line(task);
-    match task.char_indices().nth(TASK_COLUMNS) {
+fn shortened(task: &str, columns: usize) -> String {
+    let task = one_line(task);
+    match task.char_indices().nth(columns) {
         Some((end, _)) => format!("{}…", task[..end].trim_end()),
         None => task,
     }

@@ -15,6 +15,8 @@ use super::summary::Summary;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     pub colour: bool,
+    /// The terminal's width, where there is one.
+    pub columns: Option<u16>,
 }
 
 impl Style {

@@ -8,18 +8,14 @@
 //! the guard itself has those signals blocked and reads them instead.
 
 use std::{
-    collections::HashSet,
     fs,
-    io::{self, BufRead, BufReader, Read, Write},
-    os::unix::fs::OpenOptionsExt,
+    io::{self, Write},
     path::Path,
-    process::{Command, Stdio},
     time::Instant,
 };
 
 use nix::{
     errno::Errno,
-    fcntl::{FcntlArg, OFlag, fcntl},
     sys::{
         signal::Signal,
         wait::{WaitPidFlag, WaitStatus, waitpid},
@@ -28,8 +24,9 @@ use nix::{
 };
 
 use super::{
-    Stdin, Stop,
+    Stop,
     ending::{Action, Cue, Ending},
+    program,
     spec::{Files, Report, Spec, Verdict, take_spec},
     system::{self, Watch},
     tree,
@@ -39,11 +36,18 @@ use crate::event::Exit;
 /// What the guard exits with when it could not start the program; ralph goes by the report, not by this.
 const NOT_STARTED: u8 = 125;
 
-/// Signals that the guard reads instead of dying from them. Terminate asks to stop in order, user signal 1 at once.
-pub(super) const SIGNALS: [Signal; 7] = [
+/// How ralph asks to stop in order. Terminate does the same for whoever else asks, but a program that terminates its
+/// own group sends that one too, and of two that are pending at once only one is seen.
+pub(super) const STOP_IN_ORDER: Signal = Signal::SIGUSR2;
+/// How ralph asks to stop at once.
+pub(super) const STOP_AT_ONCE: Signal = Signal::SIGUSR1;
+
+/// Signals that the guard reads instead of dying from them.
+pub(super) const SIGNALS: [Signal; 8] = [
     Signal::SIGCHLD,
+    STOP_IN_ORDER,
+    STOP_AT_ONCE,
     Signal::SIGTERM,
-    Signal::SIGUSR1,
     Signal::SIGINT,
     Signal::SIGQUIT,
     Signal::SIGTSTP,
@@ -130,7 +134,7 @@ fn guarded(spec: &Spec, mut watch: Watch) -> (Report, bool) {
         };
         return (report, ralph_gone);
     }
-    match start(spec) {
+    match program::start(spec) {
         Ok(program) => Guard {
             program,
             here: getpid(),
@@ -142,60 +146,6 @@ fn guarded(spec: &Spec, mut watch: Watch) -> (Report, bool) {
         .oversee(),
         Err(why) => (not_started(why), false),
     }
-}
-
-/// Starts the program in the guard's own process group.
-fn start(spec: &Spec) -> Result<Pid, String> {
-    let because = |path: &Path, error: io::Error| format!("{}: {}", path.display(), reason(&error));
-    let mut command = Command::new(&spec.program);
-    command.args(&spec.args).current_dir(&spec.cwd);
-    command.stdin(match &spec.stdin {
-        Stdin::File(path) => Stdio::from(fs::File::open(path).map_err(|error| because(path, error))?),
-        Stdin::Null => Stdio::null(),
-        Stdin::Terminal => Stdio::inherit(),
-    });
-    if let Some(fifo) = &spec.fifo {
-        command.stdout(open_fifo(fifo).map_err(|error| because(fifo, error))?);
-    }
-    let child = command.spawn().map_err(|error| {
-        let text = because(&spec.program, error);
-        match missing_interpreter(&spec.program) {
-            Some(interpreter) => format!("{text} (its interpreter is `{interpreter}`)"),
-            None => text,
-        }
-    })?;
-    Ok(Pid::from_raw(child.id().cast_signed()))
-}
-
-/// Returns the system's words for `error`, without the number that std adds.
-fn reason(error: &io::Error) -> String {
-    error
-        .raw_os_error()
-        .map_or_else(|| error.to_string(), |code| Errno::from_raw(code).desc().to_owned())
-}
-
-/// Returns the first line's `#!` of a script, if that is what does not exist: the system blames the script.
-fn missing_interpreter(program: &Path) -> Option<String> {
-    let mut first = Vec::new();
-    BufReader::new(fs::File::open(program).ok()?)
-        .take(256)
-        .read_until(b'\n', &mut first)
-        .ok()?;
-    let line = String::from_utf8_lossy(first.strip_prefix(b"#!")?).trim().to_owned();
-    let interpreter = line.split_whitespace().next()?;
-    (!Path::new(interpreter).exists()).then(|| interpreter.to_owned())
-}
-
-fn open_fifo(path: &Path) -> io::Result<fs::File> {
-    // Without O_NONBLOCK, opening would wait for a reader: for ever, if ralph has just died.
-    let fifo = fs::OpenOptions::new()
-        .write(true)
-        .custom_flags(OFlag::O_NONBLOCK.bits())
-        .open(path)?;
-    let flags = OFlag::from_bits_retain(fcntl(&fifo, FcntlArg::F_GETFL)?);
-    // Programs expect a stdout that blocks, and the flag is shared with them.
-    fcntl(&fifo, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
-    Ok(fifo)
 }
 
 /// What to do about the guard's children.
@@ -300,24 +250,7 @@ impl Guard {
                     tree::signal_awake(process.pid, Signal::SIGTERM);
                 }
             }
-            Action::Kill => self.kill_all(),
-        }
-    }
-
-    /// Kills until a look at the tree shows nobody new: whoever forks meanwhile is caught by the next look.
-    fn kill_all(&self) {
-        let mut killed = HashSet::new();
-        loop {
-            let before = killed.len();
-            for process in self.alive() {
-                if killed.insert(process.pid) {
-                    tree::signal_awake(process.pid, Signal::SIGKILL);
-                }
-            }
-            // Bounded: the next round comes in a few milliseconds anyway.
-            if killed.len() == before || killed.len() > 10_000 {
-                return;
-            }
+            Action::Kill => drop(tree::kill_all(|| tree::descendants(self.here))),
         }
     }
 }

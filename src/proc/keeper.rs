@@ -10,8 +10,9 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use super::{
     End,
     child::{Finding, Shared, lock},
-    leftovers,
+    guard, leftovers,
     spec::{Files, Report, Verdict},
+    system,
 };
 use crate::event::Exit;
 
@@ -47,17 +48,21 @@ impl Keeper {
     /// Returns once the guard and everything below it has ended, and the reader was told.
     pub fn keep(mut self) {
         let guard_end = wait_without_reaping(self.shared.guard.as_raw());
+        if !system::SUBREAPERS {
+            // The guard may have lost sight of those that have left their parents and their session.
+            leftovers::end_orphans_of(self.shared.guard, &self.child_id);
+        }
         let finding = match (self.files.read_report(), guard_end) {
             (Some(report), _) => found(report),
             (None, GuardEnd::Code(code)) => Finding {
                 end: End::Exited(Exit::Code { code }),
                 survivors: Vec::new(),
             },
-            (None, GuardEnd::Signal(_)) => {
+            (None, GuardEnd::Signal(signal)) => {
                 // Before it is reaped: until then nobody else can get its pid, which is the lost session's id.
                 leftovers::end_orphans_of(self.shared.guard, &self.child_id);
                 Finding {
-                    end: End::GuardLost,
+                    end: end_by(signal),
                     survivors: Vec::new(),
                 }
             }
@@ -71,6 +76,18 @@ impl Keeper {
         leftovers::reap_adopted();
         *lock(&self.shared.end) = Some(finding);
         self.shared.wake_reader();
+    }
+}
+
+/// Tells what a signal to the guard means that it did not survive.
+///
+/// Those it reads can kill it in its first moments only, when it has not blocked them and started nothing: such a
+/// signal was a stop, or was typed.
+fn end_by(signal: i32) -> End {
+    if guard::SIGNALS.iter().any(|&read| read as i32 == signal) {
+        End::Exited(Exit::Signal { signal })
+    } else {
+        End::GuardLost
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) const CHILD_ID_VAR: &str = "RALPH_CHILD_ID";
 
 /// How long to go on killing what does not die.
 const PATIENCE: Duration = Duration::from_secs(3);
-const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The guards of this process. Held while one is started: a guard that is not in here yet looks like an orphan.
 static GUARDS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
@@ -55,22 +55,77 @@ pub fn sweep(run_ids: &[String]) -> Vec<u32> {
         return Vec::new();
     }
     let marks: Vec<Vec<u8>> = run_ids.iter().map(|id| mark(RUN_ID_VAR, id)).collect();
-    let mut ended = BTreeSet::new();
-    end_all(&mut ended, |all| {
-        let marked = system::carriers(all, &marks).into_iter().collect();
-        family(all, marked, None)
-    });
-    ended.into_iter().map(i32::cast_unsigned).collect()
+    let mut ended = HashSet::new();
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let before = ended.len();
+        let targets = marked_family(&marks, None);
+        let (guards, others): (Vec<_>, Vec<_>) = targets.into_iter().partition(|process| is_guard(process.pid));
+        ended.extend(kill_families(&others));
+        for guard in &guards {
+            // Guards last: as long as one lives, what is orphaned below it stays below it.
+            ended.extend(tree::kill_all(|| tree::descendants(guard.pid)));
+            if tree::descendants(guard.pid).iter().all(|process| process.ended) {
+                ended.insert(guard.pid);
+                tree::signal_awake(guard.pid, Signal::SIGKILL);
+            }
+        }
+        if guards.is_empty() && others.is_empty() || Instant::now() >= deadline {
+            break;
+        }
+        pause_unless(ended.len() > before);
+    }
+    ended.into_iter().map(|pid| pid.as_raw().cast_unsigned()).collect()
 }
 
 /// Ends at once everything that belonged to a guard that was killed.
 pub(super) fn end_orphans_of(guard: Pid, child_id: &str) {
     let marks = [mark(CHILD_ID_VAR, child_id)];
-    end_all(&mut BTreeSet::new(), |all| {
-        let marked = system::carriers(all, &marks).into_iter();
-        family(all, marked.chain(orphans(all)).collect(), Some(guard))
-    });
-    reap_adopted();
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        // On Linux this is all of it, and exact: what has lost its guard is now below this process.
+        end_adopted(deadline);
+        let others = marked_family(&marks, Some(guard));
+        if others.is_empty() {
+            return;
+        }
+        let killed = kill_families(&others);
+        pause_unless(!killed.is_empty());
+    }
+}
+
+/// Kills and reaps the orphans that this process has adopted, until there are none.
+fn end_adopted(deadline: Instant) {
+    if !system::is_subreaper() {
+        return;
+    }
+    let mut killed = HashSet::new();
+    while Instant::now() < deadline {
+        reap_adopted();
+        // Those that have ended and are not reaped yet count: each may have handed on a child just now.
+        let orphans = orphans();
+        if orphans.is_empty() {
+            return;
+        }
+        let before = killed.len();
+        killed.extend(kill_families(&orphans));
+        pause_unless(killed.len() > before);
+    }
+}
+
+fn pause_unless(progress: bool) {
+    if !progress {
+        // Nothing tells when a process that is no child of ours has ended.
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Kills these and everything below them.
+fn kill_families(heads: &[Process]) -> HashSet<Pid> {
+    let killed = tree::kill_all(|| heads.iter().flat_map(|head| tree::descendants(head.pid)).collect());
+    let heads = heads.iter().filter(|head| !head.ended).map(|head| head.pid);
+    let heads = heads.inspect(|&pid| tree::signal_awake(pid, Signal::SIGKILL));
+    killed.into_iter().chain(heads).collect()
 }
 
 /// Reaps every adopted child that has ended, one by one: `waitpid(-1)` would steal the exit codes of others.
@@ -100,23 +155,26 @@ fn adopted<'a>(all: &'a [Process], known: &BTreeSet<i32>) -> Vec<&'a Process> {
         .collect()
 }
 
-/// Picks the adopted children that no helper of ralph has left behind.
-fn orphans(all: &[Process]) -> Vec<Pid> {
-    if !system::is_subreaper() {
-        return Vec::new();
-    }
-    let helper = [mark(HELPER_VAR, "1")];
-    let adopted: Vec<Process> = adopted(all, &guards()).into_iter().cloned().collect();
-    let helpers = system::carriers(&adopted, &helper);
-    adopted
-        .iter()
-        .map(|process| process.pid)
-        .filter(|pid| !helpers.contains(pid))
-        .collect()
+/// Returns the adopted children that no helper of ralph has left behind.
+fn orphans() -> Vec<Process> {
+    let children = tree::children(getpid());
+    let mut orphans: Vec<Process> = adopted(&children, &guards()).into_iter().cloned().collect();
+    let helpers = system::carriers(&orphans, &[mark(HELPER_VAR, "1")]);
+    orphans.retain(|process| !helpers.contains(&process.pid));
+    orphans
 }
 
 fn mark(name: &str, value: &str) -> Vec<u8> {
     format!("{name}={value}").into_bytes()
+}
+
+/// Returns who lives and carries one of `marks`, with their family.
+fn marked_family(marks: &[Vec<u8>], guard: Option<Pid>) -> Vec<Process> {
+    let all = system::processes();
+    let marked = system::carriers(&all, marks).into_iter().collect();
+    let mut family = family(&all, marked, guard);
+    family.retain(|process| !process.ended);
+    family
 }
 
 /// Widens `found` to the sessions and descendants of what is in it; `guard` is a session that is lost as a whole.
@@ -165,29 +223,6 @@ fn lineage(all: &[Process]) -> HashSet<Pid> {
         }
     }
     lineage
-}
-
-/// Kills what `find` finds, again and again until it finds nothing alive.
-fn end_all(ended: &mut BTreeSet<i32>, find: impl Fn(&[Process]) -> Vec<Process>) {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let mut targets = find(&system::processes());
-        targets.retain(|process| !process.ended);
-        if targets.is_empty() || Instant::now() >= deadline {
-            return;
-        }
-        // Guards last: as long as one lives, what is orphaned below it stays in sight.
-        if targets.iter().any(|process| !is_guard(process.pid)) {
-            targets.retain(|process| !is_guard(process.pid));
-        }
-        for process in targets {
-            ended.insert(process.pid.as_raw());
-            tree::signal_awake(process.pid, Signal::SIGKILL);
-        }
-        reap_adopted();
-        // Nothing tells when a process that is not a child has ended.
-        thread::sleep(PAUSE);
-    }
 }
 
 fn is_guard(pid: Pid) -> bool {

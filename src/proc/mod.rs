@@ -19,8 +19,10 @@ mod linux;
 mod liveness;
 #[cfg(not(target_os = "linux"))]
 mod portable;
+mod program;
 mod reader;
 pub mod screen;
+mod spawn;
 mod spec;
 mod tree;
 
@@ -35,8 +37,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Exit;
 
-pub use child::{Child, SpawnError, spawn};
+pub use child::Child;
 pub use leftovers::{become_subreaper, sweep};
+pub use spawn::{SpawnError, spawn};
 
 /// Marks every descendant of a run that keeps its environment.
 pub const RUN_ID_VAR: &str = "RALPH_RUN_ID";

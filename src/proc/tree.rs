@@ -104,6 +104,29 @@ pub(super) fn below(all: &[Process], roots: &HashSet<Pid>) -> Vec<Process> {
     found
 }
 
+/// Kills what `find` finds, and looks again until a look shows nobody new. Returns whom it has killed.
+///
+/// Whoever forks in the meantime is caught by the next look. Who has just ended counts as new as well: its child may
+/// have been handed on to somebody whose children had been looked at before.
+pub(super) fn kill_all(find: impl Fn() -> Vec<Process>) -> HashSet<Pid> {
+    let mut seen = HashSet::new();
+    let mut killed = HashSet::new();
+    // Bounded: callers come back as long as anybody is there, and have their own patience.
+    for _ in 0..1000 {
+        let before = seen.len();
+        for process in find() {
+            if seen.insert((process.pid, process.ended)) && !process.ended {
+                killed.insert(process.pid);
+                signal_awake(process.pid, Signal::SIGKILL);
+            }
+        }
+        if seen.len() == before {
+            break;
+        }
+    }
+    killed
+}
+
 /// Sends `signal` and wakes whoever is stopped: a stopped process takes no signal but kill.
 pub(super) fn signal_awake(pid: Pid, signal: Signal) {
     // Failures mean that it is gone, or that it is another user's: the guard reports what stays.

@@ -73,6 +73,11 @@ impl Sandbox {
         self.path.join("state")
     }
 
+    /// The user's configuration directory.
+    pub fn config(&self) -> PathBuf {
+        self.path.join("config")
+    }
+
     pub fn codex_home(&self) -> PathBuf {
         self.path.join("codex")
     }
@@ -153,7 +158,7 @@ impl Sandbox {
     fn directories(&self) -> [(&'static str, PathBuf); 8] {
         [
             ("HOME", self.home()),
-            ("XDG_CONFIG_HOME", self.path.join("config")),
+            ("XDG_CONFIG_HOME", self.config()),
             ("XDG_DATA_HOME", self.path.join("data")),
             ("XDG_STATE_HOME", self.state()),
             ("XDG_CACHE_HOME", self.path.join("cache")),

@@ -173,20 +173,33 @@ const WORDINGS: &[(ProblemKind, &[&str])] = &[
             "timeout",
         ],
     ),
-    (
-        ProblemKind::Usage,
-        &[
-            "unexpected argument",
-            "unrecognized subcommand",
-            "invalid value",
-            "required arguments were not provided",
-            "a value is required",
-            "not inside a trusted directory",
-            "error loading config",
-            "error parsing",
-        ],
-    ),
 ];
+
+/// How programs complain about their command line, or about their configuration. Only when they end with it: a model
+/// API may call anything invalid.
+const REFUSALS: [&str; 8] = [
+    "unexpected argument",
+    "unrecognized subcommand",
+    "invalid value",
+    "required arguments were not provided",
+    "a value is required",
+    "not inside a trusted directory",
+    "error loading config",
+    "error parsing -c",
+];
+
+/// Classifies the error that a program ended with.
+pub(super) fn classify_last(error: &str) -> Problem {
+    let problem = classify(error);
+    let refused = REFUSALS.iter().any(|wording| error.to_lowercase().contains(wording));
+    match problem.kind {
+        ProblemKind::Other if refused => Problem {
+            kind: ProblemKind::Usage,
+            ..problem
+        },
+        _ => problem,
+    }
+}
 
 fn from_wording(message: &str) -> Option<ProblemKind> {
     let said = message.replace('’', "'").to_lowercase();
@@ -261,14 +274,26 @@ mod tests {
                 "Error: thread/resume: thread/resume failed: no rollout found for thread id x (code -32600)",
                 ProblemKind::SessionLost,
             ),
-            (
-                "Not inside a trusted directory and --skip-git-repo-check was not specified.",
-                ProblemKind::Usage,
-            ),
             ("something new", ProblemKind::Other),
         ] {
             assert_eq!(classify(message).kind, kind, "{message}");
         }
+    }
+
+    #[test]
+    fn a_refused_command_line_is_told_from_a_refused_request() {
+        for error in [
+            "Not inside a trusted directory and --skip-git-repo-check was not specified.",
+            "error: unexpected argument '--nope' found",
+            "Error loading config.toml: unknown variant",
+        ] {
+            assert_eq!(classify_last(error).kind, ProblemKind::Usage, "{error}");
+            assert_eq!(classify(error).kind, ProblemKind::Other, "{error}");
+        }
+        assert_eq!(
+            classify_last("Error: 401 Unauthorized: invalid value").kind,
+            ProblemKind::Auth
+        );
     }
 
     #[test]

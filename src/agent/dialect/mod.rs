@@ -103,3 +103,76 @@ fn tail(text: &str, cap_bytes: usize) -> String {
     }
     format!("[…] {}", &text[start..])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same numbers in every run.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, limit: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            usize::try_from(self.0 % limit as u64).expect("it is below a usize")
+        }
+    }
+
+    /// Pieces of what agents write, and of what no agent should.
+    const PIECES: [&[u8]; 16] = [
+        b"\n",
+        b"\r\n",
+        b"\0\xff\xe2\x82",
+        b"\x1b[31m",
+        b"\x1b]0;",
+        b"{\"type\":\"thread.started\",\"thread_id\":7}",
+        b"{\"type\":\"item.completed\",\"item\":[]}",
+        b"{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":null}}",
+        b"{\"type\":\"item.started\",\"item\":{\"type\":\"command_execution\",\"command\":\"'\"}}",
+        b"{\"type\":\"error\",\"message\":\"Reconnecting... 9999999999999/x (\"}",
+        b"{\"type\":\"turn.failed\"}",
+        b"{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":-1}}",
+        b"{\"type\":\"turn-ended\",\"ok\":true}",
+        b"{\"type\":{}}",
+        b"[[[[[[[[[[",
+        b"\"",
+    ];
+
+    #[test]
+    fn whatever_arrives_every_dialect_ends_with_one_verdict() {
+        let mut numbers = Numbers(0x5eed);
+        for (name, kind) in DialectKind::NAMES {
+            for round in 0..500 {
+                let mut parser = kind.parser();
+                let mut out = Vec::new();
+                for _ in 0..numbers.below(40) {
+                    parser.feed(PIECES[numbers.below(PIECES.len())], &mut out);
+                }
+                let exit = [None, Some(Exit::Code { code: 1 }), Some(Exit::Signal { signal: 9 })][numbers.below(3)];
+                parser.finish(
+                    Finish {
+                        exit,
+                        stderr: "Error: ü",
+                    },
+                    &mut out,
+                );
+                let verdicts = out
+                    .iter()
+                    .filter(|signal| matches!(signal, AgentSignal::TurnEnded { .. }))
+                    .count();
+                assert_eq!(verdicts, 1, "{name}, round {round}: {out:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_texts_keep_the_end_that_matters() {
+        let output = (0..200).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+        assert!(head(&output).ends_with("99\n[…]"), "{}", head(&output));
+        assert_eq!(head("a\nb\n"), "a\nb\n");
+        assert!(tail(&format!("{}ü the end", "x".repeat(100)), 9).ends_with(" the end"));
+        assert_eq!(tail("short", 9), "short");
+    }
+}

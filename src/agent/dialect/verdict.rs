@@ -4,7 +4,7 @@ use crate::event::{AgentSignal, Exit, Problem, ProblemKind};
 
 use super::{
     Finish,
-    classify::{classify, last_error},
+    classify::{classify_last, last_error},
 };
 
 /// Reports a session that ended without a verdict: a failure, whatever its exit code is.
@@ -16,7 +16,7 @@ pub(super) fn without_verdict(finish: Finish<'_>, message: Option<String>, out: 
 }
 
 fn problem(finish: Finish<'_>) -> Problem {
-    let said = last_error(finish.stderr).map(classify);
+    let said = last_error(finish.stderr).map(classify_last);
     let crashed = |text: String| Problem {
         kind: ProblemKind::Crashed,
         text,

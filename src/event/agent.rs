@@ -1,0 +1,180 @@
+//! What an agent's session tells.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::SessionId;
+
+/// What an agent's session tells, in the order it happened. `Ended` comes exactly once and last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum AgentSignal {
+    Opened {
+        session: Option<SessionId>,
+        model: Option<String>,
+    },
+    /// A whole assistant message.
+    Said {
+        text: String,
+    },
+    Thought {
+        text: String,
+    },
+    ToolStarted {
+        call: String,
+        tool: String,
+        /// Short form of the arguments: the command, the path.
+        input: String,
+    },
+    ToolEnded {
+        call: String,
+        tool: String,
+        ok: bool,
+        /// Head of the result.
+        output: String,
+    },
+    FileChanged {
+        path: String,
+        change: FileChange,
+    },
+    Usage {
+        usage: Usage,
+    },
+    /// The agent repeats a request by itself.
+    Retrying {
+        attempt: Option<u32>,
+        of: Option<u32>,
+        why: String,
+    },
+    /// A limit is announced, not necessarily reached.
+    LimitHit {
+        kind: ProblemKind,
+        until_ms: Option<u64>,
+        text: String,
+    },
+    PermissionAsked {
+        id: String,
+        text: String,
+    },
+    QuestionAsked {
+        id: String,
+        text: String,
+    },
+    Problem {
+        problem: Problem,
+    },
+    /// The dialect's verdict on the turn; `message` is the final assistant message, where claims are looked for.
+    TurnEnded {
+        ok: bool,
+        message: Option<String>,
+    },
+    /// Something this version does not know, kept as readable text.
+    Unknown {
+        text: String,
+    },
+    Ended {
+        exit: Option<Exit>,
+        output_bytes: u64,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileChange {
+    Added,
+    Updated,
+    Deleted,
+}
+
+/// Tokens and money; `None` where the agent does not tell. Never guessed.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    pub input_tokens: Option<u64>,
+    pub cached_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub cost_usd: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    pub kind: ProblemKind,
+    /// One line, as the agent put it.
+    pub text: String,
+}
+
+/// Why a session failed; the kind decides what the loop does about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum ProblemKind {
+    /// The program is not there or cannot be started.
+    NotInstalled,
+    Auth,
+    ModelUnknown,
+    /// The agent refused its command line.
+    Usage,
+    RateLimited {
+        until_ms: Option<u64>,
+    },
+    QuotaExhausted {
+        until_ms: Option<u64>,
+    },
+    Overloaded,
+    Network,
+    ContextOverflow,
+    PermissionDenied,
+    TurnLimit,
+    /// The session to resume is not there.
+    SessionLost,
+    /// It died from a signal, or without the verdict its dialect promises.
+    Crashed,
+    Hung,
+    Other,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Exit {
+    Code { code: i32 },
+    Signal { signal: i32 },
+}
+
+impl Exit {
+    pub fn success(self) -> bool {
+        self == Exit::Code { code: 0 }
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::Code { code } => write!(f, "exit code {code}"),
+            Exit::Signal { signal } => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+/// A problem's kind in words.
+impl fmt::Display for ProblemKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ProblemKind::NotInstalled => "not installed",
+            ProblemKind::Auth => "not authenticated",
+            ProblemKind::ModelUnknown => "unknown model",
+            ProblemKind::Usage => "command line refused",
+            ProblemKind::RateLimited { .. } => "rate limited",
+            ProblemKind::QuotaExhausted { .. } => "quota exhausted",
+            ProblemKind::Overloaded => "model overloaded",
+            ProblemKind::Network => "network",
+            ProblemKind::ContextOverflow => "context overflow",
+            ProblemKind::PermissionDenied => "permission denied",
+            ProblemKind::TurnLimit => "turn limit",
+            ProblemKind::SessionLost => "session lost",
+            ProblemKind::Crashed => "crashed",
+            ProblemKind::Hung => "hung",
+            ProblemKind::Other => "error",
+        })
+    }
+}

@@ -1,0 +1,317 @@
+//! The vocabulary of a run: what happened, as the journal keeps it and every face reads it.
+//!
+//! State is the fold of these events, so each one carries all that is needed to rebuild it: an event never says
+//! "see the file", because the file may have changed since. Text from an agent is capped ([`clip`]); the whole of it
+//! is in the iteration's recording.
+
+mod agent;
+mod plan;
+mod settings;
+mod stop;
+
+use std::{fmt, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use agent::{AgentSignal, Exit, FileChange, Problem, ProblemKind, Usage};
+pub use plan::{PlanSnapshot, PlanTask};
+pub use settings::{Backoff, Limits, SessionMode, Settings};
+pub use stop::{LimitKind, RequestedBy, StopReason, StopRequest};
+
+/// Most bytes of one agent text that a record carries.
+pub const TEXT_CAP_BYTES: usize = 4096;
+
+/// An event with its place in the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Position in the journal, from 0 without gaps.
+    pub seq: u64,
+    /// When the input that caused it was received, in milliseconds since the Unix epoch.
+    #[serde(rename = "atMs")]
+    pub at_ms: u64,
+    pub event: Event,
+}
+
+/// Names one run, and with it its directory below the state directory: `20261120-102835-4f2a`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub String);
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The agent's own name for a session, as its command line takes it to resume.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SessionId(pub String);
+
+/// Numbers the user's messages within a run, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SteeringId(pub u32);
+
+/// What happened. Past tense; one journal line each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// The first line of every journal: what this file is and who wrote it.
+    JournalOpened {
+        format: String,
+        version: u32,
+        ralph: String,
+        run: RunId,
+    },
+    RunStarted {
+        /// The project's root, absolute.
+        project: PathBuf,
+        pid: u32,
+        settings: Box<Settings>,
+        /// The token an agent has to repeat to claim the end, fresh for this run.
+        promise: String,
+    },
+    /// ralph was killed and goes on from the journal; the settings are those of the new command line.
+    RunResumed {
+        pid: u32,
+        settings: Box<Settings>,
+    },
+    /// Something the user should know that changes nothing in the state.
+    Noticed {
+        level: Level,
+        text: String,
+    },
+    /// The plan on disk differs from the last one recorded.
+    PlanRead {
+        plan: PlanSnapshot,
+    },
+    /// The plan is being read, the tree checkpointed and the prompt written for this iteration.
+    PreparationStarted {
+        iteration: u32,
+    },
+    IterationStarted {
+        iteration: u32,
+        adapter: String,
+        task: Option<String>,
+        /// The session that is continued; none for a fresh one.
+        resume: Option<SessionId>,
+        /// The agent takes text while it works.
+        live_steering: bool,
+        /// The tree before the agent touched it.
+        checkpoint: Option<Checkpoint>,
+        prompt_bytes: u64,
+        /// Bytes of the prompt that are ralph's and not the user's.
+        overhead_bytes: u64,
+    },
+    AgentReported {
+        iteration: u32,
+        signal: AgentSignal,
+    },
+    /// The running iteration was told to end; `then` is what follows.
+    CancelRequested {
+        iteration: u32,
+        reason: CancelReason,
+    },
+    /// The agent is gone, and every process it had.
+    IterationEnded {
+        iteration: u32,
+        outcome: Outcome,
+        exit: Option<Exit>,
+        duration_ms: u64,
+        output_bytes: u64,
+    },
+    /// The iteration's result was looked at: checkpoint, statistics, plan.
+    IterationSettled {
+        iteration: u32,
+        checkpoint: Option<Checkpoint>,
+        changes: Option<Changes>,
+        totals: Option<Changes>,
+        /// The tree, HEAD or the plan's boxes moved; none where that cannot be told.
+        progress: Option<bool>,
+    },
+    ClaimMade {
+        iteration: u32,
+        claim: Claim,
+    },
+    ClaimRefused {
+        iteration: u32,
+        reasons: Vec<String>,
+    },
+    WaitStarted {
+        wait: Wait,
+        until_ms: u64,
+        /// Consecutive failures so far; 0 when the wait is not about one.
+        attempt: u32,
+        why: String,
+    },
+    WaitEnded {
+        cause: WaitEnd,
+    },
+    /// The next iteration is not to start; a running one finishes.
+    Paused {
+        by: PausedBy,
+    },
+    Unpaused {
+        by: PausedBy,
+    },
+    /// The loop stands still because it is paused.
+    Held,
+    SteeringQueued {
+        id: SteeringId,
+        kind: SteeringKind,
+        text: String,
+    },
+    SteeringDelivered {
+        id: SteeringId,
+        iteration: u32,
+        how: Delivery,
+    },
+    SteeringWithdrawn {
+        id: SteeringId,
+    },
+    StopRequested {
+        stop: StopRequest,
+        by: RequestedBy,
+    },
+    RunStopped {
+        reason: StopReason,
+        /// What the user can do next, one sentence each.
+        hints: Vec<String>,
+        totals: Totals,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    Info,
+    Warning,
+}
+
+/// A commit object under `refs/ralph/` that holds the work tree as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    pub commit: String,
+    pub tree: String,
+    /// The user's HEAD at that time; none before the first commit.
+    pub head: Option<String>,
+}
+
+/// What changed between two points, untracked files included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Changes {
+    pub commits: u32,
+    pub files: u32,
+    pub added: u64,
+    pub removed: u64,
+}
+
+/// How an iteration ended, from the loop's point of view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Outcome {
+    /// The agent finished its turn.
+    Completed,
+    Failed {
+        problem: Problem,
+    },
+    Cancelled {
+        reason: CancelReason,
+    },
+    /// ralph itself died while it ran.
+    Interrupted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CancelReason {
+    /// The user wants the next iteration.
+    Skipped,
+    /// A message that cannot wait.
+    Steered,
+    IterationTimeout,
+    IdleTimeout,
+    MaxTime,
+    MaxCost,
+    MaxTokens,
+    /// The run is stopping.
+    Stopped,
+}
+
+/// The agent's word that it is done, never taken as true by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    DoneFile,
+    Promise,
+    PlanComplete,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wait {
+    Backoff,
+    LimitReset,
+    /// `callsPerHour` is used up.
+    CallBudget,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitEnd {
+    Elapsed,
+    RetriedNow,
+    Stopped,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PausedBy {
+    /// `.ralph-pause` is there.
+    File,
+    User,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SteeringKind {
+    /// In the next prompt, once.
+    Next,
+    /// Now: live where the agent can, else by ending this iteration.
+    Now,
+    /// In every prompt until withdrawn.
+    Standing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Delivery {
+    Prompt,
+    Live,
+}
+
+/// Sums over a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    pub iterations: u32,
+    pub tasks_done: u32,
+    pub tasks_open: u32,
+    pub changes: Option<Changes>,
+    pub usage: Usage,
+    pub elapsed_ms: u64,
+}
+
+/// Cuts `text` to at most `cap_bytes`, at a character boundary, and marks the cut.
+pub fn clip(text: &str, cap_bytes: usize) -> String {
+    const MARK: &str = " […]";
+    if text.len() <= cap_bytes {
+        return text.to_owned();
+    }
+    let mut end = cap_bytes.saturating_sub(MARK.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}{MARK}", &text[..end])
+}

@@ -1,0 +1,94 @@
+//! How a run ends, and what its exit code is.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Problem, ProblemKind};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopRequest {
+    AfterIteration,
+    InOrder,
+    AtOnce,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RequestedBy {
+    /// SIGINT, or Ctrl-C on a screen.
+    Interrupt,
+    Terminate,
+    Hangup,
+    /// `ralph stop`.
+    User,
+}
+
+/// Why a run is over. [`StopReason::exit_code`] is what the shell sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum StopReason {
+    Done {
+        verified: bool,
+    },
+    AgentFailed {
+        problem: Problem,
+    },
+    /// ralph cannot go on: its state cannot be written, the plan cannot be read.
+    Broken {
+        why: String,
+    },
+    PlanInvalid {
+        why: String,
+    },
+    LimitReached {
+        limit: LimitKind,
+    },
+    /// The user asked for it in order, and it was not an interrupt.
+    Requested,
+    Interrupted,
+    Terminated,
+    HungUp,
+    /// Another run took over an unfinished one.
+    Superseded,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitKind {
+    MaxIterations,
+    MaxTime,
+    MaxCost,
+    MaxTokens,
+}
+
+impl StopReason {
+    /// The exit code documented in README and `--help`.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            StopReason::Done { .. } => 0,
+            StopReason::AgentFailed { problem } => match problem.kind {
+                ProblemKind::NotInstalled => 4,
+                ProblemKind::Auth
+                | ProblemKind::ModelUnknown
+                | ProblemKind::Usage
+                | ProblemKind::RateLimited { .. }
+                | ProblemKind::QuotaExhausted { .. }
+                | ProblemKind::Overloaded
+                | ProblemKind::Network
+                | ProblemKind::ContextOverflow
+                | ProblemKind::PermissionDenied
+                | ProblemKind::TurnLimit
+                | ProblemKind::SessionLost
+                | ProblemKind::Crashed
+                | ProblemKind::Hung
+                | ProblemKind::Other => 1,
+            },
+            StopReason::Broken { .. } | StopReason::Superseded => 1,
+            StopReason::PlanInvalid { .. } => 3,
+            StopReason::LimitReached { .. } => 6,
+            StopReason::Requested | StopReason::Interrupted => 130,
+            StopReason::Terminated => 143,
+            StopReason::HungUp => 129,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Plays ralph, for tests in which ralph is killed: starts a program under a guard and reports on stdout.
+//!
+//! ```text
+//! fake-agent supervise GUARD SCRATCH RUN_ID GRACE_MS PROGRAM ARG…
+//! ```
+//! Says `guard PID` once it runs and `ended …` at the end. Takes `stop`, `at-once` and `drop` from stdin, one a line,
+//! `again` after an end, and `quit`; at `count` it says `children N fds N threads N peak-kb N`, descriptors since the start. It reads slowly.
+
+use std::{
+    fs,
+    io::{self, BufRead, Write},
+    path::PathBuf,
+    thread,
+    time::Duration,
+};
+
+use ralph::proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal};
+
+use crate::Outcome;
+
+struct Report;
+
+impl Output for Report {
+    fn terminal(&mut self, _: &[u8]) {
+        // Slower than anybody can write: what memory is needed then is what is needed.
+        thread::sleep(Duration::from_micros(20));
+    }
+
+    fn stdout(&mut self, _: &[u8]) {}
+
+    fn ended(&mut self, end: End) {
+        say(&format!("ended {end:?}"));
+    }
+}
+
+pub fn run(args: &[String]) -> Outcome<()> {
+    let [guard, scratch, run_id, grace, program, args @ ..] = args else {
+        return Err("supervise GUARD SCRATCH RUN_ID GRACE_MS PROGRAM ARG…".to_owned());
+    };
+    // Whoever started the tests may have left descriptors open.
+    let inherited = fds();
+    proc::become_subreaper();
+    let launch = Launch {
+        program: PathBuf::from(program),
+        args: args.iter().map(Into::into).collect(),
+        cwd: std::env::current_dir().map_err(|error| error.to_string())?,
+        env: Vec::new(),
+        env_remove: Vec::new(),
+        stdin: Stdin::Null,
+        stdout: Stdout::Terminal,
+        size: Size { cols: 80, rows: 24 },
+        ladder: Ladder {
+            first: StopSignal::Interrupt,
+            grace: Duration::from_millis(grace.parse().map_err(|_| "GRACE_MS is not a number")?),
+        },
+        run_id: run_id.clone(),
+        scratch: PathBuf::from(scratch),
+        guard: Some(PathBuf::from(guard)),
+    };
+    let start = || {
+        let child = proc::spawn(launch.clone(), Box::new(Report)).map_err(|error| error.to_string())?;
+        say(&format!("guard {}", child.guard_pid()));
+        Ok::<_, String>(Some(child))
+    };
+    let mut child = start()?;
+    for line in io::stdin().lock().lines() {
+        match (line.map_err(|error| error.to_string())?.as_str(), &child) {
+            ("stop", Some(child)) => child.stop(Stop::InOrder),
+            ("at-once", Some(child)) => child.stop(Stop::AtOnce),
+            ("drop", Some(_)) => child = None,
+            ("again", _) => child = start()?,
+            ("count", _) => say(&count(inherited)),
+            ("quit", _) => return Ok(()),
+            (other, _) => return Err(format!("`{other}`: no such command now")),
+        }
+    }
+    Ok(())
+}
+
+fn say(line: &str) {
+    _ = writeln!(io::stdout(), "{line}");
+}
+
+fn fds() -> usize {
+    fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
+}
+
+fn count(inherited: usize) -> String {
+    let children: usize = fs::read_dir("/proc/self/task").map_or(0, |threads| {
+        let lists = threads
+            .flatten()
+            .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+        lists.map(|list| list.split_whitespace().count()).sum()
+    });
+    let fds = fds().abs_diff(inherited);
+    let threads = fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap_or("0");
+    let peak = peak.trim().trim_end_matches(" kB");
+    format!("children {children} fds {fds} threads {threads} peak-kb {peak}")
+}

@@ -1,0 +1,300 @@
+//! `kill -9` of the guard, of ralph, of both; and what fifty sessions leave behind.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Lines, Write},
+    os::fd::OwnedFd,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use ralph::proc;
+use rustix::process::{PidfdFlags, pidfd_open};
+
+use super::{AGENT, DEADLINE, GUARD, STUBBORN, Sandbox, alive_in};
+
+/// A process that plays ralph, with an agent and all its stubborn children.
+struct Supervisor {
+    process: Child,
+    commands: ChildStdin,
+    says: Lines<BufReader<ChildStdout>>,
+    guard: Pid,
+}
+
+impl Supervisor {
+    fn start(sandbox: &Sandbox, steps: &[&str]) -> Supervisor {
+        let mut process = Command::new(AGENT)
+            .args(["supervise", GUARD])
+            .arg(sandbox.path("scratch"))
+            .args([&run_id(sandbox), "600000", AGENT])
+            .args(steps)
+            .current_dir(sandbox.path(""))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let commands = process.stdin.take().unwrap();
+        let mut says = BufReader::new(process.stdout.take().unwrap()).lines();
+        let guard = says.next().unwrap().unwrap();
+        let guard = guard.strip_prefix("guard ").unwrap().parse().unwrap();
+        Supervisor {
+            process,
+            commands,
+            says,
+            guard: Pid::from_raw(guard),
+        }
+    }
+
+    fn hear(&mut self) -> String {
+        self.says.next().unwrap().unwrap()
+    }
+
+    fn tell(&mut self, command: &str) {
+        writeln!(self.commands, "{command}").unwrap();
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.process.id().cast_signed())
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+/// Stops a process, and returns when all of it has stopped.
+fn freeze(pid: Pid) {
+    kill(pid, Signal::SIGSTOP).unwrap();
+    super::wait_until("a process stops", || {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+        let states = threads.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok());
+        states
+            .into_iter()
+            .all(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')))
+    });
+}
+
+fn run_id(sandbox: &Sandbox) -> String {
+    format!("run-{}", sandbox.dir.path().file_name().unwrap().to_string_lossy())
+}
+
+fn surrounded() -> (Sandbox, Supervisor) {
+    let sandbox = Sandbox::new();
+    let steps = [&["ignore-signals"], &STUBBORN[..], &["write ready x", "hang"]].concat();
+    let supervisor = Supervisor::start(&sandbox, &steps);
+    sandbox.wait_for("ready");
+    (sandbox, supervisor)
+}
+
+/// Waits until nothing that was started in the sandbox runs any more, zombies of others and `except` aside.
+fn wait_until_gone(sandbox: &Sandbox, except: Option<Pid>) {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        let running: Vec<(OwnedFd, String)> = alive_in(&sandbox.path(""))
+            .into_iter()
+            .filter_map(|process| {
+                let pid = process
+                    .split(' ')
+                    .next()?
+                    .parse()
+                    .ok()
+                    .filter(|pid| except.map(Pid::as_raw) != Some(*pid))?;
+                let fd = pidfd_open(rustix::process::Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+                (!has_ended(&fd, Duration::ZERO)).then_some((fd, process))
+            })
+            .collect();
+        let Some((first, _)) = running.first() else {
+            return;
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        assert!(
+            !left.is_zero(),
+            "{:?}",
+            running.iter().map(|(_, process)| process).collect::<Vec<_>>()
+        );
+        has_ended(first, left);
+    }
+}
+
+fn has_ended(process: &OwnedFd, within: Duration) -> bool {
+    use std::os::fd::AsFd;
+    let timeout = PollTimeout::try_from(within).unwrap_or(PollTimeout::MAX);
+    poll(&mut [PollFd::new(process.as_fd(), PollFlags::POLLIN)], timeout).unwrap() > 0
+}
+
+#[test]
+fn no_child_survives_the_death_of_its_guard() {
+    let (sandbox, mut ralph) = surrounded();
+    kill(ralph.guard, Signal::SIGKILL).unwrap();
+    assert_eq!(ralph.hear(), "ended GuardLost");
+    let left: Vec<_> = alive_in(&sandbox.path(""))
+        .into_iter()
+        .filter(|process| !process.contains(" supervise "))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    // None adopted that was not reaped, either.
+    ralph.tell("count");
+    assert!(ralph.hear().starts_with("children 0 "));
+    assert_eq!(sandbox.scratch_files(), 0);
+    ralph.tell("quit");
+    ralph.process.wait().unwrap();
+}
+
+#[test]
+fn no_child_survives_an_agent_that_kills_its_whole_group_with_the_guard_in_it() {
+    let sandbox = Sandbox::new();
+    let mut ralph = Supervisor::start(&sandbox, &["spawn daemon", "spawn setsid", "kill-group SIGKILL"]);
+    assert_eq!(ralph.hear(), "ended GuardLost");
+    let left: Vec<_> = alive_in(&sandbox.path(""))
+        .into_iter()
+        .filter(|process| !process.contains(" supervise "))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    ralph.tell("quit");
+    ralph.process.wait().unwrap();
+}
+
+#[test]
+fn no_child_survives_the_death_of_ralph() {
+    let (sandbox, mut ralph) = surrounded();
+    ralph.kill();
+    wait_until_gone(&sandbox, None);
+    // The guard has removed its files, as nobody else will.
+    assert_eq!(sandbox.scratch_files(), 0);
+}
+
+#[test]
+fn no_child_survives_a_ralph_that_dies_while_it_starts_one() {
+    for _ in 0..10 {
+        let sandbox = Sandbox::new();
+        let mut ralph = Supervisor::start(&sandbox, &STUBBORN);
+        ralph.kill();
+        wait_until_gone(&sandbox, None);
+    }
+}
+
+#[test]
+fn what_is_left_when_both_were_killed_is_found_at_the_next_start() {
+    let (sandbox, mut ralph) = surrounded();
+    // Stopped first, so that ralph can do nothing about the death of its guard.
+    freeze(ralph.pid());
+    kill(ralph.guard, Signal::SIGKILL).unwrap();
+    ralph.kill();
+    let other = Sandbox::new();
+    assert_eq!(proc::sweep(&[run_id(&other)]), Vec::<u32>::new());
+    let ended = proc::sweep(&["another".to_owned(), run_id(&sandbox)]);
+    for kind in ["plain", "nohup", "own-group", "setsid", "double-fork", "stopped"] {
+        let pid: u32 = sandbox.read(&format!("{kind}.pid")).trim().parse().unwrap();
+        assert!(ended.contains(&pid), "{kind} is not among {ended:?}");
+    }
+    // Without guard, parent, session and environment there is nothing to find them by.
+    for kind in ["env-clear-setsid", "daemon"] {
+        let pid: i32 = sandbox.read(&format!("{kind}.pid")).trim().parse().unwrap();
+        kill(Pid::from_raw(pid), Signal::SIGKILL).ok();
+    }
+    end_respawner(&sandbox);
+    wait_until_gone(&sandbox, None);
+}
+
+/// Ends the one child that has no pid to be found by.
+fn end_respawner(sandbox: &Sandbox) {
+    let deadline = Instant::now() + DEADLINE;
+    while let Some(process) = alive_in(&sandbox.path(""))
+        .iter()
+        .find(|process| process.contains("--respawner"))
+    {
+        assert!(Instant::now() < deadline);
+        let pid = process.split(' ').next().unwrap().parse().unwrap();
+        // Its parent first would be too late, and it too early: until one was hit between two generations.
+        kill(Pid::from_raw(pid), Signal::SIGKILL).ok();
+    }
+}
+
+#[test]
+fn a_sweep_ends_a_guard_that_is_still_there_with_all_it_guards() {
+    let (sandbox, mut ralph) = surrounded();
+    freeze(ralph.pid());
+    freeze(ralph.guard);
+    let ended = proc::sweep(&[run_id(&sandbox)]);
+    assert!(ended.contains(&ralph.guard.as_raw().cast_unsigned()));
+    wait_until_gone(&sandbox, Some(ralph.pid()));
+    ralph.kill();
+}
+
+#[test]
+fn a_sweep_for_nothing_finds_nothing() {
+    assert_eq!(proc::sweep(&[]), Vec::<u32>::new());
+    assert_eq!(proc::sweep(&["no-such-run".to_owned()]), Vec::<u32>::new());
+}
+
+#[test]
+fn memory_stays_small_under_a_flood_that_is_read_slowly() {
+    let sandbox = Sandbox::new();
+    let mut ralph = Supervisor::start(&sandbox, &["flood-color 100000000"]);
+    assert_eq!(ralph.hear(), "ended Exited(Code { code: 0 })");
+    ralph.tell("count");
+    let peak: u64 = ralph.hear().rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(peak < 40_000, "{peak} kB");
+    ralph.tell("quit");
+    ralph.process.wait().unwrap();
+}
+
+#[test]
+fn fifty_sessions_leave_no_descriptor_no_thread_and_no_zombie() {
+    let sandbox = Sandbox::new();
+    let mut ralph = Supervisor::start(&sandbox, &["say x", "spawn daemon", "kill-self SIGKILL"]);
+    assert!(ralph.hear().starts_with("ended"));
+    let count = |ralph: &mut Supervisor| {
+        ralph.tell("count");
+        ralph.hear().split(" peak").next().unwrap().to_owned()
+    };
+    let settled = |ralph: &mut Supervisor, expected: &str| {
+        let deadline = Instant::now() + DEADLINE;
+        // The thread that says `ended` is still there while it says so.
+        while count(ralph) != expected {
+            assert!(Instant::now() < deadline, "{} instead of {expected}", count(ralph));
+        }
+    };
+    settled(&mut ralph, "children 0 fds 0 threads 1");
+    for _ in 0..50 {
+        ralph.tell("again");
+        assert!(ralph.hear().starts_with("guard"));
+        assert!(ralph.hear().starts_with("ended"));
+    }
+    settled(&mut ralph, "children 0 fds 0 threads 1");
+    assert_eq!(sandbox.scratch_files(), 0);
+    ralph.tell("quit");
+    ralph.process.wait().unwrap();
+}
+
+#[test]
+fn a_lost_guard_is_made_up_for_by_marks_and_sessions_where_there_is_no_subreaper() {
+    let sandbox = Sandbox::new();
+    // This process is none. All are found but those without environment whose parent is gone as well.
+    let found: Vec<&str> = STUBBORN
+        .into_iter()
+        .filter(|kind| !["spawn daemon", "spawn respawn"].contains(kind))
+        .collect();
+    let steps = [&["ignore-signals"], &found[..], &["say ready", "hang"]].concat();
+    let mut session = sandbox.start(sandbox.launch(&steps));
+    session.until("ready");
+    kill(
+        Pid::from_raw(session.child().guard_pid().cast_signed()),
+        Signal::SIGKILL,
+    )
+    .unwrap();
+    let end = loop {
+        if let Some((end, _)) = session.next() {
+            break end;
+        }
+    };
+    assert_eq!(end, proc::End::GuardLost);
+    // They were adopted by whoever reaps on this machine, in its own time.
+    wait_until_gone(&sandbox, None);
+}

@@ -1,0 +1,332 @@
+//! What goes in and what comes out.
+
+use std::{
+    fs,
+    sync::mpsc::{self, Receiver},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use ralph::{
+    event::Exit,
+    proc::{End, Launch, Output, Size, Stdin, Stdout, Stop, spawn},
+};
+
+use super::{DEADLINE, Sandbox, alive_in, wait_until};
+
+const DONE: End = End::Exited(Exit::Code { code: 0 });
+
+fn piped(launch: Launch) -> Launch {
+    Launch {
+        stdout: Stdout::Piped,
+        ..launch
+    }
+}
+
+#[test]
+fn the_prompt_arrives_byte_for_byte_and_ends() {
+    let sandbox = Sandbox::new();
+    let prompt: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
+    fs::write(sandbox.path("prompt"), &prompt).unwrap();
+    let launch = Launch {
+        stdin: Stdin::File(sandbox.path("prompt")),
+        ..sandbox.launch(&["save-prompt copy"])
+    };
+    assert_eq!(sandbox.start(launch).end().end, DONE);
+    assert_eq!(fs::read(sandbox.path("copy")).unwrap(), prompt);
+}
+
+#[test]
+fn an_empty_stdin_is_at_its_end() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["save-prompt copy", "say over"]).terminal, "over\r\n");
+    assert_eq!(sandbox.read("copy"), "");
+}
+
+#[test]
+fn piped_stdout_is_clean_and_stderr_stays_on_the_terminal() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox
+        .start(piped(sandbox.launch(&["jsonl {\"a\":1}", "err oops", "say end"])))
+        .end();
+    assert_eq!(ended.end, DONE);
+    assert_eq!(ended.stdout, b"{\"a\":1}\nend\n");
+    assert_eq!(ended.terminal, "oops\r\n");
+}
+
+#[test]
+fn a_large_pipe_arrives_completely() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox
+        .start(piped(sandbox.launch(&["garbage 5000000", "long-line 1000000"])))
+        .end();
+    assert_eq!(ended.stdout.len(), 6_000_000);
+    assert!(ended.stdout[..4096].contains(&0) && std::str::from_utf8(&ended.stdout).is_err());
+    assert!(ended.stdout[5_000_000..].iter().all(|&byte| byte == b'l'));
+}
+
+#[test]
+fn a_stdout_that_the_program_blocks_on_is_one_that_blocks() {
+    // A program that gets EAGAIN from its stdout, because a flag was left on the FIFO, would fail here.
+    let sandbox = Sandbox::new();
+    let ended = sandbox
+        .start(piped(sandbox.launch(&["flood 20000000", "err all written"])))
+        .end();
+    assert_eq!((ended.end, ended.stdout.len()), (DONE, 20_000_000));
+    assert_eq!(ended.terminal, "all written\r\n");
+}
+
+#[test]
+fn the_terminal_has_the_size_it_was_given_and_the_agent_sees_it_change() {
+    let sandbox = Sandbox::new();
+    let launch = Launch {
+        size: Size { cols: 123, rows: 45 },
+        ..sandbox.launch(&[
+            "log-signals signals",
+            "size",
+            "wait-size 77x11",
+            "wait-file signals",
+            "size",
+        ])
+    };
+    let mut session = sandbox.start(launch);
+    session.until("123x45");
+    session.child().resize(Size { cols: 77, rows: 11 });
+    assert!(session.end().terminal.ends_with("77x11\r\n"));
+    assert_eq!(sandbox.read("signals"), "SIGWINCH\n");
+}
+
+#[test]
+fn a_typed_interrupt_reaches_the_agent_and_spares_the_guard() {
+    let sandbox = Sandbox::new();
+    let mut session = sandbox.start(sandbox.launch(&["exit-on SIGINT 9", "say ready", "hang"]));
+    session.until("ready");
+    session.child().type_bytes(b"\x03");
+    assert_eq!(session.end().end, End::Exited(Exit::Code { code: 9 }));
+}
+
+#[test]
+fn typed_lines_are_read() {
+    let sandbox = Sandbox::new();
+    let launch = Launch {
+        stdin: Stdin::Terminal,
+        ..sandbox.launch(&["say ready", "read-line", "read-line"])
+    };
+    let mut session = sandbox.start(launch);
+    session.until("ready");
+    session.child().type_bytes("first ä\r".as_bytes());
+    session.until("got first ä");
+    session.child().type_bytes(b"second\r");
+    assert!(session.end().terminal.contains("got second"));
+}
+
+#[test]
+fn typing_never_blocks_whoever_types() {
+    let sandbox = Sandbox::new();
+    let mut session = sandbox.start(sandbox.launch(&["say ready", "hang"]));
+    session.until("ready");
+    for _ in 0..40 {
+        session.child().type_bytes(&[b'x'; 100_000]);
+    }
+    session.child().stop(Stop::AtOnce);
+    session.end();
+    // On a child that has ended, everything is without effect.
+}
+
+#[test]
+fn a_handle_outlives_its_child_without_harm() {
+    let sandbox = Sandbox::new();
+    let (sender, ended) = mpsc::channel();
+    let child = spawn(sandbox.launch(&["say x"]), Box::new(EndOnly(sender))).unwrap();
+    assert_eq!(ended.recv_timeout(DEADLINE).unwrap(), DONE);
+    child.stop(Stop::InOrder);
+    child.resize(Size { cols: 9, rows: 9 });
+    child.type_bytes(b"x");
+    assert_eq!(child.activity().output_bytes, 3);
+}
+
+struct EndOnly(mpsc::Sender<End>);
+
+impl Output for EndOnly {
+    fn terminal(&mut self, _: &[u8]) {}
+
+    fn stdout(&mut self, _: &[u8]) {}
+
+    fn ended(&mut self, end: End) {
+        _ = self.0.send(end);
+    }
+}
+
+#[test]
+fn garbage_arrives_as_it_was_written() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&["garbage 200000", "say \\", "say end"]);
+    assert_eq!(ended.end, DONE);
+    assert!(ended.terminal.ends_with("end\r\n"));
+    assert!(ended.terminal.contains('\0'));
+}
+
+#[test]
+fn an_agent_that_closes_its_terminal_is_not_taken_for_ended() {
+    let sandbox = Sandbox::new();
+    let session = sandbox.start(piped(sandbox.launch(&[
+        "say x",
+        "close-output",
+        "write closed x",
+        "wait-file go",
+        "exit 4",
+    ])));
+    sandbox.wait_for("closed");
+    fs::write(sandbox.path("go"), "").unwrap();
+    assert_eq!(session.end().end, End::Exited(Exit::Code { code: 4 }));
+}
+
+#[test]
+fn the_environment_is_ralphs_own_with_what_was_asked_for() {
+    let sandbox = Sandbox::new();
+    let launch = Launch {
+        program: "/usr/bin/env".into(),
+        args: Vec::new(),
+        env: vec![
+            ("GIVEN".to_owned(), "yes".to_owned()),
+            ("COLORTERM".to_owned(), "no".to_owned()),
+        ],
+        env_remove: vec!["PATH".to_owned()],
+        ..sandbox.launch(&[])
+    };
+    let ended = sandbox.start(launch).end();
+    let has = |line: &str| ended.terminal.lines().any(|other| other == line);
+    assert!(
+        has("GIVEN=yes") && has("TERM=xterm-256color") && has("COLORTERM=no"),
+        "{}",
+        ended.terminal
+    );
+    assert!(has(&format!("RALPH_RUN_ID=run-{}", sandbox.dir.path().display())));
+    assert!(!ended.terminal.contains("\nPATH="));
+}
+
+/// Blocks at the first bytes until it is told to go on.
+struct Stuck {
+    stuck: mpsc::Sender<()>,
+    go_on: Receiver<()>,
+    bytes: usize,
+    ended: mpsc::Sender<(End, usize)>,
+}
+
+impl Output for Stuck {
+    fn terminal(&mut self, bytes: &[u8]) {
+        if self.bytes == 0 {
+            _ = self.stuck.send(());
+            _ = self.go_on.recv();
+        }
+        self.bytes += bytes.len();
+    }
+
+    fn stdout(&mut self, _: &[u8]) {}
+
+    fn ended(&mut self, end: End) {
+        _ = self.ended.send((end, self.bytes));
+    }
+}
+
+/// Starts an agent whose output is stuck. Dropping the sender frees it.
+fn stuck(launch: Launch) -> (ralph::proc::Child, mpsc::Sender<()>, Receiver<(End, usize)>) {
+    let (stuck, is_stuck) = mpsc::channel();
+    let (go_on, gone_on) = mpsc::channel();
+    let (ended, end) = mpsc::channel();
+    let output = Stuck {
+        stuck,
+        go_on: gone_on,
+        bytes: 0,
+        ended,
+    };
+    let child = spawn(launch, Box::new(output)).unwrap();
+    is_stuck.recv_timeout(DEADLINE).unwrap();
+    (child, go_on, end)
+}
+
+#[test]
+fn an_output_that_is_stuck_does_not_keep_the_agent_from_being_stopped() {
+    let sandbox = Sandbox::new();
+    let (child, go_on, end) = stuck(sandbox.launch(&["ignore-signals", "spawn daemon", "flood 100000000"]));
+    child.stop(Stop::AtOnce);
+    // The guard too: it is waited for while the output is stuck.
+    wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
+    assert!(end.try_recv().is_err());
+    drop(go_on);
+    assert_eq!(
+        end.recv_timeout(DEADLINE).unwrap().0,
+        End::Exited(Exit::Signal { signal: 9 })
+    );
+}
+
+#[test]
+fn a_guard_that_is_lost_while_the_output_is_stuck_is_made_up_for() {
+    let sandbox = Sandbox::new();
+    let (child, go_on, end) = stuck(sandbox.launch(&["ignore-signals", "spawn setsid", "flood 100000000"]));
+    kill(Pid::from_raw(child.guard_pid().cast_signed()), Signal::SIGKILL).unwrap();
+    wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
+    drop(go_on);
+    assert_eq!(end.recv_timeout(DEADLINE).unwrap().0, End::GuardLost);
+}
+
+struct Panicking;
+
+impl Output for Panicking {
+    fn terminal(&mut self, _: &[u8]) {
+        panic!("an output that panics, on purpose");
+    }
+
+    fn stdout(&mut self, _: &[u8]) {}
+
+    fn ended(&mut self, _: End) {}
+}
+
+#[test]
+fn an_output_that_panics_stops_the_agent() {
+    let sandbox = Sandbox::new();
+    let _child = spawn(sandbox.launch(&["spawn setsid", "say x", "hang"]), Box::new(Panicking)).unwrap();
+    sandbox.wait_for("setsid.pid");
+    wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
+}
+
+#[test]
+fn an_output_that_is_stuck_makes_the_agent_wait_and_loses_nothing() {
+    let sandbox = Sandbox::new();
+    let (child, go_on, end) = stuck(sandbox.launch(&["flood 100000000", "write written x"]));
+    // One buffer is all that is read ahead; a terminal holds a few kilobytes more.
+    assert!(child.activity().output_bytes <= 64 * 1024);
+    assert!(!sandbox.path("written").exists());
+    drop(go_on);
+    // 79 letters and a line end, which the terminal makes two bytes of.
+    assert_eq!(end.recv_timeout(DEADLINE).unwrap(), (DONE, 101_250_000));
+}
+
+#[test]
+fn activity_counts_bytes_and_the_work_of_every_process() {
+    let sandbox = Sandbox::new();
+    let script = format!(
+        "{:?} 'cpu 60' 'say worked' 'read-line' 'cpu 60' 'say again' hang | cat",
+        super::AGENT
+    );
+    let mut launch = sandbox.launch(&[]);
+    launch.program = "/bin/sh".into();
+    launch.args = ["-c", &script].map(Into::into).to_vec();
+    launch.stdin = Stdin::Terminal;
+    let mut session = sandbox.start(launch);
+    session.until("worked");
+    let first = session.child().activity();
+    assert!(first.output_bytes >= 8 && !first.cpu.is_zero(), "{first:?}");
+    session.child().type_bytes(b"\r");
+    session.until("again");
+    let second = session.child().activity();
+    assert!(
+        second.output_bytes > first.output_bytes && second.cpu > first.cpu,
+        "{first:?} {second:?}"
+    );
+    session.child().stop(Stop::AtOnce);
+    session.end();
+}
