@@ -206,11 +206,8 @@ impl Workshop {
 
     fn checkpoint_before(&self, job: &Prepare, notices: &mut Vec<Notice>) -> Option<Checkpoint> {
         let repository = self.repository.as_ref()?;
-        if let Some(untouched) = &job.untouched
-            && repository
-                .repeat(untouched, &self.run, job.iteration, Moment::Before)
-                .is_ok()
-        {
+        if let Some(untouched) = &job.untouched {
+            repository.repeat(untouched, &self.run, job.iteration, Moment::Before);
             return Some(untouched.clone());
         }
         self.checkpoint_since(job.iteration, Moment::Before, &[], notices)

@@ -2,8 +2,9 @@
 
 use std::{
     collections::HashSet,
+    mem,
     sync::{MutexGuard, PoisonError},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use super::{
@@ -22,8 +23,24 @@ pub(super) struct State {
     pub(super) origin: Option<Identity>,
     /// The checkpoint that ralph's index holds; none when that is not known.
     pub(super) last: Option<Checkpoint>,
+    /// A repeated checkpoint that gets its second name.
+    naming: Option<JoinHandle<Result<(), GitError>>>,
+    /// What the user has to be told with the next checkpoint.
+    untold: Vec<String>,
     /// What the user was told, once each.
     told: HashSet<String>,
+}
+
+impl State {
+    /// Waits until a repeated checkpoint has its second name.
+    pub(super) fn finish_naming(&mut self) {
+        let Some(naming) = self.naming.take() else { return };
+        if let Err(error) = naming.join().expect("naming does not panic") {
+            self.untold.push(format!(
+                "A checkpoint is kept under one of its two names only: {error}."
+            ));
+        }
+    }
 }
 
 /// What a checkpoint is called.
@@ -65,8 +82,15 @@ impl Repository {
     }
 
     /// Records an earlier checkpoint under another name, for a work tree in which nothing happened since.
-    pub fn repeat(&self, checkpoint: &Checkpoint, run: &RunId, n: u32, moment: Moment) -> Result<(), GitError> {
-        self.set_reference(&reference(run, n, moment), &checkpoint.commit)
+    ///
+    /// Returns at once: that commit is kept under its first name, so nobody has to wait for the second. What goes wrong
+    /// becomes a notice of the next checkpoint.
+    pub fn repeat(&self, checkpoint: &Checkpoint, run: &RunId, n: u32, moment: Moment) {
+        let name = reference(run, n, moment);
+        let git = self.git().args(["update-ref", &name, &checkpoint.commit]);
+        let mut state = self.lock();
+        state.finish_naming();
+        state.naming = Some(thread::spawn(move || git.run().map(drop)));
     }
 
     pub(super) fn checkpoint_as(&self, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
@@ -82,6 +106,7 @@ impl Repository {
     }
 
     fn take(&self, state: &mut State, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
+        state.finish_naming();
         let copied = self.follow_index(state)?;
         let (mut status, mut warnings) = self.scan()?;
         if copied == Copied::No && status.changes_ignoring() {
@@ -107,9 +132,11 @@ impl Repository {
         let same = last.filter(|last| last.head == head);
         let (checkpoint, counted) = self.keep(here, same, name, since)?;
         state.last = Some(checkpoint.clone());
+        let untold = mem::take(&mut state.untold);
         let notices = work
             .notices
             .into_iter()
+            .chain(untold)
             .filter(|notice| state.told.insert(notice.clone()))
             .collect();
         Ok((Taken { checkpoint, notices }, counted))

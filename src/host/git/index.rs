@@ -135,6 +135,7 @@ impl Repository {
 
 impl Drop for Repository {
     fn drop(&mut self) {
+        self.lock().finish_naming();
         _ = self.forget_index(); // a copy, worth nothing to the next run
     }
 }

@@ -139,12 +139,28 @@ fn a_repeated_one_is_recorded_without_looking() {
     let project = Project::new();
     let repository = project.open();
     let taken = after(&repository, 1).checkpoint;
-    repository.repeat(&taken, &run(), 2, Moment::Before).unwrap();
+    repository.repeat(&taken, &run(), 2, Moment::Before);
+    drop(repository);
     assert_eq!(
         project
             .git(["rev-parse", "refs/ralph/20261120-102835-4f2a/2-before"])
             .trim_end(),
         taken.commit
+    );
+}
+
+#[test]
+fn a_repeated_one_that_gets_no_name_is_said_with_the_next() {
+    let project = Project::new();
+    let repository = project.open();
+    let taken = after(&repository, 1).checkpoint;
+    let in_the_way = "refs/ralph/20261120-102835-4f2a/2-before/x";
+    project.git(["update-ref", in_the_way, "HEAD"]);
+    repository.repeat(&taken, &run(), 2, Moment::Before);
+    let notices = after(&repository, 2).notices;
+    assert!(
+        matches!(&notices[..], [notice] if notice.contains("git update-ref")),
+        "{notices:?}"
     );
 }
 
