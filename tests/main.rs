@@ -11,3 +11,4 @@ mod loop_behaviour;
 mod processes;
 mod sessions;
 mod stand_in;
+mod vandals;

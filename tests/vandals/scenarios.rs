@@ -1,0 +1,173 @@
+//! The scenarios.
+
+use super::Scenario;
+use crate::harness::Script;
+
+/// No breaker waits for half an hour here.
+const QUICK: &str = r#"{ "breaker": { "cooldown": "100ms" } }"#;
+/// A goal that passes once `real.txt` is there.
+const GOAL: &str = r#"{ "breaker": { "cooldown": "100ms" }, "goals": [ { "name": "real", "command": "test -f real.txt" } ] }"#;
+
+/// Ticks every box and does nothing else.
+const TICK_ALL: &str = r#"sed -i 's/- \[ \]/- [x]/' "$RALPH_PLAN""#;
+/// A signal that says when an hour from now is, in milliseconds.
+const LIMITED: &str = r#"failed "{\"kind\":\"rate-limited\",\"untilMs\":$(($(date +%s) * 1000 + 3600000))}" "too many requests""#;
+
+fn jsonl(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
+    Scenario {
+        name,
+        script: Script::jsonl(body),
+        tasks: 2,
+        config: QUICK,
+        args: &["--max-iterations", "20"],
+        code,
+        iterations,
+        because,
+        quota_blocks: None,
+    }
+}
+
+fn terminal(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
+    Scenario { script: Script::terminal(body), ..jsonl(name, body, code, iterations, because) }
+}
+
+/// Every scenario, one row each.
+pub(super) fn all() -> Vec<Scenario> {
+    let mut all = lies();
+    all.extend(stalls());
+    all.extend(vandals());
+    all
+}
+
+fn lies() -> Vec<Scenario> {
+    vec![
+        jsonl("claims done with open tasks", "touch .ralph-done; over \"$(promise)\"", 7, 6, "BreakerOpen"),
+        terminal("echoes the prompt with its nonce", "printf '%s\\n' \"$prompt\"", 7, 6, "BreakerOpen"),
+        Scenario {
+            config: GOAL,
+            ..jsonl("ticks boxes while a goal fails", &format!("{TICK_ALL}; over \"$(promise)\""), 7, 8, "BreakerOpen")
+        },
+        Scenario {
+            config: GOAL,
+            ..jsonl("mends what the goal found", "[ $n = 3 ] && touch real.txt; work; over ok", 0, 3, "verified: true")
+        },
+        jsonl("deletes the plan", "rm PLAN.md; over \"$(promise)\"", 3, 1, "PlanInvalid"),
+        jsonl("empties the plan", ": > PLAN.md; over \"$(promise)\"", 3, 1, "PlanInvalid"),
+        jsonl(
+            "takes open tasks out of the plan",
+            "printf -- '- [x] Task 1\\n' > PLAN.md; over \"$(promise)\"",
+            7,
+            8,
+            "BreakerOpen",
+        ),
+        Scenario {
+            args: &["--max-iterations", "6"],
+            ..jsonl("adds tasks for ever", "work; echo \"- [ ] More of iteration $n\" >> PLAN.md; over ok", 6, 6, "MaxIterations")
+        },
+        jsonl(
+            "says rate limit in ordinary text",
+            "said 'HTTP 429: rate limit exceeded, resets 6pm'; work; over 'You have hit your usage limit.'",
+            0,
+            2,
+            "Done",
+        ),
+        jsonl(
+            "is blocked on one task",
+            "if [ $n = 1 ]; then over '---RALPH_STATUS---\\nSTATUS: BLOCKED\\nREASON: which key?\\n---END_RALPH_STATUS---'; \
+             else sed -i 's/- \\[ \\] Task 2/- [x] Task 2/' PLAN.md; over ok; fi",
+            8,
+            2,
+            "which key?",
+        ),
+    ]
+}
+
+fn stalls() -> Vec<Scenario> {
+    vec![
+        jsonl("changes nothing", "over 'Nothing to do.'", 7, 6, "BreakerOpen"),
+        jsonl("toggles one file", "if [ -f t ]; then rm t; else echo t > t; fi; over ok", 7, 8, "BreakerOpen"),
+        jsonl("fails in the same way", "failed '{\"kind\":\"other\"}' \"broken at step $n\"", 7, 11, "BreakerOpen"),
+        Scenario {
+            args: &["--max-iterations", "12"],
+            ..jsonl(
+                "fails each time differently",
+                "w=$(echo $n | tr 0-9 a-j); failed '{\"kind\":\"other\"}' \"broken by $w\"",
+                6,
+                12,
+                "MaxIterations",
+            )
+        },
+        jsonl("exits at once", "exit 0", 7, 11, "BreakerOpen"),
+        terminal("exits at once, without messages", "exit 0", 7, 6, "BreakerOpen"),
+        Scenario {
+            args: &["--idle-timeout", "300ms", "--max-iterations", "20"],
+            ..jsonl("hangs without a word", "exec sleep 600", 7, 11, "BreakerOpen")
+        },
+        Scenario {
+            args: &["--idle-timeout", "2s"],
+            ..jsonl("is silent but busy", "\"$FAKE_AGENT\" 'cpu 3500'; work; over ok", 0, 2, "Done")
+        },
+        Scenario {
+            args: &["--iteration-timeout", "2s", "--max-iterations", "4"],
+            ..jsonl(
+                "ignores every signal",
+                "trap '' INT TERM HUP; [ $n = 1 ] && while :; do sleep 600; done; work; over ok",
+                0,
+                3,
+                "Done",
+            )
+        },
+        Scenario {
+            args: &["--max-time", "3s"],
+            ..jsonl("is limited for an hour", LIMITED, 6, 1, "MaxTime")
+        },
+        jsonl(
+            "overflows its context",
+            "[ $n = 1 ] && { failed '{\"kind\":\"context-overflow\"}' 'too long'; exit 1; }; work; over ok",
+            0,
+            3,
+            "Done",
+        ),
+        jsonl("asks a question", "over 'Which of the two do you want?'", 8, 2, "Which of the two"),
+    ]
+}
+
+fn vandals() -> Vec<Scenario> {
+    vec![
+        terminal("floods", "\"$FAKE_AGENT\" 'flood 20000000'; work", 0, 2, "Done"),
+        jsonl("deletes .git", "rm -rf .git; sed -i '0,/- \\[ \\]/s//- [x]/' PLAN.md; over ok", 0, 2, "Done"),
+        jsonl(
+            "resets what it did",
+            "echo x > x; git add -A; git commit -qm x; git reset --quiet --hard HEAD~1; over ok",
+            7,
+            7,
+            "BreakerOpen",
+        ),
+        Scenario {
+            args: &["--max-iterations", "5"],
+            ..jsonl("commits garbage", "date +%N > garbage; git add -A; git commit -qm garbage; over ok", 6, 5, "MaxIterations")
+        },
+        Scenario {
+            config: GOAL,
+            args: &["--max-iterations", "3"],
+            ..jsonl(
+                "rewrites the configuration",
+                "mkdir -p .ralph; echo '{ \"goals\": [], \"limits\": { \"maxIterations\": \"unlimited\" } }' > .ralph/config.json; \
+                 date +%N > f; sed -i 's/- \\[ \\]/- [x]/' PLAN.md; over \"$(promise)\"",
+                6,
+                3,
+                "MaxIterations",
+            )
+        },
+        Scenario {
+            quota_blocks: Some(400),
+            ..jsonl(
+                "fills the state directory",
+                "i=0; while [ $i -lt 4000 ]; do said \"$(printf '%0200d' $i)\"; i=$((i + 1)); done; sleep 600",
+                1,
+                1,
+                "journal",
+            )
+        },
+    ]
+}
