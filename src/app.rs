@@ -16,7 +16,7 @@ use crate::{
         subprocess::SubprocessAdapter,
     },
     config::{Config, Loaded},
-    driver::{Agent, Bus, Driver, OpenRun, RunConfig, read_plan},
+    driver::{Agent, Bus, Driver, OpenRun, RunConfig, Taskless, read_plan},
     error::{Failure, FailureKind},
     event::Settings,
     headless::{self, Format, Style},
@@ -131,9 +131,9 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,
-        promise: loaded.config.completion.promise.clone(),
+        promise: loaded.config.promise.clone(),
         agents: prepared.agents,
-        goals_parallel: true,
+        goals_parallel: loaded.config.goals_parallel,
         size: terminal_size(),
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         measure: Some(terminal_size),
@@ -155,13 +155,15 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     let mut notices = loaded.notices.clone();
     let template = template(place, config)?;
     let plan = plan_path(&place.project, config.plan.as_deref())?;
-    read_plan(&plan).map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
+    read_plan(&plan, Taskless::with(&config.goals)).map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
     let catalog = catalog(place, config);
     let id = match &config.adapter {
         Some(id) => id.clone(),
         None => default_adapter(&catalog, &place.project, &mut notices)?,
     };
-    let agents = vec![agent(&catalog, &id, &place.project)?];
+    let mut agents = vec![agent(&catalog, &id, &place.project)?];
+    agents.extend(fallback(&catalog, &id, &config.fallback, &place.project, &mut notices)?);
+    let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
     let settings = Settings {
         adapter: id,
         model: config.model.clone(),
@@ -170,7 +172,11 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
         session: config.session,
         limits: config.limits.clone(),
         backoff: config.backoff.clone(),
-        ..Settings::default()
+        goals: config.goals.clone(),
+        goals_when: config.goals_when,
+        completion: config.completion,
+        breaker: config.breaker,
+        fallback: stand_ins,
     };
     Ok(Prepared {
         settings,
@@ -190,6 +196,27 @@ fn agent(catalog: &Catalog, id: &str, project: &Path) -> Result<Agent, Failure> 
         adapter: Arc::new(adapter),
         last_line_claims,
     })
+}
+
+/// The agents that stand in for `first`; one that is not installed is left out with a notice.
+fn fallback(
+    catalog: &Catalog,
+    first: &str,
+    ids: &[String],
+    project: &Path,
+    notices: &mut Vec<String>,
+) -> Result<Vec<Agent>, Failure> {
+    let mut agents = Vec::new();
+    for id in ids.iter().filter(|id| *id != first) {
+        match agent(catalog, id, project) {
+            Ok(agent) => agents.push(agent),
+            Err(failure) if failure.kind == FailureKind::AgentUnavailable => {
+                notices.push(format!("`{id}` of `fallback` is not installed and is left out"));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(agents)
 }
 
 /// All adapters that can be seen from `place`.

@@ -76,6 +76,9 @@ pub(super) struct SettingFlags {
     /// The token with which an agent claims the end [default: a fresh one in each run]
     #[arg(long, value_name = "TEXT")]
     pub(super) promise: Option<String>,
+    /// Run COMMAND before a claim to be done is believed; may be given more than once, and adds to the configured goals
+    #[arg(long, value_name = "NAME=COMMAND")]
+    pub(super) goal: Vec<String>,
     /// Stop after N iterations, or "unlimited" [default: 50]
     #[arg(long, value_name = "N")]
     pub(super) max_iterations: Option<String>,

@@ -9,13 +9,14 @@ use std::{
 use jsonc_parser::{
     ParseOptions,
     ast::{Object, Value as Node},
+    common::Ranged,
     parse_to_ast,
 };
 use serde_json::{Map, Number, Value};
 
 use super::{
     error::ConfigError,
-    keys,
+    goals, keys,
     kind::{Kind, Mismatch, described},
     layers::{Leaf, dotted},
     origin::Origin,
@@ -120,6 +121,7 @@ impl Reader {
                 match (key.kind.check(&value), key.kind, node) {
                     (Ok(()), Kind::Adapters, Node::Object(tables)) => self.read_tables(&path, tables),
                     (Ok(()), _, _) => self.leaves.push(Leaf { path, value, origin }),
+                    (Err(_), Kind::Goals, Node::Array(list)) => self.refuse_goals(&list.elements),
                     (Err(mismatch), _, _) => self.errors.push(mismatch.into_error(origin, &path)),
                 }
             } else if keys::is_section(&path) {
@@ -137,6 +139,22 @@ impl Reader {
                 let key = dotted(&path);
                 self.errors.push(ConfigError::Unknown { origin, key });
             }
+        }
+    }
+
+    /// Reports each fault in a list of goals where it is.
+    fn refuse_goals(&mut self, elements: &[Node<'_>]) {
+        let values: Vec<Value> = elements.iter().map(value_of).collect();
+        for fault in goals::faults(&values) {
+            let element = &elements[fault.index];
+            let named = |name: &str| {
+                let fields = element.as_object()?.properties.iter();
+                Some(fields.rev().find(|field| field.name.as_str() == name)?.range)
+            };
+            let range = fault.field.as_deref().and_then(named).unwrap_or(element.range());
+            let origin = self.origin(self.lines.line_of(range.start));
+            let key = fault.key();
+            self.errors.push(fault.mismatch.into_error(origin, &[key]));
         }
     }
 

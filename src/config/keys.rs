@@ -44,8 +44,18 @@ pub(super) const KEYS: &[Key] = &[
     key("backoff.base", Kind::Duration(Unlimited::Never), r#""5s""#, "Delay after the first failure; it doubles with each further one."),
     key("backoff.max", Kind::Duration(Unlimited::Never), r#""5m""#, "Longest delay after a failure."),
     key("backoff.jitter", Kind::Share, "0.1", "Share of a delay that is added at random, 0 to 1."),
+    key("fallback", Kind::Names, "[]", "Adapters that take over while the first is limited, in this order; one that is not installed is left out."),
+    key("goals", Kind::Goals, "[]", "Commands that have to succeed before a claim is believed, each with a name and, if wanted, a target and a timeout."),
+    key("goalsParallel", Kind::Bool, "true", "Whether goals are run side by side or one after the other."),
+    key("goalsWhen", Kind::Choice(&["claim", "iteration", "both"]), r#""claim""#, "When goals are run: on a claim, or after every iteration, which a claim then goes by; both is the latter."),
     key("completion.promise", Kind::Promise, "null", "What an agent has to promise when all is done; null takes a fresh token for each run."),
+    key("completion.minConfidence", Kind::Percent, "50", "Confidence, 0 to 100, below which a claim is refused."),
+    key("completion.requireDualCondition", Kind::Bool, "true", "Whether an end that nothing proves has to be claimed in two iterations running."),
+    key("breaker.noProgress", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "3", "Iterations running without progress after which the agent is told; after twice as many the loop stops."),
+    key("breaker.sameError", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "5", "The same for iterations running that fail in the same way."),
+    key("breaker.cooldown", Kind::Duration(Unlimited::Never), r#""30m""#, "How long an open breaker waits before one last try."),
     key("adapters", Kind::Adapters, "{}", "Changes to adapters and adapters of your own, by id, with the keys of a manifest."),
+    key("keep.runs", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "20", "Runs whose journals, recordings and checkpoints are kept."),
     key("keep.recordingMiB", Kind::Count { most: COUNT, unlimited: Unlimited::Never }, "64", "Size at which the recording of an iteration ends, in MiB."),
 ];
 
@@ -124,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_name_like_no_other_has_no_near_one() {
-        for unknown in ["colour", "goals", "server", "breaker", ""] {
+        for unknown in ["colour", "server", "notify", ""] {
             assert_eq!(nearest(unknown), None, "{unknown}");
         }
     }

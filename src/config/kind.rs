@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{duration::parse_duration, error::ConfigError, layers::dotted, origin::Origin};
+use super::{duration::parse_duration, error::ConfigError, goals, layers::dotted, origin::Origin};
 use crate::{event::clip, plan::promise_token};
 
 /// The word that is needed to go without a limit.
@@ -38,6 +38,13 @@ pub(super) enum Kind {
     Amount(Unlimited),
     /// A number from 0 to 1.
     Share,
+    /// A whole number from 0 to 100.
+    Percent,
+    Bool,
+    /// Names, each once.
+    Names,
+    /// Goals, each with a name of its own.
+    Goals,
     /// Tables by adapter id, each an object.
     Adapters,
 }
@@ -92,6 +99,10 @@ impl Kind {
             Kind::Count { most, .. } => value.as_u64().is_some_and(|count| (1..=most).contains(&count)),
             Kind::Amount(_) => value.as_f64().is_some_and(|amount| amount > 0.0),
             Kind::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
+            Kind::Percent => value.as_u64().is_some_and(|percent| percent <= 100),
+            Kind::Bool => value.is_boolean(),
+            Kind::Names => value.as_array().is_some_and(|names| are_names(names)),
+            Kind::Goals => value.as_array().is_some_and(|goals| goals::faults(goals).is_empty()),
             Kind::Adapters => value
                 .as_object()
                 .is_some_and(|tables| tables.values().all(Value::is_object)),
@@ -109,6 +120,10 @@ impl Kind {
                 let (id, value) = tables.iter().find(|(_, table)| !table.is_object())?;
                 Some(format!("`{id}` is {}", described(value)))
             }
+            (Kind::Goals, Value::Array(goals)) => {
+                let fault = goals::faults(goals).into_iter().next()?;
+                Some(format!("`{}` is {}", fault.key(), fault.mismatch.found))
+            }
             (_, _) => None,
         }
     }
@@ -117,9 +132,12 @@ impl Kind {
     pub(super) fn value_of_word(self, word: &str) -> Value {
         let parsed = match self {
             Kind::Name | Kind::Path | Kind::Text | Kind::Promise | Kind::Choice(_) | Kind::Duration(_) => None,
-            Kind::Count { .. } | Kind::Amount(_) | Kind::Share => {
+            Kind::Count { .. } | Kind::Amount(_) | Kind::Share | Kind::Percent => {
                 serde_json::from_str(word).ok().filter(Value::is_number)
             }
+            Kind::Bool => serde_json::from_str(word).ok().filter(Value::is_boolean),
+            Kind::Names => Some(word.split(',').map(|name| Value::from(name.trim())).collect()),
+            Kind::Goals => serde_json::from_str(word).ok().filter(Value::is_array),
             Kind::Adapters => serde_json::from_str(word).ok().filter(Value::is_object),
         };
         parsed.unwrap_or_else(|| Value::String(word.to_owned()))
@@ -128,9 +146,17 @@ impl Kind {
     fn unlimited(self) -> Unlimited {
         match self {
             Kind::Duration(unlimited) | Kind::Count { unlimited, .. } | Kind::Amount(unlimited) => unlimited,
-            Kind::Name | Kind::Path | Kind::Text | Kind::Promise | Kind::Choice(_) | Kind::Share | Kind::Adapters => {
-                Unlimited::Never
-            }
+            Kind::Name
+            | Kind::Path
+            | Kind::Text
+            | Kind::Promise
+            | Kind::Choice(_)
+            | Kind::Share
+            | Kind::Percent
+            | Kind::Bool
+            | Kind::Names
+            | Kind::Goals
+            | Kind::Adapters => Unlimited::Never,
         }
     }
 
@@ -147,6 +173,10 @@ impl Kind {
             Kind::Count { most, .. } => format!("a whole number from 1 to {most}, such as 50"),
             Kind::Amount(_) => "a number above 0, such as 2.5".to_owned(),
             Kind::Share => "a number from 0 to 1, such as 0.1".to_owned(),
+            Kind::Percent => "a whole number from 0 to 100, such as 50".to_owned(),
+            Kind::Bool => "true or false".to_owned(),
+            Kind::Names => r#"a list of different names, such as ["claude", "codex"]"#.to_owned(),
+            Kind::Goals => r#"a list of goals, such as [{"name": "tests", "command": "cargo test"}]"#.to_owned(),
             Kind::Adapters => {
                 r#"an object of objects, such as {"codex": {"command": {"program": "/opt/codex"}}}"#.to_owned()
             }
@@ -171,6 +201,10 @@ impl Kind {
             Kind::Count { most, .. } => json!({ "type": "integer", "minimum": 1, "maximum": most }),
             Kind::Amount(_) => json!({ "type": "number", "exclusiveMinimum": 0 }),
             Kind::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
+            Kind::Percent => json!({ "type": "integer", "minimum": 0, "maximum": 100 }),
+            Kind::Bool => json!({ "type": "boolean" }),
+            Kind::Names => json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true }),
+            Kind::Goals => json!({ "type": "array", "items": goals::schema() }),
             Kind::Adapters => json!({ "type": "object", "additionalProperties": { "type": "object" } }),
         };
         match self.unlimited() {
@@ -193,6 +227,15 @@ impl Unlimited {
 
 fn null_or(value: &Value, fits: impl Fn(&str) -> bool) -> bool {
     value.is_null() || value.as_str().is_some_and(fits)
+}
+
+fn are_names(names: &[Value]) -> bool {
+    let is_name = |name: &Value| {
+        let text = name.as_str();
+        text.is_some_and(|text| !text.trim().is_empty() && !text.contains(char::is_control))
+    };
+    let repeats = |(at, name): (usize, &Value)| names[..at].contains(name);
+    names.iter().all(is_name) && !names.iter().enumerate().any(repeats)
 }
 
 fn is_promise(text: &str) -> bool {

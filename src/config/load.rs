@@ -8,7 +8,8 @@ use super::{
     duration::format_duration,
     env,
     error::ConfigError,
-    file, keys,
+    file, goals, keys,
+    kind::Kind,
     layers::{Leaf, Merged, adapters_of, leaves_of},
     origin::{Origin, Origins},
     settings::Config,
@@ -55,7 +56,10 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     for layer in layers {
         errors.extend(one_prompt(&layer, &mut merged));
         for leaf in layer {
-            merged.set(leaf);
+            match add_goals(&merged, leaf) {
+                Ok(leaf) => merged.set(leaf),
+                Err(error) => errors.push(error),
+            }
         }
     }
     let config = Config::of(&merged, adapters);
@@ -96,10 +100,40 @@ fn read_flag(flag: &Flag) -> Result<Vec<Leaf>, ConfigError> {
         return Err(ConfigError::Unknown { origin, key });
     };
     let value = match &flag.value {
+        Value::String(word) if key.kind == Kind::Goals => Value::Array(vec![goals::of_word(word)]),
         Value::String(word) => key.kind.value_of_word(word),
         other => other.clone(),
     };
-    leaves_of(key, value, origin)
+    leaves_of(key, value, origin).map_err(|error| match error {
+        ConfigError::IllTyped { origin, key, found, .. } if flag.key == "goals" => ConfigError::IllTyped {
+            origin,
+            key,
+            found,
+            expected: r#"NAME=COMMAND, such as tests="cargo test""#.to_owned(),
+        },
+        error => error,
+    })
+}
+
+/// Goals of the command line are added to those there are, where all else is replaced.
+fn add_goals(merged: &Merged, mut leaf: Leaf) -> Result<Leaf, ConfigError> {
+    let (Origin::Flag(_), Some(there), Value::Array(more)) =
+        (&leaf.origin, merged.get("goals").as_array(), &mut leaf.value)
+    else {
+        return Ok(leaf);
+    };
+    if leaf.path != ["goals"] {
+        return Ok(leaf);
+    }
+    let repeated = there.iter().find(|goal| more.iter().any(|new| new["name"] == goal["name"]));
+    if let Some(name) = repeated.and_then(|goal| goal["name"].as_str()) {
+        return Err(ConfigError::Conflict {
+            why: format!("there is a goal `{name}` already ({})", merged.origins.of("goals")),
+            origin: leaf.origin,
+        });
+    }
+    more.splice(0..0, there.iter().cloned());
+    Ok(leaf)
 }
 
 /// Lets a `prompt` take the place of a weaker layer's `promptFile`, and the other way round; one layer may set only one.
@@ -320,6 +354,6 @@ mod tests {
     #[test]
     fn a_promise_may_be_written_with_its_tag() {
         let files = Files::of_project(r#"{ "completion": { "promise": "<promise>ALL DONE</promise>" } }"#);
-        assert_eq!(files.load().config.completion.promise.as_deref(), Some("ALL DONE"));
+        assert_eq!(files.load().config.promise.as_deref(), Some("ALL DONE"));
     }
 }

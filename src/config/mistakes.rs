@@ -22,9 +22,9 @@ fn an_unknown_setting_is_placed_and_corrected() {
         ]
     );
     assert_eq!(
-        Files::of_project(r#"{ "goals": [] }"#).error(),
+        Files::of_project(r#"{ "colours": [] }"#).error(),
         [
-            "project.json:1: unknown setting `goals`",
+            "project.json:1: unknown setting `colours`",
             "`ralph config schema` lists every setting"
         ]
     );

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::{duration::parse_duration, layers::Merged};
+use super::{duration::parse_duration, goals, layers::Merged};
 use crate::{
-    event::{Backoff, Limits, SessionMode},
+    event::{Backoff, BreakerLimits, Completion, Goal, GoalsWhen, Limits, SessionMode},
     plan::promise_token,
 };
 
@@ -25,7 +25,15 @@ pub struct Config {
     pub session: SessionMode,
     pub limits: Limits,
     pub backoff: Backoff,
+    pub breaker: BreakerLimits,
+    /// The token of the promise line, without the tag; none for a fresh one in each run.
+    pub promise: Option<String>,
     pub completion: Completion,
+    pub goals: Vec<Goal>,
+    pub goals_parallel: bool,
+    pub goals_when: GoalsWhen,
+    /// Ids of adapters.
+    pub fallback: Vec<String>,
     /// What each layer says about adapters, weakest first. Merging them is for who knows what a manifest is.
     pub adapters: Vec<AdapterLayer>,
     pub keep: Keep,
@@ -40,14 +48,10 @@ pub struct AdapterLayer {
     pub adapters: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Completion {
-    /// The token of the promise line, without the tag; none for a fresh one in each run.
-    pub promise: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {
+    /// Runs, the latest ones; none for all.
+    pub runs: Option<u32>,
     /// Size at which the recording of one iteration ends.
     pub recording_mib: u32,
 }
@@ -87,13 +91,28 @@ impl Config {
                 max_ms: read.duration_ms("backoff.max").expect(CHECKED),
                 jitter: merged.get("backoff.jitter").as_f64().expect(CHECKED),
             },
-            completion: Completion {
-                promise: read
-                    .text("completion.promise")
-                    .map(|text| promise_token(&text).to_owned()),
+            breaker: BreakerLimits {
+                no_progress: read.count("breaker.noProgress"),
+                same_error: read.count("breaker.sameError"),
+                cooldown_ms: read.duration_ms("breaker.cooldown").expect(CHECKED),
             },
+            promise: read
+                .text("completion.promise")
+                .map(|text| promise_token(&text).to_owned()),
+            completion: Completion {
+                min_confidence: read.percent("completion.minConfidence"),
+                require_dual_condition: read.flag("completion.requireDualCondition"),
+            },
+            goals: goals::read(merged.get("goals")),
+            goals_parallel: read.flag("goalsParallel"),
+            goals_when: match read.text("goalsWhen").as_deref() {
+                Some("iteration" | "both") => GoalsWhen::Iteration,
+                Some(_) | None => GoalsWhen::Claim,
+            },
+            fallback: read.names("fallback"),
             adapters,
             keep: Keep {
+                runs: read.count("keep.runs"),
                 recording_mib: read.count("keep.recordingMiB").expect(CHECKED),
             },
         }
@@ -114,6 +133,20 @@ impl Reader<'_> {
     fn count(&self, path: &str) -> Option<u32> {
         let count = self.0.get(path).as_u64()?;
         Some(u32::try_from(count).expect(CHECKED))
+    }
+
+    fn percent(&self, path: &str) -> u8 {
+        let percent = self.0.get(path).as_u64().expect(CHECKED);
+        u8::try_from(percent).expect(CHECKED)
+    }
+
+    fn flag(&self, path: &str) -> bool {
+        self.0.get(path).as_bool().expect(CHECKED)
+    }
+
+    fn names(&self, path: &str) -> Vec<String> {
+        let names = self.0.get(path).as_array().expect(CHECKED).iter();
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     /// Reads a duration; none for no limit, the one text that is none.
@@ -146,6 +179,10 @@ mod tests {
         );
         assert_eq!((config.backoff.base_ms, config.backoff.max_ms), (5_000, 300_000));
         assert_eq!(config.session, SessionMode::Fresh);
+        assert_eq!(config.completion, Completion::default());
+        assert_eq!(config.breaker, BreakerLimits::default());
+        assert_eq!((config.goals_when, config.goals_parallel), (GoalsWhen::Claim, true));
+        assert_eq!(config.keep.runs, Some(20));
     }
 
     #[test]
@@ -170,8 +207,13 @@ mod tests {
         for key in KEYS {
             let other = match key.path {
                 "session" => "resume",
+                "goalsWhen" => "both",
+                "goalsParallel" | "completion.requireDualCondition" => "false",
+                "goals" => "tests=true",
                 "backoff.jitter" => "0.5",
-                "backoff.max" | "limits.maxTime" | "limits.iterationTimeout" | "limits.idleTimeout" => "9m",
+                "backoff.max" | "limits.maxTime" | "limits.iterationTimeout" | "limits.idleTimeout" | "breaker.cooldown" => {
+                    "9m"
+                }
                 "backoff.base" => "9s",
                 "adapters" => r#"{"codex": {"title": "x"}}"#,
                 _ => "7",

@@ -11,13 +11,13 @@ use std::{
 };
 
 use crate::{
-    event::{Changes, Checkpoint, Claim, Level, PlanSnapshot, RunId, SteeringId, SteeringKind},
+    event::{Changes, Checkpoint, Claim, Goal, Level, PlanSnapshot, RunId, SteeringId, SteeringKind},
     host::{
         git::{Moment, Repository},
         paths::{ProjectPaths, RunPaths},
     },
     machine::{LoopState, Notice, Preparation, Refusal, Settlement},
-    plan::{self, PlanKind, PromptInput, StatusPlace, Template},
+    plan::{self, PlanError, PlanKind, PromptInput, StatusPlace, Template},
     text::with_causes,
 };
 
@@ -34,6 +34,7 @@ pub(super) struct Workshop {
     pub(super) paths: ProjectPaths,
     pub(super) files: RunPaths,
     pub(super) plan: PathBuf,
+    pub(super) taskless: Taskless,
     pub(super) template: Template,
     pub(super) repository: Option<Repository>,
 }
@@ -177,7 +178,7 @@ impl Workshop {
     fn read_plan(&self) -> Result<PlanSnapshot, String> {
         let mut reads = 1;
         loop {
-            match read_plan(&self.plan) {
+            match read_plan(&self.plan, self.taskless) {
                 Err(_) if reads < PLAN_READS => {
                     reads += 1;
                     thread::sleep(PLAN_READ_PAUSE);
@@ -295,11 +296,30 @@ impl Said {
     }
 }
 
+/// What a plan without any task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taskless {
+    /// A description; goals tell when it is carried out.
+    Allowed,
+    Refused,
+}
+
+impl Taskless {
+    /// Goals are evidence enough to do without tasks.
+    pub fn with(goals: &[Goal]) -> Self {
+        if goals.is_empty() {
+            Taskless::Refused
+        } else {
+            Taskless::Allowed
+        }
+    }
+}
+
 /// Reads and parses the plan at `path`.
 ///
 /// # Errors
 /// What is wrong with it, with its path and the place in it, and what the user can do.
-pub fn read_plan(path: &Path) -> Result<PlanSnapshot, (String, String)> {
+pub fn read_plan(path: &Path, taskless: Taskless) -> Result<PlanSnapshot, (String, String)> {
     let bytes = fs::read(path).map_err(|error| {
         let hint = match error.kind() {
             io::ErrorKind::NotFound => "write one with tasks as `- [ ] …`, or name another with `--plan FILE`",
@@ -313,11 +333,16 @@ pub fn read_plan(path: &Path) -> Result<PlanSnapshot, (String, String)> {
         };
         (format!("{}: {why}", path.display()), hint.to_owned())
     })?;
-    plan::parse_bytes(PlanKind::of(path), &bytes).map_err(|error| {
-        (
-            format!("{}: {}", path.display(), with_causes(&error)),
-            error.hint().to_owned(),
-        )
+    plan::parse_bytes(PlanKind::of(path), &bytes).or_else(|error| {
+        let hint = match (&error, taskless) {
+            (PlanError::NoTasks { .. }, Taskless::Allowed) => return Ok(PlanSnapshot::default()),
+            (PlanError::NoTasks { .. }, Taskless::Refused) => format!(
+                "{}; or name what tells that the work is done: `--goal tests=\"cargo test\"`",
+                error.hint()
+            ),
+            _ => error.hint().to_owned(),
+        };
+        Err((format!("{}: {}", path.display(), with_causes(&error)), hint))
     })
 }
 

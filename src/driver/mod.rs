@@ -20,7 +20,7 @@ mod timers;
 pub use bus::{Bus, FaceMessage, Feed};
 pub use clock::now_ms;
 pub use handle::Handle;
-pub use jobs::read_plan;
+pub use jobs::{Taskless, read_plan};
 pub use open::{OpenError, OpenRun, read_run};
 pub use run::{Agent, Driver, DriverError, RunConfig};
 pub use status::{phase_in_words, status_of};

@@ -25,7 +25,7 @@ use super::{
     clock::{new_promise, now_ms},
     goals::GoalRun,
     handle::{Handle, Wish},
-    jobs::{SharedWorkshop, Workshop},
+    jobs::{SharedWorkshop, Taskless, Workshop},
     open::OpenRun,
     session::Current,
     sources::{Sources, received},
@@ -146,6 +146,7 @@ impl Driver {
             paths: open.paths.clone(),
             files: open.files.clone(),
             plan: config.settings.plan.clone(),
+            taskless: Taskless::with(&config.settings.goals),
             template: config.template,
             repository,
         };
