@@ -184,7 +184,7 @@ impl Feed {
     fn fill_gap(&mut self) -> Option<Box<Record>> {
         let end = self.ahead.as_ref()?.seq;
         // If the journal cannot be read, a gap in what is shown is better than no end to it.
-        let record = self.read_next().or_else(|| self.ahead.take())?;
+        let record = self.next_in_journal().or_else(|| self.ahead.take())?;
         self.next_seq = record.seq + 1;
         if record.seq >= end {
             self.ahead = None;
@@ -198,13 +198,13 @@ impl Feed {
         if published <= self.next_seq {
             return None;
         }
-        let record = self.read_next()?;
+        let record = self.next_in_journal()?;
         self.next_seq = record.seq + 1;
         Some(FaceMessage::Record(record))
     }
 
     /// Reads the record that comes next.
-    fn read_next(&mut self) -> Option<Box<Record>> {
+    fn next_in_journal(&mut self) -> Option<Box<Record>> {
         if self.reader.is_none() {
             self.reader = Reader::open(&self.journal).ok();
         }

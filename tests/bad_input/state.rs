@@ -6,6 +6,7 @@ use super::assert_complains;
 use crate::harness::{
     SOON, Sandbox, Script,
     running::{Finished, Program},
+    wait_until,
 };
 
 /// Makes the journal longer by some 30 KB.
@@ -21,6 +22,10 @@ fn cut_off() -> Sandbox {
     running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
     running.kill();
     running.wait(SOON);
+    // The guard needs a moment to see that ralph is gone.
+    wait_until(SOON, "the end of the agent", || {
+        sandbox.processes().is_empty().then_some(())
+    });
     sandbox
 }
 
