@@ -14,8 +14,8 @@ use ralph::{
 };
 use support::{
     agent, now_ns,
-    numbers::Times,
-    report::{Row, title},
+    numbers::{Quantity, Times},
+    report::{Row, note, title},
     scratch::{Scratch, printed},
 };
 
@@ -41,30 +41,34 @@ fn main() {
     }
 }
 
-/// Measures in a process with the scratch's environment, since git's configuration is read from there.
+/// How many files change before each round of a case.
+fn cases(files: usize) -> [usize; 3] {
+    [0, 1, MANY.min(files)]
+}
+
 fn rows(files: usize) {
     let scratch = Scratch::new(files);
     let status = Times::of(ROUNDS, || drop(scratch.git(["status", "--porcelain"]))).median();
+    // In a process with the scratch's environment, since git's configuration is read from there.
     let this = env::current_exe().expect("the bench's own path");
     let mut command = scratch.command(this);
     command.arg(MARK).arg(scratch.path("run")).arg(files.to_string());
     let measured = printed(&mut command);
-    // The same tree as the checkpoints of many changed files have met.
-    let add = Times::of(ROUNDS, || scratch.add_all_aside()).median();
-    for line in measured.lines() {
-        let (nanoseconds, name) = line.split_once(' ').expect("two words a line");
-        let time = Duration::from_nanos(nanoseconds.parse().expect("a number"));
-        Row::new(name, time)
-            .beside("git status", status)
+    scratch.git(["commit", "--all", "--quiet", "--message", "Changed"]);
+    note(&format!("git status: {}", Quantity::from(status)));
+    for (changed, line) in cases(files).into_iter().zip(measured.lines()) {
+        let checkpoint = Duration::from_nanos(line.parse().expect("a number"));
+        let project = scratch.project();
+        let add = repeated(|| change(&project, changed), || scratch.add_all_aside());
+        let files = if changed == 1 { "file" } else { "files" };
+        Row::new(format!("{changed} {files} changed"), checkpoint)
+            .beside("git add -A", add)
             .at_most(MOST_BEYOND + add.mul_f64(MOST_SCANS))
             .print();
     }
-    Row::new("one `git add -A` on a copied index", add)
-        .beside("git status", status)
-        .print();
 }
 
-/// Prints one line for each case: nanoseconds and name.
+/// Prints the median time of each case in nanoseconds.
 fn measure(scratch: &Path, files: usize) {
     let project = env::current_dir().expect("the project");
     let (repository, _) = Repository::discover(&project, scratch).expect("a repository");
@@ -72,38 +76,37 @@ fn measure(scratch: &Path, files: usize) {
     let mut number = 0;
     let mut checkpoint = || {
         number += 1;
-        let start = Instant::now();
         repository
             .checkpoint(&run, number, Moment::After)
             .expect("a checkpoint");
-        start.elapsed()
     };
-    say("the first", checkpoint());
-    say("nothing changed", repeated(|| (), &mut checkpoint));
-    say("one file changed", repeated(|| change(1), &mut checkpoint));
-    let many = MANY.min(files);
-    say(
-        &format!("{many} files changed"),
-        repeated(|| change(many), &mut checkpoint),
-    );
+    checkpoint();
+    for changed in cases(files) {
+        let time = repeated(|| change(&project, changed), &mut checkpoint);
+        say(&time.as_nanos().to_string());
+    }
 }
 
-fn repeated(mut prepare: impl FnMut(), checkpoint: &mut impl FnMut() -> Duration) -> Duration {
+/// Does `prepare` and measures `action`, some times over. Returns the median.
+fn repeated(prepare: impl Fn(), mut action: impl FnMut()) -> Duration {
     let round = |_| {
         prepare();
-        checkpoint()
+        let start = Instant::now();
+        action();
+        start.elapsed()
     };
     (0..ROUNDS).map(round).collect::<Times>().median()
 }
 
-fn change(count: usize) {
+/// Changes so many files to what they never were.
+fn change(project: &Path, count: usize) {
     for number in 0..count {
-        let path = format!("src/module{:03}/file{number:05}.txt", number / 50);
+        let path = project.join(format!("src/module{:03}/file{number:05}.txt", number / 50));
         fs::write(path, format!("changed at {}\n", now_ns())).expect("a file");
     }
 }
 
 #[allow(clippy::print_stdout)] // read by the process that started this one
-fn say(name: &str, time: Duration) {
-    println!("{} {name}", time.as_nanos());
+fn say(line: &str) {
+    println!("{line}");
 }

@@ -214,6 +214,11 @@ impl Running {
         self.unread.take().expect("unread() was called")
     }
 
+    /// Whether the program ends within `time`; it goes on to be what it is.
+    pub fn ends_within(&mut self, time: Duration) -> bool {
+        poll(time, || self.child.try_wait().expect("the state of a child")).is_some()
+    }
+
     /// Waits for the program's end alone, whatever it printed.
     ///
     /// # Panics
