@@ -156,7 +156,8 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     let mut notices = loaded.notices.clone();
     let template = template(place, config)?;
     let plan = plan_path(&place.project, config.plan.as_deref())?;
-    read_plan(&plan, Taskless::with(&config.goals)).map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
+    read_plan(&plan, Taskless::with(&config.goals))
+        .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
     let catalog = catalog(place, config);
     let id = match &config.adapter {
         Some(id) => id.clone(),

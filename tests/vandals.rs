@@ -66,14 +66,20 @@ impl Scenario {
         }
         let finished = program.run(2 * SOON);
         let records = finished.records();
-        let iterations = events(&records).filter(|event| matches!(event, Event::IterationStarted { .. })).count();
+        let iterations = events(&records)
+            .filter(|event| matches!(event, Event::IterationStarted { .. }))
+            .count();
         let iterations = u32::try_from(iterations).expect("few iterations");
         let reason = events(&records).find_map(|event| match event {
             Event::RunStopped { reason, .. } => Some(reason.clone()),
             _ => None,
         });
         let code = finished.code().unwrap_or(-1);
-        let said = format!("{} {}", reason.as_ref().map(|reason| format!("{reason:?}")).unwrap_or_default(), finished.stderr);
+        let said = format!(
+            "{} {}",
+            reason.as_ref().map(|reason| format!("{reason:?}")).unwrap_or_default(),
+            finished.stderr
+        );
         let mut faults = Vec::new();
         let mut expect = |holds: bool, what: String| {
             if !holds {
@@ -82,15 +88,22 @@ impl Scenario {
         };
         expect(code == self.code, format!("exit code {code}"));
         expect(iterations <= self.iterations, format!("{iterations} iterations"));
-        expect(said.contains(self.because), format!("`{}` is not in: {said}", self.because));
-        let lied = matches!(reason, Some(StopReason::Done { .. })) && sandbox.read("PLAN.md").is_some_and(|plan| plan.contains("- [ ]"));
+        expect(
+            said.contains(self.because),
+            format!("`{}` is not in: {said}", self.because),
+        );
+        let lied = matches!(reason, Some(StopReason::Done { .. }))
+            && sandbox.read("PLAN.md").is_some_and(|plan| plan.contains("- [ ]"));
         expect(!lied, "done with an open task".to_owned());
         let left = sandbox.processes();
         expect(left.is_empty(), format!("left running: {left:?}"));
         Row {
             name: self.name,
             required: format!("{} {}", self.code, self.because),
-            came: format!("{code} {}", reason.as_ref().map(ralph::narration::stop_in_words).unwrap_or_default()),
+            came: format!(
+                "{code} {}",
+                reason.as_ref().map(ralph::narration::stop_in_words).unwrap_or_default()
+            ),
             iterations,
             seconds: started.elapsed().as_secs_f32(),
             faults,
@@ -116,21 +129,30 @@ fn every_agent_that_lies_stalls_or_vandalises_comes_to_its_end() {
     let mut rows = rows.into_inner().expect("no scenario panics with the lock");
     rows.sort_by_key(|row| scenarios.iter().position(|scenario| scenario.name == row.name));
     let table = table(&rows);
-    eprintln!("{table}");
+    #[allow(clippy::print_stderr)] // shown by `--nocapture`, and when it fails
+    {
+        eprintln!("{table}");
+    }
     assert_eq!(rows.len(), scenarios.len(), "every scenario was run");
     assert!(rows.iter().all(|row| row.faults.is_empty()), "{table}");
 }
 
 fn table(rows: &[Row]) -> String {
-    let mut text = format!("{:<34} {:<28} {:<60} {:>5} {:>6}\n", "scenario", "required", "what happened", "iter", "s");
+    let mut text = format!(
+        "{:<34} {:<28} {:<60} {:>5} {:>6}\n",
+        "scenario", "required", "what happened", "iter", "s"
+    );
     for row in rows {
         let came: String = row.came.chars().take(60).collect();
-        writeln!(text, "{:<34} {:<28} {came:<60} {:>5} {:>6.1}", row.name, row.required, row.iterations, row.seconds)
-            .expect("a string takes every write");
+        writeln!(
+            text,
+            "{:<34} {:<28} {came:<60} {:>5} {:>6.1}",
+            row.name, row.required, row.iterations, row.seconds
+        )
+        .expect("a string takes every write");
         for fault in &row.faults {
             writeln!(text, "    FAULT {fault}").expect("a string takes every write");
         }
     }
     text
 }
-

@@ -307,12 +307,21 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             Input::Command { command, .. } => match command {
                 UserCommand::Steer { .. } | UserCommand::Withdraw { .. } | UserCommand::Pause => false,
                 UserCommand::Resume | UserCommand::Skip => false,
-                UserCommand::RetryNow | UserCommand::ResetCircuit | UserCommand::Stop { .. } => true,
+                UserCommand::RetryNow | UserCommand::ResetCircuit => true,
+                UserCommand::Stop { stop } => *stop == StopRequest::InOrder,
             },
+            // One failure that is waited for, one that is not, and one that is worked around.
+            Input::Agent {
+                signal: AgentSignal::Problem { problem },
+                ..
+            } => matches!(
+                problem.kind,
+                ProblemKind::Network | ProblemKind::RateLimited { .. } | ProblemKind::TurnLimit
+            ),
+            Input::Agent { signal, .. } => !matches!(signal, AgentSignal::Usage { .. }),
             Input::Start(_)
             | Input::Recover { .. }
             | Input::Prepared { .. }
-            | Input::Agent { .. }
             | Input::Verified { .. }
             | Input::Settled { .. }
             | Input::TimerFired { .. } => true,

@@ -6,12 +6,14 @@ use crate::harness::Script;
 /// No breaker waits for half an hour here.
 const QUICK: &str = r#"{ "breaker": { "cooldown": "100ms" } }"#;
 /// A goal that passes once `real.txt` is there.
-const GOAL: &str = r#"{ "breaker": { "cooldown": "100ms" }, "goals": [ { "name": "real", "command": "test -f real.txt" } ] }"#;
+const GOAL: &str =
+    r#"{ "breaker": { "cooldown": "100ms" }, "goals": [ { "name": "real", "command": "test -f real.txt" } ] }"#;
 
 /// Ticks every box and does nothing else.
 const TICK_ALL: &str = r#"sed -i 's/- \[ \]/- [x]/' "$RALPH_PLAN""#;
 /// A signal that says when an hour from now is, in milliseconds.
-const LIMITED: &str = r#"failed "{\"kind\":\"rate-limited\",\"untilMs\":$(($(date +%s) * 1000 + 3600000))}" "too many requests""#;
+const LIMITED: &str =
+    r#"failed "{\"kind\":\"rate-limited\",\"untilMs\":$(($(date +%s) * 1000 + 3600000))}" "too many requests""#;
 
 fn jsonl(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
     Scenario {
@@ -28,7 +30,10 @@ fn jsonl(name: &'static str, body: &str, code: i32, iterations: u32, because: &'
 }
 
 fn terminal(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
-    Scenario { script: Script::terminal(body), ..jsonl(name, body, code, iterations, because) }
+    Scenario {
+        script: Script::terminal(body),
+        ..jsonl(name, body, code, iterations, because)
+    }
 }
 
 /// Every scenario, one row each.
@@ -41,18 +46,54 @@ pub(super) fn all() -> Vec<Scenario> {
 
 fn lies() -> Vec<Scenario> {
     vec![
-        jsonl("claims done with open tasks", "touch .ralph-done; over \"$(promise)\"", 7, 6, "BreakerOpen"),
-        terminal("echoes the prompt with its nonce", "printf '%s\\n' \"$prompt\"", 7, 6, "BreakerOpen"),
+        jsonl(
+            "claims done with open tasks",
+            "touch .ralph-done; over \"$(promise)\"",
+            7,
+            6,
+            "BreakerOpen",
+        ),
+        terminal(
+            "echoes the prompt with its nonce",
+            "printf '%s\\n' \"$prompt\"",
+            7,
+            6,
+            "BreakerOpen",
+        ),
         Scenario {
             config: GOAL,
-            ..jsonl("ticks boxes while a goal fails", &format!("{TICK_ALL}; over \"$(promise)\""), 7, 8, "BreakerOpen")
+            ..jsonl(
+                "ticks boxes while a goal fails",
+                &format!("{TICK_ALL}; over \"$(promise)\""),
+                7,
+                8,
+                "BreakerOpen",
+            )
         },
         Scenario {
             config: GOAL,
-            ..jsonl("mends what the goal found", "[ $n = 3 ] && touch real.txt; work; over ok", 0, 3, "verified: true")
+            ..jsonl(
+                "mends what the goal found",
+                "[ $n = 3 ] && touch real.txt; work; over ok",
+                0,
+                3,
+                "verified: true",
+            )
         },
-        jsonl("deletes the plan", "rm PLAN.md; over \"$(promise)\"", 3, 1, "PlanInvalid"),
-        jsonl("empties the plan", ": > PLAN.md; over \"$(promise)\"", 3, 1, "PlanInvalid"),
+        jsonl(
+            "deletes the plan",
+            "rm PLAN.md; over \"$(promise)\"",
+            3,
+            1,
+            "PlanInvalid",
+        ),
+        jsonl(
+            "empties the plan",
+            ": > PLAN.md; over \"$(promise)\"",
+            3,
+            1,
+            "PlanInvalid",
+        ),
         jsonl(
             "takes open tasks out of the plan",
             "printf -- '- [x] Task 1\\n' > PLAN.md; over \"$(promise)\"",
@@ -62,7 +103,13 @@ fn lies() -> Vec<Scenario> {
         ),
         Scenario {
             args: &["--max-iterations", "6"],
-            ..jsonl("adds tasks for ever", "work; echo \"- [ ] More of iteration $n\" >> PLAN.md; over ok", 6, 6, "MaxIterations")
+            ..jsonl(
+                "adds tasks for ever",
+                "work; echo \"- [ ] More of iteration $n\" >> PLAN.md; over ok",
+                6,
+                6,
+                "MaxIterations",
+            )
         },
         jsonl(
             "says rate limit in ordinary text",
@@ -85,8 +132,20 @@ fn lies() -> Vec<Scenario> {
 fn stalls() -> Vec<Scenario> {
     vec![
         jsonl("changes nothing", "over 'Nothing to do.'", 7, 6, "BreakerOpen"),
-        jsonl("toggles one file", "if [ -f t ]; then rm t; else echo t > t; fi; over ok", 7, 8, "BreakerOpen"),
-        jsonl("fails in the same way", "failed '{\"kind\":\"other\"}' \"broken at step $n\"", 7, 11, "BreakerOpen"),
+        jsonl(
+            "toggles one file",
+            "if [ -f t ]; then rm t; else echo t > t; fi; over ok",
+            7,
+            8,
+            "BreakerOpen",
+        ),
+        jsonl(
+            "fails in the same way",
+            "failed '{\"kind\":\"other\"}' \"broken at step $n\"",
+            7,
+            11,
+            "BreakerOpen",
+        ),
         Scenario {
             args: &["--max-iterations", "12"],
             ..jsonl(
@@ -105,7 +164,13 @@ fn stalls() -> Vec<Scenario> {
         },
         Scenario {
             args: &["--idle-timeout", "2s"],
-            ..jsonl("is silent but busy", "\"$FAKE_AGENT\" 'cpu 3500'; work; over ok", 0, 2, "Done")
+            ..jsonl(
+                "is silent but busy",
+                "\"$FAKE_AGENT\" 'cpu 3500'; work; over ok",
+                0,
+                2,
+                "Done",
+            )
         },
         Scenario {
             args: &["--iteration-timeout", "2s", "--max-iterations", "4"],
@@ -128,14 +193,26 @@ fn stalls() -> Vec<Scenario> {
             3,
             "Done",
         ),
-        jsonl("asks a question", "over 'Which of the two do you want?'", 8, 2, "Which of the two"),
+        jsonl(
+            "asks a question",
+            "over 'Which of the two do you want?'",
+            8,
+            2,
+            "Which of the two",
+        ),
     ]
 }
 
 fn vandals() -> Vec<Scenario> {
     vec![
         terminal("floods", "\"$FAKE_AGENT\" 'flood 20000000'; work", 0, 2, "Done"),
-        jsonl("deletes .git", "rm -rf .git; sed -i '0,/- \\[ \\]/s//- [x]/' PLAN.md; over ok", 0, 2, "Done"),
+        jsonl(
+            "deletes .git",
+            "rm -rf .git; sed -i '0,/- \\[ \\]/s//- [x]/' PLAN.md; over ok",
+            0,
+            2,
+            "Done",
+        ),
         jsonl(
             "resets what it did",
             "echo x > x; git add -A; git commit -qm x; git reset --quiet --hard HEAD~1; over ok",
@@ -145,7 +222,13 @@ fn vandals() -> Vec<Scenario> {
         ),
         Scenario {
             args: &["--max-iterations", "5"],
-            ..jsonl("commits garbage", "date +%N > garbage; git add -A; git commit -qm garbage; over ok", 6, 5, "MaxIterations")
+            ..jsonl(
+                "commits garbage",
+                "date +%N > garbage; git add -A; git commit -qm garbage; over ok",
+                6,
+                5,
+                "MaxIterations",
+            )
         },
         Scenario {
             config: GOAL,
