@@ -115,6 +115,7 @@ impl Turn {
                     tool,
                     ok: !matches!(text(item, "/status"), "failed" | "declined"),
                     output: head(&tool_output(item)),
+                    duration_ms: None,
                 }),
                 None => self.unknown(&format!("item {other}"), event, out),
             },
@@ -182,6 +183,7 @@ impl Turn {
             attempt: numbers.map(|(attempt, _)| attempt),
             of: numbers.map(|(_, of)| of),
             why: one_line(why),
+            kind: None,
         });
     }
 }

@@ -238,7 +238,8 @@ fn retries_without_numbers_are_retries() {
         AgentSignal::Retrying {
             attempt: None,
             of: None,
-            why: "waiting for network".to_owned()
+            why: "waiting for network".to_owned(),
+            kind: None,
         }
     );
 }
@@ -266,7 +267,8 @@ fn other_tools_are_shown_with_what_they_were_asked_and_what_they_answered() {
             call,
             tool,
             ok: true,
-            output: "found".to_owned()
+            output: "found".to_owned(),
+            duration_ms: None,
         }
     );
     assert_eq!(

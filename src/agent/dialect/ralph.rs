@@ -80,12 +80,19 @@ impl Turn {
             AgentSignal::Thought { text } => out.push(AgentSignal::Thought {
                 text: clip(&text, TEXT_CAP_BYTES),
             }),
-            AgentSignal::ToolEnded { call, tool, ok, output } => {
+            AgentSignal::ToolEnded {
+                call,
+                tool,
+                ok,
+                output,
+                duration_ms,
+            } => {
                 out.push(AgentSignal::ToolEnded {
                     call,
                     tool,
                     ok,
                     output: head(&output),
+                    duration_ms,
                 });
             }
             AgentSignal::Opened { .. }
