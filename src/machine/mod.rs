@@ -16,6 +16,8 @@ mod user;
 
 #[cfg(test)]
 mod enumeration;
+#[cfg(test)]
+mod failure_tests;
 
 pub use effect::{Effect, Timer, TimerKind};
 pub use state::{LoopState, Phase, Steering, SteeringState};

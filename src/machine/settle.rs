@@ -1,8 +1,8 @@
 //! What follows an iteration: done, another one, a wait, a pause or the end.
 
 use crate::event::{
-    CancelReason, Claim, Event, Level, LimitKind, Outcome, Problem, ProblemKind, RequestedBy, StopReason, StopRequest,
-    Wait,
+    CancelReason, Claim, Event, Level, LimitKind, Outcome, Problem, ProblemKind, RequestedBy, SessionMode, StopReason,
+    StopRequest, Wait,
 };
 
 use super::{
@@ -103,6 +103,11 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
 }
 
 fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, random: f64) {
+    if decision.state.settings.session == SessionMode::Resume
+        && let Some(text) = loses_session(problem.kind)
+    {
+        decision.notice(Level::Warning, text);
+    }
     match policy::react(&decision.state, problem.kind, now_ms, random) {
         Reaction::Stop => decision.stop(StopReason::AgentFailed {
             problem: problem.clone(),
@@ -120,6 +125,27 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
                 why: problem.text.clone(),
             });
         }
+    }
+}
+
+/// Why the session cannot be continued after such a failure; none if it can.
+fn loses_session(kind: ProblemKind) -> Option<&'static str> {
+    match kind {
+        ProblemKind::SessionLost => Some("the session to continue is not there any more: the next one starts fresh"),
+        ProblemKind::ContextOverflow => Some("the session is too long for its model: the next one starts fresh"),
+        ProblemKind::NotInstalled
+        | ProblemKind::Auth
+        | ProblemKind::ModelUnknown
+        | ProblemKind::Usage
+        | ProblemKind::RateLimited { .. }
+        | ProblemKind::QuotaExhausted { .. }
+        | ProblemKind::Overloaded
+        | ProblemKind::Network
+        | ProblemKind::PermissionDenied
+        | ProblemKind::TurnLimit
+        | ProblemKind::Crashed
+        | ProblemKind::Hung
+        | ProblemKind::Other => None,
     }
 }
 

@@ -276,7 +276,16 @@ fn agent(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSig
 /// What the end of a session means. The dialect's verdict counts, the exit code alone never does.
 fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: Option<Exit>) -> Outcome {
     if let Some(reason) = cancelled {
-        return Outcome::Cancelled { reason };
+        return match (reason, &state.holdup) {
+            // It did not hang: it said what it waited for, and the loop knows how to wait for that.
+            (CancelReason::IdleTimeout, Some(holdup)) => Outcome::Failed {
+                problem: Problem {
+                    kind: holdup.kind,
+                    text: format!("{} (the agent waited in silence until the idle limit)", holdup.text),
+                },
+            },
+            (reason, _) => Outcome::Cancelled { reason },
+        };
     }
     match (state.verdict, &state.problem) {
         (Some(true), _) => Outcome::Completed,
