@@ -13,6 +13,7 @@ use crate::{
         AgentAdapter,
         catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
         dialect::DialectKind,
+        manifest::Manifest,
         subprocess::SubprocessAdapter,
     },
     config::{Config, Loaded},
@@ -166,6 +167,7 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     let mut agents = vec![agent(&catalog, &id, &place.project)?];
     agents.extend(fallback(&catalog, &id, &config.fallback, &place.project, &mut notices)?);
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
+    notices.extend(stripped_model(&catalog.manifest(&id)?, config.model.as_deref()));
     let settings = Settings {
         adapter: id,
         model: config.model.clone(),
@@ -219,6 +221,16 @@ fn fallback(
         }
     }
     Ok(agents)
+}
+
+/// What becomes of a model that is named with its provider where the agent has only one.
+fn stripped_model(manifest: &Manifest, model: Option<&str>) -> Option<String> {
+    let named = manifest.model_form.of(model?).ok()?;
+    let provider = named.stripped?;
+    Some(format!(
+        "`{}` is given the model `{}`: it takes names without the provider `{provider}`",
+        manifest.id, named.name
+    ))
 }
 
 /// All adapters that can be seen from `place`.

@@ -215,6 +215,13 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             result: Err(Refusal::State { why: "full".to_owned() }),
         },
         signal(AgentSignal::Usage { usage }),
+        signal(AgentSignal::Said { text: "hm".to_owned() }),
+        signal(AgentSignal::Retrying {
+            attempt: Some(1),
+            of: Some(5),
+            why: "slow down".to_owned(),
+            kind: Some(ProblemKind::RateLimited { until_ms: None }),
+        }),
         signal(AgentSignal::TurnEnded {
             ok: true,
             message: None,
@@ -271,7 +278,7 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         ProblemKind::RateLimited {
             until_ms: Some(now_ms + 50_000),
         },
-        ProblemKind::TurnLimit,
+        ProblemKind::PermissionDenied,
         ProblemKind::ContextOverflow,
     ] {
         inputs.push(signal(problem(kind)));
@@ -482,7 +489,9 @@ fn essence(state: &LoopState) -> String {
             .problem
             .as_ref()
             .map(|problem| std::mem::discriminant(&problem.kind));
-        (state.verdict, problem)
+        // What it waits for is asked only of an agent that hangs, whatever else it reported before.
+        let holdup = state.holdup.is_some() && state.problem.is_none() && state.verdict.is_none();
+        (state.verdict, problem, holdup)
     });
     format!(
         "{} {phase} {session:?} {} {} {:?} {} {} {} {due:?} {:?} {} {} {} {}",

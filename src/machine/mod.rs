@@ -18,6 +18,8 @@ mod user;
 
 #[cfg(test)]
 mod enumeration;
+#[cfg(test)]
+mod failure_tests;
 
 pub use breaker::Breaker;
 pub use effect::{Effect, Timer, TimerKind};

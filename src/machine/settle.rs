@@ -2,7 +2,7 @@
 
 use crate::event::{
     BreakerState, CancelReason, Claim, Event, GoalResult, GoalsWhen, Level, LimitKind, Outcome, Problem, ProblemKind,
-    RequestedBy, StopReason, StopRequest, Wait,
+    RequestedBy, SessionMode, StopReason, StopRequest, Wait,
 };
 
 use super::{
@@ -208,6 +208,11 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
 }
 
 fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, random: f64) {
+    if decision.state.settings.session == SessionMode::Resume
+        && let Some(text) = loses_session(problem.kind)
+    {
+        decision.notice(Level::Warning, text);
+    }
     match policy::react(&decision.state, problem.kind, now_ms, random) {
         Reaction::Stop => decision.stop(StopReason::AgentFailed {
             problem: problem.clone(),
@@ -234,6 +239,27 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
                 why: problem.text.clone(),
             });
         }
+    }
+}
+
+/// Why the session cannot be continued after such a failure; none if it can.
+fn loses_session(kind: ProblemKind) -> Option<&'static str> {
+    match kind {
+        ProblemKind::SessionLost => Some("the session to continue is not there any more: the next one starts fresh"),
+        ProblemKind::ContextOverflow => Some("the session is too long for its model: the next one starts fresh"),
+        ProblemKind::NotInstalled
+        | ProblemKind::Auth
+        | ProblemKind::ModelUnknown
+        | ProblemKind::Usage
+        | ProblemKind::RateLimited { .. }
+        | ProblemKind::QuotaExhausted { .. }
+        | ProblemKind::Overloaded
+        | ProblemKind::Network
+        | ProblemKind::PermissionDenied
+        | ProblemKind::TurnLimit
+        | ProblemKind::Crashed
+        | ProblemKind::Hung
+        | ProblemKind::Other => None,
     }
 }
 

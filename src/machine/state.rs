@@ -65,6 +65,8 @@ pub struct LoopState {
     pub failures: u32,
     /// What the running iteration reported as its failure.
     pub problem: Option<Problem>,
+    /// What the agent said that it repeats a request for, if nothing came of it yet.
+    pub holdup: Option<Problem>,
     /// The dialect's verdict on the running turn.
     pub verdict: Option<bool>,
     /// The session that the next iteration continues.
@@ -330,6 +332,7 @@ impl LoopState {
         self.iteration = iteration;
         self.counted += 1;
         self.problem = None;
+        self.holdup = None;
         self.verdict = None;
         self.feedback.clear();
         self.claimed_before = self.claims.iter().any(|claim| *claim != Claim::PlanComplete);
@@ -370,7 +373,13 @@ impl LoopState {
 
     fn end_iteration(&mut self, iteration: u32, outcome: &Outcome) {
         match outcome {
-            Outcome::Completed => self.failures = 0,
+            Outcome::Completed => {
+                self.failures = 0;
+                // It went on without what it was denied; the next one should know before it tries.
+                let denied = |problem: &&Problem| problem.kind == ProblemKind::PermissionDenied;
+                self.feedback
+                    .extend(self.problem.as_ref().filter(denied).and_then(feedback::of_failure));
+            }
             Outcome::Failed { problem } => {
                 self.failures += 1;
                 self.feedback.extend(feedback::of_failure(problem));
@@ -467,13 +476,18 @@ impl LoopState {
             AgentSignal::Usage { usage } => self.usage = self.usage.plus(*usage),
             AgentSignal::Problem { problem } => self.problem = Some(problem.clone()),
             AgentSignal::TurnEnded { ok, .. } => self.verdict = Some(*ok),
+            AgentSignal::Retrying { why, kind, .. } => {
+                self.holdup = kind.map(|kind| Problem {
+                    kind,
+                    text: why.clone(),
+                });
+            }
             AgentSignal::Said { .. }
             | AgentSignal::Thought { .. }
             | AgentSignal::ToolStarted { .. }
             | AgentSignal::ToolEnded { .. }
-            | AgentSignal::FileChanged { .. }
-            | AgentSignal::Retrying { .. }
-            | AgentSignal::LimitHit { .. }
+            | AgentSignal::FileChanged { .. } => self.holdup = None,
+            AgentSignal::LimitHit { .. }
             | AgentSignal::PermissionAsked { .. }
             | AgentSignal::QuestionAsked { .. }
             | AgentSignal::Unknown { .. }

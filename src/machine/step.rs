@@ -325,12 +325,17 @@ fn agent(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSig
 /// What the end of a session means. The dialect's verdict counts, the exit code alone never does.
 fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: Option<Exit>) -> Outcome {
     if let Some(reason) = cancelled {
-        let is_late = matches!(reason, CancelReason::IterationTimeout | CancelReason::IdleTimeout);
-        // Only the program was late: its turn had ended well.
-        return if is_late && state.verdict == Some(true) {
-            Outcome::Completed
-        } else {
-            Outcome::Cancelled { reason }
+        return match (reason, state.verdict, &state.holdup) {
+            // Only the program was late: its turn had ended well.
+            (CancelReason::IterationTimeout | CancelReason::IdleTimeout, Some(true), _) => Outcome::Completed,
+            // It did not hang: it said what it waited for, and the loop knows how to wait for that.
+            (CancelReason::IdleTimeout, _, Some(holdup)) => Outcome::Failed {
+                problem: Problem {
+                    kind: holdup.kind,
+                    text: format!("{} (the agent waited in silence until the idle limit)", holdup.text),
+                },
+            },
+            (reason, _, _) => Outcome::Cancelled { reason },
         };
     }
     match (state.verdict, &state.problem) {

@@ -1,0 +1,246 @@
+//! What becomes of an iteration that failed in one way or another.
+
+use crate::event::{
+    AgentSignal, CancelReason, Event, Exit, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind, SessionId,
+    SessionMode, Settings, Wait,
+};
+
+use super::{Input, LoopState, Phase, Preparation, Settlement, Start, step};
+
+const NOW_MS: u64 = 1_000_000;
+const IDLE_MS: u64 = 60_000;
+
+fn plan() -> PlanSnapshot {
+    PlanSnapshot {
+        tasks: vec![PlanTask {
+            text: "task".to_owned(),
+            done: false,
+            line: 1,
+            depth: 0,
+        }],
+    }
+}
+
+/// A loop whose first iteration runs, with everything that happened to it.
+struct Loop {
+    state: LoopState,
+    events: Vec<Event>,
+}
+
+impl Loop {
+    fn running() -> Self {
+        let settings = Settings {
+            session: SessionMode::Resume,
+            limits: Limits {
+                idle_timeout_ms: Some(IDLE_MS),
+                ..Limits::default()
+            },
+            ..Settings::default()
+        };
+        let start = Start {
+            project: "/project".into(),
+            pid: 1,
+            settings,
+            promise: "nonce".to_owned(),
+            pause_file: false,
+        };
+        let mut running = Self {
+            state: LoopState::default(),
+            events: Vec::new(),
+        };
+        running.take(&Input::Start(Box::new(start)));
+        running.prepared(1);
+        running.signal(AgentSignal::Opened {
+            session: Some(SessionId("s".to_owned())),
+            model: None,
+        });
+        running
+    }
+
+    fn take(&mut self, input: &Input) {
+        let step = step(std::mem::take(&mut self.state), NOW_MS, input);
+        self.state = step.state;
+        self.events.extend(step.events);
+    }
+
+    fn prepared(&mut self, iteration: u32) {
+        let preparation = Preparation {
+            plan: plan(),
+            checkpoint: None,
+            prompt_bytes: 1,
+            overhead_bytes: 1,
+            delivered: Vec::new(),
+            live_steering: false,
+            notices: Vec::new(),
+        };
+        let result = Ok(preparation);
+        self.take(&Input::Prepared { iteration, result });
+    }
+
+    fn signal(&mut self, signal: AgentSignal) {
+        let iteration = self.state.iteration;
+        self.take(&Input::Agent { iteration, signal });
+    }
+
+    fn retrying(&mut self, kind: Option<ProblemKind>) {
+        self.signal(AgentSignal::Retrying {
+            attempt: Some(1),
+            of: Some(5),
+            why: "status 429".to_owned(),
+            kind,
+        });
+    }
+
+    /// The agent is found to have been quiet for as long as it may.
+    fn idle(&mut self) {
+        self.take(&Input::ActivityProbed {
+            iteration: self.state.iteration,
+            quiet_since_ms: NOW_MS - IDLE_MS,
+        });
+        self.ends();
+    }
+
+    fn ends(&mut self) {
+        self.signal(AgentSignal::Ended {
+            exit: Some(Exit::Signal { signal: 15 }),
+            output_bytes: 1,
+        });
+    }
+
+    fn settles(&mut self) {
+        let settlement = Settlement {
+            plan: Ok(plan()),
+            checkpoint: None,
+            changes: None,
+            totals: None,
+            claims: Vec::new(),
+            vanished: Vec::new(),
+            added: Vec::new(),
+            blocked: None,
+            question: None,
+            notices: Vec::new(),
+            random: 0.0,
+        };
+        self.take(&Input::Settled {
+            iteration: self.state.iteration,
+            settlement: Box::new(settlement),
+        });
+    }
+
+    fn outcome(&self) -> &Outcome {
+        let ended = self.events.iter().rev().find_map(|event| match event {
+            Event::IterationEnded { outcome, .. } => Some(outcome),
+            _ => None,
+        });
+        ended.expect("an iteration that ended")
+    }
+
+    fn noticed(&self, wanted: &str) -> bool {
+        let text = |event: &Event| matches!(event, Event::Noticed { text, .. } if text.contains(wanted));
+        self.events.iter().any(text)
+    }
+}
+
+#[test]
+fn an_agent_that_waits_in_silence_for_a_limit_to_end_is_told_as_limited_and_not_as_hung() {
+    let mut lone = Loop::running();
+    lone.retrying(Some(ProblemKind::RateLimited { until_ms: None }));
+    lone.idle();
+    let Outcome::Failed { problem } = lone.outcome() else {
+        panic!("{:?}", lone.outcome())
+    };
+    assert_eq!(problem.kind, ProblemKind::RateLimited { until_ms: None });
+    assert_eq!(
+        problem.text,
+        "status 429 (the agent waited in silence until the idle limit)"
+    );
+    assert_eq!(lone.state.counted, 0, "it is not counted as an iteration");
+    lone.settles();
+    assert!(
+        matches!(
+            lone.state.phase,
+            Phase::Waiting {
+                wait: Wait::LimitReset,
+                ..
+            }
+        ),
+        "{:?}",
+        lone.state.phase
+    );
+}
+
+#[test]
+fn an_agent_that_went_on_after_a_retry_and_then_hangs_is_hung() {
+    let cancelled = Outcome::Cancelled {
+        reason: CancelReason::IdleTimeout,
+    };
+    let mut lone = Loop::running();
+    lone.retrying(Some(ProblemKind::Overloaded));
+    lone.signal(AgentSignal::Said {
+        text: "there".to_owned(),
+    });
+    lone.idle();
+    assert_eq!(lone.outcome(), &cancelled);
+
+    let mut lone = Loop::running();
+    lone.retrying(None);
+    lone.idle();
+    assert_eq!(lone.outcome(), &cancelled, "nobody knows what it waited for");
+}
+
+#[test]
+fn a_retry_of_an_earlier_iteration_explains_nothing() {
+    let mut lone = Loop::running();
+    lone.retrying(Some(ProblemKind::Overloaded));
+    lone.signal(AgentSignal::TurnEnded {
+        ok: true,
+        message: None,
+    });
+    lone.ends();
+    lone.settles();
+    lone.prepared(2);
+    assert_eq!((lone.state.iteration, &lone.state.holdup), (2, &None));
+}
+
+#[test]
+fn what_a_turn_was_denied_is_said_in_the_next_prompt_although_it_completed() {
+    let mut lone = Loop::running();
+    lone.signal(AgentSignal::Problem {
+        problem: Problem {
+            kind: ProblemKind::PermissionDenied,
+            text: "Bash (git push)".to_owned(),
+        },
+    });
+    lone.signal(AgentSignal::TurnEnded {
+        ok: true,
+        message: None,
+    });
+    lone.ends();
+    assert_eq!(lone.outcome(), &Outcome::Completed);
+    assert!(
+        lone.state.feedback[0].contains("Bash (git push)"),
+        "{:?}",
+        lone.state.feedback
+    );
+}
+
+#[test]
+fn a_session_that_is_gone_or_too_long_is_said_and_not_continued() {
+    for (kind, said) in [
+        (ProblemKind::SessionLost, "not there any more"),
+        (ProblemKind::ContextOverflow, "too long for its model"),
+    ] {
+        let mut lone = Loop::running();
+        assert!(lone.state.session.is_some());
+        lone.signal(AgentSignal::Problem {
+            problem: Problem {
+                kind,
+                text: "no".to_owned(),
+            },
+        });
+        lone.ends();
+        lone.settles();
+        assert_eq!(lone.state.session, None, "{kind:?}");
+        assert!(lone.noticed(said), "{kind:?}");
+    }
+}
