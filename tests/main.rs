@@ -4,5 +4,6 @@ mod codex;
 mod codex_loop;
 mod harness;
 mod processes;
+mod protocols;
 mod sessions;
 mod stand_in;

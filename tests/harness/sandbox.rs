@@ -2,6 +2,7 @@
 //! see nothing else of the machine but `PATH`.
 
 use std::{
+    cell::RefCell,
     env,
     ffi::{OsStr, OsString},
     fs,
@@ -17,7 +18,6 @@ use super::{
     running::Program,
     wait::SOON,
 };
-use crate::stand_in::StandIn;
 
 const PLAN: &str = "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n";
 
@@ -29,6 +29,7 @@ pub struct Sandbox {
     mark: String,
     /// Directories of agents, looked through before the rest of `PATH`.
     agents: Vec<PathBuf>,
+    variables: RefCell<Vec<(&'static str, OsString)>>,
 }
 
 impl Sandbox {
@@ -46,6 +47,7 @@ impl Sandbox {
             path,
             mark,
             agents: Vec::new(),
+            variables: RefCell::default(),
         };
         for (_, directory) in sandbox.directories() {
             fs::create_dir_all(directory).expect("a directory of the sandbox");
@@ -73,6 +75,10 @@ impl Sandbox {
         self.path.join("state")
     }
 
+    pub fn config(&self) -> PathBuf {
+        self.path.join("config")
+    }
+
     pub fn codex_home(&self) -> PathBuf {
         self.path.join("codex")
     }
@@ -95,16 +101,9 @@ impl Sandbox {
             .push(program.parent().expect("a program has a directory").to_owned());
     }
 
-    /// Makes codex, wherever it is started in the sandbox, ask `model`, and repeat a failed request `retries` times.
-    pub fn connect_codex(&self, model: &StandIn, retries: u32) {
-        let config = format!(
-            "model = \"stand-in\"\nmodel_provider = \"standin\"\ncheck_for_update_on_startup = false\n\
-             [analytics]\nenabled = false\n\
-             [model_providers.standin]\nname = \"standin\"\nbase_url = \"{}\"\nwire_api = \"responses\"\n\
-             env_key = \"STANDIN_KEY\"\nrequest_max_retries = {retries}\nstream_max_retries = {retries}\n",
-            model.base_url()
-        );
-        fs::write(self.codex_home().join("config.toml"), config).expect("codex's configuration");
+    /// Gives every program started from now on a variable.
+    pub fn set_variable(&self, name: &'static str, value: impl Into<OsString>) {
+        self.variables.borrow_mut().push((name, value.into()));
     }
 
     /// The real `ralph`, in the project.
@@ -153,7 +152,7 @@ impl Sandbox {
     fn directories(&self) -> [(&'static str, PathBuf); 8] {
         [
             ("HOME", self.home()),
-            ("XDG_CONFIG_HOME", self.path.join("config")),
+            ("XDG_CONFIG_HOME", self.config()),
             ("XDG_DATA_HOME", self.path.join("data")),
             ("XDG_STATE_HOME", self.state()),
             ("XDG_CACHE_HOME", self.path.join("cache")),
@@ -175,6 +174,7 @@ impl Sandbox {
             ("STANDIN_KEY", "sk-stand-in".into()),
             (MARK, self.mark.as_str().into()),
         ];
+        environment.extend(self.variables.borrow().iter().cloned());
         environment.extend(self.directories().map(|(name, path)| (name, path.into_os_string())));
         environment
     }

@@ -211,6 +211,11 @@ impl Answer {
         })
     }
 
+    /// Whether it says something, if only half of it.
+    pub(super) fn has_text(&self) -> bool {
+        self.text.is_some() || !matches!(self.flow, Flow::Whole)
+    }
+
     fn tool(mut self, tool: Tool) -> Answer {
         self.tools.push(tool);
         self
