@@ -1,5 +1,6 @@
 //! The integration tests, in one binary: everything that needs real processes.
 
+mod agents_loop;
 mod codex;
 mod codex_loop;
 mod harness;

@@ -2,10 +2,10 @@
 
 use crate::{
     harness::{
-        SOON, Sandbox,
+        SOON,
         agent::{Agent, each_agent},
     },
-    stand_in::{Kind, Outcome, Scenario, StandIn, answer, say},
+    stand_in::{Kind, Outcome, Scenario, StandIn, answer, http, say},
 };
 
 mod every_tool_works {
@@ -59,19 +59,76 @@ mod every_tool_works {
             "{:?}",
             requests[3].tool_results
         );
-        assert_all_answered(&model);
+        let beside: &[_] = match agent {
+            Agent::Codex | Agent::Claude | Agent::Gemini => &[],
+            // A title for the session.
+            Agent::Opencode => &[(Kind::Side, "/v1/chat/completions")],
+        };
+        assert_answered_beside_steps(&model, beside);
         sandbox.assert_nothing_runs();
     }
 
     each_agent!(scenario);
 }
 
-fn assert_all_answered(model: &StandIn) {
-    for exchange in model.exchanges() {
-        let seen = &exchange.request;
-        eprintln!(
-            "{:?} {} {} {:?} {:?}",
-            seen.kind, seen.method, seen.path, seen.tools, exchange.outcome
-        );
+mod a_refused_key_is_told_by_the_exit_code {
+    use super::*;
+
+    fn scenario(agent: Agent) {
+        let model = StandIn::start(Scenario::from(http(401)).side(http(401)));
+        let Some(sandbox) = agent.sandbox(&model, 0) else {
+            return;
+        };
+        let finished = agent.alone(&sandbox, "Anything.").run(SOON);
+        let code = match agent {
+            Agent::Codex | Agent::Claude | Agent::Opencode => 1,
+            // The status, as far as it fits.
+            Agent::Gemini => 401 % 256,
+        };
+        assert_eq!(finished.code(), Some(code), "{finished:?}");
+        assert_eq!(model.main_requests().len(), 1, "{finished:?}");
+        sandbox.assert_nothing_runs();
     }
+
+    each_agent!(scenario);
+}
+
+mod an_error_within_the_stream_is_repeated {
+    use super::*;
+
+    fn scenario(agent: Agent) {
+        let overloaded = answer().error("overloaded_error", "too much at once (stand-in)");
+        let model = StandIn::start(Scenario::new().then(overloaded).then(say("Whole.")));
+        let Some(sandbox) = agent.sandbox(&model, 1) else {
+            return;
+        };
+        let finished = agent.alone(&sandbox, "Anything.").run(SOON);
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        assert!(finished.stdout.contains("Whole."), "{finished:?}");
+        assert_eq!(model.main_requests().len(), 2);
+    }
+
+    each_agent!(scenario);
+}
+
+/// Checks that every request was answered, and which ones there were beside those that take a step.
+#[track_caller]
+fn assert_answered_beside_steps(model: &StandIn, expected: &[(Kind, &str)]) {
+    // The agent may be gone before the server has noted what became of its last request.
+    let exchanges = model.wait_for(SOON, "end of every request", |exchanges| {
+        exchanges
+            .iter()
+            .all(|exchange| exchange.outcome.is_some())
+            .then(|| exchanges.to_vec())
+    });
+    let unanswered = exchanges
+        .iter()
+        .find(|exchange| exchange.outcome != Some(Outcome::Answered));
+    assert!(unanswered.is_none(), "{unanswered:?}");
+    let beside: Vec<_> = exchanges
+        .iter()
+        .map(|exchange| (exchange.request.kind, exchange.request.path.as_str()))
+        .filter(|(kind, _)| *kind != Kind::Main)
+        .collect();
+    assert_eq!(beside, expected);
 }

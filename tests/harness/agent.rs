@@ -23,6 +23,14 @@ impl Agent {
         }
     }
 
+    /// Whether it tells what its requests cost.
+    pub fn tells_cost(self) -> bool {
+        match self {
+            Agent::Claude | Agent::Opencode => true,
+            Agent::Codex | Agent::Gemini => false,
+        }
+    }
+
     fn program(self) -> &'static str {
         match self {
             Agent::Codex => "codex",

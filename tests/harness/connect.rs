@@ -61,7 +61,6 @@ impl Sandbox {
             "OPENCODE_DISABLE_AUTOUPDATE",
             "OPENCODE_DISABLE_MODELS_FETCH",
             "OPENCODE_DISABLE_LSP_DOWNLOAD",
-            "OPENCODE_DISABLE_DEFAULT_PLUGINS",
         ] {
             self.set_variable(switch, "1");
         }

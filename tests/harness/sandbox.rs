@@ -21,6 +21,9 @@ use super::{
 
 const PLAN: &str = "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n";
 
+/// A proxy that refuses every connection.
+const NO_WAY_OUT: &str = "http://127.0.0.1:9";
+
 /// A test's own corner of the machine. Dropping it ends every process in it and removes it.
 pub struct Sandbox {
     root: TempDir,
@@ -172,6 +175,10 @@ impl Sandbox {
             ("LANG", "C.UTF-8".into()),
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
             ("STANDIN_KEY", "sk-stand-in".into()),
+            // Agents ask for updates, plugins and catalogs whatever they are told: there is nobody at this address.
+            ("HTTP_PROXY", NO_WAY_OUT.into()),
+            ("HTTPS_PROXY", NO_WAY_OUT.into()),
+            ("NO_PROXY", "127.0.0.1,localhost".into()),
             (MARK, self.mark.as_str().into()),
         ];
         environment.extend(self.variables.borrow().iter().cloned());

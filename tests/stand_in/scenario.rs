@@ -269,6 +269,11 @@ impl HttpError {
         self
     }
 
+    /// Asks for the next try at once, in each agent's words for it.
+    pub fn retry_at_once(self) -> HttpError {
+        self.header("retry-after", "0").header("retry-after-ms", "1")
+    }
+
     /// Replaces the protocol's usual body for this status.
     pub fn body(mut self, body: Value) -> HttpError {
         self.body = Some(body);
