@@ -20,7 +20,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::Settings,
     headless::{self, Format, Style},
-    host::paths::ProjectPaths,
+    host::{paths::ProjectPaths, signals},
     plan::Template,
     proc::{self, Size},
     text::with_causes,
@@ -64,6 +64,7 @@ impl Place {
                     FailureKind::Failed,
                     format!("the current directory is unusable: {error}"),
                 )
+                .hint("change to the directory of your project, and try again")
             })?;
         Self::of(project, state_dir)
     }
@@ -121,6 +122,7 @@ struct Prepared {
 /// # Errors
 /// A [`Failure`] if something is not in order, before anything is started; or if the run's state cannot be kept.
 pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result<u8, Failure> {
+    signals::survive_file_size_limit();
     let prepared = prepare(place, loaded)?;
     proc::become_subreaper();
     let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan)?;
@@ -135,7 +137,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         last_line_claims: prepared.last_line_claims,
         size: terminal_size(),
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
-        measure: terminal_size,
+        measure: Some(terminal_size),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -258,6 +260,7 @@ fn read_prompt(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
         let why = format!("{}: the prompt cannot be read: {}", path.display(), with_causes(&error));
         Failure::new(FailureKind::Configuration, why)
+            .hint("name a file of text with `--prompt-file FILE`, or leave it out for the built-in instructions")
     })
 }
 

@@ -88,7 +88,13 @@ impl fmt::Display for Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Failure::of(FailureKind::Configuration, &error).hints(error.hints())
+        let hints = error.hints();
+        let failure = Failure::of(FailureKind::Configuration, &error);
+        if hints.is_empty() {
+            return failure
+                .hint("`ralph config path` names the files that are read, `ralph config schema` what may be in them");
+        }
+        failure.hints(hints)
     }
 }
 

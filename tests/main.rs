@@ -3,7 +3,11 @@
 mod agents_loop;
 mod codex;
 mod codex_loop;
+mod crash;
 mod harness;
+mod layering;
+mod leftovers;
+mod loop_behaviour;
 mod processes;
 mod protocols;
 mod sessions;

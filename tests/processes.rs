@@ -100,14 +100,18 @@ impl Sandbox {
         self.start(self.launch(steps)).end()
     }
 
-    /// Waits until a process of the agent has written `name`.
+    /// Waits until a process of the agent has written a line to `name`.
     fn wait_for(&self, name: &str) {
-        let deadline = Instant::now() + DEADLINE;
-        while !self.path(name).exists() {
-            assert!(Instant::now() < deadline, "{name} was never written");
-            // A directory cannot be waited for without more machinery than this is worth.
-            std::thread::yield_now();
-        }
+        wait_until(&format!("{name} is written"), || self.read(name).ends_with('\n'));
+    }
+}
+
+/// Waits for what nobody would tell.
+fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !there() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::yield_now();
     }
 }
 
@@ -207,7 +211,7 @@ fn alive_in(sandbox: &Path) -> Vec<String> {
             known.extend(
                 fs::read_to_string(entry.path())
                     .ok()
-                    .and_then(|pid| pid.parse::<u32>().ok()),
+                    .and_then(|pid| pid.trim().parse::<u32>().ok()),
             );
         }
     }

@@ -59,6 +59,12 @@ mod every_tool_works {
             "{:?}",
             requests[3].tool_results
         );
+        let key = match agent {
+            Agent::Codex | Agent::Opencode => ("authorization", "Bearer sk-stand-in"),
+            Agent::Claude => ("x-api-key", "sk-ant-stand-in"),
+            Agent::Gemini => ("x-goog-api-key", "stand-in"),
+        };
+        assert_eq!(requests[0].header(key.0), Some(key.1));
         let beside: &[_] = match agent {
             Agent::Codex | Agent::Claude | Agent::Gemini => &[],
             // A title for the session.

@@ -20,12 +20,9 @@ pub(super) struct Args {
     #[command(flatten)]
     pub(super) settings: SettingFlags,
 
-    /// Show the run as text, without a screen
-    #[arg(long)]
-    pub(super) headless: bool,
-    /// What goes to stdout: text for people, or the records of the journal as JSON lines
-    #[arg(long, value_enum, default_value = "text")]
-    pub(super) format: FormatArg,
+    #[command(flatten)]
+    pub(super) show: ShowFlags,
+
     /// Read one more configuration file, stronger than the user's and the project's
     #[arg(long, value_name = "FILE", global = true)]
     pub(super) config: Option<PathBuf>,
@@ -35,6 +32,17 @@ pub(super) struct Args {
     /// The same as `ralph status`
     #[arg(long, hide = true)]
     pub(super) status: bool,
+}
+
+/// How a run is shown.
+#[derive(Debug, clap::Args)]
+pub(super) struct ShowFlags {
+    /// Show the run as text, without a screen
+    #[arg(long)]
+    pub(super) headless: bool,
+    /// What goes to stdout: text for people, or the records of the journal as JSON lines
+    #[arg(long, value_enum, default_value = "text")]
+    pub(super) format: FormatArg,
 }
 
 /// Flags that set what a configuration file can set, too.
@@ -98,7 +106,10 @@ pub(super) enum FormatArg {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Watch the loop work in a scratch repository, with an agent that needs no model
-    Demo,
+    Demo {
+        #[command(flatten)]
+        show: ShowFlags,
+    },
     /// Show what the running loop does, or how the last run ended
     Status {
         /// As one JSON object

@@ -33,14 +33,19 @@ pub(super) fn pause(args: &Args) -> Result<u8, Failure> {
 }
 
 pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
-    send(
-        args,
-        if now {
-            UserCommand::RetryNow
-        } else {
-            UserCommand::Resume
-        },
-    )
+    if !now {
+        return send(args, UserCommand::Resume);
+    }
+    // A loop may be paused while it waits; only if it does neither is there something to complain about.
+    let resumed = ask(args, UserCommand::Resume)?;
+    match (ask(args, UserCommand::RetryNow)?, resumed) {
+        (Reply::Refused { .. }, Reply::Refused { .. }) => Err(Failure::new(
+            FailureKind::Failed,
+            "the loop is not paused and nothing is waited for",
+        )),
+        (Reply::Refused { .. }, resumed) => show(resumed),
+        (retried, _) => show(retried),
+    }
 }
 
 pub(super) fn skip(args: &Args) -> Result<u8, Failure> {
@@ -57,7 +62,18 @@ pub(super) fn stop(args: &Args, after_iteration: bool, at_once: bool) -> Result<
 }
 
 fn send(args: &Args, command: UserCommand) -> Result<u8, Failure> {
-    match control::ask(&place(args)?.paths.socket(), &Request::Command { command })? {
+    show(ask(args, command)?)
+}
+
+fn ask(args: &Args, command: UserCommand) -> Result<Reply, Failure> {
+    Ok(control::ask(
+        &place(args)?.paths.socket(),
+        &Request::Command { command },
+    )?)
+}
+
+fn show(reply: Reply) -> Result<u8, Failure> {
+    match reply {
         Reply::Done { text } => {
             print(&format!("{text}\n"));
             Ok(0)

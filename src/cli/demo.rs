@@ -10,12 +10,17 @@ use crate::{
 };
 
 use super::{
-    args::Args,
+    args::{Args, FormatArg, ShowFlags},
     print,
     run::{presentation, sources},
 };
 
-pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, show: &ShowFlags) -> Result<u8, Failure> {
+    // `ralph --format jsonl demo` is as good as `ralph demo --format jsonl`.
+    let show = match args.show.format {
+        FormatArg::Text => show,
+        FormatArg::Jsonl => &args.show,
+    };
     let scratch = tempfile::Builder::new()
         .prefix("ralph-demo-")
         .tempdir()
@@ -39,8 +44,8 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
         .concat(),
         ..Sources::default()
     })?;
-    let code = app::run(&place, &loaded, presentation(args))?;
-    if args.format == super::args::FormatArg::Text {
+    let code = app::run(&place, &loaded, presentation(show))?;
+    if show.format == FormatArg::Text {
         print(&format!(
             "\nThe repository is in {}: look at its files and `git log`.\n",
             project.display()

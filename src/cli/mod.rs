@@ -4,6 +4,7 @@ mod adapters;
 mod args;
 mod control;
 mod demo;
+mod mistake;
 mod restore;
 mod run;
 mod status;
@@ -16,29 +17,23 @@ use std::{
 
 use clap::{CommandFactory, FromArgMatches};
 
-use crate::{
-    config,
-    error::{Failure, FailureKind},
-};
+use crate::{config, error::Failure};
 
 use args::{Args, Command, ConfigCommand};
 
 /// Carries out a command line and returns the exit code. Errors are printed to stderr.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let matches = match Args::command().try_get_matches_from(args) {
-        Ok(matches) => matches,
-        Err(error) => {
-            _ = error.print(); // stdout or stderr is closed; there is nobody to tell
-            return if error.use_stderr() {
-                FailureKind::Usage.exit_code()
-            } else {
-                0
-            };
+    let parsed = Args::command()
+        .try_get_matches_from(args)
+        .and_then(|matches| Args::from_arg_matches(&matches));
+    let result = match parsed {
+        Ok(args) => dispatch(&args),
+        Err(error) if error.use_stderr() => Err(mistake::failure(&error)),
+        Err(help_or_version) => {
+            _ = help_or_version.print(); // stdout is closed; there is nobody to tell
+            return 0;
         }
     };
-    let result = Args::from_arg_matches(&matches)
-        .map_err(|error| Failure::new(FailureKind::Usage, error.to_string()))
-        .and_then(|args| dispatch(&args));
     match result {
         Ok(code) => code,
         Err(failure) => {
@@ -54,7 +49,7 @@ fn dispatch(args: &Args) -> Result<u8, Failure> {
     }
     match &args.command {
         None => run::run(args),
-        Some(Command::Demo) => demo::run(args),
+        Some(Command::Demo { show }) => demo::run(args, show),
         Some(Command::Status { json }) => status::run(args, *json),
         Some(Command::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),
         Some(Command::Withdraw { id }) => control::withdraw(args, *id),

@@ -53,9 +53,10 @@ fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<RunId, Failure
             Failure::new(FailureKind::Usage, format!("there is no run `{named}`"))
                 .hint(format!("the latest are: {}", known.join(", ")))
         }),
-        None => paths
-            .latest_run()
-            .ok_or_else(|| Failure::new(FailureKind::Failed, "no ralph ran in this project yet")),
+        None => paths.latest_run().ok_or_else(|| {
+            Failure::new(FailureKind::Failed, "no ralph ran in this project yet")
+                .hint("checkpoints are made around every iteration: `ralph --plan PLAN.md` starts a run")
+        }),
     }
 }
 

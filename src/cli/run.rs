@@ -9,16 +9,16 @@ use crate::{
     headless::Format,
 };
 
-use super::args::{Args, FormatArg};
+use super::args::{Args, FormatArg, ShowFlags};
 
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let place = place(args)?;
     let loaded = config::load(&sources(args, &place))?;
-    app::run(&place, &loaded, presentation(args))
+    app::run(&place, &loaded, presentation(&args.show))
 }
 
-pub(super) fn presentation(args: &Args) -> Presentation {
-    Presentation::of_stdout(match args.format {
+pub(super) fn presentation(show: &ShowFlags) -> Presentation {
+    Presentation::of_stdout(match show.format {
         FormatArg::Text => Format::Text,
         FormatArg::Jsonl => Format::Jsonl,
     })

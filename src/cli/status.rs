@@ -9,6 +9,7 @@ use crate::{
     host::control::{self, ControlError, Reply, Request, Status},
     machine::{LoopState, Phase},
     narration::{changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
+    text::one_line,
 };
 
 use super::{args::Args, print, run::place};
@@ -68,7 +69,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
 fn in_words(status: &Status, how: &str) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
-        writeln!(text, "{name:<10}{value}").expect("a string takes every write");
+        writeln!(text, "{name:<10}{}", one_line(value)).expect("a string takes every write");
     };
     line("state", how);
     if let Some(until_ms) = status.until_ms {

@@ -191,15 +191,23 @@ impl Workshop {
     }
 
     /// Removes `.ralph-done` and tells whether it was there.
+    ///
+    /// One that cannot be removed claims nothing: nobody could say which iteration it is from.
     fn take_done_file(&self, notices: &mut Vec<Notice>) -> bool {
         let path = self.paths.done_file();
         if path.symlink_metadata().is_err() {
             return false;
         }
-        if let Err(error) = fs::remove_file(&path) {
-            notices.push(warning(format!("{}: cannot be removed: {error}", path.display())));
+        match fs::remove_file(&path) {
+            Ok(()) => true,
+            Err(error) => {
+                notices.push(warning(format!(
+                    "{}: cannot be removed, so it claims nothing: {error}",
+                    path.display()
+                )));
+                false
+            }
         }
-        true
     }
 
     fn checkpoint_before(&self, job: &Prepare, notices: &mut Vec<Notice>) -> Option<Checkpoint> {

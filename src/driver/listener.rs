@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use tokio::{
@@ -15,6 +16,9 @@ use crate::host::control::{Reply, Request};
 
 /// A message of the user is far smaller; a longer request is not one of ours.
 const REQUEST_CAP_BYTES: u64 = 1 << 20;
+
+/// How long to leave connections alone when none can be taken.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A request and where its reply goes.
 pub(super) type Asked = (Request, oneshot::Sender<Reply>);
@@ -37,12 +41,12 @@ impl Listener {
         }
         let listener = UnixListener::bind(path)?;
         let task = tokio::spawn(async move {
-            // An error here (out of descriptors) passes; the next connection may succeed.
             loop {
                 if let Ok((stream, _)) = listener.accept().await {
                     tokio::spawn(serve(stream, asked.clone()));
                 } else {
-                    tokio::task::yield_now().await;
+                    // Out of descriptors, most likely: that passes, and the connection waits.
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
         });

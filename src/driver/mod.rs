@@ -5,17 +5,20 @@
 
 mod bus;
 mod clock;
+mod handle;
 mod jobs;
 mod listener;
 mod open;
 mod perform;
 mod run;
 mod session;
+mod sources;
 mod status;
 mod timers;
 
 pub use bus::{Bus, FaceMessage, Feed};
 pub use clock::now_ms;
+pub use handle::Handle;
 pub use jobs::read_plan;
 pub use open::{OpenError, OpenRun, read_run};
 pub use run::{Driver, DriverError, RunConfig};

@@ -1,6 +1,9 @@
 //! Takes a project: its lock, and the run that goes on or begins.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use thiserror::Error;
 
@@ -11,7 +14,7 @@ use crate::{
         lock::{Holder, Lock, LockError},
         paths::{PathsError, ProjectPaths, RunPaths, create_private_dir, replace_file},
     },
-    machine::{LoopState, Phase},
+    machine::LoopState,
     proc,
 };
 
@@ -57,7 +60,7 @@ impl OpenRun {
     ///
     /// # Errors
     /// [`LockError::Held`] if another ralph works here; the others if the state cannot be read or written.
-    pub fn open(paths: ProjectPaths, plan: &std::path::Path) -> Result<Self, OpenError> {
+    pub fn open(paths: ProjectPaths, plan: &Path) -> Result<Self, OpenError> {
         create_private_dir(&paths.runs())?;
         let mut lock = Lock::take(&paths.lock())?;
         lock.describe(&Holder {
@@ -68,12 +71,17 @@ impl OpenRun {
         let unfinished = unfinished(&paths)?;
         sweep(&paths, &mut notices);
         let opened = match unfinished {
-            Some(run) if run.state.settings.plan == plan => {
+            Some(run) if is_same_file(&run.state.settings.plan, plan) => {
                 notices.extend(run.torn_notice());
                 (run.id, run.journal, run.state, run.records, true)
             }
             other => {
                 if let Some(run) = other {
+                    notices.push(format!(
+                        "run {} was cut off while it worked on {}: it is closed, this is a new one",
+                        run.id,
+                        run.state.settings.plan.display()
+                    ));
                     supersede(run)?;
                 }
                 let (id, journal, first) = create(&paths)?;
@@ -146,15 +154,25 @@ fn unfinished(paths: &ProjectPaths) -> Result<Option<Unfinished>, JournalError> 
     for record in &records {
         state.apply(record);
     }
-    // Without a start there is nothing to go on with.
-    let over = state.is_stopped() || state.phase == Phase::Idle;
-    Ok((!over).then_some(Unfinished {
+    // Without a start there are no settings, and nothing to go on with.
+    let started = records
+        .iter()
+        .any(|record| matches!(record.event, Event::RunStarted { .. }));
+    Ok((started && !state.is_stopped()).then_some(Unfinished {
         id,
         journal,
         state,
         records,
         note,
     }))
+}
+
+/// Tells whether two names, both absolute, are of one plan.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
 }
 
 fn supersede(mut run: Unfinished) -> Result<(), JournalError> {

@@ -3,10 +3,7 @@
 use std::{collections::VecDeque, future::pending, io, path::PathBuf, sync::Arc, time::Duration};
 
 use thiserror::Error;
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::{mpsc, oneshot},
-};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     agent::AgentAdapter,
@@ -16,7 +13,6 @@ use crate::{
         control::{Reply, Request},
         git::Repository,
         journal::{Journal, JournalError},
-        watch::PresenceWatch,
     },
     machine::{Input, LoopState, Phase, Start, Step, step},
     plan::Template,
@@ -27,10 +23,11 @@ use crate::{
 use super::{
     bus::Bus,
     clock::{new_promise, now_ms},
+    handle::{Handle, Wish},
     jobs::{SharedWorkshop, Workshop},
-    listener::{Asked, Listener},
     open::OpenRun,
     session::Current,
+    sources::{Sources, received},
     status::{reply_to, status_of},
     timers::Timers,
 };
@@ -52,8 +49,8 @@ pub struct RunConfig {
     pub last_line_claims: bool,
     pub size: Size,
     pub recording_cap_bytes: u64,
-    /// Tells the terminal's size, after it changed.
-    pub measure: fn() -> Size,
+    /// Tells the terminal's size, after it changed; none where a face gives agents the size of its pane.
+    pub measure: Option<fn() -> Size>,
 }
 
 #[derive(Debug, Error)]
@@ -84,8 +81,11 @@ pub struct Driver {
     journal: Journal,
     results_in: mpsc::Receiver<Input>,
     notices: Vec<String>,
-    measure: fn() -> Size,
-    first: Input,
+    measure: Option<fn() -> Size>,
+    /// What the loop begins with.
+    first: Option<Input>,
+    handle: Handle,
+    wishes: mpsc::Receiver<Wish>,
     // Held until the run is over; a second ralph must not start before.
     open: HeldProject,
 }
@@ -93,6 +93,8 @@ pub struct Driver {
 /// What of the opened run is only kept.
 struct HeldProject {
     pause_file: PathBuf,
+    /// Whether that was there when the first input was made.
+    paused: bool,
     socket: PathBuf,
     _open: OpenRun,
 }
@@ -136,6 +138,7 @@ impl Driver {
             last_line_claims: config.last_line_claims,
         };
         let (results, results_in) = mpsc::channel(INPUTS);
+        let (handle, wishes) = Handle::new();
         let (journal, state) = open.take();
         Self {
             pid,
@@ -154,13 +157,21 @@ impl Driver {
             results_in,
             notices,
             measure: config.measure,
-            first,
+            first: Some(first),
+            handle,
+            wishes,
             open: HeldProject {
                 pause_file,
+                paused,
                 socket: open.paths.socket(),
                 _open: open,
             },
         }
+    }
+
+    /// Returns a way to reach the loop from the face's thread.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
     }
 
     /// Runs until the run is over, and says why it is.
@@ -168,7 +179,9 @@ impl Driver {
     /// # Errors
     /// [`DriverError::Journal`] if a record cannot be written: the agent has been ended then.
     pub async fn run(mut self) -> Result<StopReason, DriverError> {
-        let mut sources = Sources::open(&self.open, self.results.clone()).map_err(DriverError::Signals)?;
+        let open = &self.open;
+        let mut sources = Sources::open(&open.pause_file, open.paused, &open.socket, self.results.clone())
+            .map_err(DriverError::Signals)?;
         let result = self.loop_until_stopped(&mut sources).await;
         if result.is_err() {
             self.end_session_at_once().await;
@@ -180,13 +193,15 @@ impl Driver {
     }
 
     async fn loop_until_stopped(&mut self, sources: &mut Sources) -> Result<StopReason, DriverError> {
-        let first = std::mem::replace(&mut self.first, Input::PauseFile { present: false });
-        if let Input::Recover { .. } = first {
-            self.note_all()?;
+        let first = self.first.take().expect("a driver runs once");
+        // What is to be said belongs behind the start of a run, and before it goes on.
+        let starts = matches!(first, Input::Start(_));
+        if starts {
             self.advance(&first)?;
-        } else {
+        }
+        self.note_all()?;
+        if !starts {
             self.advance(&first)?;
-            self.note_all()?;
         }
         self.note_socket(sources)?;
         loop {
@@ -205,13 +220,28 @@ impl Driver {
                     let answer = self.answer(request)?;
                     _ = reply.send(answer); // whoever asked may have gone
                 }
-                Arrived::Resized => {
-                    self.size = (self.measure)();
+                Arrived::Wish(Wish::Command { command, by }) => {
+                    self.advance(&Input::Command { command, by })?;
+                }
+                Arrived::Wish(Wish::Type(bytes)) => {
                     if let Some(session) = &self.session {
-                        session.resize(self.size);
+                        session.type_bytes(&bytes);
+                    }
+                }
+                Arrived::Wish(Wish::Resize(size)) => self.resize(size),
+                Arrived::Resized => {
+                    if let Some(measure) = self.measure {
+                        self.resize(measure());
                     }
                 }
             }
+        }
+    }
+
+    fn resize(&mut self, size: Size) {
+        self.size = size.clamped();
+        if let Some(session) = &self.session {
+            session.resize(self.size);
         }
     }
 
@@ -235,8 +265,9 @@ impl Driver {
             biased;
             _ = sources.interrupt.recv() => stop(RequestedBy::Interrupt),
             _ = sources.terminate.recv() => stop(RequestedBy::Terminate),
-            _ = sources.hangup.recv() => stop(RequestedBy::Hangup),
+            () = received(&mut sources.hangup) => stop(RequestedBy::Hangup),
             Some((request, reply)) = sources.asked.recv() => Arrived::Asked(request, reply),
+            Some(wish) = self.wishes.recv() => Arrived::Wish(wish),
             timer = self.timers.next(now_ms) => Arrived::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => Arrived::Input(input),
             _ = sources.resized.recv() => Arrived::Resized,
@@ -335,35 +366,6 @@ impl Driver {
 enum Arrived {
     Input(Input),
     Asked(Request, oneshot::Sender<Reply>),
+    Wish(Wish),
     Resized,
-}
-
-/// Where inputs come from, besides agent, timers and jobs.
-struct Sources {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-    resized: Signal,
-    asked: mpsc::Receiver<Asked>,
-    listener: io::Result<Listener>,
-    _watch: PresenceWatch,
-}
-
-impl Sources {
-    fn open(project: &HeldProject, inputs: mpsc::Sender<Input>) -> io::Result<Self> {
-        let (asked_in, asked) = mpsc::channel(INPUTS);
-        let present = project.pause_file.symlink_metadata().is_ok();
-        let watch = PresenceWatch::start(&project.pause_file, present, move |present| {
-            _ = inputs.blocking_send(Input::PauseFile { present }); // the run is over
-        });
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-            resized: signal(SignalKind::window_change())?,
-            asked,
-            listener: Listener::open(&project.socket, asked_in),
-            _watch: watch,
-        })
-    }
 }

@@ -62,6 +62,10 @@ impl Current {
         self.session.resize(size);
     }
 
+    pub(super) fn type_bytes(&self, bytes: &[u8]) {
+        self.session.type_bytes(bytes);
+    }
+
     pub(super) fn steer(&self, text: &str) -> bool {
         self.session.steer(text).is_ok()
     }

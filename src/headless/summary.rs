@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::{
     event::{Changes, Event, PlanSnapshot, Record, StopReason, Totals},
     narration::{changes_in_words, counted, outcome_word, stop_in_words, usage_in_words},
+    text::one_line,
 };
 
 use super::text::{Style, duration};
@@ -95,7 +96,9 @@ impl Summary {
             | StopReason::HungUp
             | StopReason::Superseded => "1;33",
         };
-        writeln!(out, "ralph: {}", style.paint(colour, &stop_in_words(reason)))?;
+        // The words of an agent may be in it.
+        let why = one_line(&stop_in_words(reason));
+        writeln!(out, "ralph: {}", style.paint(colour, &why))?;
         let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
         let mut parts = vec![
             format!("{} of {} done", totals.tasks_done, counted(all, "task")),
@@ -106,7 +109,7 @@ impl Summary {
         parts.extend(usage_in_words(&totals.usage));
         writeln!(out, "  {}", parts.join(" · "))?;
         for hint in hints {
-            writeln!(out, "hint: {hint}")?;
+            writeln!(out, "hint: {}", one_line(hint))?;
         }
         Ok(())
     }
@@ -147,7 +150,7 @@ impl Summary {
 }
 
 fn shortened(task: &str, columns: usize) -> String {
-    let task = crate::text::one_line(task);
+    let task = one_line(task);
     match task.char_indices().nth(columns) {
         Some((end, _)) => format!("{}…", task[..end].trim_end()),
         None => task,

@@ -5,7 +5,7 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, BufRead, BufReader, Read, Seek, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
@@ -74,6 +74,8 @@ pub enum ReadNote {
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Bytes of all whole lines. Not the file's position, which is 0 in an appending file until it is written to.
+    length: u64,
     next_seq: u64,
 }
 
@@ -96,6 +98,7 @@ impl Journal {
         let mut journal = Self {
             path: path.to_owned(),
             file,
+            length: 0,
             next_seq: 0,
         };
         let record = journal.append(
@@ -123,19 +126,26 @@ impl Journal {
                 path: path.to_owned(),
                 source,
             })?;
+        let mut length = file
+            .metadata()
+            .map_err(|source| JournalError::Open {
+                path: path.to_owned(),
+                source,
+            })?
+            .len();
         if let ReadNote::Torn { bytes } = note {
-            let length = file.metadata().map(|meta| meta.len()).unwrap_or_default();
-            file.set_len(length.saturating_sub(bytes))
-                .map_err(|source| JournalError::Write {
-                    path: path.to_owned(),
-                    source,
-                })?;
+            length = length.saturating_sub(bytes);
+            file.set_len(length).map_err(|source| JournalError::Write {
+                path: path.to_owned(),
+                source,
+            })?;
         }
         let next_seq = records.last().map_or(0, |record| record.seq + 1);
         Ok((
             Self {
                 path: path.to_owned(),
                 file,
+                length,
                 next_seq,
             },
             records,
@@ -161,16 +171,14 @@ impl Journal {
         };
         let mut line = serde_json::to_vec(&record).expect("records have string keys and no failing serialisers");
         line.push(b'\n');
-        let start = self.file.stream_position().ok();
         if let Err(source) = self.file.write_all(&line) {
-            if let Some(start) = start {
-                _ = self.file.set_len(start); // the write error is what is reported
-            }
+            _ = self.file.set_len(self.length); // the write error is what is reported
             return Err(JournalError::Write {
                 path: self.path.clone(),
                 source,
             });
         }
+        self.length += line.len() as u64;
         self.next_seq += 1;
         Ok(record)
     }

@@ -1,4 +1,4 @@
-//! The machine ralph runs on: state directory, journal, recordings, lock, git, files that are watched.
+//! The machine ralph runs on: state directory, journal, recordings, lock, git, files that are watched, signals.
 
 pub mod control;
 pub mod git;
@@ -6,4 +6,5 @@ pub mod journal;
 pub mod lock;
 pub mod paths;
 pub mod recording;
+pub mod signals;
 pub mod watch;

@@ -2,7 +2,31 @@
 
 use crate::event::{LimitKind, ProblemKind, StopReason};
 
-use super::state::LoopState;
+use super::state::{LoopState, Phase};
+
+/// How to get a readable plan back; none where no checkpoint was made.
+fn way_back(state: &LoopState) -> Option<String> {
+    let n = state.iteration;
+    state.latest.as_ref()?;
+    Some(match state.phase {
+        Phase::Settling { .. } => {
+            format!("`ralph restore {n} --before` brings back the files as they were before iteration {n}")
+        }
+        // It was broken since.
+        Phase::Idle
+        | Phase::Preparing { .. }
+        | Phase::Running { .. }
+        | Phase::Cancelling { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused
+        | Phase::Stopped(_) => {
+            if n == 0 {
+                return None;
+            }
+            format!("`ralph restore {n}` brings back the files as they were after iteration {n}")
+        }
+    })
+}
 
 /// What the user can do next, depending on why the run is over.
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<String> {
@@ -26,11 +50,11 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<String> {
             | ProblemKind::Hung
             | ProblemKind::Other => vec!["type the same command again to go on".to_owned()],
         },
-        StopReason::PlanInvalid { .. } => vec![format!(
-            "mend the plan and type the same command again; `ralph restore {}` brings back the tree as it was after \
-             iteration {}",
-            state.iteration, state.iteration
-        )],
+        StopReason::PlanInvalid { .. } => {
+            let mut hints = vec!["mend the plan and type the same command again".to_owned()];
+            hints.extend(way_back(state));
+            hints
+        }
         StopReason::LimitReached { limit } => vec![
             match limit {
                 LimitKind::MaxIterations => "go on with the same command, or allow more with `--max-iterations`",

@@ -6,6 +6,7 @@
 
 mod clipped;
 mod effect;
+mod feedback;
 mod gate;
 mod hints;
 mod policy;

@@ -6,6 +6,8 @@ use crate::event::{
     Totals, Usage, Wait,
 };
 
+use super::feedback;
+
 const HOUR_MS: u64 = 3_600_000;
 
 /// What is known about a run after its records so far.
@@ -141,6 +143,9 @@ impl LoopState {
     }
 
     pub(super) fn apply_event(&mut self, at_ms: u64, event: &Event) {
+        if matches!(event, Event::RunResumed { .. }) {
+            self.skip(at_ms.saturating_sub(self.now_ms));
+        }
         self.now_ms = self.now_ms.max(at_ms);
         match event {
             Event::JournalOpened { run, .. } => self.run = Some(run.clone()),
@@ -199,6 +204,22 @@ impl LoopState {
         }
     }
 
+    /// Leaves out a time in which there was no ralph: nobody worked, so it counts for no limit and no duration.
+    fn skip(&mut self, gap_ms: u64) {
+        self.started_ms = self.started_ms.saturating_add(gap_ms);
+        match &mut self.phase {
+            Phase::Running { started_ms, .. } | Phase::Cancelling { started_ms, .. } => {
+                *started_ms = started_ms.saturating_add(gap_ms);
+            }
+            Phase::Idle
+            | Phase::Preparing { .. }
+            | Phase::Settling { .. }
+            | Phase::Waiting { .. }
+            | Phase::Paused
+            | Phase::Stopped(_) => {}
+        }
+    }
+
     fn enter(&mut self, phase: Phase) {
         self.phase = phase;
         self.epoch += 1;
@@ -246,7 +267,7 @@ impl LoopState {
             Outcome::Completed => self.failures = 0,
             Outcome::Failed { problem } => {
                 self.failures += 1;
-                self.feedback.extend(failure_feedback(problem));
+                self.feedback.extend(feedback::of_failure(problem));
                 match problem.kind {
                     ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. } => {
                         self.counted = self.counted.saturating_sub(1);
@@ -269,9 +290,9 @@ impl LoopState {
                 if *reason == CancelReason::IdleTimeout {
                     self.failures += 1;
                 }
-                self.feedback.extend(cancel_feedback(*reason));
+                self.feedback.extend(feedback::of_cancel(*reason));
             }
-            Outcome::Interrupted => self.feedback.push(CUT_OFF.to_owned()),
+            Outcome::Interrupted => self.feedback.push(feedback::CUT_OFF.to_owned()),
         }
         self.enter(Phase::Settling {
             iteration,
@@ -344,48 +365,6 @@ impl LoopState {
             Some((StopRequest::AfterIteration, _)) if stop > StopRequest::AfterIteration => (stop, by),
             Some((earlier, first)) => (earlier.max(stop), first),
         });
-    }
-}
-
-const CUT_OFF: &str = "The last session was cut off before it could finish. Look at what it left before you go on.";
-
-fn failure_feedback(problem: &Problem) -> Option<String> {
-    match problem.kind {
-        ProblemKind::PermissionDenied => Some(format!(
-            "The last session was denied a permission ({}). Find a way without it.",
-            problem.text
-        )),
-        ProblemKind::TurnLimit => Some("The last session ran out of turns. Go on where it stopped.".to_owned()),
-        ProblemKind::ContextOverflow => {
-            Some("The last session ran out of context. Work in smaller steps and read less at once.".to_owned())
-        }
-        ProblemKind::Overloaded
-        | ProblemKind::Network
-        | ProblemKind::Crashed
-        | ProblemKind::Hung
-        | ProblemKind::Other => Some(CUT_OFF.to_owned()),
-        ProblemKind::NotInstalled
-        | ProblemKind::Auth
-        | ProblemKind::ModelUnknown
-        | ProblemKind::Usage
-        | ProblemKind::RateLimited { .. }
-        | ProblemKind::QuotaExhausted { .. }
-        | ProblemKind::SessionLost => None,
-    }
-}
-
-fn cancel_feedback(reason: CancelReason) -> Option<String> {
-    match reason {
-        CancelReason::IdleTimeout => Some(
-            "The last session was ended because it neither wrote nor computed anything for too long. \
-             Avoid commands that wait for input or never return."
-                .to_owned(),
-        ),
-        CancelReason::IterationTimeout => {
-            Some("The last session was ended at its time limit. Work in smaller steps.".to_owned())
-        }
-        CancelReason::Skipped | CancelReason::Steered => Some(CUT_OFF.to_owned()),
-        CancelReason::MaxTime | CancelReason::MaxCost | CancelReason::MaxTokens | CancelReason::Stopped => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::event::{
     AgentSignal, CancelReason, Delivery, Event, Exit, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, Problem,
-    ProblemKind, StopReason, StopRequest, WaitEnd,
+    ProblemKind, SteeringKind, StopReason, StopRequest, WaitEnd,
 };
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     effect::{Before, effects},
     hints::hints,
     policy, settle,
-    state::{LoopState, Phase},
+    state::{LoopState, Phase, Steering},
     user,
 };
 
@@ -175,9 +175,16 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
                 output_bytes: 0,
             });
         }
-        Phase::Paused if !decision.state.is_paused() => settle::next(decision, now_ms),
-        // Their effects are derived anew: the settlement is repeated, the wait keeps its deadline.
-        Phase::Settling { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped(_) => {}
+        // Said once more, or the user would sit before a loop that does nothing and says nothing.
+        Phase::Paused => settle::next(decision, now_ms),
+        Phase::Waiting { wait, until_ms } => decision.push(Event::WaitStarted {
+            wait,
+            until_ms,
+            attempt: decision.state.failures,
+            why: "the wait goes on that was begun before the restart".to_owned(),
+        }),
+        // Its effect is derived anew: the settlement is repeated.
+        Phase::Settling { .. } | Phase::Stopped(_) => {}
     }
 }
 
@@ -202,6 +209,13 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
     if decision.state.is_paused() {
         return decision.push(Event::Held);
     }
+    let is_late = |steering: &Steering| {
+        steering.kind == SteeringKind::Now && steering.is_due() && !found.delivered.contains(&steering.id)
+    };
+    if decision.state.steering.iter().any(is_late) {
+        // It cannot wait for the prompt after this one, and nothing has been started yet.
+        return decision.push(Event::PreparationStarted { iteration });
+    }
     decision.push(Event::IterationStarted {
         iteration,
         adapter: decision.state.settings.adapter.clone(),
@@ -213,7 +227,7 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         overhead_bytes: found.overhead_bytes,
     });
     for id in &found.delivered {
-        let queued = |steering: &&super::state::Steering| steering.id == *id && steering.is_due();
+        let queued = |steering: &&Steering| steering.id == *id && steering.is_due();
         if decision.state.steering.iter().find(queued).is_some() {
             decision.push(Event::SteeringDelivered {
                 id: *id,

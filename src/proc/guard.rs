@@ -36,11 +36,18 @@ use crate::event::Exit;
 /// What the guard exits with when it could not start the program; ralph goes by the report, not by this.
 const NOT_STARTED: u8 = 125;
 
-/// Signals that the guard reads instead of dying from them. Terminate asks to stop in order, user signal 1 at once.
-pub(super) const SIGNALS: [Signal; 7] = [
+/// How ralph asks to stop in order. Terminate does the same for whoever else asks, but a program that terminates its
+/// own group sends that one too, and of two that are pending at once only one is seen.
+pub(super) const STOP_IN_ORDER: Signal = Signal::SIGUSR2;
+/// How ralph asks to stop at once.
+pub(super) const STOP_AT_ONCE: Signal = Signal::SIGUSR1;
+
+/// Signals that the guard reads instead of dying from them.
+pub(super) const SIGNALS: [Signal; 8] = [
     Signal::SIGCHLD,
+    STOP_IN_ORDER,
+    STOP_AT_ONCE,
     Signal::SIGTERM,
-    Signal::SIGUSR1,
     Signal::SIGINT,
     Signal::SIGQUIT,
     Signal::SIGTSTP,

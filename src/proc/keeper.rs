@@ -12,6 +12,7 @@ use super::{
     child::{Finding, Shared, lock},
     guard, leftovers,
     spec::{Files, Report, Verdict},
+    system,
 };
 use crate::event::Exit;
 
@@ -47,6 +48,10 @@ impl Keeper {
     /// Returns once the guard and everything below it has ended, and the reader was told.
     pub fn keep(mut self) {
         let guard_end = wait_without_reaping(self.shared.guard.as_raw());
+        if !system::SUBREAPERS {
+            // The guard may have lost sight of those that have left their parents and their session.
+            leftovers::end_orphans_of(self.shared.guard, &self.child_id);
+        }
         let finding = match (self.files.read_report(), guard_end) {
             (Some(report), _) => found(report),
             (None, GuardEnd::Code(code)) => Finding {

@@ -18,7 +18,11 @@ use nix::{
 };
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use super::{Stop, guard::Happening, tree::Process};
+use super::{
+    Stop,
+    guard::{Happening, STOP_AT_ONCE, STOP_IN_ORDER},
+    tree::Process,
+};
 
 /// `/proc` counts CPU time in hundredths of a second for every program, whatever the kernel's own tick is.
 const TICK: Duration = Duration::from_millis(10);
@@ -162,13 +166,20 @@ impl Watch {
                 self.ralph_ends = None;
                 return Happening::RalphGone;
             }
+            let mut child_ended = false;
             while let Ok(Some(signal)) = self.signals.read_signal() {
-                if let Some(happening) = meaning(signal.ssi_signo, Pid::from_raw(signal.ssi_pid.cast_signed())) {
-                    return happening;
+                match meaning(signal.ssi_signo, Pid::from_raw(signal.ssi_pid.cast_signed())) {
+                    Some(Happening::ChildEnded) => child_ended = true,
+                    Some(happening) => return happening,
+                    None => {}
                 }
             }
+            // Before the children: a tree in which somebody ends all the time must not hold up the ladder.
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Happening::Due;
+            }
+            if child_ended {
+                return Happening::ChildEnded;
             }
             self.wait(deadline);
         }
@@ -201,10 +212,9 @@ fn meaning(signal: u32, sender: Pid) -> Option<Happening> {
     match signal {
         Signal::SIGCHLD => Some(Happening::ChildEnded),
         // `kill 0`, with which shells clean up behind themselves, reaches the guard too and is not meant for it.
-        Signal::SIGTERM if descends_from_here(sender) => None,
-        Signal::SIGTERM => Some(Happening::Asked(Stop::InOrder)),
-        Signal::SIGUSR1 if descends_from_here(sender) => None,
-        Signal::SIGUSR1 => Some(Happening::Asked(Stop::AtOnce)),
+        _ if descends_from_here(sender) => None,
+        Signal::SIGTERM | STOP_IN_ORDER => Some(Happening::Asked(Stop::InOrder)),
+        STOP_AT_ONCE => Some(Happening::Asked(Stop::AtOnce)),
         // Typed, or a hang-up: meant for the program, which got it as well.
         _ => None,
     }

@@ -22,6 +22,7 @@ mod portable;
 mod program;
 mod reader;
 pub mod screen;
+mod spawn;
 mod spec;
 mod tree;
 
@@ -36,8 +37,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Exit;
 
-pub use child::{Child, SpawnError, spawn};
+pub use child::Child;
 pub use leftovers::{become_subreaper, sweep};
+pub use spawn::{SpawnError, spawn};
 
 /// Marks every descendant of a run that keeps its environment.
 pub const RUN_ID_VAR: &str = "RALPH_RUN_ID";

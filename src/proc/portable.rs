@@ -17,7 +17,11 @@ use nix::{
     unistd::{Pid, getppid, getsid},
 };
 
-use super::{Stop, guard::Happening, tree::Process};
+use super::{
+    Stop,
+    guard::{Happening, STOP_AT_ONCE, STOP_IN_ORDER},
+    tree::Process,
+};
 
 const PARENT_POLL: Duration = Duration::from_millis(100);
 
@@ -52,7 +56,8 @@ pub(super) fn children(_: Pid) -> Option<Vec<Pid>> {
 
 /// Picks the processes whose environment holds one of `marks`, each `NAME=value`.
 pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
-    let listing = ps(&["-axwwE", "-o", "pid=,command="]);
+    let with_environment = if cfg!(target_os = "macos") { "-axwwE" } else { "axeww" };
+    let listing = ps(&[with_environment, "-o", "pid=,command="]);
     let carrying = listing.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
         let pid = words.next()?.parse().ok().map(Pid::from_raw)?;
@@ -155,18 +160,36 @@ impl Watch {
                 self.ralph_gone = true;
                 return Happening::RalphGone;
             }
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            let slice = left.map_or(PARENT_POLL, |left| left.min(PARENT_POLL));
-            match self.signals.0.recv_timeout(slice) {
-                Ok(Signal::SIGCHLD) => return Happening::ChildEnded,
-                Ok(Signal::SIGTERM) => return Happening::Asked(Stop::InOrder),
-                Ok(Signal::SIGUSR1) => return Happening::Asked(Stop::AtOnce),
-                Ok(_) | Err(_) => {}
+            let mut child_ended = false;
+            while let Ok(signal) = self.signals.0.try_recv() {
+                match meaning(signal) {
+                    Some(Happening::ChildEnded) => child_ended = true,
+                    Some(happening) => return happening,
+                    None => {}
+                }
             }
+            // Before the children: `ps` is one, and must not hold up the ladder that it is run for.
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Happening::Due;
             }
+            if child_ended {
+                return Happening::ChildEnded;
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let slice = left.map_or(PARENT_POLL, |left| left.min(PARENT_POLL));
+            if let Some(happening) = self.signals.0.recv_timeout(slice).ok().and_then(meaning) {
+                return happening;
+            }
         }
+    }
+}
+
+fn meaning(signal: Signal) -> Option<Happening> {
+    match signal {
+        Signal::SIGCHLD => Some(Happening::ChildEnded),
+        Signal::SIGTERM | STOP_IN_ORDER => Some(Happening::Asked(Stop::InOrder)),
+        STOP_AT_ONCE => Some(Happening::Asked(Stop::AtOnce)),
+        _ => None,
     }
 }
 

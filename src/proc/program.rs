@@ -26,12 +26,11 @@ use nix::{
 use super::{Stdin, guard::SIGNALS, spec::Spec};
 
 /// Signals that somebody above may have told the guard to ignore; a program expects to die from them.
-const RESET: [Signal; 6] = [
+const RESET: [Signal; 5] = [
     Signal::SIGPIPE,
     Signal::SIGALRM,
     Signal::SIGTTIN,
     Signal::SIGTTOU,
-    Signal::SIGUSR2,
     Signal::SIGWINCH,
 ];
 

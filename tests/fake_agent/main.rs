@@ -25,7 +25,7 @@
 //! | `commit MESSAGE` | `git add -A` and a commit |
 //! | `done` | makes `.ralph-done` |
 //! | `save-prompt PATH` | writes everything from stdin to PATH |
-//! | `cpu MS` | works that long |
+//! | `cpu MS` | works that long, in time on the CPU |
 //!
 //! | waiting | |
 //! |---|---|

@@ -122,7 +122,7 @@ pub fn respawn(args: &[String]) -> Outcome<()> {
 /// Writes the pid in one step: who sees the file sees all of it.
 fn write_pid(path: &Path) -> Outcome<()> {
     let unfinished = path.with_extension("tmp");
-    fs::write(&unfinished, std::process::id().to_string())
+    fs::write(&unfinished, format!("{}\n", std::process::id()))
         .and_then(|()| fs::rename(&unfinished, path))
         .map_err(|error| format!("{}: {error}", path.display()))
 }

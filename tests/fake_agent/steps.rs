@@ -66,7 +66,8 @@ fn take(word: &str, rest: &str) -> Outcome<()> {
         "ignore-signals" => SigSet::all().thread_block().map_err(text),
         "log-signals" => on_signals(catchable(), rest.to_owned(), |path, signal| {
             let file = fs::OpenOptions::new().create(true).append(true).open(path);
-            _ = file.and_then(|mut file| writeln!(file, "{signal}"));
+            // In one write: whoever reads the file sees whole lines.
+            _ = file.and_then(|mut file| file.write_all(format!("{signal}\n").as_bytes()));
         }),
         "exit-on" => {
             let (name, code) = rest.split_once(' ').ok_or("a signal and a code, please")?;
@@ -225,12 +226,24 @@ fn commit(message: &str) -> Outcome<()> {
 }
 
 fn work(ms: u64) -> Outcome<()> {
-    let end = Instant::now() + Duration::from_millis(ms);
+    let (start, clock) = (Instant::now(), cpu_time());
+    let worked = || match (clock, cpu_time()) {
+        (Some(before), Some(now)) => now - before,
+        _ => start.elapsed(),
+    };
     let mut sum = 0_u64;
-    while Instant::now() < end {
-        sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(7));
+    while worked() < Duration::from_millis(ms) {
+        for _ in 0..10_000 {
+            sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(7));
+        }
     }
     Ok(())
+}
+
+/// Returns the time this thread was really on a CPU, where the system tells.
+fn cpu_time() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 fn wait(mut there: impl FnMut() -> Outcome<bool>) -> Outcome<()> {

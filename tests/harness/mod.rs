@@ -6,8 +6,10 @@ mod connect;
 pub mod processes;
 pub mod running;
 pub mod sandbox;
+pub mod scripted;
 pub mod wait;
 
 pub use running::Program;
 pub use sandbox::Sandbox;
+pub use scripted::{Script, events};
 pub use wait::{SOON, wait_until};

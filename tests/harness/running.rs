@@ -24,13 +24,15 @@ pub struct Program {
 
 impl Program {
     pub(super) fn new(command: Command) -> Program {
-        let mut program = Program { command, stdout: None };
-        program
-            .command
+        Program { command, stdout: None }.with_pipes()
+    }
+
+    fn with_pipes(mut self) -> Program {
+        self.command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        program
+        self
     }
 
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Program {
@@ -51,6 +53,28 @@ impl Program {
     pub fn current_dir(mut self, directory: impl AsRef<Path>) -> Program {
         self.command.current_dir(directory);
         self
+    }
+
+    /// Has `wrapper` start the program, as `wrapper arg… program arg…` does in a shell.
+    pub fn under(mut self, wrapper: &[&str]) -> Program {
+        let mut command = Command::new(wrapper[0]);
+        command
+            .args(&wrapper[1..])
+            .arg(self.command.get_program())
+            .args(self.command.get_args())
+            .env_clear()
+            .envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(directory) = self.command.get_current_dir() {
+            command.current_dir(directory);
+        }
+        self.command = command;
+        self.with_pipes()
+    }
+
+    /// Lets no file that the program writes grow beyond so many blocks of 512 bytes.
+    pub fn with_small_files(self, blocks: usize) -> Program {
+        let script = format!("ulimit -f {blocks} && exec \"$@\"");
+        self.under(&["sh", "-c", &script, "sh"])
     }
 
     /// Gives the program a pipe to read from, for [`Running::type_text`]; else it has nothing to read.

@@ -78,6 +78,7 @@ impl Sandbox {
         self.path.join("state")
     }
 
+    /// The user's configuration directory.
     pub fn config(&self) -> PathBuf {
         self.path.join("config")
     }

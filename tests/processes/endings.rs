@@ -1,11 +1,16 @@
 //! Every way to the end, and nobody left at any of them.
 
+use std::time::Duration;
+
 use ralph::{
     event::Exit,
     proc::{End, Launch, Stdin, Stop, StopSignal, spawn},
 };
 
 use super::{Recorder, SHORT, STUBBORN, Sandbox, Session};
+
+/// Enough for an agent to write down which signal it got.
+const NOTICEABLE: Duration = Duration::from_secs(1);
 
 fn code(code: i32) -> End {
     End::Exited(Exit::Code { code })
@@ -83,7 +88,7 @@ fn at_once_overrides_a_ladder_in_progress() {
 fn the_ladder_is_interrupt_then_terminate_then_kill() {
     let sandbox = Sandbox::new();
     let mut launch = sandbox.launch(&["log-signals signals", "say ready", "hang"]);
-    launch.ladder.grace = SHORT;
+    launch.ladder.grace = NOTICEABLE;
     let mut session = sandbox.start(launch);
     session.until("ready");
     session.child().stop(Stop::InOrder);
@@ -96,7 +101,7 @@ fn a_ladder_that_begins_with_terminate_sends_it_once() {
     let sandbox = Sandbox::new();
     let mut launch = sandbox.launch(&["log-signals signals", "say ready", "hang"]);
     launch.ladder.first = StopSignal::Terminate;
-    launch.ladder.grace = SHORT;
+    launch.ladder.grace = NOTICEABLE;
     let mut session = sandbox.start(launch);
     session.until("ready");
     session.child().stop(Stop::InOrder);

@@ -1,6 +1,7 @@
 //! `kill -9` of the guard, of ralph, of both; and what fifty sessions leave behind.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Lines, Write},
     os::fd::OwnedFd,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -65,6 +66,18 @@ impl Supervisor {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
+}
+
+/// Stops a process, and returns when all of it has stopped.
+fn freeze(pid: Pid) {
+    kill(pid, Signal::SIGSTOP).unwrap();
+    super::wait_until("a process stops", || {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+        let states = threads.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok());
+        states
+            .into_iter()
+            .all(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')))
+    });
 }
 
 fn run_id(sandbox: &Sandbox) -> String {
@@ -170,19 +183,19 @@ fn no_child_survives_a_ralph_that_dies_while_it_starts_one() {
 fn what_is_left_when_both_were_killed_is_found_at_the_next_start() {
     let (sandbox, mut ralph) = surrounded();
     // Stopped first, so that ralph can do nothing about the death of its guard.
-    kill(ralph.pid(), Signal::SIGSTOP).unwrap();
+    freeze(ralph.pid());
     kill(ralph.guard, Signal::SIGKILL).unwrap();
     ralph.kill();
     let other = Sandbox::new();
     assert_eq!(proc::sweep(&[run_id(&other)]), Vec::<u32>::new());
     let ended = proc::sweep(&["another".to_owned(), run_id(&sandbox)]);
     for kind in ["plain", "nohup", "own-group", "setsid", "double-fork", "stopped"] {
-        let pid: u32 = sandbox.read(&format!("{kind}.pid")).parse().unwrap();
+        let pid: u32 = sandbox.read(&format!("{kind}.pid")).trim().parse().unwrap();
         assert!(ended.contains(&pid), "{kind} is not among {ended:?}");
     }
     // Without guard, parent, session and environment there is nothing to find them by.
     for kind in ["env-clear-setsid", "daemon"] {
-        let pid: i32 = sandbox.read(&format!("{kind}.pid")).parse().unwrap();
+        let pid: i32 = sandbox.read(&format!("{kind}.pid")).trim().parse().unwrap();
         kill(Pid::from_raw(pid), Signal::SIGKILL).ok();
     }
     end_respawner(&sandbox);
@@ -206,8 +219,8 @@ fn end_respawner(sandbox: &Sandbox) {
 #[test]
 fn a_sweep_ends_a_guard_that_is_still_there_with_all_it_guards() {
     let (sandbox, mut ralph) = surrounded();
-    kill(ralph.pid(), Signal::SIGSTOP).unwrap();
-    kill(ralph.guard, Signal::SIGSTOP).unwrap();
+    freeze(ralph.pid());
+    freeze(ralph.guard);
     let ended = proc::sweep(&[run_id(&sandbox)]);
     assert!(ended.contains(&ralph.guard.as_raw().cast_unsigned()));
     wait_until_gone(&sandbox, Some(ralph.pid()));

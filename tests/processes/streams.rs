@@ -3,7 +3,11 @@
 use std::{
     fs,
     sync::mpsc::{self, Receiver},
-    time::Instant,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
 };
 
 use ralph::{
@@ -11,7 +15,7 @@ use ralph::{
     proc::{End, Launch, Output, Size, Stdin, Stdout, Stop, spawn},
 };
 
-use super::{DEADLINE, Sandbox, alive_in};
+use super::{DEADLINE, Sandbox, alive_in, wait_until};
 
 const DONE: End = End::Exited(Exit::Code { code: 0 });
 
@@ -249,17 +253,44 @@ fn an_output_that_is_stuck_does_not_keep_the_agent_from_being_stopped() {
     let sandbox = Sandbox::new();
     let (child, go_on, end) = stuck(sandbox.launch(&["ignore-signals", "spawn daemon", "flood 100000000"]));
     child.stop(Stop::AtOnce);
-    let deadline = Instant::now() + DEADLINE;
     // The guard too: it is waited for while the output is stuck.
-    while !alive_in(&sandbox.path("")).is_empty() {
-        assert!(Instant::now() < deadline, "{:?}", alive_in(&sandbox.path("")));
-    }
+    wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
     assert!(end.try_recv().is_err());
     drop(go_on);
     assert_eq!(
         end.recv_timeout(DEADLINE).unwrap().0,
         End::Exited(Exit::Signal { signal: 9 })
     );
+}
+
+#[test]
+fn a_guard_that_is_lost_while_the_output_is_stuck_is_made_up_for() {
+    let sandbox = Sandbox::new();
+    let (child, go_on, end) = stuck(sandbox.launch(&["ignore-signals", "spawn setsid", "flood 100000000"]));
+    kill(Pid::from_raw(child.guard_pid().cast_signed()), Signal::SIGKILL).unwrap();
+    wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
+    drop(go_on);
+    assert_eq!(end.recv_timeout(DEADLINE).unwrap().0, End::GuardLost);
+}
+
+struct Panicking;
+
+impl Output for Panicking {
+    fn terminal(&mut self, _: &[u8]) {
+        panic!("an output that panics, on purpose");
+    }
+
+    fn stdout(&mut self, _: &[u8]) {}
+
+    fn ended(&mut self, _: End) {}
+}
+
+#[test]
+fn an_output_that_panics_stops_the_agent() {
+    let sandbox = Sandbox::new();
+    let _child = spawn(sandbox.launch(&["spawn setsid", "say x", "hang"]), Box::new(Panicking)).unwrap();
+    sandbox.wait_for("setsid.pid");
+    wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! Command lines that make no sense, said the way every other failure is.
+
+use crate::error::{Failure, FailureKind};
+
+/// Makes one line and hints of what clap has to say in paragraphs.
+pub(super) fn failure(error: &clap::Error) -> Failure {
+    of_text(&error.to_string())
+}
+
+fn of_text(text: &str) -> Failure {
+    let mut paragraphs = text.split("\n\n");
+    let what = joined(paragraphs.next().unwrap_or_default());
+    let mut failure = Failure::new(FailureKind::Usage, what.strip_prefix("error: ").unwrap_or(&what));
+    let mut command = "ralph".to_owned();
+    for paragraph in paragraphs {
+        if let Some(usage) = paragraph.strip_prefix("Usage: ") {
+            command = words(usage);
+            continue;
+        }
+        let tips = paragraph.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+        failure = failure.hints(tips.map(str::to_owned));
+    }
+    failure.hint(format!("`{command} --help` says what can be typed"))
+}
+
+/// The lines of a paragraph as one.
+fn joined(paragraph: &str) -> String {
+    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The command and its subcommands, without what can be given to them.
+fn words(usage: &str) -> String {
+    let is_word = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
+    usage
+        .split_whitespace()
+        .take_while(is_word)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistyped_flag_is_one_line_with_the_right_one_as_hint() {
+        let text = "error: unexpected argument '--max-tiem' found\n\n  tip: a similar argument exists: '--max-time'\n\n\
+                    Usage: ralph --max-time <TIME>\n\nFor more information, try '--help'.\n";
+        assert_eq!(
+            of_text(text).to_string(),
+            "error: unexpected argument '--max-tiem' found\nhint: a similar argument exists: '--max-time'\n\
+             hint: `ralph --help` says what can be typed"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_on_the_line_and_the_help_is_that_of_the_subcommand() {
+        let text = "error: the following required arguments were not provided:\n  <TEXT>...\n\n\
+                    Usage: ralph steer <TEXT>...\n\nFor more information, try '--help'.\n";
+        assert_eq!(
+            of_text(text).to_string(),
+            "error: the following required arguments were not provided: <TEXT>...\n\
+             hint: `ralph steer --help` says what can be typed"
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! Signals as ralph finds them when it starts.
+
+use nix::sys::signal::{SigSet, Signal};
+
+/// Tells whether `signal` is ignored, as `nohup` leaves it for what it starts. Installing a handler would undo that.
+///
+/// Only Linux says so; elsewhere the answer is no.
+pub fn is_ignored(signal: Signal) -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, signal))
+}
+
+fn ignores(status: &str, signal: Signal) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
+}
+
+/// Makes a write beyond the file size limit (`ulimit -f`) fail instead of killing this process without a word.
+///
+/// To be called before any thread is started: the others inherit it.
+pub fn survive_file_size_limit() {
+    // It cannot be refused: the signal exists and may be blocked.
+    _ = SigSet::from_iter([Signal::SIGXFSZ]).thread_block();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_of_ignored_signals_is_read_from_its_line() {
+        let status = "Name:\tralph\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000002\n";
+        assert!(ignores(status, Signal::SIGHUP));
+        assert!(ignores(status, Signal::SIGPIPE));
+        assert!(!ignores(status, Signal::SIGINT));
+        assert!(!ignores("", Signal::SIGHUP));
+    }
+
+    #[test]
+    fn rust_ignores_broken_pipes_and_nothing_else() {
+        assert_eq!(is_ignored(Signal::SIGPIPE), cfg!(target_os = "linux"));
+        assert!(!is_ignored(Signal::SIGTERM));
+    }
+}

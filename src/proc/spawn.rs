@@ -1,0 +1,289 @@
+//! Starts a child: its files, its terminal, its guard, and the two threads that stay with it.
+
+use std::{
+    env, error, fs,
+    io::{self, PipeReader, PipeWriter},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use filedescriptor::FileDescriptor;
+use nix::{
+    fcntl::{FcntlArg, OFlag, fcntl},
+    sys::stat::Mode,
+    unistd::{Pid, getpid, mkfifo},
+};
+use portable_pty::{CommandBuilder, MasterPty, SlavePty, native_pty_system};
+use thiserror::Error;
+
+use super::{
+    HELPER_VAR, Launch, Output, RUN_ID_VAR, Stdin, Stdout,
+    child::{Child, Shared, Terminal, pty_size},
+    keeper::Keeper,
+    leftovers::{CHILD_ID_VAR, guards},
+    reader::{Reader, Sources},
+    spec::{Files, Spec},
+    system,
+};
+
+/// Variables that describe the terminal ralph itself runs in, which is not the one the child gets.
+const OUTER_TERMINAL_VARS: [&str; 7] = [
+    "COLUMNS",
+    "LINES",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "TERMCAP",
+    "TMUX",
+    "STY",
+];
+
+/// Why a child could not be started. Nothing runs then, and the output is never called.
+#[derive(Debug, Error)]
+pub enum SpawnError {
+    #[error("{}: no such program", path.display())]
+    Program {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{}: no such directory to work in", path.display())]
+    WorkingDirectory { path: PathBuf },
+    #[error("{}: not readable as standard input", path.display())]
+    Stdin {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{}: not usable for the files of a child", path.display())]
+    Scratch {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("no terminal to be had")]
+    Terminal {
+        #[source]
+        source: Box<dyn error::Error + Send + Sync>,
+    },
+    #[error("{}: not startable as guard", path.display())]
+    Guard {
+        path: PathBuf,
+        #[source]
+        source: Box<dyn error::Error + Send + Sync>,
+    },
+    #[error("no thread to be had")]
+    Thread {
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Starts `launch` under a guard; everything it writes goes to `output` from one named reader thread.
+///
+/// Returns as soon as the guard runs. That the program itself cannot be executed is often known only then, and comes
+/// as [`super::End::NotStarted`].
+///
+/// # Errors
+/// [`SpawnError`] if there is nothing to start or no way to start it. `output` is dropped uncalled then.
+pub fn spawn(launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnError> {
+    check(&launch)?;
+    let dir = tempfile::Builder::new()
+        .prefix("child-")
+        .tempdir_in(&launch.scratch)
+        .map_err(|source| scratch_error(&launch, source))?;
+    let files = Files {
+        dir: dir.path().to_path_buf(),
+    };
+    let fifo = write_files(&launch, &files).map_err(|source| scratch_error(&launch, source))?;
+    let (wake_reader, wake) = wake_pipe().map_err(|source| scratch_error(&launch, source))?;
+
+    let pair = native_pty_system()
+        .openpty(pty_size(launch.size))
+        .map_err(terminal_error)?;
+    let (reader, writer) = descriptors(&*pair.master).map_err(terminal_error)?;
+
+    // Before the guard: a guard without its threads would never be reaped.
+    let (keeper_job, keeper) = named::<Keeper>("ralph-keeper", Keeper::keep)?;
+    let (reader_job, _) = named::<Reader>("ralph-reader", Reader::read)?;
+
+    let child_id = child_id(&launch.run_id);
+    let process = start_guard(&launch, &files, &child_id, &*pair.slave)?;
+    let terminal = Terminal::new(pair.master, writer, wake);
+    let shared = Arc::new(Shared::new(process.1, terminal));
+    let sources = Sources {
+        terminal: reader,
+        slave: pair.slave,
+        fifo,
+        wake: wake_reader,
+        dir,
+    };
+    let alive = "a thread waits for its job for as long as there is a sender";
+    keeper_job
+        .send(Keeper::new(Arc::clone(&shared), process.0, files, child_id))
+        .expect(alive);
+    reader_job
+        .send(Reader::new(Arc::clone(&shared), output, sources, keeper))
+        .expect(alive);
+    Ok(Child::new(shared))
+}
+
+/// A guard's process, to be waited for, and its pid.
+type Guard = (Box<dyn portable_pty::Child + Send + Sync>, Pid);
+
+fn start_guard(launch: &Launch, files: &Files, child_id: &str, slave: &dyn SlavePty) -> Result<Guard, SpawnError> {
+    let command = guard_command(launch, files, child_id);
+    let path = PathBuf::from(&command.get_argv()[0]);
+    // Locked until the guard is in it: see `leftovers`.
+    let mut guards = guards();
+    let process = slave.spawn_command(command).map_err(|error| SpawnError::Guard {
+        path,
+        source: error.into(),
+    })?;
+    let pid = process.process_id().expect("a process that was just started has a pid");
+    let pid = Pid::from_raw(pid.cast_signed());
+    guards.insert(pid.as_raw());
+    Ok((process, pid))
+}
+
+/// Starts a thread that does one job, which it is sent; it ends without one if the sender is dropped.
+fn named<Job: Send + 'static>(
+    name: &str,
+    run: fn(Job),
+) -> Result<(mpsc::Sender<Job>, thread::JoinHandle<()>), SpawnError> {
+    let (sender, jobs) = mpsc::channel();
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+        if let Ok(job) = jobs.recv() {
+            run(job);
+        }
+    });
+    Ok((sender, thread.map_err(|source| SpawnError::Thread { source })?))
+}
+
+/// Finds out what portable-pty would not tell, or would get wrong: it runs in `$HOME` what has no directory.
+fn check(launch: &Launch) -> Result<(), SpawnError> {
+    if let Err(source) = fs::metadata(&launch.program) {
+        return Err(SpawnError::Program {
+            path: launch.program.clone(),
+            source,
+        });
+    }
+    if !launch.cwd.is_absolute() || !launch.cwd.is_dir() {
+        return Err(SpawnError::WorkingDirectory {
+            path: launch.cwd.clone(),
+        });
+    }
+    if let Stdin::File(path) = &launch.stdin
+        && let Err(source) = fs::File::open(path)
+    {
+        return Err(SpawnError::Stdin {
+            path: path.clone(),
+            source,
+        });
+    }
+    Ok(())
+}
+
+/// Writes the guard's orders, and opens the FIFO for reading if there is one.
+fn write_files(launch: &Launch, files: &Files) -> io::Result<Option<fs::File>> {
+    let fifo = match launch.stdout {
+        Stdout::Terminal => None,
+        Stdout::Piped => {
+            mkfifo(&files.fifo(), Mode::S_IRUSR | Mode::S_IWUSR)?;
+            // Opened before the guard opens its end, which would fail without a reader.
+            Some(open_for_polling(&files.fifo())?)
+        }
+    };
+    let spec = Spec {
+        ralph: getpid().as_raw(),
+        program: launch.program.clone(),
+        args: launch.args.clone(),
+        cwd: launch.cwd.clone(),
+        stdin: launch.stdin.clone(),
+        fifo: fifo.is_some().then(|| files.fifo()),
+        ladder: launch.ladder,
+    };
+    fs::write(files.spec(), serde_json::to_vec(&spec)?)?;
+    Ok(fifo)
+}
+
+fn open_for_polling(path: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path)
+}
+
+fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    for flags in [
+        fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)),
+        fcntl(&writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)),
+    ] {
+        flags?;
+    }
+    Ok((reader, writer))
+}
+
+/// Returns two descriptors of the terminal that do not block: portable-pty's own reader and writer cannot be polled,
+/// and its writer types an end of file when it is dropped.
+fn descriptors(
+    master: &dyn MasterPty,
+) -> Result<(FileDescriptor, FileDescriptor), Box<dyn error::Error + Send + Sync>> {
+    let fd = master.as_raw_fd().ok_or("it has no descriptor")?;
+    let mut reader = FileDescriptor::dup(&fd)?;
+    reader.set_non_blocking(true)?;
+    let writer = reader.try_clone()?;
+    Ok((reader, writer))
+}
+
+fn terminal_error(source: impl Into<Box<dyn error::Error + Send + Sync>>) -> SpawnError {
+    SpawnError::Terminal { source: source.into() }
+}
+
+fn scratch_error(launch: &Launch, source: io::Error) -> SpawnError {
+    SpawnError::Scratch {
+        path: launch.scratch.clone(),
+        source,
+    }
+}
+
+fn guard_command(launch: &Launch, files: &Files, child_id: &str) -> CommandBuilder {
+    let mut command = match (&launch.guard, system::OWN_EXECUTABLE) {
+        (Some(guard), _) => CommandBuilder::new(guard),
+        (None, Some(own)) => CommandBuilder::new(own),
+        (None, None) => CommandBuilder::new(env::current_exe().unwrap_or_else(|_| PathBuf::from("ralph"))),
+    };
+    command.args(["__guard", "--spec"]);
+    command.arg(files.spec());
+    command.cwd(&launch.cwd);
+    for name in OUTER_TERMINAL_VARS {
+        command.env_remove(name);
+    }
+    command.env("TERM", "xterm-256color");
+    command.env("COLORTERM", "truecolor");
+    for (name, value) in &launch.env {
+        command.env(name, value);
+    }
+    for name in &launch.env_remove {
+        command.env_remove(name);
+    }
+    command.env(RUN_ID_VAR, &launch.run_id);
+    command.env(CHILD_ID_VAR, child_id);
+    command.env_remove(HELPER_VAR);
+    command
+}
+
+/// Returns an id that no other child has, neither of this process nor of one that had its pid before.
+fn child_id(run_id: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{run_id}/{}-{number}-{}", std::process::id(), now.as_nanos())
+}

@@ -1,0 +1,425 @@
+//! ralph, its guard or its agent killed at any moment: the next start goes on, and nothing is lost.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use ralph::{
+    event::{Event, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd},
+    host::journal,
+    machine::LoopState,
+};
+
+use crate::harness::{
+    SOON, Sandbox, Script, events,
+    running::{Finished, Running},
+    wait_until,
+};
+
+/// As many as keep two cores busy: most of the time is spent waiting for git.
+const WORKERS: usize = 4;
+
+/// Does `work` for every number below `count`, several at a time.
+fn for_each(count: usize, work: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    if n >= count {
+                        return;
+                    }
+                    work(n);
+                }
+            });
+        }
+    });
+}
+
+/// Speaks, works, and has a child that would outlive it.
+const AGENT: &str = "sleep 600 & said one; work; said two; over done";
+
+fn sandbox_with(script: &Script) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.install(script);
+    sandbox
+}
+
+fn looping(sandbox: &Sandbox) -> Running {
+    sandbox.looping([] as [&str; 0]).start()
+}
+
+#[track_caller]
+fn finishes(sandbox: &Sandbox) -> Finished {
+    let finished = looping(sandbox).wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    finished
+}
+
+fn kill_and_wait(running: Running) -> Finished {
+    running.kill();
+    running.wait(SOON)
+}
+
+/// Waits until nothing of the sandbox runs any more: whoever guards an agent ends it when ralph is gone.
+#[track_caller]
+fn nothing_runs_soon(sandbox: &Sandbox) {
+    wait_until(SOON, "end of what was left running", || {
+        sandbox.processes().is_empty().then_some(())
+    });
+}
+
+/// Every record in its place, every iteration closed, the plan done.
+#[track_caller]
+fn assert_whole(records: &[Record]) {
+    let mut state = LoopState::default();
+    let mut open = None;
+    for (place, record) in records.iter().enumerate() {
+        assert_eq!(record.seq, place as u64);
+        state.apply(record);
+        match &record.event {
+            Event::IterationStarted { iteration, .. } => assert_eq!(open.replace(*iteration), None, "{records:#?}"),
+            Event::IterationEnded { iteration, .. } => assert_eq!(open.take(), Some(*iteration), "{records:#?}"),
+            _ => {}
+        }
+    }
+    assert_eq!(open, None, "{records:#?}");
+    assert_eq!(state.plan.open(), 0);
+    assert!(matches!(
+        records.last().map(|record| &record.event),
+        Some(Event::RunStopped {
+            reason: StopReason::Done { .. },
+            ..
+        })
+    ));
+}
+
+#[test]
+fn ralph_killed_after_any_record_goes_on_and_finishes() {
+    let sandbox = sandbox_with(&Script::jsonl(AGENT));
+    let records = finishes(&sandbox).records();
+    for_each(records.len(), |k| killed_after(k as u64));
+}
+
+fn killed_after(seq: u64) {
+    let sandbox = sandbox_with(&Script::jsonl(AGENT));
+    let running = looping(&sandbox);
+    running.wait_for_line(SOON, |line| line.starts_with(&format!("{{\"seq\":{seq},")));
+    let before = kill_and_wait(running);
+    nothing_runs_soon(&sandbox);
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "killed after {seq}: {finished:?}");
+    sandbox.assert_nothing_runs();
+    sandbox.assert_clean();
+    assert_eq!(sandbox.read("PLAN.md").unwrap().matches("[x]").count(), 2);
+
+    // The record after the one that was printed may have been written, too: the journal tells.
+    let started = before.stdout.contains("run-started");
+    let stopped = before.stdout.contains("run-stopped");
+    if !started || stopped {
+        return;
+    }
+    let runs = sandbox.paths().run_ids();
+    if runs.len() > 1 {
+        let (first, _) = journal::read(&sandbox.paths().run(&runs[0]).journal()).unwrap();
+        assert!(
+            matches!(first.last().unwrap().event, Event::RunStopped { .. }),
+            "killed after {seq}: {first:#?}"
+        );
+        return;
+    }
+    let records = sandbox.journal();
+    assert_whole(&records);
+    assert_interruption_is_said(&records);
+}
+
+/// What ran when ralph was killed is closed as interrupted, first thing after the restart.
+#[track_caller]
+fn assert_interruption_is_said(records: &[Record]) {
+    let resumed = events(records)
+        .position(|event| matches!(event, Event::RunResumed { .. }))
+        .expect("a restart");
+    let running = events(&records[..resumed]).fold(false, |running, event| match event {
+        Event::IterationStarted { .. } => true,
+        Event::IterationEnded { .. } => false,
+        _ => running,
+    });
+    let closed = matches!(
+        records[resumed + 1].event,
+        Event::IterationEnded {
+            outcome: Outcome::Interrupted,
+            ..
+        }
+    );
+    assert_eq!(running, closed, "{records:#?}");
+}
+
+#[test]
+fn any_beginning_of_a_journal_is_gone_on_from() {
+    let lines = {
+        let sandbox = sandbox_with(&Script::worker());
+        finishes(&sandbox);
+        fs::read_to_string(sandbox.the_run().journal()).unwrap().lines().count()
+    };
+    // Without the last line, which ends the run; each cut between two lines, and within one.
+    for_each(2 * (lines - 1), |n| gone_on_from(n / 2 + 1, n % 2 == 1));
+}
+
+/// Goes on from the first `lines` lines of a journal, the last of them cut off within if it is `torn`.
+fn gone_on_from(lines: usize, torn: bool) {
+    let sandbox = sandbox_with(&Script::worker());
+    finishes(&sandbox);
+    let path = sandbox.the_run().journal();
+    let text = fs::read_to_string(&path).unwrap();
+    let mut beginning: String = text.split_inclusive('\n').take(lines).collect();
+    if torn {
+        beginning.truncate(beginning.len() - 20);
+    }
+    fs::write(&path, &beginning).unwrap();
+    let whole_lines = lines - usize::from(torn);
+    sandbox.git(["reset", "--quiet", "--hard", "HEAD~2"]);
+
+    let finished = finishes(&sandbox);
+    sandbox.assert_nothing_runs();
+    let torn_notices = finished.stdout.matches("was cut off by a crash").count();
+    if whole_lines < 2 {
+        // Nothing had begun: a new run is begun.
+        assert_eq!(sandbox.paths().run_ids().len(), 2);
+        return;
+    }
+    assert_eq!(torn_notices, usize::from(torn), "{finished:?}");
+    let records = sandbox.journal();
+    assert_whole(&records);
+    let kept: String = text.split_inclusive('\n').take(whole_lines).collect();
+    assert!(
+        fs::read_to_string(&path).unwrap().starts_with(&kept),
+        "what was written stays"
+    );
+}
+
+#[test]
+fn a_torn_line_is_reported_once() {
+    let sandbox = sandbox_with(&Script::jsonl(
+        "said ready; [ $n = 3 ] || exec sleep 600; work; work; over done",
+    ));
+    let ready = |n: u32| {
+        let running = looping(&sandbox);
+        running.wait_for_record(
+            SOON,
+            |event| matches!(event, Event::IterationStarted { iteration, .. } if *iteration == n),
+        );
+        kill_and_wait(running)
+    };
+    ready(1);
+    let path = sandbox.the_run().journal();
+    let text = fs::read(&path).unwrap();
+    fs::write(&path, [&text[..], b"{\"seq\":99,\"atMs\":1,\"ev"].concat()).unwrap();
+    let notices = |finished: Finished| finished.stdout.matches("was cut off by a crash").count();
+    assert_eq!(notices(ready(2)), 1);
+    assert_eq!(notices(finishes(&sandbox)), 0);
+    assert_whole(&sandbox.journal());
+}
+
+#[test]
+fn a_wait_keeps_its_deadline_over_a_restart() {
+    let sandbox = sandbox_with(&Script::terminal("[ $n = 1 ] && exit 1; work"));
+    let start = || {
+        let program = sandbox.looping([] as [&str; 0]);
+        program
+            .env("RALPH_BACKOFF_BASE", "1h")
+            .env("RALPH_BACKOFF_MAX", "1h")
+            .start()
+    };
+    let deadline = |running: &Running| {
+        let waiting = running.wait_for_record(SOON, |event| matches!(event, Event::WaitStarted { .. }));
+        match waiting.event {
+            Event::WaitStarted {
+                until_ms,
+                wait,
+                attempt,
+                ..
+            } => (until_ms, wait, attempt),
+            _ => panic!("no wait"),
+        }
+    };
+    let first = start();
+    let before = deadline(&first);
+    kill_and_wait(first);
+    let second = start();
+    assert_eq!(deadline(&second), before);
+    assert_eq!(before.1, Wait::Backoff);
+    assert_eq!(sandbox.ralph(["resume", "--now"]).run(SOON).code(), Some(0));
+    assert_eq!(second.wait(SOON).code(), Some(0));
+}
+
+#[test]
+fn a_wait_that_was_over_before_the_restart_is_over() {
+    let sandbox = sandbox_with(&Script::terminal("[ $n = 1 ] && exit 1; work"));
+    let first = sandbox
+        .looping([] as [&str; 0])
+        .env("RALPH_BACKOFF_BASE", "1h")
+        .env("RALPH_BACKOFF_MAX", "1h")
+        .start();
+    first.wait_for_record(SOON, |event| matches!(event, Event::WaitStarted { .. }));
+    kill_and_wait(first);
+    let path = sandbox.the_run().journal();
+    let text: String = sandbox
+        .journal()
+        .into_iter()
+        .map(|mut record| {
+            if let Event::WaitStarted { until_ms, .. } = &mut record.event {
+                *until_ms = record.at_ms;
+            }
+            serde_json::to_string(&record).unwrap() + "\n"
+        })
+        .collect();
+    fs::write(path, text).unwrap();
+    let records = finishes(&sandbox).records();
+    let cause = WaitEnd::Elapsed;
+    assert!(events(&records).any(|event| *event == Event::WaitEnded { cause }));
+}
+
+/// The guard of the running agent.
+fn guard(sandbox: &Sandbox) -> i32 {
+    wait_until(SOON, "guard", || {
+        sandbox
+            .processes()
+            .into_iter()
+            .find(|process| process.command.contains(" __guard "))
+            .map(|process| process.pid)
+    })
+}
+
+#[test]
+fn a_guard_that_is_killed_takes_the_agent_with_it_and_the_loop_goes_on() {
+    let sandbox = sandbox_with(&Script::jsonl(
+        "[ $n = 1 ] && { \"$FAKE_AGENT\" 'spawn daemon'; said ready; exec sleep 600; }; rm -f daemon.pid; work; over done",
+    ));
+    let running = looping(&sandbox);
+    running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
+    kill(Pid::from_raw(guard(&sandbox)), Signal::SIGKILL).unwrap();
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let crashed = |event: &Event| {
+        matches!(event, Event::IterationEnded { iteration: 1, outcome: Outcome::Failed { problem }, .. }
+            if problem.kind == ProblemKind::Crashed)
+    };
+    assert!(events(&finished.records()).any(crashed));
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn an_agent_that_is_killed_is_followed_by_another() {
+    let sandbox = sandbox_with(&Script::jsonl(
+        "[ $n = 1 ] && { said $$; exec sleep 600; }; work; over done",
+    ));
+    let running = looping(&sandbox);
+    let mut pid = 0;
+    let said = running.wait_for_line(SOON, |line| line.contains("\"said\""));
+    if let Event::AgentReported {
+        signal: ralph::event::AgentSignal::Said { text },
+        ..
+    } = serde_json::from_str::<Record>(&said).unwrap().event
+    {
+        pid = text.parse().unwrap();
+    }
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+}
+
+#[test]
+fn what_is_left_when_ralph_and_its_guard_are_killed_is_ended_at_the_next_start() {
+    let sandbox = sandbox_with(&Script::jsonl(
+        "[ $n = 1 ] && { \"$FAKE_AGENT\" 'spawn setsid'; said ready; exec sleep 600; }; rm -f setsid.pid; work; over done",
+    ));
+    let running = looping(&sandbox);
+    running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
+    let guard = Pid::from_raw(guard(&sandbox));
+    // Stopped first, or it would see ralph's end before its own.
+    kill(guard, Signal::SIGSTOP).unwrap();
+    kill_and_wait_without_output(running);
+    kill(guard, Signal::SIGKILL).unwrap();
+    assert_ne!(sandbox.processes(), [], "there is something left to be ended");
+    let finished = finishes(&sandbox);
+    assert!(
+        finished.stdout.contains("that an earlier run left behind"),
+        "{finished:?}"
+    );
+    sandbox.assert_nothing_runs();
+}
+
+/// What is left running does not hold ralph's output open, but the guard may.
+fn kill_and_wait_without_output(running: Running) {
+    running.kill();
+    drop(running);
+}
+
+#[test]
+fn a_run_over_another_plan_closes_the_one_that_was_cut_off() {
+    let sandbox = sandbox_with(&Script::jsonl(
+        "said ready; [ -e other ] || exec sleep 600; work; over done",
+    ));
+    let running = looping(&sandbox);
+    running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
+    kill_and_wait(running);
+    let first = sandbox.paths().latest_run().unwrap();
+    sandbox.write("other", "");
+    sandbox.write("OTHER.md", "- [ ] Something else\n");
+    let finished = sandbox.looping(["--plan", "OTHER.md"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let closed = journal::read(&sandbox.paths().run(&first).journal()).unwrap().0;
+    assert!(matches!(
+        closed.last().unwrap().event,
+        Event::RunStopped {
+            reason: StopReason::Superseded,
+            ..
+        }
+    ));
+    let said = |event: &Event| matches!(event, Event::Noticed { text, .. } if text.contains(&first.0));
+    assert!(events(&finished.records()).any(said), "{finished:?}");
+    assert_eq!(sandbox.paths().run_ids().len(), 2);
+}
+
+#[test]
+fn the_same_plan_by_another_name_is_the_same_plan() {
+    let sandbox = sandbox_with(&Script::jsonl(
+        "said ready; [ $n = 1 ] && exec sleep 600; work; over done",
+    ));
+    let running = looping(&sandbox);
+    running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
+    kill_and_wait(running);
+    fs::create_dir(sandbox.project().join("docs")).unwrap();
+    let finished = sandbox.looping(["--plan", "docs/../PLAN.md"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_whole(&sandbox.journal());
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_after_a_restart_keeps_all_it_had() {
+    let sandbox = sandbox_with(&Script::jsonl(
+        "said ready; [ $n = 1 ] && exec sleep 600; work; over done",
+    ));
+    let running = looping(&sandbox);
+    running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
+    kill_and_wait(running);
+    let path: PathBuf = sandbox.the_run().journal();
+    let before = fs::read(&path).unwrap();
+    let limited = sandbox
+        .looping([] as [&str; 0])
+        .with_small_files(before.len() / 512 + 1)
+        .run(SOON);
+    assert_eq!(limited.code(), Some(1), "{limited:?}");
+    assert!(limited.stderr.starts_with("error: "), "{limited:?}");
+    assert!(fs::read(&path).unwrap().starts_with(&before));
+    finishes(&sandbox);
+    assert_whole(&sandbox.journal());
+}

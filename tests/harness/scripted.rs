@@ -1,0 +1,175 @@
+//! Agents that are shell scripts, and the loop that runs them, as a user would.
+
+use std::{ffi::OsStr, fmt::Write as _, fs, path::Path};
+
+use ralph::{
+    event::{Event, Record},
+    host::{
+        journal,
+        paths::{ProjectPaths, RunPaths},
+    },
+};
+
+use super::{running::Program, sandbox::Sandbox};
+
+/// What every script can use. The prompt is in `$prompt`, the iteration's number in `$n`.
+const PRELUDE: &str = r#"
+prompt=$(cat)
+n=$RALPH_ITERATION
+# Ticks the first open box and commits everything.
+work() {
+    echo "work of iteration $n" > "work-$n.txt"
+    sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"
+    git add --all && git commit --quiet --message "Work of iteration $n"
+}
+# Prints the line that claims the end.
+promise() { printf '%s\n' "$prompt" | grep -o '<promise>[^<]*</promise>' | head -n 1; }
+# Waits until the file is there that `Sandbox::let_go` makes.
+await() { "$FAKE_AGENT" "wait-file $HOME/$1"; }
+# Signals of `ralph-jsonl`.
+said() { printf '{"type":"said","text":"%s"}\n' "$1"; }
+over() { printf '{"type":"turn-ended","ok":true,"message":"%s"}\n' "$1"; }
+failed() {
+    printf '{"type":"problem","problem":{"kind":%s,"text":"%s"}}\n' "$1" "$2"
+    printf '{"type":"turn-ended","ok":false,"message":null}\n'
+}
+"#;
+
+/// An agent for one test.
+pub struct Script {
+    dialect: &'static str,
+    body: String,
+    stop: (&'static str, u32),
+    /// Arguments of a session that goes on; `{session}` in them is its name.
+    resume: Option<&'static str>,
+}
+
+impl Script {
+    /// An agent that is what its terminal shows.
+    pub fn terminal(body: &str) -> Script {
+        Script::new("terminal", body)
+    }
+
+    /// An agent that speaks `ralph-jsonl`.
+    pub fn jsonl(body: &str) -> Script {
+        Script::new("ralph-jsonl", body)
+    }
+
+    fn new(dialect: &'static str, body: &str) -> Script {
+        Script {
+            dialect,
+            body: body.to_owned(),
+            stop: ("terminate", 200),
+            resume: None,
+        }
+    }
+
+    /// An agent that finishes one task in each iteration.
+    pub fn worker() -> Script {
+        Script::jsonl("said working; work; over 'One task less.'")
+    }
+
+    /// Sets the first rung of the stop ladder and its grace.
+    pub fn stopped_by(mut self, first: &'static str, grace_ms: u32) -> Script {
+        self.stop = (first, grace_ms);
+        self
+    }
+
+    /// Lets sessions go on: the script gets `arg`, with the session's name for `{session}`.
+    pub fn resumed_with(mut self, arg: &'static str) -> Script {
+        self.resume = Some(arg);
+        self
+    }
+
+    fn manifest(&self, program: &Path) -> String {
+        let (first, grace_ms) = self.stop;
+        let mut text = format!(
+            "id = \"script\"\ndialect = \"{}\"\n[command]\nprogram = \"sh\"\nprompt = \"stdin\"\n",
+            self.dialect
+        );
+        let program = program.display();
+        let args = match self.resume {
+            Some(arg) => format!("args = [\"{program}\", \"{{resume}}\"]\nresume = [\"{arg}\"]"),
+            None => format!("args = [\"{program}\"]"),
+        };
+        writeln!(text, "{args}\n[stop]\nfirst = \"{first}\"\ngrace_ms = {grace_ms}").expect("a string takes all");
+        text
+    }
+}
+
+impl Sandbox {
+    /// Installs the adapter `script`, among the user's adapters: the project stays as it is.
+    pub fn install(&self, script: &Script) {
+        let program = self.home().join("agent.sh");
+        fs::write(&program, format!("{PRELUDE}{}\n", script.body)).expect("the agent's script");
+        self.install_adapter("script", &script.manifest(&program));
+    }
+
+    /// Installs an adapter of the user's.
+    pub fn install_adapter(&self, id: &str, manifest: &str) {
+        let adapters = self.config().join("ralph/adapters");
+        fs::create_dir_all(&adapters).expect("the directory of adapters");
+        fs::write(adapters.join(format!("{id}.toml")), manifest).expect("an adapter");
+    }
+
+    /// The loop over `PLAN.md` with the adapter `script`, its records on stdout, and short waits after failures.
+    pub fn looping<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Program {
+        self.ralph(["--adapter", "script", "--headless", "--format", "jsonl"])
+            .args(args)
+            .env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
+            .env("RALPH_BACKOFF_BASE", "10ms")
+            .env("RALPH_BACKOFF_MAX", "40ms")
+    }
+
+    /// Lets a script go on that waits with `await NAME`.
+    pub fn let_go(&self, name: &str) {
+        fs::write(self.home().join(name), "").expect("a file of the sandbox");
+    }
+
+    /// Writes a plan with so many open tasks, and commits it.
+    pub fn plan(&self, tasks: usize) {
+        let tasks: String = (1..=tasks).map(|n| format!("- [ ] Task {n}\n")).collect();
+        self.write("PLAN.md", &tasks);
+        self.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+    }
+
+    pub fn read_home(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.home().join(name)).ok()
+    }
+
+    /// Where ralph keeps its state of the project.
+    pub fn paths(&self) -> ProjectPaths {
+        ProjectPaths::new(&self.project(), Some(&self.state().join("ralph"))).expect("a state directory")
+    }
+
+    /// The files of the only run there was.
+    ///
+    /// # Panics
+    /// If there was none, or another one.
+    #[track_caller]
+    pub fn the_run(&self) -> RunPaths {
+        let runs = self.paths().run_ids();
+        let [run] = &runs[..] else {
+            panic!("not one run: {runs:?}")
+        };
+        self.paths().run(run)
+    }
+
+    /// The journal of the only run there was.
+    #[track_caller]
+    pub fn journal(&self) -> Vec<Record> {
+        journal::read(&self.the_run().journal()).expect("a journal").0
+    }
+
+    /// The prompt of an iteration of the only run there was.
+    #[track_caller]
+    pub fn prompt(&self, iteration: u32) -> String {
+        let path = self.the_run().prompt(iteration);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+}
+
+/// The events of records.
+pub fn events(records: &[Record]) -> impl Iterator<Item = &Event> {
+    records.iter().map(|record| &record.event)
+}

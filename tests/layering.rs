@@ -1,0 +1,314 @@
+//! Who may name whom, what pure modules may not touch, how long a file may be: read from the sources themselves.
+//!
+//! Tests are left out: they may know everything.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Modules of the crate, and what each may name of the others. Whoever is missing here wires and may name all.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("event", &[]),
+    ("text", &[]),
+    ("position", &[]),
+    ("command", &["event"]),
+    ("machine", &["event", "command"]),
+    ("plan", &["event", "position"]),
+    ("proc", &["event"]),
+    ("host", &["event", "command"]),
+    ("agent", &["proc", "event", "text", "position"]),
+    ("narration", &["event"]),
+    ("config", &["event", "plan", "position"]),
+    ("demo", &["plan", "event"]),
+    (
+        "driver",
+        &[
+            "event", "command", "machine", "plan", "agent", "proc", "host", "text", "position",
+        ],
+    ),
+    ("headless", &["event", "driver", "narration", "text", "config"]),
+    (
+        "tui",
+        &["event", "command", "driver", "narration", "text", "config", "proc"],
+    ),
+];
+
+/// Those that put everything together.
+const WIRING: &[&str] = &["lib", "main", "app", "cli", "error"];
+
+/// Modules that compute and do nothing else, as paths below `src`.
+const PURE: &[&str] = &[
+    "event",
+    "command",
+    "position",
+    "machine",
+    "plan",
+    "agent/dialect",
+    "agent/transcript",
+    "narration",
+    "text",
+    "tui/model",
+    "tui/update",
+    "tui/view",
+];
+
+/// What needs a runtime, a disk, an environment, a network, a process or a clock.
+const IMPURE: &[&str] = &[
+    "tokio",
+    "std::fs",
+    "std::env",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "SystemTime",
+    "Instant",
+];
+
+/// Crates that only faces and the command line may use.
+const FACES_ONLY: &[&str] = &["clap", "ratatui", "crossterm"];
+
+const LINES: usize = 400;
+const LINES_WITH_TESTS: usize = 600;
+/// The vocabulary is read as a whole.
+const LONGER: &[&str] = &["event"];
+
+/// A source file without its tests.
+struct Source {
+    /// Below `src`, without extension; `mod` and the like folded into their directory.
+    module: String,
+    code: String,
+    lines_with_tests: usize,
+}
+
+impl Source {
+    /// The module of the crate it belongs to.
+    fn top(&self) -> &str {
+        self.module.split('/').next().unwrap_or_default()
+    }
+
+    fn is_in(&self, module: &str) -> bool {
+        self.module == module || self.module.starts_with(&format!("{module}/"))
+    }
+
+    /// The modules of the crate it names.
+    fn named(&self) -> BTreeSet<String> {
+        let mut named = BTreeSet::new();
+        let code = uncommented(&self.code);
+        for (at, word) in code.match_indices("crate::") {
+            match code[at + word.len()..].strip_prefix('{') {
+                Some(tree) => named.extend(first_words(tree)),
+                None => named.extend([first_word(&code[at + word.len()..])]),
+            };
+        }
+        named.remove(self.top());
+        named
+    }
+
+    /// The path in `words`, whether written out or as a part of a tree.
+    fn uses(&self, path: &str) -> bool {
+        let code = uncommented(&self.code);
+        match path.split_once("::") {
+            None => contains_word(&code, path),
+            Some((first, second)) => code.match_indices(&format!("{first}::")).any(|(at, found)| {
+                match code[at + found.len()..].strip_prefix('{') {
+                    Some(tree) => first_words(tree).contains(&second.to_owned()),
+                    None => first_word(&code[at + found.len()..]) == second,
+                }
+            }),
+        }
+    }
+}
+
+/// The first word of every branch of a `use` tree, which begins after its brace.
+fn first_words(tree: &str) -> Vec<String> {
+    let (mut depth, mut start, mut words) = (0, 0, Vec::new());
+    for (at, character) in tree.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                words.push(first_word(&tree[start..at]));
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                words.push(first_word(&tree[start..at]));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn first_word(text: &str) -> String {
+    text.trim_start()
+        .chars()
+        .take_while(|character| character.is_alphanumeric() || *character == '_')
+        .collect()
+}
+
+fn contains_word(code: &str, word: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    code.match_indices(word).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let after = code[at + word.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+fn uncommented(code: &str) -> String {
+    code.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(|line| [line, "\n"])
+        .collect()
+}
+
+/// All sources but those that are only compiled for tests.
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    let test_only: Vec<PathBuf> = files.iter().flat_map(|file| test_modules(file)).collect();
+    files
+        .iter()
+        .filter(|file| {
+            !test_only
+                .iter()
+                .any(|test| file.starts_with(test) || file.with_extension("") == *test)
+        })
+        .map(|file| {
+            let text = fs::read_to_string(file).unwrap();
+            let module = file.strip_prefix(&root).unwrap().with_extension("");
+            let module = module.to_str().unwrap().trim_end_matches("/mod").to_owned();
+            let code = text
+                .split("#[cfg(test)]\nmod tests {")
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            Source {
+                module,
+                code,
+                lines_with_tests: text.lines().count(),
+            }
+        })
+        .collect()
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// Where the modules are that `file` declares for tests only, without extension.
+fn test_modules(file: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(file).unwrap();
+    let stem = file.file_stem().unwrap();
+    let here = if ["mod", "lib", "main"].iter().any(|name| stem == *name) {
+        file.parent().unwrap().to_owned()
+    } else {
+        file.with_extension("")
+    };
+    let mut modules = Vec::new();
+    for (_, declared) in text
+        .match_indices("#[cfg(test)]\n")
+        .map(|(at, found)| (at, &text[at + found.len()..]))
+    {
+        let (path, declaration) = match declared.trim_start().strip_prefix("#[path = \"") {
+            Some(rest) => rest
+                .split_once("\"]\n")
+                .map_or((None, rest), |(path, rest)| (Some(path), rest)),
+            None => (None, declared),
+        };
+        let declaration = declaration.trim_start().trim_start_matches("pub(super) ");
+        let name = declaration
+            .strip_prefix("mod ")
+            .and_then(|rest| rest.lines().next()?.strip_suffix(';'));
+        modules.extend(name.map(|name| match path {
+            Some(path) => file.with_file_name(path).with_extension(""),
+            None => here.join(name),
+        }));
+    }
+    modules
+}
+
+#[test]
+fn modules_name_only_those_below_them() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let top = source.top();
+        let Some((_, allowed)) = ARROWS.iter().find(|(module, _)| *module == top) else {
+            assert!(WIRING.contains(&top), "`{top}` has no place in the layers yet");
+            continue;
+        };
+        let forbidden = source
+            .named()
+            .into_iter()
+            .filter(|named| !allowed.contains(&named.as_str()));
+        wrong.extend(forbidden.map(|named| format!("{} names {named}", source.module)));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn pure_modules_touch_nothing_but_their_arguments() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        if PURE.iter().any(|pure| source.is_in(pure)) {
+            let touched = IMPURE.iter().filter(|path| source.uses(path));
+            wrong.extend(touched.map(|path| format!("{} uses {path}", source.module)));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn only_faces_know_of_screens_and_command_lines() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        if !WIRING.contains(&source.top()) && !["headless", "tui"].contains(&source.top()) {
+            let used = FACES_ONLY.iter().filter(|name| source.uses(name));
+            wrong.extend(used.map(|name| format!("{} uses {name}", source.module)));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_file_tells_one_story() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let lines = source.code.lines().count();
+        let is_long = lines > LINES || source.lines_with_tests > LINES_WITH_TESTS;
+        if is_long && !LONGER.contains(&source.module.as_str()) {
+            wrong.push(format!(
+                "{}: {lines} lines, {} with tests",
+                source.module, source.lines_with_tests
+            ));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn the_reader_of_sources_sees_what_is_there() {
+    let source = Source {
+        module: "machine/step".to_owned(),
+        code: "use crate::{event::{A, B}, host::journal,\n    proc};\n// crate::agent\nfn f() { crate::plan::g() }\n\
+               use std::{fs::File, io};\nlet now = std::time::Instant::now();"
+            .to_owned(),
+        lines_with_tests: 0,
+    };
+    let named: Vec<String> = source.named().into_iter().collect();
+    assert_eq!(named, ["event", "host", "plan", "proc"]);
+    assert!(source.uses("std::fs") && source.uses("Instant") && !source.uses("std::env") && !source.uses("tokio"));
+    assert!(sources().len() > 50);
+}

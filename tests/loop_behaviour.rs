@@ -1,0 +1,53 @@
+//! The loop as its users run it: the real binary, agents that are shell scripts, records on stdout.
+
+mod claims;
+mod failures;
+mod limits;
+mod pausing;
+mod plans;
+mod sessions;
+mod steering;
+mod stopping;
+
+use ralph::event::{AgentSignal, Event, Outcome, Record, StopReason};
+
+use crate::harness::events;
+
+/// How the run ended.
+#[track_caller]
+fn reason(records: &[Record]) -> &StopReason {
+    match records.last().map(|record| &record.event) {
+        Some(Event::RunStopped { reason, .. }) => reason,
+        other => panic!("the last record is no end: {other:?}"),
+    }
+}
+
+/// How each iteration ended, in order.
+fn outcomes(records: &[Record]) -> Vec<&Outcome> {
+    events(records)
+        .filter_map(|event| match event {
+            Event::IterationEnded { outcome, .. } => Some(outcome),
+            _ => None,
+        })
+        .collect()
+}
+
+/// What the user was told beside.
+fn notices(records: &[Record]) -> Vec<&str> {
+    events(records)
+        .filter_map(|event| match event {
+            Event::Noticed { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Waits are for this: the agent has said so much.
+pub fn said(wanted: &str) -> impl Fn(&Event) -> bool {
+    move |event| matches!(event, Event::AgentReported { signal: AgentSignal::Said { text }, .. } if text == wanted)
+}
+
+/// Iteration `n` has begun.
+pub fn started(n: u32) -> impl Fn(&Event) -> bool {
+    move |event| matches!(event, Event::IterationStarted { iteration, .. } if *iteration == n)
+}

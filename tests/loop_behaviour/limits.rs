@@ -1,0 +1,208 @@
+//! Limits, enforced while an iteration runs.
+
+use std::time::Duration;
+
+use ralph::event::{CancelReason, Event, LimitKind, Outcome, StopReason, Wait};
+
+use super::{outcomes, reason, said, started};
+use crate::harness::{SOON, Sandbox, Script, events};
+
+const HANG: &str = "exec sleep 600";
+
+fn cancelled(reason: CancelReason) -> Outcome {
+    Outcome::Cancelled { reason }
+}
+
+#[test]
+fn an_iteration_that_takes_too_long_is_ended_and_the_next_prompt_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::terminal(&format!("[ $n = 1 ] && {HANG}; work")));
+    let finished = sandbox.looping(["--iteration-timeout", "2s"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(
+        outcomes(&finished.records()),
+        [&cancelled(CancelReason::IterationTimeout), &Outcome::Completed]
+    );
+    let prompt = sandbox.prompt(2);
+    assert!(prompt.contains("ended at its time limit"), "{prompt}");
+}
+
+#[test]
+fn the_time_of_a_run_ends_the_running_iteration_and_the_exit_code_is_6() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal(HANG));
+    let finished = sandbox.looping(["--max-time", "400ms"]).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let records = finished.records();
+    assert_eq!(outcomes(&records), [&cancelled(CancelReason::MaxTime)]);
+    let limit = LimitKind::MaxTime;
+    assert_eq!(*reason(&records), StopReason::LimitReached { limit });
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn the_time_of_a_run_ends_a_pause_too() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    sandbox.write(".ralph-pause", "");
+    let finished = sandbox.looping(["--max-time", "300ms"]).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+}
+
+#[test]
+fn the_time_that_ralph_was_dead_does_not_count_as_time_of_the_run() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl("said ready; [ $n = 2 ] || await never; work; over done"));
+    let first = sandbox.looping(["--max-time", "1h"]).start();
+    first.wait_for_record(SOON, said("ready"));
+    first.kill();
+    first.wait(SOON);
+    // As if it had been killed yesterday.
+    let journal = sandbox.the_run().journal();
+    let day_ms = 24 * 60 * 60 * 1000;
+    let aged: String = sandbox
+        .journal()
+        .into_iter()
+        .map(|mut record| {
+            record.at_ms -= day_ms;
+            serde_json::to_string(&record).unwrap() + "\n"
+        })
+        .collect();
+    std::fs::write(&journal, aged).unwrap();
+    let finished = sandbox.looping(["--max-time", "1h"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let durations: Vec<u64> = events(&finished.records())
+        .filter_map(|event| match event {
+            Event::IterationEnded { duration_ms, .. } => Some(*duration_ms),
+            Event::RunStopped { totals, .. } => Some(totals.elapsed_ms),
+            _ => None,
+        })
+        .collect();
+    assert!(durations.iter().all(|ms| *ms < day_ms), "{durations:?}");
+}
+
+#[test]
+fn a_silent_agent_that_does_nothing_is_ended_as_hung_and_tried_again() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::terminal(&format!("[ $n = 1 ] && {HANG}; work")));
+    let finished = sandbox.looping(["--idle-timeout", "300ms"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let records = finished.records();
+    assert_eq!(outcomes(&records)[0], &cancelled(CancelReason::IdleTimeout));
+    assert!(events(&records).any(|event| matches!(
+        event,
+        Event::WaitStarted {
+            wait: Wait::Backoff,
+            ..
+        }
+    )));
+    let prompt = sandbox.prompt(2);
+    assert!(prompt.contains("neither wrote nor computed"), "{prompt}");
+}
+
+#[test]
+fn a_silent_agent_that_computes_is_spared_by_the_idle_limit() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    // Its child works; the agent itself only waits for it.
+    sandbox.install(&Script::terminal(r#""$FAKE_AGENT" 'cpu 1500'; work"#));
+    let finished = sandbox.looping(["--idle-timeout", "500ms"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(outcomes(&finished.records()), [&Outcome::Completed]);
+}
+
+#[test]
+fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_the_flag() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    sandbox.plan(3);
+    let finished = sandbox.looping(["--max-iterations", "2"]).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let records = finished.records();
+    let Some(Event::RunStopped { reason, hints, totals }) = records.last().map(|record| &record.event) else {
+        panic!("no end")
+    };
+    let limit = LimitKind::MaxIterations;
+    assert_eq!(*reason, StopReason::LimitReached { limit });
+    assert!(hints[0].contains("--max-iterations"), "{hints:?}");
+    assert_eq!((totals.iterations, totals.tasks_open), (2, 1));
+    // As the hint says, the same command goes on.
+    let finished = sandbox.looping(["--max-iterations", "2"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+}
+
+#[test]
+fn tokens_that_an_agent_reports_end_its_iteration_at_the_limit() {
+    let sandbox = Sandbox::new();
+    let usage = |input, output| {
+        format!(r#"echo '{{"type":"usage","usage":{{"inputTokens":{input},"outputTokens":{output}}}}}'"#)
+    };
+    let script = format!("{}; said under; {}; {HANG}", usage(60, 39), usage(0, 1));
+    sandbox.install(&Script::jsonl(&script));
+    let finished = sandbox.looping(["--max-tokens", "100"]).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let records = finished.records();
+    assert_eq!(outcomes(&records), [&cancelled(CancelReason::MaxTokens)]);
+    assert!(events(&records).any(|event| said("under")(event)));
+    let Some(Event::RunStopped { totals, .. }) = records.last().map(|record| &record.event) else {
+        panic!("no end")
+    };
+    assert_eq!(
+        (totals.usage.input_tokens, totals.usage.output_tokens),
+        (Some(60), Some(40))
+    );
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn costs_that_an_agent_reports_end_its_iteration_at_the_limit() {
+    let sandbox = Sandbox::new();
+    let script = format!(r#"echo '{{"type":"usage","usage":{{"costUsd":0.75}}}}'; {HANG}"#);
+    sandbox.install(&Script::jsonl(&script));
+    let finished = sandbox.looping(["--max-cost-usd", "0.5"]).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    assert_eq!(outcomes(&finished.records()), [&cancelled(CancelReason::MaxCost)]);
+}
+
+#[test]
+fn the_calls_of_an_hour_are_waited_for_and_can_be_stopped_while_they_are() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let running = sandbox.looping(["--calls-per-hour", "1"]).start();
+    let waiting = running.wait_for_record(SOON, |event| {
+        matches!(
+            event,
+            Event::WaitStarted {
+                wait: Wait::CallBudget,
+                ..
+            }
+        )
+    });
+    let Event::WaitStarted { until_ms, .. } = waiting.event else {
+        panic!("no wait")
+    };
+    let hour_ms = u64::try_from(Duration::from_secs(3600).as_millis()).unwrap();
+    assert!(until_ms <= waiting.at_ms + hour_ms && until_ms > waiting.at_ms);
+    assert_eq!(sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
+    assert_eq!(running.wait(SOON).code(), Some(130));
+}
+
+#[test]
+fn an_agent_that_talks_without_end_is_ended_in_time_all_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("yes '{\"type\":\"said\",\"text\":\"more\"}'"));
+    let running = sandbox
+        .looping(["--iteration-timeout", "700ms", "--max-iterations", "1"])
+        .start();
+    running.wait_for_record(SOON, started(1));
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(6), "{} bytes", finished.stdout.len());
+    assert_eq!(
+        outcomes(&finished.records()),
+        [&cancelled(CancelReason::IterationTimeout)]
+    );
+    sandbox.assert_nothing_runs();
+}

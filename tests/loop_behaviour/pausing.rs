@@ -1,0 +1,190 @@
+//! Pausing and going on: by file, from another terminal, by both.
+
+use ralph::event::{Event, PausedBy};
+
+use super::{notices, said, started};
+use crate::harness::{SOON, Sandbox, Script, events, running::Running};
+
+fn held(event: &Event) -> bool {
+    matches!(event, Event::Held)
+}
+
+fn paused(by: PausedBy) -> impl Fn(&Event) -> bool {
+    move |event| matches!(event, Event::Paused { by: found } if *found == by)
+}
+
+fn unpaused(by: PausedBy) -> impl Fn(&Event) -> bool {
+    move |event| matches!(event, Event::Unpaused { by: found } if *found == by)
+}
+
+/// A loop over two tasks whose first iteration is running and goes on after `let_go("go")`.
+fn running(sandbox: &Sandbox) -> Running {
+    sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, said("ready"));
+    running
+}
+
+fn remove_pause_file(sandbox: &Sandbox) {
+    std::fs::remove_file(sandbox.project().join(".ralph-pause")).unwrap();
+}
+
+#[track_caller]
+fn type_command(sandbox: &Sandbox, args: &[&str]) {
+    let finished = sandbox.ralph(args).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_ne!(finished.stdout, "", "it says what comes of it");
+}
+
+#[track_caller]
+fn finishes(running: Running) -> crate::harness::running::Finished {
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    finished
+}
+
+#[test]
+fn a_pause_file_at_start_holds_the_run_says_so_and_its_removal_starts_it() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    sandbox.write(".ralph-pause", "");
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, held);
+    remove_pause_file(&sandbox);
+    let records = finishes(running).records();
+    assert!(notices(&records).iter().any(|text| text.contains(".ralph-pause")));
+    let held_at = events(&records).position(held).unwrap();
+    let started_at = events(&records).position(started(1)).unwrap();
+    assert!(held_at < started_at);
+}
+
+#[test]
+fn a_pause_file_that_appears_lets_the_iteration_finish_and_starts_no_other() {
+    let sandbox = Sandbox::new();
+    let running = running(&sandbox);
+    sandbox.write(".ralph-pause", "");
+    running.wait_for_record(SOON, paused(PausedBy::File));
+    sandbox.let_go("go");
+    running.wait_for_record(SOON, held);
+    remove_pause_file(&sandbox);
+    let records = finishes(running).records();
+    let order: Vec<usize> = [
+        events(&records).position(|event| matches!(event, Event::IterationSettled { iteration: 1, .. })),
+        events(&records).position(held),
+        events(&records).position(unpaused(PausedBy::File)),
+        events(&records).position(started(2)),
+    ]
+    .into_iter()
+    .map(Option::unwrap)
+    .collect();
+    assert!(order.is_sorted(), "{order:?}");
+}
+
+#[test]
+fn a_pause_file_that_comes_and_goes_during_an_iteration_holds_nothing() {
+    let sandbox = Sandbox::new();
+    let running = running(&sandbox);
+    sandbox.write(".ralph-pause", "");
+    running.wait_for_record(SOON, paused(PausedBy::File));
+    remove_pause_file(&sandbox);
+    running.wait_for_record(SOON, unpaused(PausedBy::File));
+    sandbox.let_go("go");
+    let records = finishes(running).records();
+    assert!(!events(&records).any(held));
+}
+
+#[test]
+fn another_terminal_pauses_and_resumes() {
+    let sandbox = Sandbox::new();
+    let running = running(&sandbox);
+    type_command(&sandbox, &["pause"]);
+    running.wait_for_record(SOON, paused(PausedBy::User));
+    sandbox.let_go("go");
+    running.wait_for_record(SOON, held);
+    let status = sandbox.ralph(["status"]).run(SOON).stdout;
+    assert!(status.contains("paused"), "{status}");
+    type_command(&sandbox, &["resume"]);
+    finishes(running);
+}
+
+#[test]
+fn resuming_from_another_terminal_takes_the_pause_file_away() {
+    let sandbox = Sandbox::new();
+    let running = running(&sandbox);
+    sandbox.write(".ralph-pause", "");
+    running.wait_for_record(SOON, paused(PausedBy::File));
+    sandbox.let_go("go");
+    running.wait_for_record(SOON, held);
+    type_command(&sandbox, &["resume"]);
+    finishes(running);
+    assert_eq!(sandbox.read(".ralph-pause"), None);
+}
+
+#[test]
+fn a_loop_paused_by_both_goes_on_when_both_are_gone() {
+    let sandbox = Sandbox::new();
+    let running = running(&sandbox);
+    type_command(&sandbox, &["pause"]);
+    sandbox.write(".ralph-pause", "");
+    running.wait_for_record(SOON, paused(PausedBy::File));
+    sandbox.let_go("go");
+    running.wait_for_record(SOON, held);
+    remove_pause_file(&sandbox);
+    running.wait_for_record(SOON, unpaused(PausedBy::File));
+    let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
+    assert!(status.contains("\"paused\": true"), "{status}");
+    type_command(&sandbox, &["resume"]);
+    finishes(running);
+}
+
+#[test]
+fn resume_now_ends_a_pause_as_well_as_a_wait() {
+    let sandbox = Sandbox::new();
+    let running = running(&sandbox);
+    type_command(&sandbox, &["pause"]);
+    sandbox.let_go("go");
+    running.wait_for_record(SOON, held);
+    type_command(&sandbox, &["resume", "--now"]);
+    finishes(running);
+}
+
+#[test]
+fn a_pause_survives_ralph_and_is_said_again() {
+    let sandbox = Sandbox::new();
+    let first = running(&sandbox);
+    type_command(&sandbox, &["pause"]);
+    sandbox.let_go("go");
+    first.wait_for_record(SOON, held);
+    first.kill();
+    first.wait(SOON);
+    let second = sandbox.looping([] as [&str; 0]).start();
+    second.wait_for_record(SOON, held);
+    type_command(&sandbox, &["resume"]);
+    finishes(second);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_with_the_reason() {
+    let sandbox = Sandbox::new();
+    let running = running(&sandbox);
+    for (args, why) in [
+        (&["resume"][..], "not paused"),
+        (&["resume", "--now"], "nothing is waited for"),
+        (&["withdraw", "7"], "no such message"),
+    ] {
+        let finished = sandbox.ralph(args).run(SOON);
+        assert_eq!(finished.code(), Some(1), "{args:?}: {finished:?}");
+        assert!(
+            finished.stderr.starts_with("error: ") && finished.stderr.contains(why),
+            "{finished:?}"
+        );
+    }
+    sandbox.let_go("go");
+    finishes(running);
+    let finished = sandbox.ralph(["pause"]).run(SOON);
+    assert_eq!(finished.code(), Some(1));
+    assert!(
+        finished.stderr.contains("no ralph runs in this project"),
+        "{finished:?}"
+    );
+}

@@ -1,0 +1,172 @@
+//! Plans worked off, and what is printed about it.
+
+use ralph::event::{Claim, Event, StopReason};
+
+use super::{notices, outcomes, reason};
+use crate::harness::{SOON, Sandbox, Script, events};
+
+#[test]
+fn a_plan_is_worked_off_task_by_task_and_the_exit_code_is_0() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    sandbox.plan(3);
+    let commits = sandbox.commits();
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let records = finished.records();
+    assert_eq!(*reason(&records), StopReason::Done { verified: false });
+    assert_eq!(outcomes(&records).len(), 3);
+    let claims = events(&records).filter(|event| matches!(event, Event::ClaimMade { .. }));
+    assert!(matches!(
+        claims.collect::<Vec<_>>()[..],
+        [Event::ClaimMade {
+            iteration: 3,
+            claim: Claim::PlanComplete
+        }]
+    ));
+    assert_eq!(sandbox.commits(), commits + 3);
+    assert!(!sandbox.read("PLAN.md").unwrap().contains("[ ]"));
+    sandbox.assert_clean();
+    sandbox.assert_nothing_runs();
+    assert_eq!(finished.stderr, "");
+}
+
+#[test]
+fn stdout_is_the_journal_record_by_record_without_a_gap() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    let journal = std::fs::read_to_string(sandbox.the_run().journal()).unwrap();
+    assert_eq!(finished.stdout, journal);
+    let seqs: Vec<u64> = finished.records().iter().map(|record| record.seq).collect();
+    assert_eq!(seqs, (0..seqs.len() as u64).collect::<Vec<_>>());
+}
+
+#[test]
+fn each_iteration_says_what_it_changed_and_the_end_says_it_of_the_whole_run() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let records = sandbox.looping([] as [&str; 0]).run(SOON).records();
+    let changes: Vec<_> = events(&records)
+        .filter_map(|event| match event {
+            Event::IterationSettled { changes, progress, .. } => Some((changes.unwrap(), *progress)),
+            _ => None,
+        })
+        .map(|(changes, progress)| (changes.commits, changes.files, changes.added, changes.removed, progress))
+        .collect();
+    assert_eq!(changes, [(1, 2, 2, 1, Some(true)), (1, 2, 2, 1, Some(true))]);
+    let Some(Event::RunStopped { totals, .. }) = records.last().map(|record| &record.event) else {
+        panic!("no end")
+    };
+    let all = totals.changes.unwrap();
+    assert_eq!((all.commits, all.files, all.added, all.removed), (2, 3, 4, 2));
+    assert_eq!((totals.iterations, totals.tasks_done, totals.tasks_open), (2, 2, 0));
+}
+
+#[test]
+fn a_plan_without_open_tasks_is_nothing_to_do_and_no_agent_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    sandbox.write("PLAN.md", "- [x] Done long ago\n");
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0));
+    let records = finished.records();
+    assert!(notices(&records).iter().any(|text| text.contains("nothing to do")));
+    assert!(!events(&records).any(|event| matches!(event, Event::IterationStarted { .. })));
+}
+
+#[test]
+fn tasks_that_the_agent_adds_to_the_plan_are_worked_off_too() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal(
+        "[ $n = 1 ] && echo '- [ ] Found on the way' >> PLAN.md; work",
+    ));
+    sandbox.plan(1);
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0));
+    assert_eq!(outcomes(&finished.records()).len(), 2);
+}
+
+#[test]
+fn a_plan_in_json_is_worked_off_like_one_in_markdown() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal(r#"sed -i "0,/false/s//true/" "$RALPH_PLAN""#));
+    let story = |id: u32| format!(r#"{{"id": {id}, "title": "Story {id}", "passes": false}}"#);
+    sandbox.write(
+        "prd.json",
+        &format!("{{\"userStories\": [\n{},\n{}\n]}}\n", story(1), story(2)),
+    );
+    let finished = sandbox.looping(["--plan", "prd.json"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(outcomes(&finished.records()).len(), 2);
+}
+
+#[test]
+fn a_plan_that_the_agent_destroys_stops_the_run_with_code_3_and_a_way_back() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal("rm PLAN.md"));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(3), "{finished:?}");
+    let records = finished.records();
+    let Some(Event::RunStopped { reason, hints, .. }) = records.last().map(|record| &record.event) else {
+        panic!("no end")
+    };
+    assert!(
+        matches!(reason, StopReason::PlanInvalid { why } if why.contains("PLAN.md")),
+        "{reason:?}"
+    );
+    assert!(hints.iter().any(|hint| hint.contains("ralph restore")), "{hints:?}");
+    // What the hint says is true.
+    let words = hints
+        .iter()
+        .flat_map(|hint| hint.split('`'))
+        .find(|word| word.starts_with("ralph restore"))
+        .unwrap();
+    let restored = sandbox.ralph(words.split(' ').skip(1)).arg("--yes").run(SOON);
+    assert_eq!(restored.code(), Some(0), "{restored:?}");
+    assert!(sandbox.read("PLAN.md").is_some(), "{restored:?}");
+}
+
+#[test]
+fn a_plan_that_is_written_anew_during_the_run_is_read_anew() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("said ready; await go; over done"));
+    sandbox.plan(1);
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, super::said("ready"));
+    sandbox.write("PLAN.md", "- [x] Another plan\n");
+    sandbox.let_go("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let plans = events(&finished.records())
+        .filter(|event| matches!(event, Event::PlanRead { .. }))
+        .count();
+    assert_eq!(plans, 2);
+}
+
+#[test]
+fn text_for_people_names_every_iteration_and_how_it_ended() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let finished = sandbox.ralph(["--adapter", "script"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    for wanted in [
+        "limits: 50 iterations · 8h in all · 1h each · 10m idle",
+        "iteration 1: Write hello.txt",
+        "iteration 2: Write world.txt",
+        "ralph: done, unverified",
+        "2 of 2 tasks done · 2 iterations",
+        "hint: no goal was checked",
+    ] {
+        assert!(
+            finished.stdout.contains(wanted),
+            "`{wanted}` is not in:\n{}",
+            finished.stdout
+        );
+    }
+    assert!(
+        !finished.stdout.contains('\u{1b}'),
+        "no colours in a pipe:\n{}",
+        finished.stdout
+    );
+}

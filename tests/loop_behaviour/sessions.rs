@@ -1,0 +1,84 @@
+//! Sessions that go on from one iteration to the next.
+
+use ralph::event::{Event, Record, SessionId};
+
+use crate::harness::{SOON, Sandbox, Script, events};
+
+const OPENED: &str = r#"echo '{"type":"opened","session":"session-'$n'","model":"m"}'"#;
+
+fn resumed(records: &[Record]) -> Vec<Option<&str>> {
+    events(records)
+        .filter_map(|event| match event {
+            Event::IterationStarted { resume, .. } => Some(resume.as_ref().map(|SessionId(id)| id.as_str())),
+            _ => None,
+        })
+        .collect()
+}
+
+fn script(rest: &str) -> Script {
+    let body = format!(r#"echo "$n: $*" >> "$HOME/args"; {rest}"#);
+    Script::jsonl(&body).resumed_with("--resume={session}")
+}
+
+#[test]
+fn a_session_is_resumed_by_its_own_id() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&script(&format!("{OPENED}; work; over done")));
+    let finished = sandbox.looping(["--session", "resume"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(resumed(&finished.records()), [None, Some("session-1")]);
+    assert_eq!(sandbox.read_home("args").unwrap(), "1: \n2: --resume=session-1\n");
+}
+
+#[test]
+fn without_being_asked_for_every_session_is_fresh() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&script(&format!("{OPENED}; work; over done")));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(resumed(&finished.records()), [None, None]);
+    assert_eq!(sandbox.read_home("args").unwrap(), "1: \n2: \n");
+}
+
+#[test]
+fn a_session_that_is_lost_is_followed_by_a_fresh_one() {
+    let sandbox = Sandbox::new();
+    let lost = r#"failed '{"kind":"session-lost"}' 'no such session'"#;
+    sandbox.install(&script(&format!(
+        "if [ $n = 2 ]; then {lost}; else {OPENED}; work; over done; fi"
+    )));
+    let finished = sandbox.looping(["--session", "resume"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(resumed(&finished.records()), [None, Some("session-1"), None]);
+}
+
+#[test]
+fn a_session_whose_context_is_full_is_followed_by_a_fresh_one_that_is_told_why() {
+    let sandbox = Sandbox::new();
+    let full = r#"failed '{"kind":"context-overflow"}' 'too long'"#;
+    sandbox.install(&script(&format!(
+        "{OPENED}; if [ $n = 1 ]; then {full}; else work; over done; fi"
+    )));
+    let finished = sandbox.looping(["--session", "resume"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(resumed(&finished.records()), [None, None, Some("session-2")]);
+    assert!(
+        sandbox.prompt(2).contains("ran out of context"),
+        "{}",
+        sandbox.prompt(2)
+    );
+}
+
+#[test]
+fn a_session_is_resumed_after_ralph_was_killed() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&script(&format!(
+        "{OPENED}; [ $n = 1 ] && {{ said ready; exec sleep 600; }}; work; over done"
+    )));
+    let first = sandbox.looping(["--session", "resume"]).start();
+    first.wait_for_record(SOON, super::said("ready"));
+    first.kill();
+    first.wait(SOON);
+    let finished = sandbox.looping(["--session", "resume"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(resumed(&finished.records()), [Some("session-1"), Some("session-2")]);
+}
