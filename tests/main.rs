@@ -2,7 +2,6 @@
 
 mod agents_loop;
 mod codex;
-mod codex_loop;
 mod crash;
 mod harness;
 mod layering;

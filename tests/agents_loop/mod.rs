@@ -8,6 +8,7 @@ mod a_refused_key;
 mod an_interrupt;
 mod resuming;
 mod silence;
+mod whichever;
 
 use ralph::event::{AgentSignal, Event, Outcome, Record, StopReason, Totals};
 

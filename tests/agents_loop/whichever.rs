@@ -6,51 +6,23 @@ use ralph::{
     host::paths::ProjectPaths,
 };
 
+use super::{in_order, ralph, work_on};
 use crate::{
-    harness::{Program, SOON, Sandbox, agents},
-    stand_in::{Scenario, StandIn, Step, http, say, shell},
+    harness::{SOON, agent::Agent},
+    stand_in::{Scenario, StandIn, http},
 };
 
-/// A sandbox in which codex answers to its name.
-fn sandbox() -> Option<Sandbox> {
-    let codex = agents::codex()?;
-    let mut sandbox = Sandbox::new();
-    sandbox.add_agent(&codex);
-    Some(sandbox)
-}
-
-/// The words an agent's model would say to do one task: make a file, tick the box, commit.
-fn work_on(name: &str) -> [Step; 2] {
-    let tick = "awk '!t && sub(/- \\[ \\]/, \"- [x]\") { t = 1 } { print }' PLAN.md > P && mv P PLAN.md";
-    let command = format!("echo {name} > {name}.txt && {tick} && git add --all && git commit --quiet -m {name}");
-    [shell(&command).into(), say(&format!("Wrote {name}.txt.")).into()]
-}
-
 fn two_tasks() -> Scenario {
-    work_on("hello")
-        .into_iter()
-        .chain(work_on("world"))
-        .fold(Scenario::new(), Scenario::then)
-}
-
-fn jsonl(sandbox: &Sandbox) -> Program {
-    sandbox.ralph([
-        "--adapter",
-        "codex",
-        "--plan",
-        "PLAN.md",
-        "--headless",
-        "--format",
-        "jsonl",
-    ])
+    in_order([&work_on("hello"), &work_on("world")])
 }
 
 #[test]
 fn what_is_printed_is_the_journal() {
-    let Some(sandbox) = sandbox() else { return };
     let model = StandIn::start(two_tasks());
-    sandbox.connect_codex(&model, 0);
-    let finished = jsonl(&sandbox).run(SOON);
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = ralph(Agent::Codex, &sandbox).run(SOON);
     assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
     let records = finished.records();
     let journal = ProjectPaths::new(&sandbox.project(), Some(&sandbox.state().join("ralph"))).unwrap();
@@ -63,9 +35,10 @@ fn what_is_printed_is_the_journal() {
 
 #[test]
 fn people_read_what_codex_did_and_what_came_of_it() {
-    let Some(sandbox) = sandbox() else { return };
     let model = StandIn::start(two_tasks());
-    sandbox.connect_codex(&model, 0);
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
     let finished = sandbox.ralph(["--adapter", "codex", "--headless"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
     for expected in [
@@ -88,14 +61,11 @@ fn people_read_what_codex_did_and_what_came_of_it() {
 
 #[test]
 fn an_overloaded_model_is_tried_again_later() {
-    let Some(sandbox) = sandbox() else { return };
-    let steps = [Step::from(http(500))]
-        .into_iter()
-        .chain(work_on("hello"))
-        .chain(work_on("world"));
-    let model = StandIn::start(steps.fold(Scenario::new(), Scenario::then));
-    sandbox.connect_codex(&model, 0);
-    let finished = jsonl(&sandbox).env("RALPH_BACKOFF_BASE", "10ms").run(SOON);
+    let model = StandIn::start(in_order([&[http(500).into()], &work_on("hello"), &work_on("world")]));
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = ralph(Agent::Codex, &sandbox).run(SOON);
     assert_eq!(finished.code(), Some(0), "{}", finished.stdout);
     let records = finished.records();
     let failed = records.iter().any(|record| {
@@ -114,10 +84,11 @@ fn an_overloaded_model_is_tried_again_later() {
 
 #[test]
 fn statistics_are_those_of_git() {
-    let Some(sandbox) = sandbox() else { return };
     let model = StandIn::start(two_tasks());
-    sandbox.connect_codex(&model, 0);
-    let finished = jsonl(&sandbox).run(SOON);
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = ralph(Agent::Codex, &sandbox).run(SOON);
     let changes: Vec<Changes> = finished
         .records()
         .iter()
