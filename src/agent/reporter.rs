@@ -6,19 +6,21 @@ use std::{
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     thread,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
 
 use crate::{
     event::{AgentSignal, Exit, Problem, ProblemKind, SessionId},
-    proc::{Child, End, Output, Size},
+    proc::{Child, End, Output, Size, Stop},
     text::{Keep, PlainText},
 };
 
 use super::{
     Display, SessionRequest,
-    dialect::{Dialect, DialectKind, Finish, Tail},
+    dialect::{Clock, Dialect, DialectKind, Finish, Tail},
     queries::Queries,
     transcript::Transcript,
     usage::Meter,
@@ -79,6 +81,8 @@ pub(super) struct Reporter {
     out: mpsc::Sender<AgentSignal>,
     display: Box<dyn Display>,
     dialect: Box<dyn Dialect>,
+    /// Where the machine is, for times that are said without a zone.
+    zone: TimeZone,
     form: Form,
     link: Arc<Link>,
     /// For dialects that sum up usage over a session.
@@ -86,6 +90,8 @@ pub(super) struct Reporter {
     session: Option<SessionId>,
     continued: bool,
     output_bytes: u64,
+    /// The program was ended because it would not have ended by itself.
+    cut_short: bool,
     ended: bool,
 }
 
@@ -127,13 +133,35 @@ impl Reporter {
             out,
             display: request.display,
             dialect: dialect.parser(),
+            zone: TimeZone::system(),
             form,
             link,
             meter: dialect.sums_usage().then(|| Arc::clone(meter)),
             continued: request.resume.is_some(),
             session: request.resume,
             output_bytes: 0,
+            cut_short: false,
             ended: false,
+        }
+    }
+
+    fn clock(&self) -> Clock {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Clock {
+            now_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+            zone: self.zone.clone(),
+            named: |name| TimeZone::get(name).ok(),
+        }
+    }
+
+    /// Reports what was understood, and ends a program that has nothing more to tell and would not end.
+    fn report_so_far(&mut self, signals: Vec<AgentSignal>) {
+        self.report(signals);
+        if self.dialect.is_stuck()
+            && !std::mem::replace(&mut self.cut_short, true)
+            && let Some(child) = self.link.child.get().and_then(Weak::upgrade)
+        {
+            child.stop(Stop::InOrder);
         }
     }
 
@@ -174,14 +202,19 @@ impl Reporter {
     }
 
     fn finish(&mut self, exit: Option<Exit>, signals: &mut Vec<AgentSignal>) {
-        let stderr = match &mut self.form {
+        let clock = self.clock();
+        let Self { form, dialect, .. } = self;
+        let stderr = match form {
             Form::Structured { plain, tail, .. } => {
-                plain.finish(|line| tail.push(line));
+                plain.finish(|line| {
+                    tail.push(line);
+                    dialect.aside(line, &clock, signals);
+                });
                 tail.text()
             }
             Form::Terminal { .. } => String::new(),
         };
-        self.dialect.finish(Finish { exit, stderr: &stderr }, signals);
+        dialect.finish(Finish { exit, stderr: &stderr }, &clock, signals);
     }
 }
 
@@ -190,11 +223,16 @@ impl Output for Reporter {
         self.output_bytes += bytes.len() as u64;
         self.display.show(bytes);
         let mut signals = Vec::new();
-        match &mut self.form {
+        let clock = self.clock();
+        let Self { form, dialect, .. } = self;
+        match form {
             Form::Structured {
                 plain, tail, mid_line, ..
             } => {
-                plain.feed(bytes, |line| tail.push(line));
+                plain.feed(bytes, |line| {
+                    tail.push(line);
+                    dialect.aside(line, &clock, &mut signals);
+                });
                 *mid_line = bytes.last() != Some(&b'\n');
             }
             Form::Terminal { queries } => {
@@ -204,17 +242,18 @@ impl Output for Reporter {
                 if let Some(child) = child.filter(|_| !replies.is_empty()) {
                     child.type_bytes(&replies);
                 }
-                self.dialect.feed(bytes, &mut signals);
+                dialect.feed(bytes, &clock, &mut signals);
             }
         }
-        self.report(signals);
+        self.report_so_far(signals);
     }
 
     fn stdout(&mut self, bytes: &[u8]) {
         self.output_bytes += bytes.len() as u64;
         let mut signals = Vec::new();
-        self.dialect.feed(bytes, &mut signals);
-        self.report(signals);
+        let clock = self.clock();
+        self.dialect.feed(bytes, &clock, &mut signals);
+        self.report_so_far(signals);
     }
 
     fn ended(&mut self, end: End) {

@@ -74,7 +74,7 @@ impl Transcript {
                     self.note(DIM, &text, out);
                 }
             }
-            AgentSignal::Retrying { attempt, of, why } => {
+            AgentSignal::Retrying { attempt, of, why, .. } => {
                 let count = match (attempt, of) {
                     (Some(attempt), Some(of)) => format!(" {attempt} of {of}"),
                     (Some(attempt), None) => format!(" {attempt}"),
@@ -243,6 +243,7 @@ mod tests {
             tool: "shell".to_owned(),
             ok,
             output: output.to_owned(),
+            duration_ms: None,
         }
     }
 
@@ -290,8 +291,8 @@ mod tests {
     fn problems_and_retries_stand_out() {
         let why = "unexpected status 401".to_owned();
         assert_snapshot!(readable(&[
-            AgentSignal::Retrying { attempt: Some(1), of: Some(5), why: why.clone() },
-            AgentSignal::Retrying { attempt: None, of: None, why: "waiting for network".to_owned() },
+            AgentSignal::Retrying { attempt: Some(1), of: Some(5), why: why.clone(), kind: None },
+            AgentSignal::Retrying { attempt: None, of: None, why: "waiting for network".to_owned(), kind: None },
             AgentSignal::Problem { problem: Problem { kind: crate::event::ProblemKind::Auth, text: why } },
             AgentSignal::TurnEnded { ok: false, message: None },
         ]), @r"

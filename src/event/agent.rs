@@ -33,6 +33,8 @@ pub enum AgentSignal {
         ok: bool,
         /// Head of the result.
         output: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
     },
     FileChanged {
         path: String,
@@ -46,6 +48,9 @@ pub enum AgentSignal {
         attempt: Option<u32>,
         of: Option<u32>,
         why: String,
+        /// What it would fail with if it gave up; none if that cannot be told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<ProblemKind>,
     },
     /// A limit is announced, not necessarily reached.
     LimitHit {
@@ -91,8 +96,10 @@ pub enum FileChange {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
+    /// All of them, those that came from a cache included.
     pub input_tokens: Option<u64>,
     pub cached_tokens: Option<u64>,
+    /// Those of the thinking included.
     pub output_tokens: Option<u64>,
     pub cost_usd: Option<f64>,
 }

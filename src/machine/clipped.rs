@@ -13,20 +13,28 @@ pub(super) fn clipped(signal: &AgentSignal) -> AgentSignal {
             tool: cut(tool),
             input: cut(input),
         },
-        AgentSignal::ToolEnded { call, tool, ok, output } => AgentSignal::ToolEnded {
+        AgentSignal::ToolEnded {
+            call,
+            tool,
+            ok,
+            output,
+            duration_ms,
+        } => AgentSignal::ToolEnded {
             call: cut(call),
             tool: cut(tool),
             ok: *ok,
             output: cut(output),
+            duration_ms: *duration_ms,
         },
         AgentSignal::FileChanged { path, change } => AgentSignal::FileChanged {
             path: cut(path),
             change: *change,
         },
-        AgentSignal::Retrying { attempt, of, why } => AgentSignal::Retrying {
+        AgentSignal::Retrying { attempt, of, why, kind } => AgentSignal::Retrying {
             attempt: *attempt,
             of: *of,
             why: cut(why),
+            kind: *kind,
         },
         AgentSignal::LimitHit { kind, until_ms, text } => AgentSignal::LimitHit {
             kind: *kind,

@@ -8,20 +8,26 @@ use serde_json::Value;
 use crate::event::TEXT_CAP_BYTES;
 use crate::event::{Problem, ProblemKind};
 
+use super::{
+    clock::Clock,
+    reset::{until_in_fields, until_in_text},
+    wording::from_wording,
+};
+
 /// Classifies one error message as the agent put it, which may be the JSON body of an HTTP response.
-pub(super) fn classify(message: &str) -> Problem {
+pub(super) fn classify(message: &str, clock: &Clock) -> Problem {
     let body: Option<Value> = message
         .find('{')
         .and_then(|at| serde_json::from_str(message[at..].trim()).ok());
     let kind = body
         .as_ref()
-        .and_then(from_body)
+        .and_then(|body| from_body(body, clock))
         .or_else(|| status_in(message).and_then(from_status))
         .or_else(|| from_wording(message))
         .unwrap_or(ProblemKind::Other);
     let text = body.as_ref().and_then(message_in).unwrap_or(message);
     Problem {
-        kind,
+        kind: with_time(kind, || until_in_text(text, clock)),
         text: one_line(text),
     }
 }
@@ -31,40 +37,74 @@ pub(super) fn one_line(text: &str) -> String {
     crate::event::clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), TEXT_CAP_BYTES)
 }
 
+/// The kind with the time of its end, if it is one that ends by itself and does not say yet when.
+pub(super) fn with_time(kind: ProblemKind, until: impl FnOnce() -> Option<u64>) -> ProblemKind {
+    match kind {
+        ProblemKind::RateLimited { until_ms: None } => ProblemKind::RateLimited { until_ms: until() },
+        ProblemKind::QuotaExhausted { until_ms: None } => ProblemKind::QuotaExhausted { until_ms: until() },
+        kind => kind,
+    }
+}
+
+/// Whether waiting makes it better.
+pub(super) fn is_transient(kind: ProblemKind) -> bool {
+    match kind {
+        ProblemKind::RateLimited { .. }
+        | ProblemKind::QuotaExhausted { .. }
+        | ProblemKind::Overloaded
+        | ProblemKind::Network => true,
+        ProblemKind::NotInstalled
+        | ProblemKind::Auth
+        | ProblemKind::ModelUnknown
+        | ProblemKind::Usage
+        | ProblemKind::ContextOverflow
+        | ProblemKind::PermissionDenied
+        | ProblemKind::TurnLimit
+        | ProblemKind::SessionLost
+        | ProblemKind::Crashed
+        | ProblemKind::Hung
+        | ProblemKind::Other => false,
+    }
+}
+
 fn message_in(body: &Value) -> Option<&str> {
     ["/error/message", "/message", "/detail"]
         .iter()
         .find_map(|path| body.pointer(path)?.as_str())
 }
 
-fn from_body(body: &Value) -> Option<ProblemKind> {
-    let resets_at = ["/error/resets_at", "/resets_at"]
-        .iter()
-        .find_map(|path| body.pointer(path)?.as_u64());
-    let until_ms = resets_at.map(|seconds| seconds.saturating_mul(1000));
+fn from_body(body: &Value, clock: &Clock) -> Option<ProblemKind> {
     let names = ["/error/code", "/code", "/error/type", "/error/status", "/type"];
-    let by_name = names
-        .iter()
-        .find_map(|path| from_name(body.pointer(path)?.as_str()?, until_ms));
+    let by_name = names.iter().find_map(|path| from_name(body.pointer(path)?.as_str()?));
     let numbers = ["/status", "/error/status", "/error/code", "/statusCode"];
-    by_name.or_else(|| {
+    let kind = by_name.or_else(|| {
         numbers
             .iter()
             .find_map(|path| from_status(u16::try_from(body.pointer(path)?.as_u64()?).ok()?))
-    })
+    })?;
+    Some(with_time(kind, || until_in_fields(body, clock)))
 }
 
-/// The names that model APIs give their errors.
-fn from_name(name: &str, until_ms: Option<u64>) -> Option<ProblemKind> {
+/// The names that model APIs and agents give their errors.
+pub(super) fn from_name(name: &str) -> Option<ProblemKind> {
     Some(match name {
-        "invalid_api_key" | "authentication_error" | "permission_error" | "UNAUTHENTICATED" | "PERMISSION_DENIED" => {
-            ProblemKind::Auth
-        }
+        "invalid_api_key"
+        | "authentication_error"
+        | "authentication_failed"
+        | "oauth_org_not_allowed"
+        | "permission_error"
+        | "UNAUTHENTICATED"
+        | "PERMISSION_DENIED" => ProblemKind::Auth,
         "model_not_found" | "not_found_error" | "NOT_FOUND" => ProblemKind::ModelUnknown,
-        "rate_limit_exceeded" | "rate_limit_error" | "RESOURCE_EXHAUSTED" => ProblemKind::RateLimited { until_ms },
-        "usage_limit_reached" | "insufficient_quota" | "billing_error" => ProblemKind::QuotaExhausted { until_ms },
+        "rate_limit_exceeded" | "rate_limit_error" | "rate_limit" | "RESOURCE_EXHAUSTED" => {
+            ProblemKind::RateLimited { until_ms: None }
+        }
+        "usage_limit_reached" | "insufficient_quota" | "billing_error" => {
+            ProblemKind::QuotaExhausted { until_ms: None }
+        }
         "context_length_exceeded" => ProblemKind::ContextOverflow,
         "overloaded_error"
+        | "overloaded"
         | "server_is_overloaded"
         | "slow_down"
         | "server_error"
@@ -75,7 +115,7 @@ fn from_name(name: &str, until_ms: Option<u64>) -> Option<ProblemKind> {
     })
 }
 
-fn from_status(status: u16) -> Option<ProblemKind> {
+pub(super) fn from_status(status: u16) -> Option<ProblemKind> {
     Some(match status {
         401 | 403 => ProblemKind::Auth,
         402 => ProblemKind::QuotaExhausted { until_ms: None },
@@ -98,139 +138,13 @@ fn status_in(message: &str) -> Option<u16> {
     digits[..end].parse().ok().filter(|status| (400..600).contains(status))
 }
 
-/// What agents say in words, in lower case with plain apostrophes; the first that fits decides.
-const WORDINGS: &[(ProblemKind, &[&str])] = &[
-    (
-        ProblemKind::QuotaExhausted { until_ms: None },
-        &[
-            "hit your usage limit",
-            "quota exceeded",
-            "exceeded your current quota",
-            "credit balance is too low",
-        ],
-    ),
-    (
-        ProblemKind::ContextOverflow,
-        &[
-            "ran out of room in the model's context window",
-            "context length",
-            "context window",
-            "prompt is too long",
-        ],
-    ),
-    (
-        ProblemKind::Auth,
-        &[
-            "missing environment variable",
-            "not logged in",
-            "please run /login",
-            "codex login",
-            "invalid api key",
-            "incorrect api key",
-            "401 unauthorized",
-            "403 forbidden",
-            "access token could not be refreshed",
-            "refresh token",
-        ],
-    ),
-    (
-        ProblemKind::SessionLost,
-        &[
-            "no rollout found for thread id",
-            "session not found",
-            "no conversation found",
-        ],
-    ),
-    (
-        ProblemKind::ModelUnknown,
-        &[
-            "does not exist or you do not have access to it",
-            "model not found",
-            "unknown model",
-        ],
-    ),
-    (
-        ProblemKind::RateLimited { until_ms: None },
-        &["rate limit", "too many requests"],
-    ),
-    (
-        ProblemKind::Overloaded,
-        &["high demand", "overloaded", "at capacity", "internal server error"],
-    ),
-    (
-        ProblemKind::Network,
-        &[
-            "stream disconnected",
-            "connection refused",
-            "connection reset",
-            "connection failed",
-            "waiting for network",
-            "error sending request",
-            "transport error",
-            "network error",
-            "dns error",
-            "timed out",
-            "timeout",
-        ],
-    ),
-];
-
-/// How programs complain about their command line, or about their configuration. Only when they end with it: a model
-/// API may call anything invalid.
-const REFUSALS: [&str; 8] = [
-    "unexpected argument",
-    "unrecognized subcommand",
-    "invalid value",
-    "required arguments were not provided",
-    "a value is required",
-    "not inside a trusted directory",
-    "error loading config",
-    "error parsing -c",
-];
-
-/// Classifies the error that a program ended with.
-pub(super) fn classify_last(error: &str) -> Problem {
-    let problem = classify(error);
-    let refused = REFUSALS.iter().any(|wording| error.to_lowercase().contains(wording));
-    match problem.kind {
-        ProblemKind::Other if refused => Problem {
-            kind: ProblemKind::Usage,
-            ..problem
-        },
-        _ => problem,
-    }
-}
-
-fn from_wording(message: &str) -> Option<ProblemKind> {
-    let said = message.replace('’', "'").to_lowercase();
-    WORDINGS
-        .iter()
-        .find(|(_, wordings)| wordings.iter().any(|wording| said.contains(wording)))
-        .map(|(kind, _)| *kind)
-}
-
-/// The error a program ended with, from the last lines it wrote to stderr: what it printed as its own failure, not
-/// what it logged while it worked.
-pub(super) fn last_error(stderr: &str) -> Option<&str> {
-    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    let fatal = |line: &&str| {
-        let start = line.get(..6).unwrap_or_default();
-        start.eq_ignore_ascii_case("error:") || start.eq_ignore_ascii_case("fatal:")
-    };
-    lines().rfind(fatal).or_else(|| lines().rfind(|line| !is_log(line)))
-}
-
-/// Whether a line was logged: it begins with a time, or with a level that is none of an error.
-fn is_log(line: &str) -> bool {
-    let year = line.bytes().take_while(u8::is_ascii_digit).count() == 4 && line.as_bytes().get(4) == Some(&b'-');
-    year || ["WARNING:", "warning:", "INFO", "DEBUG", "Reading "]
-        .iter()
-        .any(|level| line.starts_with(level))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn clock() -> Clock {
+        Clock::at("2026-11-20T10:00:00Z")
+    }
 
     #[test]
     fn messages_of_codex_are_classified() {
@@ -250,7 +164,9 @@ mod tests {
             ("exceeded retry limit, last status: 429 Too Many Requests", limited),
             (
                 "You’ve hit your usage limit. Visit https://x or try again at 6:40 PM.",
-                quota,
+                ProblemKind::QuotaExhausted {
+                    until_ms: Some(1_795_192_800_000),
+                },
             ),
             ("Quota exceeded. Check your plan and billing details.", quota),
             (
@@ -276,30 +192,14 @@ mod tests {
             ),
             ("something new", ProblemKind::Other),
         ] {
-            assert_eq!(classify(message).kind, kind, "{message}");
+            assert_eq!(classify(message, &clock()).kind, kind, "{message}");
         }
-    }
-
-    #[test]
-    fn a_refused_command_line_is_told_from_a_refused_request() {
-        for error in [
-            "Not inside a trusted directory and --skip-git-repo-check was not specified.",
-            "error: unexpected argument '--nope' found",
-            "Error loading config.toml: unknown variant",
-        ] {
-            assert_eq!(classify_last(error).kind, ProblemKind::Usage, "{error}");
-            assert_eq!(classify(error).kind, ProblemKind::Other, "{error}");
-        }
-        assert_eq!(
-            classify_last("Error: 401 Unauthorized: invalid value").kind,
-            ProblemKind::Auth
-        );
     }
 
     #[test]
     fn fields_of_a_json_body_come_before_the_wording() {
         let body = r#"unexpected status 400 Bad Request: {"error":{"code":"context_length_exceeded","message":"rate limit 401"}}"#;
-        let problem = classify(body);
+        let problem = classify(body, &clock());
         assert_eq!(
             problem,
             Problem {
@@ -309,12 +209,15 @@ mod tests {
         );
         let body = r#"{"error":{"type":"usage_limit_reached","resets_at":1795200000,"message":"limit"}}"#;
         assert_eq!(
-            classify(body).kind,
+            classify(body, &clock()).kind,
             ProblemKind::QuotaExhausted {
                 until_ms: Some(1_795_200_000_000)
             }
         );
-        assert_eq!(classify(r#"{"status":529,"detail":"x"}"#).kind, ProblemKind::Overloaded);
+        assert_eq!(
+            classify(r#"{"status":529,"detail":"x"}"#, &clock()).kind,
+            ProblemKind::Overloaded
+        );
     }
 
     #[test]
@@ -322,17 +225,5 @@ mod tests {
         assert_eq!(status_in("unexpected status 500: body has status 401"), Some(500));
         assert_eq!(status_in("status: fine"), None);
         assert_eq!(status_in("no such word"), None);
-    }
-
-    #[test]
-    fn the_last_error_of_stderr_is_not_what_was_logged() {
-        let stderr =
-            "WARNING: proceeding\nError: it broke\n2026-11-20T09:17:11Z ERROR core: 401 Unauthorized\nReading more";
-        assert_eq!(last_error(stderr), Some("Error: it broke"));
-        assert_eq!(last_error("WARNING: a\n2026-11-20T09:17:11Z ERROR x\n"), None);
-        assert_eq!(
-            last_error("usage\nNot inside a trusted directory\n\n"),
-            Some("Not inside a trusted directory")
-        );
     }
 }

@@ -8,8 +8,10 @@ use serde_json::Value;
 use crate::event::{AgentSignal, FileChange, SessionId, Usage, clip};
 
 use super::{
-    Dialect, Finish, TEXT_CAP_BYTES,
-    classify::{classify, one_line},
+    Clock, Dialect, Finish, TEXT_CAP_BYTES,
+    calls::Calls,
+    classify::{classify, is_transient, one_line},
+    fields::text,
     head,
     lines::{Objects, Seen},
     tail,
@@ -25,6 +27,7 @@ pub(super) struct CodexJson {
 #[derive(Debug, Default)]
 struct Turn {
     seen: Seen,
+    calls: Calls,
     /// The last assistant message, the final one once the turn has ended.
     message: Option<String>,
     /// An error that was reported and may be the end.
@@ -33,26 +36,26 @@ struct Turn {
 }
 
 impl Dialect for CodexJson {
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<AgentSignal>) {
+    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
-        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), out));
+        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
     }
 
-    fn finish(&mut self, finish: Finish<'_>, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
-        objects.finish(out, |event, out| turn.take(&Value::Object(event), out));
+        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
         if turn.ended {
             return;
         }
         match turn.error.take() {
-            Some(error) => turn.fail(&error, out),
-            None => without_verdict(finish, turn.message.take(), out),
+            Some(error) => turn.fail(&error, clock, out),
+            None => without_verdict(finish, turn.message.take(), clock, out),
         }
     }
 }
 
 impl Turn {
-    fn take(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+    fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let kind = text(event, "/type");
         match kind {
             "thread.started" => out.push(AgentSignal::Opened {
@@ -63,15 +66,15 @@ impl Turn {
                 model: None,
             }),
             "turn.started" => {}
-            "item.started" => self.item_started(event, out),
+            "item.started" => self.item_started(event, clock, out),
             "item.updated" => {}
-            "item.completed" => self.item_completed(event, out),
+            "item.completed" => self.item_completed(event, clock, out),
             "turn.completed" => self.completed(event, out),
             "turn.failed" => {
                 let message = text(event, "/error/message").to_owned();
-                self.fail(&message, out);
+                self.fail(&message, clock, out);
             }
-            "error" => self.error(text(event, "/message"), out),
+            "error" => self.error(text(event, "/message"), clock, out),
             other => self.unknown(other, event, out),
         }
     }
@@ -80,18 +83,16 @@ impl Turn {
         self.seen.unknown(kind, || format!("unknown event {event}"), out);
     }
 
-    fn item_started(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+    fn item_started(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let item = &event["item"];
         if let Some((tool, input)) = tool(item) {
-            out.push(AgentSignal::ToolStarted {
-                call: text(item, "/id").to_owned(),
-                tool,
-                input,
-            });
+            let call = text(item, "/id").to_owned();
+            self.calls.begin(&call, &tool, None, clock.now_ms);
+            out.push(AgentSignal::ToolStarted { call, tool, input });
         }
     }
 
-    fn item_completed(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+    fn item_completed(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let item = &event["item"];
         match text(item, "/type") {
             "agent_message" => {
@@ -115,6 +116,7 @@ impl Turn {
                     tool,
                     ok: !matches!(text(item, "/status"), "failed" | "declined"),
                     output: head(&tool_output(item)),
+                    duration_ms: self.calls.end(text(item, "/id")).duration_ms(clock.now_ms),
                 }),
                 None => self.unknown(&format!("item {other}"), event, out),
             },
@@ -142,7 +144,7 @@ impl Turn {
         self.end(true, out);
     }
 
-    fn fail(&mut self, message: &str, out: &mut Vec<AgentSignal>) {
+    fn fail(&mut self, message: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
         if self.ended {
             return;
         }
@@ -152,7 +154,7 @@ impl Turn {
             (false, _) => message.to_owned(),
         };
         out.push(AgentSignal::Problem {
-            problem: classify(&message),
+            problem: classify(&message, clock),
         });
         self.end(false, out);
     }
@@ -166,7 +168,7 @@ impl Turn {
         }
     }
 
-    fn error(&mut self, message: &str, out: &mut Vec<AgentSignal>) {
+    fn error(&mut self, message: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Some(retry) = message.strip_prefix("Reconnecting...") else {
             self.error = Some(message.to_owned());
             return;
@@ -182,6 +184,7 @@ impl Turn {
             attempt: numbers.map(|(attempt, _)| attempt),
             of: numbers.map(|(_, of)| of),
             why: one_line(why),
+            kind: Some(classify(why, clock).kind).filter(|kind| is_transient(*kind)),
         });
     }
 }
@@ -250,10 +253,6 @@ fn file_changes(item: &Value, out: &mut Vec<AgentSignal>) {
         };
         out.push(AgentSignal::FileChanged { path, change });
     }
-}
-
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,15 +4,26 @@
 //! exit with 0 without having done the work. What an agent merely quotes (in its messages, in the output of its
 //! tools) is never taken for an error of its own.
 
+mod calls;
 mod classify;
+mod claude;
+mod clock;
 mod codex;
+mod fields;
+mod gemini;
 mod lines;
+mod opencode;
 mod ralph;
+#[cfg(test)]
+mod recordings;
+mod reset;
 mod terminal;
 mod verdict;
+mod wording;
 
 use crate::event::{AgentSignal, Exit, clip};
 
+pub use clock::Clock;
 pub(super) use terminal::Tail;
 
 /// Most bytes of one agent text in a signal; longer messages keep their end, where claims are.
@@ -32,10 +43,16 @@ pub struct Finish<'a> {
 
 /// A parser of one session's output.
 pub trait Dialect: Send {
-    /// Takes the next bytes, cut anywhere.
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<AgentSignal>);
+    /// Takes the next bytes, cut anywhere, at the time they arrive.
+    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>);
+    /// Takes a line that the program wrote beside its signals, to stderr, as plain text. Anything may be in it.
+    fn aside(&mut self, _line: &str, _clock: &Clock, _out: &mut Vec<AgentSignal>) {}
+    /// Whether the program has to be ended: its turn is over, and it would go on for ever.
+    fn is_stuck(&self) -> bool {
+        false
+    }
     /// Takes the end. Exactly one `TurnEnded` has been given when this returns.
-    fn finish(&mut self, finish: Finish<'_>, out: &mut Vec<AgentSignal>);
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>);
 }
 
 /// The dialects there are.
@@ -43,6 +60,12 @@ pub trait Dialect: Send {
 pub enum DialectKind {
     /// `codex exec --json`.
     CodexJson,
+    /// `claude -p --output-format stream-json --verbose`.
+    ClaudeStreamJson,
+    /// `gemini --output-format stream-json`.
+    GeminiStreamJson,
+    /// `opencode run --format json`.
+    OpencodeJson,
     /// Our own signals, one JSON object a line.
     RalphJsonl,
     /// Any program: no messages, only what it shows.
@@ -51,8 +74,11 @@ pub enum DialectKind {
 
 impl DialectKind {
     /// The names that manifests use.
-    pub const NAMES: [(&'static str, DialectKind); 3] = [
+    pub const NAMES: [(&'static str, DialectKind); 6] = [
         ("codex-json", DialectKind::CodexJson),
+        ("claude-stream-json", DialectKind::ClaudeStreamJson),
+        ("gemini-stream-json", DialectKind::GeminiStreamJson),
+        ("opencode-json", DialectKind::OpencodeJson),
         ("ralph-jsonl", DialectKind::RalphJsonl),
         ("terminal", DialectKind::Terminal),
     ];
@@ -60,7 +86,11 @@ impl DialectKind {
     /// Whether the program writes signals to stdout, apart from what it shows a person.
     pub fn is_structured(self) -> bool {
         match self {
-            DialectKind::CodexJson | DialectKind::RalphJsonl => true,
+            DialectKind::CodexJson
+            | DialectKind::ClaudeStreamJson
+            | DialectKind::GeminiStreamJson
+            | DialectKind::OpencodeJson
+            | DialectKind::RalphJsonl => true,
             DialectKind::Terminal => false,
         }
     }
@@ -69,7 +99,11 @@ impl DialectKind {
     pub fn sums_usage(self) -> bool {
         match self {
             DialectKind::CodexJson => true,
-            DialectKind::RalphJsonl | DialectKind::Terminal => false,
+            DialectKind::ClaudeStreamJson
+            | DialectKind::GeminiStreamJson
+            | DialectKind::OpencodeJson
+            | DialectKind::RalphJsonl
+            | DialectKind::Terminal => false,
         }
     }
 
@@ -77,6 +111,9 @@ impl DialectKind {
     pub fn parser(self) -> Box<dyn Dialect> {
         match self {
             DialectKind::CodexJson => Box::new(codex::CodexJson::default()),
+            DialectKind::ClaudeStreamJson => Box::new(claude::ClaudeStreamJson::default()),
+            DialectKind::GeminiStreamJson => Box::new(gemini::GeminiStreamJson::default()),
+            DialectKind::OpencodeJson => Box::new(opencode::OpencodeJson::default()),
             DialectKind::RalphJsonl => Box::new(ralph::RalphJsonl::default()),
             DialectKind::Terminal => Box::new(terminal::Terminal::default()),
         }
@@ -121,7 +158,7 @@ mod tests {
     }
 
     /// Pieces of what agents write, and of what no agent should.
-    const PIECES: [&[u8]; 16] = [
+    const PIECES: [&[u8]; 40] = [
         b"\n",
         b"\r\n",
         b"\0\xff\xe2\x82",
@@ -137,6 +174,30 @@ mod tests {
         b"{\"type\":\"turn-ended\",\"ok\":true}",
         b"{\"type\":{}}",
         b"[[[[[[[[[[",
+        b"{\"type\":\"system\",\"subtype\":\"api_retry\",\"retry_delay_ms\":-1e300,\"error_status\":99999}",
+        b"{\"type\":\"assistant\",\"message\":{\"content\":\"text\"}}",
+        b"{\"type\":\"assistant\",\"message\":{\"content\":[7,{\"type\":\"tool_use\",\"input\":[]}]}}",
+        b"{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\"}]},\"tool_use_result\":{\"filePath\":1}}",
+        b"{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":18446744073709551615}}",
+        b"{\"type\":\"result\",\"is_error\":true,\"api_error_status\":70000,\"result\":\"resets 7pm (\"}",
+        b"{\"type\":\"result\",\"is_error\":false}",
+        b"{\"type\":\"init\",\"session_id\":[]}",
+        b"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"a\",\"delta\":true}",
+        b"{\"type\":\"tool_use\",\"tool_id\":1,\"timestamp\":\"-009999-01-01T00:00:00Z\"}",
+        b"{\"type\":\"tool_result\",\"timestamp\":\"never\"}",
+        b"{\"type\":\"result\",\"status\":\"error\",\"error\":{\"message\":\"[API Error: ]]\"}}",
+        b"{\"type\":\"result\",\"status\":\"success\"}",
+        b"{\"type\":\"step_start\",\"sessionID\":\"s\"}",
+        b"{\"type\":\"step_finish\",\"part\":{\"reason\":\"stop\",\"tokens\":[],\"cost\":\"x\"}}",
+        b"{\"type\":\"tool_use\",\"part\":{\"state\":{\"status\":\"completed\",\"time\":{\"start\":9,\"end\":1}}}}",
+        b"{\"type\":\"error\",\"error\":{\"name\":\"ContextOverflowError\"}}",
+        b"{\"type\":\"error\",\"error\":{\"data\":{\"statusCode\":-1,\"responseBody\":\"{\"}}}",
+        b"Attempt x failed with status 99999999. Retrying {",
+        b"timestamp=x level=ERROR message=\"stream error\" error.error=\"rate limit",
+        b"timestamp=x level=ERROR message=\"stream error\" error.error=\"rate limit\"",
+        b"! agent \"x\" not found. Falling back to default agent",
+        b"! permission requested: auto-rejecting",
+        b"error: \xe2\x82",
         b"\"",
     ];
 
@@ -145,10 +206,13 @@ mod tests {
         let mut numbers = Numbers(0x5eed);
         for (name, kind) in DialectKind::NAMES {
             for round in 0..500 {
+                let clock = Clock::at("2026-11-20T10:00:00Z");
                 let mut parser = kind.parser();
                 let mut out = Vec::new();
                 for _ in 0..numbers.below(40) {
-                    parser.feed(PIECES[numbers.below(PIECES.len())], &mut out);
+                    let piece = PIECES[numbers.below(PIECES.len())];
+                    parser.feed(piece, &clock, &mut out);
+                    parser.aside(&String::from_utf8_lossy(piece), &clock, &mut out);
                 }
                 let exit = [None, Some(Exit::Code { code: 1 }), Some(Exit::Signal { signal: 9 })][numbers.below(3)];
                 parser.finish(
@@ -156,6 +220,7 @@ mod tests {
                         exit,
                         stderr: "Error: ü",
                     },
+                    &clock,
                     &mut out,
                 );
                 let verdicts = out

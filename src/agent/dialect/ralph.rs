@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::event::{AgentSignal, clip};
 
 use super::{
-    Dialect, Finish, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, head,
+    Clock, Dialect, Finish, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, head,
     lines::{Objects, Seen},
     tail,
     verdict::without_verdict,
@@ -25,16 +25,16 @@ struct Turn {
 }
 
 impl Dialect for RalphJsonl {
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<AgentSignal>) {
+    fn feed(&mut self, bytes: &[u8], _clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.feed(bytes, out, |object, out| turn.take(Value::Object(object), out));
     }
 
-    fn finish(&mut self, finish: Finish<'_>, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.finish(out, |object, out| turn.take(Value::Object(object), out));
         if !std::mem::replace(&mut turn.ended, true) {
-            without_verdict(finish, turn.message.take(), out);
+            without_verdict(finish, turn.message.take(), clock, out);
         }
     }
 }
@@ -80,12 +80,19 @@ impl Turn {
             AgentSignal::Thought { text } => out.push(AgentSignal::Thought {
                 text: clip(&text, TEXT_CAP_BYTES),
             }),
-            AgentSignal::ToolEnded { call, tool, ok, output } => {
+            AgentSignal::ToolEnded {
+                call,
+                tool,
+                ok,
+                output,
+                duration_ms,
+            } => {
                 out.push(AgentSignal::ToolEnded {
                     call,
                     tool,
                     ok,
                     output: head(&output),
+                    duration_ms,
                 });
             }
             AgentSignal::Opened { .. }
@@ -109,14 +116,16 @@ mod tests {
     use super::*;
 
     fn parsed(input: &str, exit: Exit, stderr: &str) -> Vec<AgentSignal> {
+        let clock = Clock::at("2026-11-20T10:00:00Z");
         let mut out = Vec::new();
         let mut dialect = RalphJsonl::default();
-        dialect.feed(input.as_bytes(), &mut out);
+        dialect.feed(input.as_bytes(), &clock, &mut out);
         dialect.finish(
             Finish {
                 exit: Some(exit),
                 stderr,
             },
+            &clock,
             &mut out,
         );
         out

@@ -7,7 +7,7 @@ use crate::{
     text::{Keep, PlainText},
 };
 
-use super::{Dialect, Finish};
+use super::{Clock, Dialect, Finish};
 
 /// Most bytes and lines of the output's end that are kept.
 const TAIL_CAP_BYTES: usize = 64 * 1024;
@@ -29,12 +29,12 @@ impl Default for Terminal {
 }
 
 impl Dialect for Terminal {
-    fn feed(&mut self, bytes: &[u8], _out: &mut Vec<AgentSignal>) {
+    fn feed(&mut self, bytes: &[u8], _clock: &Clock, _out: &mut Vec<AgentSignal>) {
         let Self { plain, tail } = self;
         plain.feed(bytes, |line| tail.push(line));
     }
 
-    fn finish(&mut self, finish: Finish<'_>, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, _clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Self { plain, tail } = self;
         plain.finish(|line| tail.push(line));
         let ok = finish.exit.is_some_and(Exit::success);
@@ -94,12 +94,13 @@ mod tests {
     use super::*;
 
     fn parsed(pieces: &[&[u8]], exit: Option<Exit>) -> Vec<AgentSignal> {
+        let clock = Clock::at("2026-11-20T10:00:00Z");
         let mut out = Vec::new();
         let mut dialect = Terminal::default();
         for piece in pieces {
-            dialect.feed(piece, &mut out);
+            dialect.feed(piece, &clock, &mut out);
         }
-        dialect.finish(Finish { exit, stderr: "" }, &mut out);
+        dialect.finish(Finish { exit, stderr: "" }, &clock, &mut out);
         out
     }
 

@@ -4,19 +4,20 @@ use crate::event::{AgentSignal, Exit, Problem, ProblemKind};
 
 use super::{
     Finish,
-    classify::{classify_last, last_error},
+    clock::Clock,
+    wording::{classify_last, last_error},
 };
 
 /// Reports a session that ended without a verdict: a failure, whatever its exit code is.
-pub(super) fn without_verdict(finish: Finish<'_>, message: Option<String>, out: &mut Vec<AgentSignal>) {
+pub(super) fn without_verdict(finish: Finish<'_>, message: Option<String>, clock: &Clock, out: &mut Vec<AgentSignal>) {
     out.push(AgentSignal::Problem {
-        problem: problem(finish),
+        problem: problem(finish, clock),
     });
     out.push(AgentSignal::TurnEnded { ok: false, message });
 }
 
-fn problem(finish: Finish<'_>) -> Problem {
-    let said = last_error(finish.stderr).map(classify_last);
+pub(super) fn problem(finish: Finish<'_>, clock: &Clock) -> Problem {
+    let said = last_error(finish.stderr).map(|error| classify_last(error, clock));
     let crashed = |text: String| Problem {
         kind: ProblemKind::Crashed,
         text,
