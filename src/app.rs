@@ -13,6 +13,7 @@ use crate::{
         AgentAdapter,
         catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
         dialect::DialectKind,
+        manifest::Manifest,
         subprocess::SubprocessAdapter,
     },
     config::{Config, Loaded},
@@ -164,6 +165,12 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     };
     let manifest = catalog.manifest(&id)?;
     let last_line_claims = manifest.dialect == DialectKind::Terminal;
+    notices.extend(
+        config
+            .model
+            .as_deref()
+            .and_then(|model| stripped_model(&manifest, model)),
+    );
     let adapter = SubprocessAdapter::new(manifest);
     adapter.check(&place.project)?;
     let settings = Settings {
@@ -182,6 +189,16 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
         last_line_claims,
         notices,
     })
+}
+
+/// What becomes of a model that is named with its provider where the agent has only one.
+fn stripped_model(manifest: &Manifest, model: &str) -> Option<String> {
+    let named = manifest.model_form.of(model).ok()?;
+    let provider = named.stripped?;
+    Some(format!(
+        "`{}` is given the model `{}`: it takes names without the provider `{provider}`",
+        manifest.id, named.name
+    ))
 }
 
 /// All adapters that can be seen from `place`.

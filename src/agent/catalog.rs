@@ -20,9 +20,13 @@ use super::{
 };
 
 /// The adapters that come with ralph: file name without `.toml`, and text.
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 6] = [
+    ("aider", include_str!("../../adapters/aider.toml")),
+    ("claude", include_str!("../../adapters/claude.toml")),
     ("codex", include_str!("../../adapters/codex.toml")),
     ("demo", include_str!("../../adapters/demo.toml")),
+    ("gemini", include_str!("../../adapters/gemini.toml")),
+    ("opencode-run", include_str!("../../adapters/opencode-run.toml")),
 ];
 
 /// Where adapters may be defined beside the built-in ones, weakest first.

@@ -3,6 +3,8 @@ use std::os::unix::fs::PermissionsExt;
 use insta::assert_snapshot;
 use serde_json::json;
 
+use crate::agent::{Capabilities, dialect::DialectKind};
+
 use super::*;
 
 /// Directories of a user and of a project.
@@ -75,12 +77,44 @@ fn error_in_command(lines: &str) -> String {
 fn every_built_in_adapter_is_complete() {
     let catalog = Catalog::load(&Sources::default());
     let ids: Vec<_> = catalog.ids().collect();
-    assert_eq!(ids, ["codex", "demo"]);
+    assert_eq!(ids, ["aider", "claude", "codex", "demo", "gemini", "opencode-run"]);
     for id in ids {
         let manifest = catalog.manifest(id).expect("a good manifest");
         assert_eq!(manifest.id, id);
     }
-    assert!(catalog.manifest("codex").expect("codex").capabilities.resume);
+    for id in ["claude", "codex", "gemini", "opencode-run"] {
+        let capabilities = catalog.manifest(id).expect("a good manifest").capabilities;
+        assert!(capabilities.resume && capabilities.usage, "{id}");
+    }
+}
+
+#[test]
+fn the_table_of_the_reference_has_every_built_in_adapter_as_it_is() {
+    let reference = include_str!("../../adapters/README.md");
+    let catalog = Catalog::load(&Sources::default());
+    for id in catalog.ids() {
+        let manifest = catalog.manifest(id).expect("a good manifest");
+        let row = reference.lines().find(|line| line.starts_with(&format!("| `{id}` |")));
+        let row = row.unwrap_or_else(|| panic!("no row for {id}"));
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let told = |cell: &str| !cell.starts_with("no");
+        assert!(
+            cells[2].starts_with(manifest.verified.as_deref().unwrap_or("built in")),
+            "{row}"
+        );
+        let Capabilities {
+            resume, usage, cost, ..
+        } = manifest.capabilities;
+        assert_eq!(
+            (told(cells[3]), told(cells[4]), told(cells[5])),
+            (resume, usage, cost),
+            "{row}"
+        );
+        assert!(
+            DialectKind::NAMES.contains(&(cells[6].trim_matches('`'), manifest.dialect)),
+            "{row}"
+        );
+    }
 }
 
 #[test]
@@ -117,6 +151,9 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     stop.first = "interrupt"                                      # built in
     stop.grace_ms = 500                                           # config.json (adapters.codex)
     probe.args = ["--version"]                                    # built in
+    login.env = ["CODEX_API_KEY"]                                 # built in
+    login.files = ["$CODEX_HOME/auth.json", "~/.codex/auth.json"]  # built in
+    login.hint = "run `codex login`"                              # built in
     install.hint = "npm install -g @openai/codex"                 # built in
     capabilities.usage = true                                     # built in
     "#);
@@ -131,17 +168,17 @@ fn a_new_adapter_needs_a_file_with_four_keys() {
 }
 
 #[test]
-fn the_example_in_the_reference_is_a_complete_adapter() {
+fn the_examples_in_the_reference_are_complete_adapters() {
     let reference = include_str!("../../adapters/README.md");
-    let start = reference.find("# .ralph/adapters/mine.toml").expect("an example");
-    let example = reference[start..].split("```").next().expect("its end");
-    assert!(
-        Home::new()
-            .with("project/mine.toml", example)
-            .catalog()
-            .manifest("mine")
-            .is_ok()
-    );
+    for (head, id) in [
+        ("# .ralph/adapters/mine.toml", "mine"),
+        ("# ~/.config/ralph/adapters/qwen.toml", "qwen"),
+    ] {
+        let start = reference.find(head).expect("an example");
+        let example = reference[start..].split("```").next().expect("its end");
+        let home = Home::new().with(&format!("project/{id}.toml"), example);
+        assert!(home.catalog().manifest(id).is_ok(), "{id}");
+    }
 }
 
 #[test]
@@ -158,11 +195,20 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
         .manifest("codxe")
         .expect_err("no such adapter");
     assert_eq!(error.to_string(), "there is no adapter `codxe`");
-    assert_eq!(error.hints(), ["did you mean `codex`?", "there are: codex, demo"]);
+    assert_eq!(
+        error.hints(),
+        [
+            "did you mean `codex`?",
+            "there are: aider, claude, codex, demo, gemini, opencode-run"
+        ]
+    );
     let error = Catalog::load(&Sources::default())
         .manifest("zzz")
         .expect_err("no such adapter");
-    assert_eq!(error.hints(), ["there are: codex, demo"]);
+    assert_eq!(
+        error.hints(),
+        ["there are: aider, claude, codex, demo, gemini, opencode-run"]
+    );
 }
 
 #[test]

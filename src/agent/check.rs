@@ -17,6 +17,7 @@ use crate::proc::HELPER_VAR;
 
 use super::{
     AgentError,
+    login::Login,
     manifest::Manifest,
     template::{Placeholder, Template},
 };
@@ -39,6 +40,7 @@ pub struct CheckReport {
     pub version: Version,
     /// The version the adapter was written for.
     pub verified: Option<String>,
+    pub login: Login,
     pub install: Option<String>,
 }
 
@@ -94,6 +96,9 @@ fn check_within(manifest: &Manifest, cwd: &Path, deadline: Duration) -> CheckRep
         path,
         version,
         verified: manifest.verified.clone(),
+        login: manifest
+            .credentials
+            .look(manifest.command.env.iter().map(|(name, _)| name.as_str())),
         install: manifest.install.clone(),
     }
 }

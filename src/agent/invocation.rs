@@ -9,7 +9,7 @@ use crate::{
 
 use super::{
     SessionRequest, check,
-    manifest::{Manifest, ModelForm, PromptBy},
+    manifest::{Manifest, PromptBy, ProviderMissing},
     template::{Placeholder, Template},
 };
 
@@ -140,10 +140,9 @@ impl Values {
 
 /// The model as the agent wants it named.
 fn model_as(manifest: &Manifest, model: &str) -> Result<String, Problem> {
-    match (manifest.model_form, model.split_once('/')) {
-        (ModelForm::Name, Some((_, name))) => Ok(name.to_owned()),
-        (ModelForm::Name, None) | (ModelForm::ProviderName, Some(_)) => Ok(model.to_owned()),
-        (ModelForm::ProviderName, None) => Err(Problem {
+    match manifest.model_form.of(model) {
+        Ok(named) => Ok(named.name.to_owned()),
+        Err(ProviderMissing) => Err(Problem {
             kind: ProblemKind::Usage,
             text: format!(
                 "adapter `{}` wants a model as provider/name, not `{model}`",

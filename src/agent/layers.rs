@@ -85,7 +85,7 @@ impl Kind {
 }
 
 /// Every key but those of `command.env`, whose names are free; in the order in which they are shown.
-const KEYS: [(&str, Kind); 20] = [
+const KEYS: [(&str, Kind); 23] = [
     ("id", Kind::Text),
     ("title", Kind::Text),
     ("verified", Kind::Text),
@@ -102,6 +102,9 @@ const KEYS: [(&str, Kind); 20] = [
     ("stop.first", Kind::Text),
     ("stop.grace_ms", Kind::Number),
     ("probe.args", Kind::List),
+    ("login.env", Kind::List),
+    ("login.files", Kind::List),
+    ("login.hint", Kind::Text),
     ("install.hint", Kind::Text),
     ("capabilities.live_steering", Kind::Flag),
     ("capabilities.usage", Kind::Flag),

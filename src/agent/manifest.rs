@@ -11,6 +11,7 @@ use super::{
     Capabilities,
     dialect::DialectKind,
     layers::{ENV, Entries, Entry, Origin, Setting},
+    login::Credentials,
     manifest_error::ManifestError,
     template::{Placeholder, Template, UnknownPlaceholder},
 };
@@ -29,6 +30,7 @@ pub struct Manifest {
     pub stop: Ladder,
     /// Arguments that make the program print its version.
     pub probe: Option<Vec<String>>,
+    pub credentials: Credentials,
     /// What to type to install the program.
     pub install: Option<String>,
     pub capabilities: Capabilities,
@@ -123,9 +125,43 @@ impl Manifest {
             )?,
             stop: reader.stop()?,
             probe: reader.list("probe.args").map(<[String]>::to_vec),
+            credentials: reader.credentials(),
             install: reader.text("install.hint").map(str::to_owned),
             capabilities,
         })
+    }
+}
+
+/// A model as an agent wants it named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedModel<'a> {
+    pub name: &'a str,
+    /// The provider that was taken off, because this agent has only one.
+    pub stripped: Option<&'a str>,
+}
+
+/// The model is named without its provider, and the agent needs one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderMissing;
+
+impl ModelForm {
+    /// Puts `model` into this form.
+    ///
+    /// # Errors
+    /// [`ProviderMissing`].
+    pub fn of(self, model: &str) -> Result<NamedModel<'_>, ProviderMissing> {
+        let as_it_is = NamedModel {
+            name: model,
+            stripped: None,
+        };
+        match (self, model.split_once('/')) {
+            (ModelForm::Name, Some((provider, name))) => Ok(NamedModel {
+                name,
+                stripped: Some(provider),
+            }),
+            (ModelForm::Name, None) | (ModelForm::ProviderName, Some(_)) => Ok(as_it_is),
+            (ModelForm::ProviderName, None) => Err(ProviderMissing),
+        }
     }
 }
 
@@ -221,6 +257,15 @@ impl<'a> Reader<'a> {
             value: value.to_owned(),
             allowed: choices.iter().map(|(name, _)| *name).collect(),
         })
+    }
+
+    fn credentials(&self) -> Credentials {
+        let list = |key| self.list(key).map(<[String]>::to_vec).unwrap_or_default();
+        Credentials {
+            env: list("login.env"),
+            files: list("login.files"),
+            hint: self.text("login.hint").map(str::to_owned),
+        }
     }
 
     fn stop(&self) -> Result<Ladder, ManifestError> {

@@ -9,6 +9,7 @@ pub mod dialect;
 mod error;
 mod invocation;
 mod layers;
+pub mod login;
 pub mod manifest;
 mod manifest_error;
 mod queries;

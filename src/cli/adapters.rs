@@ -6,6 +6,7 @@ use crate::{
     agent::{
         catalog::Catalog,
         check::{CheckReport, Comparison, Version},
+        login::Login,
     },
     app, config,
     error::{Failure, FailureKind},
@@ -89,6 +90,13 @@ fn in_words(report: &CheckReport) -> String {
             Comparison::Other => line("verified", &format!("with version {verified}; others should do")),
             Comparison::Unknown => line("verified", &format!("with version {verified}")),
         }
+    }
+    match (&report.path, &report.login) {
+        (None, _) | (Some(_), Login::NotAsked) => {}
+        (Some(_), Login::Variable(name)) => line("login", &format!("{name} is set")),
+        (Some(_), Login::File(path)) => line("login", &format!("{} is there", path.display())),
+        (Some(_), Login::NotFound { hint: None }) => line("login", "none found"),
+        (Some(_), Login::NotFound { hint: Some(hint) }) => line("login", &format!("none found: {hint}")),
     }
     if let (None, Some(install)) = (&report.path, &report.install) {
         line("install", install);

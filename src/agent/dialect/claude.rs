@@ -268,26 +268,55 @@ fn retry(event: &Value, clock: &Clock) -> AgentSignal {
     }
 }
 
-/// What the whole run used, requests of sub-agents included; nothing if it used nothing.
+/// What the whole run used; nothing if it used nothing.
 fn usage(event: &Value) -> Option<Usage> {
-    let models = event.get("modelUsage").and_then(Value::as_object);
-    let sum = |fields: &[&str]| -> u64 {
-        let counts = models
-            .into_iter()
-            .flatten()
-            .flat_map(|(_, model)| fields.iter().filter_map(move |field| model.get(field)?.as_u64()));
-        counts.fold(0, u64::saturating_add)
-    };
-    let input = sum(&["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"]);
-    let output = sum(&["outputTokens"]);
+    let tokens = tokens_of_models(event).or_else(|| tokens_of_turn(event))?;
     let cost_usd = event.get("total_cost_usd").and_then(Value::as_f64);
-    let nothing = input == 0 && output == 0 && cost_usd.is_none_or(|cost| cost == 0.0);
+    let nothing = tokens.input == 0 && tokens.output == 0 && cost_usd.is_none_or(|cost| cost == 0.0);
     (!nothing).then_some(Usage {
-        input_tokens: Some(input),
-        cached_tokens: Some(sum(&["cacheReadInputTokens"])),
-        output_tokens: Some(output),
+        input_tokens: Some(tokens.input),
+        cached_tokens: Some(tokens.cached),
+        output_tokens: Some(tokens.output),
         cost_usd,
     })
+}
+
+struct Tokens {
+    input: u64,
+    cached: u64,
+    output: u64,
+}
+
+/// The tokens of all models, with those that sub-agents used.
+fn tokens_of_models(event: &Value) -> Option<Tokens> {
+    let models = event.get("modelUsage")?.as_object()?;
+    let sum = |fields: &[&str]| -> u64 {
+        let counts = models
+            .values()
+            .flat_map(|model| fields.iter().filter_map(|field| model.get(*field)?.as_u64()));
+        counts.fold(0, u64::saturating_add)
+    };
+    Some(Tokens {
+        input: sum(&["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"]),
+        cached: sum(&["cacheReadInputTokens"]),
+        output: sum(&["outputTokens"]),
+    })
+}
+
+/// The tokens of the turn, as programs give them that speak this dialect and have one model.
+fn tokens_of_turn(event: &Value) -> Option<Tokens> {
+    let usage = event.get("usage")?;
+    let count = |field: &str| usage.get(field).and_then(Value::as_u64);
+    let (input, output) = (count("input_tokens")?, count("output_tokens")?);
+    let cached = count("cache_read_input_tokens").unwrap_or(0);
+    let apart = || {
+        input
+            .saturating_add(cached)
+            .saturating_add(count("cache_creation_input_tokens").unwrap_or(0))
+    };
+    // A total tells whether the cached ones are counted among the others or apart.
+    let input = count("total_tokens").map_or_else(apart, |total| total.saturating_sub(output));
+    Some(Tokens { input, cached, output })
 }
 
 /// What was denied, for a person and for the next prompt; nothing if nothing was.

@@ -205,3 +205,19 @@ fn events_of_a_version_to_come_are_shown_once_and_stop_nothing() {
     assert!(matches!(&out[0], AgentSignal::Unknown { text } if text.contains("brand_new")));
     assert!(matches!(out[1], AgentSignal::TurnEnded { ok: true, .. }), "{out:?}");
 }
+
+#[test]
+fn programs_that_speak_the_same_dialect_count_in_their_own_way() {
+    let used = |usage: Value| {
+        let end = json!({"type": "result", "subtype": "success", "is_error": false, "result": "done", "usage": usage});
+        match parsed(&event(end), OK).swap_remove(0) {
+            AgentSignal::Usage { usage } => (usage.input_tokens, usage.cached_tokens, usage.output_tokens),
+            other => panic!("{other:?}"),
+        }
+    };
+    let together =
+        json!({"input_tokens": 2000, "output_tokens": 100, "cache_read_input_tokens": 200, "total_tokens": 2100});
+    assert_eq!(used(together), (Some(2000), Some(200), Some(100)));
+    let apart = json!({"input_tokens": 2000, "output_tokens": 100, "cache_read_input_tokens": 200});
+    assert_eq!(used(apart), (Some(2200), Some(200), Some(100)));
+}
