@@ -2,12 +2,9 @@
 
 use ralph::event::{Outcome, ProblemKind};
 
-use super::{assert_done, in_order, outcomes, plan_one_task, ralph, work_on};
+use super::{PATIENCE, assert_done, in_order, outcomes, plan_one_task, ralph, work_on};
 use crate::{
-    harness::{
-        SOON,
-        agent::{Agent, each_agent},
-    },
+    harness::agent::{Agent, each_agent},
     stand_in::{StandIn, say},
 };
 
@@ -17,7 +14,7 @@ fn scenario(agent: Agent) {
         return;
     };
     plan_one_task(&sandbox);
-    let finished = ralph(agent, &sandbox).run(SOON);
+    let finished = ralph(agent, &sandbox).run(PATIENCE);
     let ends = outcomes(&finished.records());
     if agent == Agent::Gemini {
         // It does not ask again once it has read the first words.

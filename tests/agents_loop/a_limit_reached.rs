@@ -2,12 +2,9 @@
 
 use ralph::event::{Event, LimitKind, Outcome, ProblemKind, StopReason, Wait};
 
-use super::{outcomes, ralph, stopped};
+use super::{PATIENCE, outcomes, ralph, stopped};
 use crate::{
-    harness::{
-        SOON,
-        agent::{Agent, each_agent},
-    },
+    harness::agent::{Agent, each_agent},
     stand_in::{StandIn, http},
 };
 
@@ -16,7 +13,7 @@ fn scenario(agent: Agent) {
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    let finished = ralph(agent, &sandbox).args(["--max-iterations", "2"]).run(SOON);
+    let finished = ralph(agent, &sandbox).args(["--max-iterations", "2"]).run(PATIENCE);
     let (reason, _, totals) = stopped(&finished);
     let limit = LimitKind::MaxIterations;
     assert_eq!(reason, StopReason::LimitReached { limit }, "{}", finished.stdout);

@@ -2,12 +2,9 @@
 
 use ralph::event::Outcome;
 
-use super::{assert_done, in_order, outcomes, plan_one_task, ralph, work_on};
+use super::{PATIENCE, assert_done, in_order, outcomes, plan_one_task, ralph, work_on};
 use crate::{
-    harness::{
-        SOON,
-        agent::{Agent, each_agent},
-    },
+    harness::agent::{Agent, each_agent},
     stand_in::{StandIn, http},
 };
 
@@ -17,7 +14,7 @@ fn scenario(agent: Agent) {
         return;
     };
     plan_one_task(&sandbox);
-    let finished = ralph(agent, &sandbox).run(SOON);
+    let finished = ralph(agent, &sandbox).run(PATIENCE);
     assert_done(&finished, 1, 1);
     assert_eq!(outcomes(&finished.records()), [Outcome::Completed]);
     assert_eq!(model.main_requests().len(), 3);

@@ -2,12 +2,9 @@
 
 use ralph::event::{ProblemKind, StopReason};
 
-use super::{ralph, stopped};
+use super::{PATIENCE, ralph, stopped};
 use crate::{
-    harness::{
-        SOON,
-        agent::{Agent, each_agent},
-    },
+    harness::agent::{Agent, each_agent},
     stand_in::{Scenario, StandIn, http},
 };
 
@@ -16,7 +13,7 @@ fn scenario(agent: Agent) {
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    let finished = ralph(agent, &sandbox).run(SOON);
+    let finished = ralph(agent, &sandbox).run(PATIENCE);
     let (reason, hints, totals) = stopped(&finished);
     let StopReason::AgentFailed { problem } = reason else {
         panic!("{}", finished.stdout)

@@ -3,10 +3,9 @@
 use nix::sys::signal::Signal;
 use ralph::event::{Event, StopReason};
 
-use super::{ralph, stopped};
+use super::{PATIENCE, ralph, stopped};
 use crate::{
     harness::{
-        SOON,
         agent::{Agent, each_agent},
         wait_until,
     },
@@ -19,15 +18,15 @@ fn scenario(agent: Agent) {
         return;
     };
     let running = ralph(agent, &sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
-    wait_until(SOON, "tool call", || {
+    running.wait_for_record(PATIENCE, |event| matches!(event, Event::IterationStarted { .. }));
+    wait_until(PATIENCE, "tool call", || {
         sandbox
             .processes()
             .into_iter()
             .find(|process| process.command == "sleep 300")
     });
     running.signal(Signal::SIGINT);
-    let finished = running.wait(SOON);
+    let finished = running.wait(PATIENCE);
     let (reason, _, _) = stopped(&finished);
     assert_eq!(reason, StopReason::Interrupted);
     assert_eq!(finished.code(), Some(130), "{}", finished.stderr);

@@ -10,12 +10,17 @@ mod resuming;
 mod silence;
 mod whichever;
 
+use std::time::Duration;
+
 use ralph::event::{AgentSignal, Event, Outcome, Record, StopReason, Totals};
 
 use crate::{
     harness::{Program, Sandbox, agent::Agent, running::Finished},
     stand_in::{Scenario, Step, say, shell},
 };
+
+/// For a run that takes seconds when all is well: some agents need ten of them to start, and far more on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The real ralph with an agent, told to print its records and to be quick about backing off.
 fn ralph(agent: Agent, sandbox: &Sandbox) -> Program {

@@ -2,12 +2,9 @@
 
 use ralph::event::{AgentSignal, Event};
 
-use super::{assert_done, in_order, ralph, signals, work_on};
+use super::{PATIENCE, assert_done, in_order, ralph, signals, work_on};
 use crate::{
-    harness::{
-        SOON,
-        agent::{Agent, each_agent},
-    },
+    harness::agent::{Agent, each_agent},
     stand_in::StandIn,
 };
 
@@ -16,7 +13,7 @@ fn scenario(agent: Agent) {
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    let finished = ralph(agent, &sandbox).args(["--session", "resume"]).run(SOON);
+    let finished = ralph(agent, &sandbox).args(["--session", "resume"]).run(PATIENCE);
     assert_done(&finished, 2, 2);
     let records = finished.records();
     let told = signals(&records);
