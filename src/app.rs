@@ -39,8 +39,8 @@ pub const DEFAULT_PLANS: [&str; 5] = [
 const DEFAULT_ADAPTERS: [&str; 3] = ["claude", "codex", "gemini"];
 /// The size of an agent's terminal when ralph has none itself.
 const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
-/// How long the last lines may take to be written.
-const FACE_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the face's thread may take to end.
+const FACE_LAST_WRITE: Duration = Duration::from_millis(200);
 /// How long work on disk may go on after the run is over.
 const JOB_PATIENCE: Duration = Duration::from_millis(500);
 
@@ -145,8 +145,9 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         .build()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {error}")))?;
     let result = runtime.block_on(async { Driver::new(open, config, bus).run().await });
-    // A face that is stuck in a terminal that was stopped must not keep the process.
-    _ = face.recv_timeout(FACE_PATIENCE);
+    // The driver has waited for it as long as was fitting. One that is stuck in a terminal that was stopped must not
+    // keep the process.
+    _ = face.recv_timeout(FACE_LAST_WRITE);
     runtime.shutdown_timeout(JOB_PATIENCE);
     Ok(result?.exit_code())
 }

@@ -33,7 +33,14 @@ fn running(sandbox: &Sandbox, rest: &str, args: &[&str]) -> (Running, Vec<i32>) 
     running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
     let pids: Vec<i32> = KINDS
         .iter()
-        .map(|kind| sandbox.read_home(&format!("{kind}.pid")).unwrap().parse().unwrap())
+        .map(|kind| {
+            sandbox
+                .read_home(&format!("{kind}.pid"))
+                .unwrap()
+                .trim()
+                .parse()
+                .unwrap()
+        })
         .collect();
     (running, pids)
 }

@@ -10,6 +10,8 @@ use clap::{Parser, Subcommand, ValueEnum};
     name = "ralph",
     version,
     args_conflicts_with_subcommands = false,
+    // What is typed after an alias overrides what the alias says.
+    args_override_self = true,
     subcommand_negates_reqs = true,
     after_help = EXIT_CODES
 )]

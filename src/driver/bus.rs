@@ -38,8 +38,10 @@ pub struct Feed {
     journal: PathBuf,
     /// The next record the face has to see.
     next_seq: u64,
-    /// A record that came after a gap, and the reader that fills it.
-    ahead: Option<(Box<Record>, Option<Reader>)>,
+    /// A record that came after a gap, which is filled first.
+    ahead: Option<Box<Record>>,
+    /// Fills gaps. Kept from one to the next: it never has to go back.
+    reader: Option<Reader>,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +60,8 @@ struct Queue {
     /// Output that does not fit is dropped instead of waiting.
     lossy: bool,
     closed: bool,
+    /// The face has been told so, after everything else.
+    over: bool,
     detached: bool,
     /// Sequence number after the latest published record.
     published: u64,
@@ -78,6 +82,7 @@ impl Bus {
             journal: journal.to_owned(),
             next_seq,
             ahead: None,
+            reader: None,
         }
     }
 
@@ -122,13 +127,13 @@ impl Bus {
         self.0.emptied.notify_all();
     }
 
-    /// Says that nothing more comes, and waits until the face has taken everything or `patience` is over.
+    /// Says that nothing more comes, and waits until the face has shown everything or `patience` is over.
     pub fn close(&self, patience: Duration) {
         let deadline = Instant::now() + patience;
         let mut queue = self.0.lock();
         queue.closed = true;
         self.0.filled.notify_all();
-        while !queue.messages.is_empty() && !queue.detached {
+        while !queue.over && !queue.detached {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -154,14 +159,21 @@ impl Iterator for Feed {
             }
             match self.receive() {
                 Some(FaceMessage::Record(record)) if record.seq > self.next_seq => {
-                    self.ahead = Some((record, Reader::open(&self.journal).ok()));
+                    self.ahead = Some(record);
                 }
                 Some(FaceMessage::Record(record)) => {
                     self.next_seq = record.seq + 1;
                     return Some(FaceMessage::Record(record));
                 }
                 Some(message @ (FaceMessage::Output(_) | FaceMessage::Dropped { .. })) => return Some(message),
-                None => return self.last_records(),
+                None => {
+                    let last = self.last_records();
+                    if last.is_none() {
+                        self.shared.lock().over = true;
+                        self.shared.emptied.notify_all();
+                    }
+                    return last;
+                }
             }
         }
     }
@@ -170,35 +182,38 @@ impl Iterator for Feed {
 impl Feed {
     /// Returns the next record of a gap from the journal, or the one behind it.
     fn fill_gap(&mut self) -> Option<Box<Record>> {
-        let (ahead, reader) = self.ahead.as_mut()?;
-        while let Some(Ok(Some(record))) = reader.as_mut().map(Reader::next_record) {
-            if record.seq >= ahead.seq {
-                break;
-            }
-            if record.seq >= self.next_seq {
-                self.next_seq = record.seq + 1;
-                return Some(Box::new(record));
-            }
+        let end = self.ahead.as_ref()?.seq;
+        // If the journal cannot be read, a gap in what is shown is better than no end to it.
+        let record = self.next_in_journal().or_else(|| self.ahead.take())?;
+        self.next_seq = record.seq + 1;
+        if record.seq >= end {
+            self.ahead = None;
         }
-        let (ahead, _) = self.ahead.take()?;
-        self.next_seq = ahead.seq + 1;
-        Some(ahead)
+        Some(record)
     }
 
-    /// Returns records that did not fit and were followed by none that did.
+    /// Returns the next of the records that did not fit and were followed by none that did.
     fn last_records(&mut self) -> Option<FaceMessage> {
         let published = self.shared.lock().published;
         if published <= self.next_seq {
             return None;
         }
-        let mut reader = Reader::open(&self.journal).ok()?;
-        while let Ok(Some(record)) = reader.next_record() {
+        let record = self.next_in_journal()?;
+        self.next_seq = record.seq + 1;
+        Some(FaceMessage::Record(record))
+    }
+
+    /// Reads the record that comes next.
+    fn next_in_journal(&mut self) -> Option<Box<Record>> {
+        if self.reader.is_none() {
+            self.reader = Reader::open(&self.journal).ok();
+        }
+        loop {
+            let record = self.reader.as_mut()?.next_record().ok()??;
             if record.seq >= self.next_seq {
-                self.ahead = Some((Box::new(record), Some(reader)));
-                return self.fill_gap().map(FaceMessage::Record);
+                return Some(Box::new(record));
             }
         }
-        None
     }
 
     fn receive(&self) -> Option<FaceMessage> {

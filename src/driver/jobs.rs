@@ -130,13 +130,7 @@ impl Workshop {
         {
             claims.push(Claim::Promise);
         }
-        let checkpoint = self.checkpoint_now(job.iteration, Moment::After, &mut notices);
-        let changes = self.changes(job.before.as_ref(), checkpoint.as_ref(), &mut notices);
-        let totals = if job.before == job.baseline {
-            changes
-        } else {
-            self.changes(job.baseline.as_ref(), checkpoint.as_ref(), &mut notices)
-        };
+        let (checkpoint, changes, totals) = self.checkpoint_after(job, &mut notices);
         Settlement {
             plan: self.read_plan(),
             checkpoint,
@@ -212,45 +206,55 @@ impl Workshop {
 
     fn checkpoint_before(&self, job: &Prepare, notices: &mut Vec<Notice>) -> Option<Checkpoint> {
         let repository = self.repository.as_ref()?;
-        if let Some(untouched) = &job.untouched
-            && repository
-                .repeat(untouched, &self.run, job.iteration, Moment::Before)
-                .is_ok()
-        {
+        if let Some(untouched) = &job.untouched {
+            repository.repeat(untouched, &self.run, job.iteration, Moment::Before);
             return Some(untouched.clone());
         }
-        self.checkpoint_now(job.iteration, Moment::Before, notices)
+        self.checkpoint_since(job.iteration, Moment::Before, &[], notices)
+            .map(|(checkpoint, _)| checkpoint)
     }
 
-    fn checkpoint_now(&self, iteration: u32, moment: Moment, notices: &mut Vec<Notice>) -> Option<Checkpoint> {
-        match self.repository.as_ref()?.checkpoint(&self.run, iteration, moment) {
-            Ok(taken) => {
-                notices.extend(taken.notices.into_iter().map(warning));
-                Some(taken.checkpoint)
-            }
-            Err(error) => {
-                notices.push(warning(format!(
-                    "no checkpoint {moment} iteration {iteration}: {}",
-                    with_causes(&error)
-                )));
-                None
-            }
-        }
-    }
-
-    fn changes(
+    /// Makes the checkpoint and counts the changes of the iteration and of the run.
+    fn checkpoint_after(
         &self,
-        from: Option<&Checkpoint>,
-        to: Option<&Checkpoint>,
+        job: &Settle,
         notices: &mut Vec<Notice>,
-    ) -> Option<Changes> {
-        match self.repository.as_ref()?.changes(from?, to?) {
-            Ok(changes) => Some(changes),
+    ) -> (Option<Checkpoint>, Option<Changes>, Option<Changes>) {
+        let mut since: Vec<&Checkpoint> = job.before.iter().chain(&job.baseline).collect();
+        since.dedup();
+        let Some((checkpoint, counted)) = self.checkpoint_since(job.iteration, Moment::After, &since, notices) else {
+            return (None, None, None);
+        };
+        let changes = |from: &Option<Checkpoint>| {
+            let index = since.iter().position(|since| from.as_ref() == Some(since))?;
+            counted.get(index).copied()
+        };
+        let (changes, totals) = (changes(&job.before), changes(&job.baseline));
+        (Some(checkpoint), changes, totals)
+    }
+
+    /// Makes a checkpoint and counts the changes since earlier ones; there are none where they cannot be counted.
+    fn checkpoint_since(
+        &self,
+        iteration: u32,
+        moment: Moment,
+        since: &[&Checkpoint],
+        notices: &mut Vec<Notice>,
+    ) -> Option<(Checkpoint, Vec<Changes>)> {
+        let repository = self.repository.as_ref()?;
+        match repository.checkpoint_since(&self.run, iteration, moment, since) {
+            Ok((taken, counted)) => {
+                notices.extend(taken.notices.into_iter().map(warning));
+                let counted = counted.unwrap_or_else(|error| {
+                    let why = with_causes(&error);
+                    notices.push(warning(format!("the changes cannot be counted: {why}")));
+                    Vec::new()
+                });
+                Some((taken.checkpoint, counted))
+            }
             Err(error) => {
-                notices.push(warning(format!(
-                    "the changes cannot be counted: {}",
-                    with_causes(&error)
-                )));
+                let why = with_causes(&error);
+                notices.push(warning(format!("no checkpoint {moment} iteration {iteration}: {why}")));
                 None
             }
         }

@@ -34,8 +34,9 @@ use super::{
 
 /// How long a session may take to report its end when the loop itself cannot go on.
 const LAST_WORD: Duration = Duration::from_secs(10);
-/// How long a face may take to show the end.
+/// How long a face may take to show the end of a run that was to be stopped.
 const FACE_PATIENCE: Duration = Duration::from_secs(2);
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const INPUTS: usize = 64;
 
 /// What a run is made of, besides its project.
@@ -186,10 +187,26 @@ impl Driver {
         if result.is_err() {
             self.end_session_at_once().await;
         }
-        // The face may be slow, or gone; the run is over all the same.
-        let bus = self.bus.clone();
-        _ = tokio::task::spawn_blocking(move || bus.close(FACE_PATIENCE)).await;
+        sources.hang_up();
+        let in_a_hurry = self
+            .state()
+            .stop
+            .is_some_and(|(stop, _)| stop > StopRequest::AfterIteration);
+        self.wait_for_face(&mut sources, in_a_hurry || result.is_err()).await;
         result
+    }
+
+    /// Waits until all is shown: what is piped to a slow reader has to arrive. Who wants to stop does not wait for long.
+    async fn wait_for_face(&self, sources: &mut Sources, in_a_hurry: bool) {
+        let bus = self.bus.clone();
+        let patience = if in_a_hurry { FACE_PATIENCE } else { FOREVER };
+        let shown = tokio::task::spawn_blocking(move || bus.close(patience));
+        tokio::select! {
+            _ = shown => {}
+            _ = sources.interrupt.recv() => {}
+            _ = sources.terminate.recv() => {}
+            () = received(&mut sources.hangup) => {}
+        }
     }
 
     async fn loop_until_stopped(&mut self, sources: &mut Sources) -> Result<StopReason, DriverError> {
@@ -316,7 +333,9 @@ impl Driver {
     }
 
     fn note_socket(&mut self, sources: &Sources) -> Result<(), DriverError> {
-        let Err(error) = &sources.listener else { return Ok(()) };
+        let Some(Err(error)) = &sources.listener else {
+            return Ok(());
+        };
         let path = self.open.socket.display();
         self.note(
             Level::Warning,

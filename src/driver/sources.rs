@@ -24,7 +24,7 @@ pub(super) struct Sources {
     pub(super) hangup: Option<Signal>,
     pub(super) resized: Signal,
     pub(super) asked: mpsc::Receiver<Asked>,
-    pub(super) listener: io::Result<Listener>,
+    pub(super) listener: Option<io::Result<Listener>>,
     _watch: PresenceWatch,
 }
 
@@ -48,9 +48,16 @@ impl Sources {
             hangup: unless_ignored(nix::sys::signal::Signal::SIGHUP).transpose()?,
             resized: signal(SignalKind::window_change())?,
             asked,
-            listener: Listener::open(socket, asked_in),
+            listener: Some(Listener::open(socket, asked_in)),
             _watch: watch,
         })
+    }
+}
+
+impl Sources {
+    /// Takes no more requests: whoever asks now finds nobody, instead of somebody who does not answer.
+    pub(super) fn hang_up(&mut self) {
+        self.listener = None;
     }
 }
 

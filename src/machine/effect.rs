@@ -1,6 +1,6 @@
 //! What the machine wants done, derived from how the state moved.
 
-use crate::event::{RequestedBy, SteeringId, SteeringKind, StopRequest};
+use crate::event::{AgentSignal, RequestedBy, SteeringId, SteeringKind, StopRequest};
 
 use super::{
     Input,
@@ -56,8 +56,13 @@ pub enum TimerKind {
     MaxTime,
     IterationTimeout,
     Idle,
+    /// The agent has ended its turn and is still there.
+    Lingering,
     WaitOver,
 }
+
+/// How long an agent may take to exit after its turn: long enough to upload what it likes to, short against a limit.
+const LINGER_MS: u64 = 30_000;
 
 /// Shortest and longest pause between two looks at a quiet agent.
 const PROBE_MIN_MS: u64 = 200;
@@ -164,6 +169,7 @@ fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &I
                 });
             }
             watch_idleness(effects, after, *iteration, input, now_ms);
+            watch_lingering(effects, after, input, now_ms);
         }
         Phase::Cancelling { .. } => {
             if wants_at_once(after.stop) && !wants_at_once(before.stop) {
@@ -194,6 +200,29 @@ fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, 
         }
         _ => {}
     }
+}
+
+/// Some agents do not exit when they are done; nothing more is to be had from them.
+fn watch_lingering(effects: &mut Vec<Effect>, state: &LoopState, input: &Input, now_ms: u64) {
+    match input {
+        Input::Agent {
+            signal: AgentSignal::TurnEnded { .. },
+            ..
+        } => {
+            let at_ms = now_ms.saturating_add(LINGER_MS);
+            effects.push(arm(TimerKind::Lingering, Some(state.epoch), at_ms));
+        }
+        Input::TimerFired { timer } if lingers(state, timer) => effects.push(Effect::StopSession { at_once: false }),
+        _ => {}
+    }
+}
+
+/// Whether `timer` says that the running agent lingers.
+pub(super) fn lingers(state: &LoopState, timer: &Timer) -> bool {
+    timer.kind == TimerKind::Lingering
+        && timer.epoch == Some(state.epoch)
+        && matches!(state.phase, Phase::Running { .. })
+        && state.verdict.is_some()
 }
 
 fn probe_pause_ms(idle_ms: u64) -> u64 {

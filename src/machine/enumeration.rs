@@ -181,6 +181,7 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         },
         timer(TimerKind::IterationTimeout, Some(state.epoch)),
         timer(TimerKind::Idle, Some(state.epoch)),
+        timer(TimerKind::Lingering, Some(state.epoch)),
         timer(TimerKind::WaitOver, Some(state.epoch)),
         timer(TimerKind::WaitOver, Some(state.epoch.saturating_sub(1))),
         timer(TimerKind::MaxTime, None),
@@ -487,4 +488,51 @@ fn whatever_happened_two_interrupts_end_the_run() {
             queue.push_back((next, now_ms));
         }
     }
+}
+
+#[test]
+fn an_agent_that_stays_after_its_turn_is_ended_and_its_turn_counts() {
+    let ready = Input::Prepared {
+        iteration: 1,
+        result: Ok(Preparation {
+            plan: plan(true),
+            checkpoint: None,
+            prompt_bytes: 1,
+            overhead_bytes: 1,
+            delivered: Vec::new(),
+            live_steering: false,
+            notices: Vec::new(),
+        }),
+    };
+    let signal = |signal| Input::Agent { iteration: 1, signal };
+    let running = step(started(), 2 * STEP_MS, &ready).state;
+    let turn_ended = AgentSignal::TurnEnded {
+        ok: true,
+        message: None,
+    };
+    let lingering = step(running, 3 * STEP_MS, &signal(turn_ended));
+    let timer = lingering
+        .effects
+        .iter()
+        .find_map(|effect| match effect {
+            Effect::Arm { timer } if timer.kind == TimerKind::Lingering => Some(*timer),
+            _ => None,
+        })
+        .expect("a timer");
+    let ended = step(lingering.state, timer.at_ms, &Input::TimerFired { timer });
+    assert!(ended.effects.contains(&Effect::StopSession { at_once: false }));
+    let exit = Some(crate::event::Exit::Signal { signal: 15 });
+    let gone = AgentSignal::Ended { exit, output_bytes: 0 };
+    let settling = step(ended.state, timer.at_ms + 1, &signal(gone)).state;
+    assert!(
+        matches!(
+            &settling.phase,
+            Phase::Settling {
+                outcome: Outcome::Completed,
+                ..
+            }
+        ),
+        "{:?}",
+        settling.phase
+    );
 }

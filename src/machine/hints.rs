@@ -1,8 +1,11 @@
 //! What the user can do when a run is over.
 
-use crate::event::{LimitKind, ProblemKind, StopReason};
+use crate::event::{LimitKind, ProblemKind, StopReason, clip};
 
-use super::state::{LoopState, Phase};
+use super::state::{LoopState, Phase, SteeringState};
+
+/// Enough of a message to know it again.
+const MESSAGE_CAP_BYTES: usize = 200;
 
 /// How to get a readable plan back; none where no checkpoint was made.
 fn way_back(state: &LoopState) -> Option<String> {
@@ -28,8 +31,26 @@ fn way_back(state: &LoopState) -> Option<String> {
     })
 }
 
-/// What the user can do next, depending on why the run is over.
+/// What the user can do next: about the end itself, and about messages that end with the run.
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<String> {
+    let mut hints = of_reason(state, reason);
+    let is_done = matches!(reason, StopReason::Done { .. });
+    let lost = state.steering.iter().filter(|steering| match steering.state {
+        SteeringState::Queued => true,
+        SteeringState::Delivered { .. } => !is_done && steering.is_due(),
+        SteeringState::Withdrawn => false,
+    });
+    hints.extend(lost.map(|steering| {
+        format!(
+            "message {} is not in the next run unless you send it again: {}",
+            steering.id.0,
+            clip(&steering.text, MESSAGE_CAP_BYTES)
+        )
+    }));
+    hints
+}
+
+fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
     let adapter = &state.settings.adapter;
     match reason {
         StopReason::Done { .. } => vec!["no goal was checked: look at the result, run the tests".to_owned()],

@@ -155,6 +155,9 @@ impl LoopState {
                 self.started_ms = at_ms;
             }
             Event::RunResumed { settings, .. } => {
+                if settings.session == SessionMode::Fresh || settings.adapter != self.settings.adapter {
+                    self.session = None;
+                }
                 self.settings = (**settings).clone();
                 self.stop = None;
             }

@@ -8,7 +8,7 @@ use crate::event::{
 use super::{
     Effect, Input, Preparation, Refusal, Start, Timer, TimerKind,
     clipped::clipped,
-    effect::{Before, effects},
+    effect::{Before, effects, lingers},
     hints::hints,
     policy, settle,
     state::{LoopState, Phase, Steering},
@@ -290,7 +290,13 @@ fn agent(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSig
 /// What the end of a session means. The dialect's verdict counts, the exit code alone never does.
 fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: Option<Exit>) -> Outcome {
     if let Some(reason) = cancelled {
-        return Outcome::Cancelled { reason };
+        let is_late = matches!(reason, CancelReason::IterationTimeout | CancelReason::IdleTimeout);
+        // Only the program was late: its turn had ended well.
+        return if is_late && state.verdict == Some(true) {
+            Outcome::Completed
+        } else {
+            Outcome::Cancelled { reason }
+        };
     }
     match (state.verdict, &state.problem) {
         (Some(true), _) => Outcome::Completed,
@@ -328,6 +334,11 @@ fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
         }
         // Only asks for a look at the agent: see `effects`.
         TimerKind::Idle => {}
+        TimerKind::Lingering => {
+            if lingers(&decision.state, &timer) {
+                decision.notice(Level::Info, "the agent has ended its turn but not itself: it is ended");
+            }
+        }
         TimerKind::WaitOver => {
             if matches!(decision.state.phase, Phase::Waiting { .. }) {
                 decision.push(Event::WaitEnded {

@@ -40,12 +40,17 @@ pub fn program(name: &str) -> Option<PathBuf> {
             panic!("{name} is required and cannot be installed: {why}")
         }
         Err(why) => {
-            // Not `eprintln!`, which the test harness keeps to itself when a test passes.
-            let line = format!("SKIPPED: a test with the real {name}: {why}\n");
-            _ = io::stderr().write_all(line.as_bytes()); // without stderr there is nobody to tell
+            skipped(&format!("a test with the real {name}: {why}"));
             None
         }
     }
+}
+
+/// Says loudly that a test was left out.
+pub fn skipped(what: &str) {
+    // Not `eprintln!`, which the test harness keeps to itself when a test passes.
+    let line = format!("SKIPPED: {what}\n");
+    _ = io::stderr().write_all(line.as_bytes()); // without stderr there is nobody to tell
 }
 
 /// Installs the agents unless they are there; returns the directory with `node_modules` in it.

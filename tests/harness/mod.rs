@@ -9,6 +9,7 @@ pub mod sandbox;
 pub mod scripted;
 pub mod wait;
 
+pub use agents::skipped;
 pub use running::Program;
 pub use sandbox::Sandbox;
 pub use scripted::{Script, events};

@@ -5,7 +5,7 @@ use std::{
     fs::File,
     io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -20,11 +20,17 @@ use super::wait::{poll, wait_until};
 pub struct Program {
     command: Command,
     stdout: Option<PathBuf>,
+    unread: bool,
 }
 
 impl Program {
     pub(super) fn new(command: Command) -> Program {
-        Program { command, stdout: None }.with_pipes()
+        Program {
+            command,
+            stdout: None,
+            unread: false,
+        }
+        .with_pipes()
     }
 
     fn with_pipes(mut self) -> Program {
@@ -96,6 +102,12 @@ impl Program {
         self
     }
 
+    /// Leaves the program's stdout unread: a pipe that is full before long. See [`Running::take_stdout`].
+    pub fn unread(mut self) -> Program {
+        self.unread = true;
+        self
+    }
+
     pub fn start(mut self) -> Running {
         let name = self.command.get_program().to_owned();
         let mut child = self
@@ -105,8 +117,11 @@ impl Program {
         let stdin = child.stdin.take();
         let (stdout, stderr) = (Lines::default(), Lines::default());
         let mut readers = Vec::new();
-        if let Some(pipe) = child.stdout.take() {
-            readers.push(stdout.fill_from(pipe));
+        let mut unread = None;
+        match child.stdout.take() {
+            Some(pipe) if self.unread => unread = Some(pipe),
+            Some(pipe) => readers.push(stdout.fill_from(pipe)),
+            None => {}
         }
         if let Some(pipe) = child.stderr.take() {
             readers.push(stderr.fill_from(pipe));
@@ -119,6 +134,7 @@ impl Program {
             stderr,
             readers,
             stdout_file: self.stdout,
+            unread,
         }
     }
 
@@ -140,6 +156,7 @@ pub struct Running {
     stderr: Lines,
     readers: Vec<JoinHandle<()>>,
     stdout_file: Option<PathBuf>,
+    unread: Option<ChildStdout>,
 }
 
 /// A program that has ended.
@@ -190,6 +207,25 @@ impl Running {
 
     pub fn close_stdin(&mut self) {
         self.stdin = None;
+    }
+
+    /// Hands over the stdout that nobody has read so far.
+    pub fn take_stdout(&mut self) -> ChildStdout {
+        self.unread.take().expect("unread() was called")
+    }
+
+    /// Whether the program ends within `time`; it goes on to be what it is.
+    pub fn ends_within(&mut self, time: Duration) -> bool {
+        poll(time, || self.child.try_wait().expect("the state of a child")).is_some()
+    }
+
+    /// Waits for the program's end alone, whatever it printed.
+    ///
+    /// # Panics
+    /// If it has not ended within `deadline`.
+    pub fn wait_for_exit(mut self, deadline: Duration) -> ExitStatus {
+        let what = format!("end of {}", self.name.display());
+        wait_until(deadline, &what, || self.child.try_wait().expect("the state of a child"))
     }
 
     /// Waits for a line of stdout, those already printed included.

@@ -81,10 +81,10 @@ impl Script {
         self
     }
 
-    fn manifest(&self, program: &Path) -> String {
+    fn manifest(&self, id: &str, program: &Path) -> String {
         let (first, grace_ms) = self.stop;
         let mut text = format!(
-            "id = \"script\"\ndialect = \"{}\"\n[command]\nprogram = \"sh\"\nprompt = \"stdin\"\n",
+            "id = \"{id}\"\ndialect = \"{}\"\n[command]\nprogram = \"sh\"\nprompt = \"stdin\"\n",
             self.dialect
         );
         let program = program.display();
@@ -100,9 +100,13 @@ impl Script {
 impl Sandbox {
     /// Installs the adapter `script`, among the user's adapters: the project stays as it is.
     pub fn install(&self, script: &Script) {
-        let program = self.home().join("agent.sh");
+        self.install_as("script", script);
+    }
+
+    pub fn install_as(&self, id: &str, script: &Script) {
+        let program = self.home().join(format!("{id}.sh"));
         fs::write(&program, format!("{PRELUDE}{}\n", script.body)).expect("the agent's script");
-        self.install_adapter("script", &script.manifest(&program));
+        self.install_adapter(id, &script.manifest(id, &program));
     }
 
     /// Installs an adapter of the user's.

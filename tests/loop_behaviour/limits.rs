@@ -108,8 +108,9 @@ fn a_silent_agent_that_computes_is_spared_by_the_idle_limit() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     // Its child works; the agent itself only waits for it.
-    sandbox.install(&Script::terminal(r#""$FAKE_AGENT" 'cpu 1500'; work"#));
-    let finished = sandbox.looping(["--idle-timeout", "500ms"]).run(SOON);
+    // Far more of it than the limit, and a limit within which even a busy machine lets it compute a little.
+    sandbox.install(&Script::terminal(r#""$FAKE_AGENT" 'cpu 4000'; work"#));
+    let finished = sandbox.looping(["--idle-timeout", "2s"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(outcomes(&finished.records()), [&Outcome::Completed]);
 }

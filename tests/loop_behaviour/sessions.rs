@@ -82,3 +82,25 @@ fn a_session_is_resumed_after_ralph_was_killed() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(resumed(&finished.records()), [Some("session-1"), Some("session-2")]);
 }
+
+#[test]
+fn a_session_is_not_resumed_when_that_is_no_longer_wanted_or_by_another_agent() {
+    for args in [
+        &["--session", "fresh"][..],
+        &["--session", "resume", "--adapter", "other"],
+    ] {
+        let sandbox = Sandbox::new();
+        let agent = script(&format!(
+            "{OPENED}; [ $n = 1 ] && {{ said ready; exec sleep 600; }}; work; work; over done"
+        ));
+        sandbox.install(&agent);
+        sandbox.install_as("other", &agent);
+        let first = sandbox.looping(["--session", "resume"]).start();
+        first.wait_for_record(SOON, super::said("ready"));
+        first.kill();
+        first.wait(SOON);
+        let finished = sandbox.looping(args).run(SOON);
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        assert_eq!(resumed(&finished.records()), [None], "{args:?}");
+    }
+}

@@ -178,3 +178,28 @@ fn skipping_ends_the_iteration_and_the_next_one_starts_at_once() {
     );
     assert!(!events(&records).any(|event| matches!(event, Event::WaitStarted { .. })));
 }
+
+#[test]
+fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
+    let sandbox = Sandbox::new();
+    let running = running(&sandbox, 2);
+    steer(&sandbox, &["too late"]);
+    steer(&sandbox, &["--standing", "always"]);
+    assert_eq!(sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
+    let finished = running.wait(SOON);
+    let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
+        panic!("no end")
+    };
+    assert!(
+        hints
+            .iter()
+            .any(|hint| hint.contains("message 1") && hint.contains("too late")),
+        "{hints:?}"
+    );
+    assert!(
+        hints
+            .iter()
+            .any(|hint| hint.contains("message 2") && hint.contains("always")),
+        "{hints:?}"
+    );
+}

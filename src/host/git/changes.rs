@@ -5,6 +5,22 @@ use std::thread;
 use super::{GitError, Repository, process};
 use crate::event::{Changes, Checkpoint};
 
+/// What of a checkpoint matters for counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Point<'a> {
+    pub(super) tree: &'a str,
+    pub(super) head: Option<&'a str>,
+}
+
+impl<'a> Point<'a> {
+    pub(super) fn of(checkpoint: &'a Checkpoint) -> Self {
+        Self {
+            tree: &checkpoint.tree,
+            head: checkpoint.head.as_deref(),
+        }
+    }
+}
+
 impl Repository {
     /// Counts the commits, files and lines between two checkpoints.
     ///
@@ -14,6 +30,10 @@ impl Repository {
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
     pub fn changes(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Changes, GitError> {
+        self.count(Point::of(from), Point::of(to))
+    }
+
+    pub(super) fn count(&self, from: Point, to: Point) -> Result<Changes, GitError> {
         let same_head = from.head == to.head;
         let same_tree = from.tree == to.tree;
         match (same_head, same_tree) {
@@ -34,18 +54,18 @@ impl Repository {
         }
     }
 
-    fn commits(&self, from: &Checkpoint, to: &Checkpoint) -> Result<u32, GitError> {
+    fn commits(&self, from: Point, to: Point) -> Result<u32, GitError> {
         // HEAD of an orphan branch: there is nothing that could be new.
-        let Some(head) = &to.head else { return Ok(0) };
+        let Some(head) = to.head else { return Ok(0) };
         let mut git = self.git().args(["rev-list", "--count", head]);
-        if let Some(head) = &from.head {
+        if let Some(head) = from.head {
             git = git.args([format!("^{head}")]);
         }
         let output = git.run()?;
         output.line()?.parse().map_err(|_| output.unexpected())
     }
 
-    fn lines(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Changes, GitError> {
+    fn lines(&self, from: Point, to: Point) -> Result<Changes, GitError> {
         let args = [
             "diff-tree",
             "-r",
@@ -55,7 +75,7 @@ impl Repository {
             "--no-ext-diff",
             "--no-textconv",
         ];
-        let output = self.git().args(args).args([&from.tree, &to.tree]).run()?;
+        let output = self.git().args(args).args([from.tree, to.tree]).run()?;
         count(&output.stdout).ok_or_else(|| output.unexpected())
     }
 }

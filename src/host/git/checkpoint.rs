@@ -2,11 +2,14 @@
 
 use std::{
     collections::HashSet,
+    mem,
     sync::{MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
 };
 
 use super::{
-    GitError, Moment, Repository, Taken,
+    Counted, GitError, Moment, Repository, Taken,
+    changes::Point,
     index::{Copied, Identity},
     process::Git,
     status::{self, Status},
@@ -20,8 +23,31 @@ pub(super) struct State {
     pub(super) origin: Option<Identity>,
     /// The checkpoint that ralph's index holds; none when that is not known.
     pub(super) last: Option<Checkpoint>,
+    /// A repeated checkpoint that gets its second name.
+    naming: Option<JoinHandle<Result<(), GitError>>>,
+    /// What the user has to be told with the next checkpoint.
+    untold: Vec<String>,
     /// What the user was told, once each.
     told: HashSet<String>,
+}
+
+impl State {
+    /// Waits until a repeated checkpoint has its second name.
+    pub(super) fn finish_naming(&mut self) {
+        let Some(naming) = self.naming.take() else { return };
+        if let Err(error) = naming.join().expect("naming does not panic") {
+            self.untold.push(format!(
+                "A checkpoint is kept under one of its two names only: {error}."
+            ));
+        }
+    }
+}
+
+/// What a checkpoint is called.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Name<'a> {
+    pub(super) reference: &'a str,
+    pub(super) message: &'a str,
 }
 
 impl Repository {
@@ -33,20 +59,43 @@ impl Repository {
     /// # Errors
     /// [`GitError`]; nothing of the user's has changed then either.
     pub fn checkpoint(&self, run: &RunId, n: u32, moment: Moment) -> Result<Taken, GitError> {
-        self.checkpoint_as(
-            &reference(run, n, moment),
-            &format!("ralph {run}: {moment} iteration {n}"),
-        )
+        self.checkpoint_since(run, n, moment, &[]).map(|(taken, _)| taken)
+    }
+
+    /// Does the same and counts the changes since each of some earlier checkpoints, as [`Repository::changes`] does:
+    /// they are known before the checkpoint is a commit, so both are done at once.
+    ///
+    /// # Errors
+    /// [`GitError`] as [`Repository::checkpoint`]; the inner one as [`Repository::changes`].
+    pub fn checkpoint_since(
+        &self,
+        run: &RunId,
+        n: u32,
+        moment: Moment,
+        since: &[&Checkpoint],
+    ) -> Result<(Taken, Counted), GitError> {
+        let name = Name {
+            reference: &reference(run, n, moment),
+            message: &format!("ralph {run}: {moment} iteration {n}"),
+        };
+        self.checkpoint_as(name, since)
     }
 
     /// Records an earlier checkpoint under another name, for a work tree in which nothing happened since.
-    pub fn repeat(&self, checkpoint: &Checkpoint, run: &RunId, n: u32, moment: Moment) -> Result<(), GitError> {
-        self.set_reference(&reference(run, n, moment), &checkpoint.commit)
+    ///
+    /// Returns at once: that commit is kept under its first name, so nobody has to wait for the second. What goes wrong
+    /// becomes a notice of the next checkpoint.
+    pub fn repeat(&self, checkpoint: &Checkpoint, run: &RunId, n: u32, moment: Moment) {
+        let name = reference(run, n, moment);
+        let git = self.git().args(["update-ref", &name, &checkpoint.commit]);
+        let mut state = self.lock();
+        state.finish_naming();
+        state.naming = Some(thread::spawn(move || git.run().map(drop)));
     }
 
-    pub(super) fn checkpoint_as(&self, reference: &str, message: &str) -> Result<Taken, GitError> {
+    pub(super) fn checkpoint_as(&self, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
         let mut state = self.lock();
-        let taken = self.take(&mut state, reference, message);
+        let taken = self.take(&mut state, name, since);
         if taken.is_err() {
             // A process that was killed may have left a lock; the next checkpoint starts from the user's index.
             state.origin = None;
@@ -56,7 +105,8 @@ impl Repository {
         taken
     }
 
-    fn take(&self, state: &mut State, reference: &str, message: &str) -> Result<Taken, GitError> {
+    fn take(&self, state: &mut State, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
+        state.finish_naming();
         let copied = self.follow_index(state)?;
         let (mut status, mut warnings) = self.scan()?;
         if copied == Copied::No && status.changes_ignoring() {
@@ -68,21 +118,53 @@ impl Repository {
         let head = status.head.clone();
         let mut work = self.sort(status)?;
         work.notices.extend(warnings);
-        let same = work.add.is_empty() && work.remove.is_empty();
-        let last = state.last.take().filter(|_| same);
+        let unchanged = work.add.is_empty() && work.remove.is_empty();
+        let last = state.last.take().filter(|_| unchanged);
         self.update_index(&mut work)?;
-        let checkpoint = match last {
-            Some(last) if last.head == head => last,
-            last => self.commit(last.map(|last| last.tree), head, message)?,
+        let tree = match &last {
+            Some(last) => last.tree.clone(),
+            None => self.own_index_git().args(["write-tree"]).run()?.line()?,
         };
-        self.set_reference(reference, &checkpoint.commit)?;
+        let here = Point {
+            tree: &tree,
+            head: head.as_deref(),
+        };
+        let same = last.filter(|last| last.head == head);
+        let (checkpoint, counted) = self.keep(here, same, name, since)?;
         state.last = Some(checkpoint.clone());
+        let untold = mem::take(&mut state.untold);
         let notices = work
             .notices
             .into_iter()
+            .chain(untold)
             .filter(|notice| state.told.insert(notice.clone()))
             .collect();
-        Ok(Taken { checkpoint, notices })
+        Ok((Taken { checkpoint, notices }, counted))
+    }
+
+    /// Gives what is there now its name, as a new commit unless there is the `same` already, and counts beside it.
+    fn keep(
+        &self,
+        here: Point,
+        same: Option<Checkpoint>,
+        name: Name,
+        since: &[&Checkpoint],
+    ) -> Result<(Checkpoint, Counted), GitError> {
+        thread::scope(|threads| {
+            let since = since.iter().map(|from| Point::of(from));
+            let counting: Vec<_> = since
+                .map(|from| threads.spawn(move || self.count(from, here)))
+                .collect();
+            let checkpoint = match same {
+                Some(same) => same,
+                None => self.commit(here, name.message)?,
+            };
+            self.set_reference(name.reference, &checkpoint.commit)?;
+            let counts = counting
+                .into_iter()
+                .map(|count| count.join().expect("counting does not panic"));
+            Ok((checkpoint, counts.collect()))
+        })
     }
 
     /// Compares the work tree with ralph's index; returns what git warned of as well.
@@ -106,25 +188,23 @@ impl Repository {
         Ok((status, lines.map(|line| format!("git: {line}.")).collect()))
     }
 
-    /// Writes a commit of `tree`, or else of what the index holds.
-    fn commit(&self, tree: Option<String>, head: Option<String>, message: &str) -> Result<Checkpoint, GitError> {
-        let tree = match tree {
-            Some(tree) => tree,
-            None => self.own_index_git().args(["write-tree"]).run()?.line()?,
-        };
-        let mut git = self.git().args(["commit-tree", "--no-gpg-sign", "-m", message, &tree]);
+    /// Writes a commit of what is there now.
+    fn commit(&self, here: Point, message: &str) -> Result<Checkpoint, GitError> {
+        let mut git = self
+            .git()
+            .args(["commit-tree", "--no-gpg-sign", "-m", message, here.tree]);
         for person in ["AUTHOR", "COMMITTER"] {
             git = git
                 .env(&format!("GIT_{person}_NAME"), "ralph")
                 .env(&format!("GIT_{person}_EMAIL"), "ralph@localhost");
         }
-        if let Some(head) = &head {
+        if let Some(head) = here.head {
             git = git.args(["-p", head]);
         }
         Ok(Checkpoint {
             commit: git.run()?.line()?,
-            tree,
-            head,
+            tree: here.tree.to_owned(),
+            head: here.head.map(str::to_owned),
         })
     }
 

@@ -43,7 +43,11 @@ impl Identity {
 impl Repository {
     /// A git command that reads and writes ralph's index instead of the user's.
     pub(super) fn own_index_git(&self) -> Git {
-        self.git().env("GIT_INDEX_FILE", &self.index)
+        // Its checksum, which nobody reads, costs as much as reading it. The user's own keeps it: not all programs that
+        // read that one can do without.
+        self.git()
+            .setting("index.skipHash=true")
+            .env("GIT_INDEX_FILE", &self.index)
     }
 
     /// Copies the user's index, unless ralph's was made from the same one.
@@ -131,6 +135,7 @@ impl Repository {
 
 impl Drop for Repository {
     fn drop(&mut self) {
+        self.lock().finish_naming();
         _ = self.forget_index(); // a copy, worth nothing to the next run
     }
 }

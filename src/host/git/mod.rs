@@ -26,7 +26,7 @@ use std::{
 
 use thiserror::Error;
 
-use crate::event::Checkpoint;
+use crate::event::{Changes, Checkpoint};
 
 pub use restore::{Place, Restored, Saved};
 
@@ -79,6 +79,9 @@ pub struct Taken {
     /// What is not in it, a sentence each; said once per file and repository.
     pub notices: Vec<String>,
 }
+
+/// The changes since each of some checkpoints, in their order.
+pub type Counted = Result<Vec<Changes>, GitError>;
 
 /// Why there can be no checkpoints here.
 #[derive(Debug, Error)]

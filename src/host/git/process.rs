@@ -52,6 +52,8 @@ const KEPT: [&str; 8] = [
 /// A git command being put together.
 pub(super) struct Git {
     command: Command,
+    /// How many of the arguments are ralph's settings, which are not shown.
+    settings: usize,
     input: Vec<u8>,
     deadline: Duration,
 }
@@ -73,9 +75,6 @@ impl Git {
                 command.env_remove(name);
             }
         }
-        for setting in SETTINGS {
-            command.args(["-c", setting]);
-        }
         command
             .current_dir(directory)
             .env("LC_ALL", "C")
@@ -85,11 +84,20 @@ impl Git {
             .env("RALPH_HELPER", "1")
             // Its own group, so that Ctrl-C leaves it alone and the deadline takes filters with it.
             .process_group(0);
-        Git {
+        let git = Git {
             command,
+            settings: 0,
             input: Vec::new(),
             deadline: DEADLINE,
-        }
+        };
+        SETTINGS.into_iter().fold(git, Git::setting)
+    }
+
+    /// Overrides the user's configuration; to be called before [`Git::args`].
+    pub(super) fn setting(mut self, setting: &str) -> Git {
+        self.command.args(["-c", setting]);
+        self.settings += 1;
+        self
     }
 
     pub(super) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Git {
@@ -162,7 +170,7 @@ impl Git {
 
     /// The command as a user would type it.
     fn shown(&self) -> String {
-        let args = self.command.get_args().skip(2 * SETTINGS.len());
+        let args = self.command.get_args().skip(2 * self.settings);
         let words = args.map(|arg| arg.to_string_lossy().into_owned());
         std::iter::once("git".to_owned())
             .chain(words)

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     GitError, Moment, Repository,
-    checkpoint::reference,
+    checkpoint::{Name, reference},
     process::{self, nul_separated},
 };
 use crate::event::{Checkpoint, RunId};
@@ -111,8 +111,11 @@ impl Repository {
         let saved = Place::Restore {
             k: last.max().unwrap_or(0) + 1,
         };
-        let message = format!("ralph {run}: before restoring {moment} iteration {n}");
-        let now = self.checkpoint_as(&saved.reference(run), &message)?;
+        let name = Name {
+            reference: &saved.reference(run),
+            message: &format!("ralph {run}: before restoring {moment} iteration {n}"),
+        };
+        let (now, _) = self.checkpoint_as(name, &[])?;
         let (written, deleted) = self.replace(&now.checkpoint.tree, &target.checkpoint.tree)?;
         Ok(Restored {
             saved,

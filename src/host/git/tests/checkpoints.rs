@@ -139,12 +139,28 @@ fn a_repeated_one_is_recorded_without_looking() {
     let project = Project::new();
     let repository = project.open();
     let taken = after(&repository, 1).checkpoint;
-    repository.repeat(&taken, &run(), 2, Moment::Before).unwrap();
+    repository.repeat(&taken, &run(), 2, Moment::Before);
+    drop(repository);
     assert_eq!(
         project
             .git(["rev-parse", "refs/ralph/20261120-102835-4f2a/2-before"])
             .trim_end(),
         taken.commit
+    );
+}
+
+#[test]
+fn a_repeated_one_that_gets_no_name_is_said_with_the_next() {
+    let project = Project::new();
+    let repository = project.open();
+    let taken = after(&repository, 1).checkpoint;
+    let in_the_way = "refs/ralph/20261120-102835-4f2a/2-before/x";
+    project.git(["update-ref", in_the_way, "HEAD"]);
+    repository.repeat(&taken, &run(), 2, Moment::Before);
+    let notices = after(&repository, 2).notices;
+    assert!(
+        matches!(&notices[..], [notice] if notice.contains("git update-ref")),
+        "{notices:?}"
     );
 }
 
@@ -511,6 +527,39 @@ fn changes_count_commits_files_and_lines() {
     };
     assert_eq!(repository.changes(&from, &to).unwrap(), expected);
     assert_eq!(repository.changes(&to, &to).unwrap(), Changes::default());
+}
+
+#[test]
+fn changes_since_several_checkpoints_come_with_the_next_one() {
+    let project = Project::new();
+    let repository = project.open();
+    let first = before(&repository, 1).checkpoint;
+    project.write("kept", "changed\n");
+    project.commit_all("One");
+    let second = after(&repository, 1).checkpoint;
+    project.write("new", "x\ny\n");
+    let since = [&second, &first];
+    let (taken, counted) = repository.checkpoint_since(&run(), 2, Moment::After, &since).unwrap();
+    let expected = since.map(|from| repository.changes(from, &taken.checkpoint).unwrap());
+    assert_eq!(counted.unwrap(), expected);
+    assert_eq!(
+        expected.map(|changes| (changes.commits, changes.files)),
+        [(0, 1), (1, 2)]
+    );
+}
+
+#[test]
+fn a_checkpoint_is_made_even_if_an_earlier_one_is_gone() {
+    let project = Project::new();
+    let repository = project.open();
+    let gone = Checkpoint {
+        tree: "0123456789012345678901234567890123456789".to_owned(),
+        ..before(&repository, 1).checkpoint
+    };
+    project.write("new", "x\n");
+    let (taken, counted) = repository.checkpoint_since(&run(), 1, Moment::After, &[&gone]).unwrap();
+    assert!(matches!(counted, Err(GitError::Refused { .. })));
+    assert!(files(&project, &taken.checkpoint).contains(&"100644 new".to_owned()));
 }
 
 #[test]

@@ -1,0 +1,94 @@
+//! What lies between one agent's exit and the next one's start, and what ralph adds to the prompt.
+
+mod support;
+
+use std::time::Duration;
+
+use ralph::event::Event;
+use support::{
+    agent::{self, Script},
+    numbers::{Quantity, Times},
+    report::{Row, note, title},
+    scratch::{Scratch, run_to_limit},
+};
+
+const ITERATIONS: usize = 25;
+const SCANS: usize = 9;
+const MOST: Duration = Duration::from_millis(30);
+const MOST_SCANS: f64 = 1.2;
+const MOST_OVERHEAD_BYTES: f64 = 1500.0;
+const LARGE: usize = 5000;
+/// Files that differ from the last commit in the large repository: modified and untracked ones.
+const MODIFIED: usize = 120;
+const UNTRACKED: usize = 80;
+
+const CASES: [(&str, Script); 3] = [
+    ("agent that does nothing", Script::Nothing),
+    ("agent that edits a file", Script::Edit),
+    ("agent that edits and commits", Script::Commit),
+];
+
+fn main() {
+    agent::become_agent_if_asked();
+    title("iteration gap, 100 files (from one agent's exit to the next one's start)");
+    let small = Scratch::new(100);
+    for (name, script) in CASES {
+        gap(&small, name, script, MOST);
+    }
+    title("iteration gap, 5,000 files of which 200 differ from the last commit");
+    let large = large();
+    let scan = Times::of(SCANS, || large.add_all_aside()).median();
+    note(&format!("one `git add -A` on a copied index: {}", Quantity::from(scan)));
+    for (name, script) in &CASES[..2] {
+        gap(&large, name, *script, MOST + scan.mul_f64(MOST_SCANS));
+    }
+    // The last, since it commits everything.
+    gap(&large, CASES[2].0, CASES[2].1, MOST + scan.mul_f64(MOST_SCANS));
+    title("prompt");
+    overhead(&small);
+}
+
+fn large() -> Scratch {
+    let scratch = Scratch::new(LARGE);
+    for number in 0..MODIFIED {
+        scratch.write_file(number * (LARGE / MODIFIED), "changed since");
+    }
+    for number in LARGE..LARGE + UNTRACKED {
+        scratch.write_file(number, "not committed");
+    }
+    scratch
+}
+
+fn gap(scratch: &Scratch, name: &str, script: Script, most: Duration) {
+    scratch.add_agent("terminal", &script);
+    let before = scratch.agent_log();
+    run_to_limit(&mut scratch.run("jsonl", ITERATIONS));
+    let times: Times = scratch.agent_log().after(&before).gaps().collect();
+    let status = Times::of(SCANS, || drop(scratch.git(["status", "--porcelain"]))).median();
+    Row::new(format!("{name}, p50"), times.median())
+        .beside("git status", status)
+        .at_most(most)
+        .print();
+    Row::new(format!("{name}, p90"), times.percentile(90))
+        .beside("git status", status)
+        .at_most(most)
+        .print();
+}
+
+fn overhead(scratch: &Scratch) {
+    let mut overheads = scratch.journal().into_iter().filter_map(|record| match record.event {
+        Event::IterationStarted {
+            overhead_bytes,
+            prompt_bytes,
+            ..
+        } => Some((overhead_bytes, prompt_bytes)),
+        _ => None,
+    });
+    let (overhead, prompt) = overheads.next().expect("an iteration");
+    #[allow(clippy::cast_precision_loss)] // a prompt has fewer bytes than a f64 can count
+    let [overhead, prompt] = [overhead, prompt].map(|bytes| Quantity::Bytes(bytes as f64));
+    Row::new("ralph's own words around the user's", overhead)
+        .beside("whole prompt", prompt)
+        .at_most(Quantity::Bytes(MOST_OVERHEAD_BYTES))
+        .print();
+}

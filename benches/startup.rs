@@ -1,0 +1,83 @@
+//! How soon ralph is there: as a process, with its configuration, with its agent. And how big it is.
+
+mod support;
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use support::{
+    agent::{self, Script},
+    numbers::{Times, megabytes},
+    report::{Row, title},
+    scratch::{Scratch, run_to_limit},
+};
+
+const ROUNDS: usize = 60;
+const RUNS: usize = 12;
+const MOST_BEYOND_TRUE: Duration = Duration::from_millis(5);
+const MOST_BYTES: u64 = 8_000_000;
+
+fn main() {
+    agent::become_agent_if_asked();
+    title("startup (medians)");
+    let scratch = Scratch::new(100);
+    let [nothing, version, config] = interleaved([
+        &|| quietly(scratch.command("/bin/true")),
+        &|| quietly(scratch.ralph(["--version"])),
+        &|| quietly(scratch.ralph(["config", "show"])),
+    ]);
+    let most = nothing + MOST_BEYOND_TRUE;
+    for (name, time) in [("ralph --version", version), ("ralph config show", config)] {
+        Row::new(name, time).beside("/bin/true", nothing).at_most(most).print();
+    }
+    let agent = until_agent(&scratch);
+    let status = Times::of(RUNS, || drop(scratch.git(["status", "--porcelain"]))).median();
+    Row::new("run: from exec to the agent's start", agent)
+        .beside("git status", status)
+        .print();
+    size();
+}
+
+/// Measures several things in turn, so that a busy moment of the machine meets all of them. Returns medians.
+fn interleaved<const N: usize>(actions: [&dyn Fn(); N]) -> [Duration; N] {
+    let mut times: [Times; N] = std::array::from_fn(|_| Times::default());
+    for _ in 0..ROUNDS {
+        for (action, times) in actions.iter().zip(&mut times) {
+            let start = Instant::now();
+            action();
+            times.push(start.elapsed());
+        }
+    }
+    times.map(|times| times.median())
+}
+
+fn quietly(mut command: Command) {
+    let status = command.stdout(Stdio::null()).status().expect("a program that starts");
+    assert!(status.success(), "{command:?}");
+}
+
+fn until_agent(scratch: &Scratch) -> Duration {
+    scratch.add_agent("terminal", &Script::Nothing);
+    let started: Vec<u64> = (0..RUNS).map(|_| run_to_limit(&mut scratch.run("jsonl", 1))).collect();
+    let reached = scratch.agent_log().starts;
+    let times: Times = started
+        .iter()
+        .zip(&reached)
+        .map(|(start, agent)| Duration::from_nanos(agent.saturating_sub(*start)))
+        .collect();
+    times.median()
+}
+
+fn size() {
+    let bytes = fs::metadata(env!("CARGO_BIN_EXE_ralph"))
+        .expect("ralph's executable")
+        .len();
+    let own = fs::metadata(std::env::current_exe().expect("the bench's own path")).expect("this bench");
+    Row::new("size of the release binary", megabytes(bytes))
+        .beside("this bench", megabytes(own.len()))
+        .at_most(megabytes(MOST_BYTES))
+        .print();
+}

@@ -1,0 +1,110 @@
+//! Measurements, and how they are summed up.
+
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
+
+/// A measured value with its unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Quantity {
+    Milliseconds(f64),
+    MegabytesPerSecond(f64),
+    Megabytes(f64),
+    Bytes(f64),
+}
+
+impl Quantity {
+    /// The bare number; two quantities of a row have the same unit.
+    pub fn number(self) -> f64 {
+        match self {
+            Quantity::Milliseconds(number)
+            | Quantity::MegabytesPerSecond(number)
+            | Quantity::Megabytes(number)
+            | Quantity::Bytes(number) => number,
+        }
+    }
+
+    /// The same unit with another number.
+    #[must_use]
+    pub fn with(self, number: f64) -> Quantity {
+        match self {
+            Quantity::Milliseconds(_) => Quantity::Milliseconds(number),
+            Quantity::MegabytesPerSecond(_) => Quantity::MegabytesPerSecond(number),
+            Quantity::Megabytes(_) => Quantity::Megabytes(number),
+            Quantity::Bytes(_) => Quantity::Bytes(number),
+        }
+    }
+}
+
+impl From<Duration> for Quantity {
+    fn from(duration: Duration) -> Quantity {
+        Quantity::Milliseconds(duration.as_secs_f64() * 1e3)
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Quantity::Milliseconds(number) if number.abs() < 10.0 => format!("{number:.2} ms"),
+            Quantity::Milliseconds(number) => format!("{number:.1} ms"),
+            Quantity::MegabytesPerSecond(number) => format!("{number:.1} MB/s"),
+            Quantity::Megabytes(number) => format!("{number:.2} MB"),
+            Quantity::Bytes(number) => format!("{number:.0} B"),
+        };
+        f.pad(&text)
+    }
+}
+
+/// So many bytes in so much time.
+pub fn rate(bytes: u64, time: Duration) -> Quantity {
+    #[allow(clippy::cast_precision_loss)] // of less than a byte in a petabyte
+    let megabytes = bytes as f64 / 1e6;
+    Quantity::MegabytesPerSecond(megabytes / time.as_secs_f64())
+}
+
+/// So many bytes of memory or disk.
+pub fn megabytes(bytes: u64) -> Quantity {
+    #[allow(clippy::cast_precision_loss)]
+    let megabytes = bytes as f64 / 1e6;
+    Quantity::Megabytes(megabytes)
+}
+
+/// Times of one thing that was done repeatedly.
+#[derive(Debug, Default)]
+pub struct Times(Vec<Duration>);
+
+impl Times {
+    /// Measures `action` so many times, after one time that is not counted.
+    pub fn of(rounds: usize, mut action: impl FnMut()) -> Times {
+        action();
+        let round = |_| {
+            let start = Instant::now();
+            action();
+            start.elapsed()
+        };
+        (0..rounds).map(round).collect()
+    }
+
+    pub fn push(&mut self, time: Duration) {
+        self.0.push(time);
+    }
+
+    pub fn median(&self) -> Duration {
+        self.percentile(50)
+    }
+
+    /// The time that so many per cent of the rounds did not exceed; zero if there was none.
+    pub fn percentile(&self, percent: usize) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let index = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+        sorted.get(index).copied().unwrap_or_default()
+    }
+}
+
+impl FromIterator<Duration> for Times {
+    fn from_iter<I: IntoIterator<Item = Duration>>(times: I) -> Times {
+        Times(times.into_iter().collect())
+    }
+}

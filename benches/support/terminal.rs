@@ -1,0 +1,56 @@
+//! The reference for floods: the same bytes through the same kind of terminal, to a reader that throws them away.
+
+use std::{io::Read, process::Command, time::Duration};
+
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+
+use super::{
+    agent::{self, Log, Script},
+    now_ns,
+};
+
+/// Runs `script` in a terminal and returns how long its bytes took, from its start to the last one.
+pub fn discarded(script: Script) -> Duration {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let log = directory.path().join("log");
+    let size = PtySize {
+        rows: 40,
+        cols: 120,
+        pixel_width: 0,
+        pixel_height: 0,
+    };
+    let pair = native_pty_system().openpty(size).expect("a terminal");
+    let command: Command = agent::alone(script, &log);
+    let mut builder = CommandBuilder::new(command.get_program());
+    builder.args(command.get_args());
+    builder.cwd(directory.path());
+    let mut child = pair.slave.spawn_command(builder).expect("a flood");
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().expect("a reader");
+    let mut buffer = vec![0; 64 * 1024];
+    while matches!(reader.read(&mut buffer), Ok(1..)) {}
+    let end = now_ns();
+    child.wait().expect("the flood's end");
+    since_start(&log, end)
+}
+
+/// The same through a pipe, for agents whose stdout is one.
+pub fn piped_and_discarded(script: Script) -> Duration {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let log = directory.path().join("log");
+    let mut child = agent::alone(script, &log)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("a flood");
+    let mut reader = child.stdout.take().expect("a pipe");
+    let mut buffer = vec![0; 64 * 1024];
+    while matches!(reader.read(&mut buffer), Ok(1..)) {}
+    let end = now_ns();
+    child.wait().expect("the flood's end");
+    since_start(&log, end)
+}
+
+fn since_start(log: &std::path::Path, end: u64) -> Duration {
+    let start = Log::read(log).starts[0];
+    Duration::from_nanos(end.saturating_sub(start))
+}

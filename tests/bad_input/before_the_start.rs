@@ -1,0 +1,304 @@
+//! What is found out before anything is started.
+
+use super::assert_refused;
+use crate::harness::{SOON, Sandbox, Script};
+
+/// A sandbox with an adapter that would work, and its tree before.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    sandbox
+}
+
+/// Checks that `args` are refused and that the tree is what it was.
+#[track_caller]
+fn refused(sandbox: &Sandbox, args: &[&str], code: i32, naming: &[&str], hint: &str) {
+    let before = tree(sandbox);
+    let finished = sandbox.looping(args).run(SOON);
+    assert_refused(sandbox, &finished, code, naming, hint);
+    assert_eq!(tree(sandbox), before, "the tree was touched");
+}
+
+fn tree(sandbox: &Sandbox) -> String {
+    sandbox.git(["status", "--porcelain", "--ignored"]) + &sandbox.git(["for-each-ref"])
+}
+
+#[test]
+fn a_project_without_a_plan() {
+    let sandbox = sandbox();
+    std::fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();
+    let project = sandbox.project();
+    refused(
+        &sandbox,
+        &[],
+        3,
+        &["no plan in", project.to_str().unwrap()],
+        "IMPLEMENTATION_PLAN.md",
+    );
+}
+
+#[test]
+fn a_plan_that_is_not_there() {
+    refused(
+        &sandbox(),
+        &["--plan", "NOPE.md"],
+        3,
+        &["NOPE.md", "no such plan"],
+        "--plan FILE",
+    );
+}
+
+#[test]
+fn a_plan_that_is_empty() {
+    let sandbox = sandbox();
+    sandbox.write("E.md", " \n\n");
+    refused(&sandbox, &["--plan", "E.md"], 3, &["E.md", "empty"], "- [ ]");
+}
+
+#[test]
+fn a_plan_that_is_a_directory() {
+    let sandbox = sandbox();
+    sandbox.write("plans/one.md", "- [ ] One\n");
+    refused(
+        &sandbox,
+        &["--plan", "plans"],
+        3,
+        &["plans", "a directory"],
+        "--plan FILE",
+    );
+}
+
+#[test]
+fn a_plan_that_is_not_utf8() {
+    let sandbox = sandbox();
+    std::fs::write(sandbox.project().join("L.md"), b"- [ ] one\n- [ ] gr\xfc\xdfen\n").unwrap();
+    refused(
+        &sandbox,
+        &["--plan", "L.md"],
+        3,
+        &["L.md", "line 2, column 9", "not UTF-8"],
+        "UTF-8",
+    );
+}
+
+#[test]
+fn a_plan_without_tasks() {
+    let sandbox = sandbox();
+    sandbox.write("T.md", "# Plan\n\n- just a list\n\n```\n- [ ] an example\n```\n");
+    refused(&sandbox, &["--plan", "T.md"], 3, &["T.md", "no task found"], "- [ ]");
+}
+
+#[test]
+fn a_plan_in_broken_json() {
+    let sandbox = sandbox();
+    sandbox.write("b.json", "{\n  \"userStories\": [\n");
+    refused(
+        &sandbox,
+        &["--plan", "b.json"],
+        3,
+        &["b.json", "line 2", "not valid JSON"],
+        "plain JSON",
+    );
+}
+
+#[test]
+fn an_adapter_that_is_mistyped() {
+    refused(
+        &sandbox(),
+        &["--adapter", "scrpt"],
+        3,
+        &["no adapter `scrpt`"],
+        "did you mean `script`?",
+    );
+}
+
+#[test]
+fn an_adapter_that_nothing_resembles() {
+    refused(&sandbox(), &["--adapter", "zzz"], 3, &["no adapter `zzz`"], "codex");
+}
+
+#[test]
+fn an_adapter_whose_program_is_missing() {
+    let sandbox = sandbox();
+    sandbox.install_adapter(
+        "absent",
+        "id = \"absent\"\ndialect = \"terminal\"\n[command]\nprogram = \"no-such-agent\"\nargs = []\nprompt = \"stdin\"\n\
+         [install]\nhint = \"make install-the-agent\"\n",
+    );
+    let naming = ["adapter `absent`", "`no-such-agent` is not on PATH"];
+    refused(&sandbox, &["--adapter", "absent"], 4, &naming, "make install-the-agent");
+}
+
+#[test]
+fn an_adapter_with_a_mistake() {
+    let sandbox = sandbox();
+    sandbox.install_adapter(
+        "odd",
+        "id = \"odd\"\ndialect = \"terminl\"\n[command]\nprogram = \"sh\"\nargs = []\nprompt = \"stdin\"\n",
+    );
+    let naming = ["odd.toml:2", "`dialect` is `terminl`", "`terminal`"];
+    refused(&sandbox, &["--adapter", "odd"], 3, &naming, "ralph adapters show odd");
+}
+
+#[test]
+fn an_adapter_with_an_unknown_placeholder() {
+    let sandbox = sandbox();
+    sandbox.install_adapter(
+        "odd",
+        "id = \"odd\"\ndialect = \"terminal\"\n[command]\nprogram = \"sh\"\nargs = [\"{modle}\"]\nprompt = \"stdin\"\n",
+    );
+    refused(&sandbox, &["--adapter", "odd"], 3, &["odd.toml", "modle"], "");
+}
+
+#[test]
+fn a_configuration_that_is_broken() {
+    let sandbox = sandbox();
+    sandbox.write(".ralph/config.json", "{\n  \"limits\": {\n    \"maxTime\": \"1h\"\n");
+    refused(
+        &sandbox,
+        &[],
+        3,
+        &[".ralph/config.json", "line", "not valid JSON"],
+        "comments",
+    );
+}
+
+#[test]
+fn a_setting_that_does_not_exist() {
+    let sandbox = sandbox();
+    sandbox.write(
+        ".ralph/config.json",
+        "{\n  // comments are fine\n  \"limits\": { \"maxTme\": \"1h\" }\n}\n",
+    );
+    let naming = [".ralph/config.json:3", "unknown setting `limits.maxTme`"];
+    refused(&sandbox, &[], 3, &naming, "did you mean `limits.maxTime`?");
+}
+
+#[test]
+fn a_setting_of_the_wrong_type() {
+    let sandbox = sandbox();
+    let config = sandbox.config().join("ralph/config.json");
+    std::fs::write(&config, "{ \"limits\": { \"maxTime\": 90 } }\n").unwrap();
+    let place = format!("{}:1", config.display());
+    refused(
+        &sandbox,
+        &[],
+        3,
+        &[&place, "`limits.maxTime` is the number 90", "\"90s\""],
+        "ralph config",
+    );
+}
+
+#[test]
+fn a_configuration_file_that_is_not_there() {
+    refused(
+        &sandbox(),
+        &["--config", "nope.json"],
+        3,
+        &["nope.json"],
+        "ralph config path",
+    );
+}
+
+#[test]
+fn a_variable_or_flag_with_a_value_that_means_nothing() {
+    let sandbox = sandbox();
+    refused(
+        &sandbox,
+        &["--max-time", "soon"],
+        3,
+        &["--max-time", "soon", "90s"],
+        "ralph config",
+    );
+    let finished = sandbox
+        .looping([] as [&str; 0])
+        .env("RALPH_LIMITS_IDLE_TIMEOUT", "-1s")
+        .run(SOON);
+    assert_refused(
+        &sandbox,
+        &finished,
+        3,
+        &["RALPH_LIMITS_IDLE_TIMEOUT", "-1s"],
+        "ralph config",
+    );
+}
+
+#[test]
+fn a_prompt_with_an_unknown_placeholder() {
+    let sandbox = sandbox();
+    sandbox.write(".ralph/prompt.md", "Work.\nYour task: {tsk}\n");
+    let naming = [".ralph/prompt.md", "line 2, column 12", "unknown placeholder `{tsk}`"];
+    refused(&sandbox, &[], 3, &naming, "did you mean `{task}`?");
+}
+
+#[test]
+fn a_prompt_file_that_is_not_there() {
+    refused(
+        &sandbox(),
+        &["--prompt-file", "nope.md"],
+        3,
+        &["nope.md", "cannot be read"],
+        "--prompt-file",
+    );
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense() {
+    let sandbox = sandbox();
+    refused(&sandbox, &["--max-tiem", "3"], 2, &["--max-tiem"], "--max-time");
+    refused(
+        &sandbox,
+        &["--format", "yaml"],
+        2,
+        &["yaml", "text, jsonl"],
+        "ralph --help",
+    );
+    refused(&sandbox, &["frobnicate"], 2, &["frobnicate"], "ralph --help");
+    refused(
+        &sandbox,
+        &["--prompt", "a", "--prompt-file", "b"],
+        2,
+        &["--prompt"],
+        "ralph --help",
+    );
+}
+
+#[test]
+fn commands_to_a_loop_that_is_not_there() {
+    let sandbox = sandbox();
+    for args in [&["pause"][..], &["resume"], &["skip"], &["stop"], &["steer", "hello"]] {
+        let finished = sandbox.ralph(args).run(SOON);
+        assert_refused(
+            &sandbox,
+            &finished,
+            1,
+            &["no ralph runs in this project"],
+            "ralph status",
+        );
+    }
+    let finished = sandbox.ralph(["status"]).run(SOON);
+    assert_refused(
+        &sandbox,
+        &finished,
+        1,
+        &["no ralph ran in this project yet"],
+        "ralph demo",
+    );
+    let finished = sandbox.ralph(["restore"]).run(SOON);
+    assert_refused(
+        &sandbox,
+        &finished,
+        1,
+        &["no ralph ran in this project yet"],
+        "ralph --plan",
+    );
+}
+
+#[test]
+fn a_model_for_an_agent_that_cannot_be_given_one() {
+    // Only the session knows, so a run begins; but it goes no further.
+    let sandbox = sandbox();
+    let finished = sandbox.looping(["--model", "opus"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(finished.stdout.contains("no way to be given a model"), "{finished:?}");
+}

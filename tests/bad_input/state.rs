@@ -1,0 +1,193 @@
+//! State that cannot be read or written.
+
+use std::fs;
+
+use super::assert_complains;
+use crate::harness::{
+    SOON, Sandbox, Script,
+    running::{Finished, Program},
+    wait_until,
+};
+
+/// Makes the journal longer by some 30 KB.
+const TALK: &str = "i=0; while [ $i -lt 200 ]; do said 'one of many lines'; i=$((i + 1)); done";
+
+/// A sandbox whose run was killed while its agent worked.
+fn cut_off() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(
+        "said ready; [ $n = 1 ] && exec sleep 600; work; over done",
+    ));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
+    running.kill();
+    running.wait(SOON);
+    // The guard needs a moment to see that ralph is gone.
+    wait_until(SOON, "the end of the agent", || {
+        sandbox.processes().is_empty().then_some(())
+    });
+    sandbox
+}
+
+/// Puts `change` of the journal in its place and checks that it is refused; nothing may be written to it.
+#[track_caller]
+fn refused(change: impl Fn(String) -> String, naming: &[&str], hint: &str) {
+    let sandbox = cut_off();
+    let path = sandbox.the_run().journal();
+    let changed = change(fs::read_to_string(&path).unwrap());
+    fs::write(&path, &changed).unwrap();
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    let path_text = path.display().to_string();
+    assert_complains(&finished, &[&[path_text.as_str()], naming].concat(), hint);
+    assert_eq!(finished.stdout, "");
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        changed,
+        "it is left as it was found"
+    );
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_journal_of_a_newer_ralph() {
+    let newer = |text: String| {
+        text.replacen("\"version\":1", "\"version\":9", 1).replacen(
+            &format!("\"{}\"", env!("CARGO_PKG_VERSION")),
+            "\"7.0.0\"",
+            1,
+        )
+    };
+    refused(newer, &["ralph 7.0.0", "version 9", "up to 1"], "--state-dir");
+}
+
+#[test]
+fn a_journal_of_another_program() {
+    refused(
+        |_| "{\"log\": \"hello\"}\n".to_owned(),
+        &["not a journal of ralph"],
+        "move ",
+    );
+}
+
+#[test]
+fn a_journal_with_a_broken_line() {
+    refused(
+        |text| text.replacen("plan-read", "plan-\u{7}", 1),
+        &["line 4", "not a record"],
+        "move ",
+    );
+}
+
+#[test]
+fn a_journal_with_a_line_missing() {
+    let missing = |text: String| {
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        lines.remove(2);
+        lines.concat()
+    };
+    refused(missing, &["line 3", "seq 3 where 2 belongs"], "move ");
+}
+
+#[test]
+fn what_the_hint_about_a_broken_journal_says_helps() {
+    let sandbox = cut_off();
+    let run = sandbox.the_run();
+    fs::write(run.journal(), "hello\n").unwrap();
+    assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(1));
+    fs::rename(run.dir(), sandbox.home().join("broken")).unwrap();
+    sandbox.install(&Script::worker());
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_made() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let file = sandbox.home().join("file");
+    fs::write(&file, "").unwrap();
+    let finished = sandbox.looping(["--state-dir", file.to_str().unwrap()]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert_complains(
+        &finished,
+        &[file.to_str().unwrap(), "Not a directory"],
+        "--state-dir DIR",
+    );
+    assert_eq!(finished.stdout, "");
+}
+
+/// Has the program see a file system of its own at `place`; none where that is not permitted.
+fn on_a_file_system(program: Program, sandbox: &Sandbox, place: &str, options: &str) -> Option<Program> {
+    let script = format!("mount -t tmpfs -o {options} none '{place}' && exec \"$@\"");
+    let wrapper = ["unshare", "--mount", "sh", "-c", &script, "sh"];
+    let permitted = sandbox.program("true").under(&wrapper).run(SOON);
+    if permitted.code() != Some(0) {
+        crate::harness::skipped(&format!("a test of a full disk: {}", permitted.stderr.trim()));
+        return None;
+    }
+    Some(program.under(&wrapper))
+}
+
+fn with_state_on(options: &str, script: &Script) -> Option<(Sandbox, Finished)> {
+    let sandbox = Sandbox::new();
+    sandbox.install(script);
+    let place = sandbox.state().join("small");
+    fs::create_dir(&place).unwrap();
+    let place = place.to_str().unwrap().to_owned();
+    let program = sandbox.looping(["--state-dir", &place]);
+    let finished = on_a_file_system(program, &sandbox, &place, options)?.run(SOON);
+    Some((sandbox, finished))
+}
+
+#[test]
+fn a_state_directory_that_is_read_only() {
+    let Some((sandbox, finished)) = with_state_on("ro", &Script::worker()) else {
+        return;
+    };
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert_complains(&finished, &["state/small", "Read-only file system"], "--state-dir DIR");
+    assert_eq!(finished.stdout, "");
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_disk_that_fills_up_stops_the_run_and_the_agent() {
+    // Its terminal is recorded until nothing fits any more; what it reports then cannot be written down.
+    let script = format!("\"$FAKE_AGENT\" 'flood 400000' >&2; {TALK}; exec sleep 600");
+    let Some((sandbox, finished)) = with_state_on("size=128k", &Script::jsonl(&script)) else {
+        return;
+    };
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert_complains(
+        &finished,
+        &["events.jsonl", "No space left on device"],
+        "free some space",
+    );
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_stops_the_run_and_the_agent_and_kills_nobody_without_a_word() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(&format!("{TALK}; exec sleep 600")));
+    let finished = sandbox.looping([] as [&str; 0]).with_small_files(16).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert_complains(&finished, &["events.jsonl", "File too large"], "free some space");
+    sandbox.assert_nothing_runs();
+    let records = finished.records();
+    assert_eq!(sandbox.journal(), records, "what was shown was written before");
+    sandbox.install(&Script::worker());
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "the same command goes on: {finished:?}");
+}
+
+#[test]
+fn an_agent_may_write_files_of_any_size_where_ralph_may() {
+    let sandbox = Sandbox::new();
+    // A limit would be inherited; that ralph survives one must not change what its agents do about theirs.
+    sandbox.install(&Script::jsonl("(ulimit -f 1; yes > large); said $?; work; over done"));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    // 128 + SIGXFSZ.
+    assert!(finished.stdout.contains("\"text\":\"153\""), "{finished:?}");
+}
