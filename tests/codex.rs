@@ -1,4 +1,5 @@
-//! The real codex against the stand-in model server: what the loop's own tests rely on.
+//! The real codex by itself against the stand-in model server: what it does of its own accord, and what the other tests
+//! rely on.
 
 use std::time::Duration;
 
@@ -11,52 +12,6 @@ use crate::{
 
 /// How often codex repeats a failed request, unless a test is about that.
 const NO_RETRY: u32 = 0;
-
-#[test]
-fn codex_works_with_every_tool_and_ends_its_turn() {
-    let Some((sandbox, codex)) = codex() else { return };
-    let model = StandIn::start(
-        Scenario::new()
-            .then(
-                answer()
-                    .reasoning("Look first.")
-                    .text("I look around.")
-                    .shell("echo hello > by_shell.txt && ls"),
-            )
-            .then(answer().write("by_write.txt", "alpha\nbeta\n"))
-            .then(answer().read("by_write.txt"))
-            .then(answer().edit("by_write.txt", "alpha", "gamma"))
-            .then(say("All done.")),
-    );
-    sandbox.connect_codex(&model, NO_RETRY);
-    let finished = ask(&sandbox, codex, "Make two files.");
-    assert_eq!(finished.code(), Some(0), "{finished:?}");
-    assert_eq!(sandbox.read("by_shell.txt").as_deref(), Some("hello\n"));
-    assert_eq!(sandbox.read("by_write.txt").as_deref(), Some("gamma\nbeta\n"));
-    assert_eq!(last_event(&finished)["type"], "turn.completed");
-
-    let requests = model.main_requests();
-    assert_eq!(requests.len(), 5);
-    assert_eq!(requests[0].prompt(), "Make two files.");
-    assert_eq!(requests[0].header("authorization"), Some("Bearer sk-stand-in"));
-    assert!(
-        requests[1].tool_results[0].contains("by_shell.txt"),
-        "{:?}",
-        requests[1].tool_results
-    );
-    assert!(
-        requests[3].tool_results[2].contains("alpha\nbeta"),
-        "{:?}",
-        requests[3].tool_results
-    );
-    assert!(
-        model
-            .exchanges()
-            .iter()
-            .all(|exchange| exchange.outcome == Some(Outcome::Answered))
-    );
-    sandbox.assert_nothing_runs();
-}
 
 #[test]
 fn codex_fails_its_turn_when_the_key_is_refused() {

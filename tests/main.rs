@@ -1,14 +1,15 @@
 //! The integration tests, in one binary: everything that needs real processes.
 
+mod agents_loop;
 mod bad_input;
 mod codex;
-mod codex_loop;
 mod crash;
 mod harness;
 mod layering;
 mod leftovers;
 mod loop_behaviour;
 mod processes;
+mod protocols;
 mod sessions;
 mod stand_in;
 mod vandals;

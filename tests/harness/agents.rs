@@ -16,6 +16,10 @@ const POLICY: &str = "RALPH_TEST_AGENTS";
 const PACKAGE: &str = include_str!("../agents/package.json");
 const LOCK: &str = include_str!("../agents/package-lock.json");
 
+/// Packages whose own scripts put the program in place. No other script runs: those of gemini's optional packages
+/// compile C++ and fetch from outside the registry.
+const SCRIPTED: [&str; 2] = ["@anthropic-ai/claude-code", "opencode-ai"];
+
 /// The installed codex; none where it cannot be installed, after a loud word about it.
 ///
 /// # Panics
@@ -24,7 +28,11 @@ pub fn codex() -> Option<PathBuf> {
     program("codex")
 }
 
-fn program(name: &str) -> Option<PathBuf> {
+/// An installed agent by the name of its program, as [`codex`].
+///
+/// # Panics
+/// As [`codex`].
+pub fn program(name: &str) -> Option<PathBuf> {
     static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     match INSTALLED.get_or_init(install) {
         Ok(directory) => Some(directory.join("node_modules/.bin").join(name)),
@@ -71,23 +79,25 @@ fn install() -> Result<PathBuf, String> {
     fs::create_dir(&unfinished).map_err(failed)?;
     fs::write(unfinished.join("package.json"), PACKAGE).map_err(failed)?;
     fs::write(unfinished.join("package-lock.json"), LOCK).map_err(failed)?;
-    npm_ci(&unfinished)?;
-    fs::rename(&unfinished, &directory).map_err(failed)?;
-    Ok(directory)
-}
-
-fn npm_ci(directory: &Path) -> Result<(), String> {
     // Few retries: a machine without network should skip soon.
-    let args = [
+    let install = [
         "ci",
+        "--ignore-scripts",
         "--no-audit",
         "--no-fund",
         "--prefer-offline",
         "--fetch-retries=1",
-        "--loglevel=error",
     ];
+    npm(&unfinished, &install)?;
+    npm(&unfinished, &["rebuild", SCRIPTED[0], SCRIPTED[1]])?;
+    fs::rename(&unfinished, &directory).map_err(failed)?;
+    Ok(directory)
+}
+
+fn npm(directory: &Path, args: &[&str]) -> Result<(), String> {
     let done = Command::new("npm")
         .args(args)
+        .arg("--loglevel=error")
         .current_dir(directory)
         .stdin(Stdio::null())
         .output();
@@ -97,7 +107,8 @@ fn npm_ci(directory: &Path) -> Result<(), String> {
     }
     let stderr = String::from_utf8_lossy(&done.stderr);
     Err(format!(
-        "npm ci: {}: {}",
+        "npm {}: {}: {}",
+        args[0],
         done.status,
         stderr.lines().next().unwrap_or_default()
     ))

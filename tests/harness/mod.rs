@@ -1,6 +1,8 @@
 //! What the integration tests stand on: a sandboxed project, running programs, real agents.
 
+pub mod agent;
 pub mod agents;
+mod connect;
 pub mod processes;
 pub mod running;
 pub mod sandbox;

@@ -2,6 +2,7 @@
 //! see nothing else of the machine but `PATH`.
 
 use std::{
+    cell::RefCell,
     env,
     ffi::{OsStr, OsString},
     fs,
@@ -17,9 +18,11 @@ use super::{
     running::Program,
     wait::SOON,
 };
-use crate::stand_in::StandIn;
 
 const PLAN: &str = "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n";
+
+/// A proxy that refuses every connection.
+const NO_WAY_OUT: &str = "http://127.0.0.1:9";
 
 /// A test's own corner of the machine. Dropping it ends every process in it and removes it.
 pub struct Sandbox {
@@ -29,6 +32,7 @@ pub struct Sandbox {
     mark: String,
     /// Directories of agents, looked through before the rest of `PATH`.
     agents: Vec<PathBuf>,
+    variables: RefCell<Vec<(&'static str, OsString)>>,
 }
 
 impl Sandbox {
@@ -46,6 +50,7 @@ impl Sandbox {
             path,
             mark,
             agents: Vec::new(),
+            variables: RefCell::default(),
         };
         for (_, directory) in sandbox.directories() {
             fs::create_dir_all(directory).expect("a directory of the sandbox");
@@ -100,16 +105,9 @@ impl Sandbox {
             .push(program.parent().expect("a program has a directory").to_owned());
     }
 
-    /// Makes codex, wherever it is started in the sandbox, ask `model`, and repeat a failed request `retries` times.
-    pub fn connect_codex(&self, model: &StandIn, retries: u32) {
-        let config = format!(
-            "model = \"stand-in\"\nmodel_provider = \"standin\"\ncheck_for_update_on_startup = false\n\
-             [analytics]\nenabled = false\n\
-             [model_providers.standin]\nname = \"standin\"\nbase_url = \"{}\"\nwire_api = \"responses\"\n\
-             env_key = \"STANDIN_KEY\"\nrequest_max_retries = {retries}\nstream_max_retries = {retries}\n",
-            model.base_url()
-        );
-        fs::write(self.codex_home().join("config.toml"), config).expect("codex's configuration");
+    /// Gives every program started from now on a variable.
+    pub fn set_variable(&self, name: &'static str, value: impl Into<OsString>) {
+        self.variables.borrow_mut().push((name, value.into()));
     }
 
     /// The real `ralph`, in the project.
@@ -178,8 +176,13 @@ impl Sandbox {
             ("LANG", "C.UTF-8".into()),
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
             ("STANDIN_KEY", "sk-stand-in".into()),
+            // Agents ask for updates, plugins and catalogs whatever they are told: there is nobody at this address.
+            ("HTTP_PROXY", NO_WAY_OUT.into()),
+            ("HTTPS_PROXY", NO_WAY_OUT.into()),
+            ("NO_PROXY", "127.0.0.1,localhost".into()),
             (MARK, self.mark.as_str().into()),
         ];
+        environment.extend(self.variables.borrow().iter().cloned());
         environment.extend(self.directories().map(|(name, path)| (name, path.into_os_string())));
         environment
     }

@@ -36,8 +36,9 @@ impl Connection {
         Connection { stream }
     }
 
-    pub fn respond(&mut self, status: u16, headers: &[(String, String)], body: &Value) -> Result<(), Halt> {
-        let body = body.to_string();
+    /// Answers at once. Without a body, it may be the answer to a `HEAD`.
+    pub fn respond(&mut self, status: u16, headers: &[(String, String)], body: Option<&Value>) -> Result<(), Halt> {
+        let body = body.map(Value::to_string).unwrap_or_default();
         let mut head = format!(
             "HTTP/1.1 {status} {}\r\ncontent-type: application/json\r\n",
             reason(status)
@@ -59,11 +60,24 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends one event as one chunk.
+    /// Sends one named event as one chunk.
     pub fn event(&mut self, name: &str, data: &Value) -> Result<(), Halt> {
-        let event = format!("event: {name}\ndata: {data}\n\n");
-        self.stream
-            .write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes())?;
+        self.chunk(&format!("event: {name}\ndata: {data}\n\n"))
+    }
+
+    /// Sends one event without a name as one chunk.
+    pub fn data(&mut self, data: &Value) -> Result<(), Halt> {
+        self.raw_data(&data.to_string())
+    }
+
+    /// Sends one event whose data is no JSON.
+    pub fn raw_data(&mut self, data: &str) -> Result<(), Halt> {
+        self.chunk(&format!("data: {data}\n\n"))
+    }
+
+    fn chunk(&mut self, text: &str) -> Result<(), Halt> {
+        let chunk = format!("{:x}\r\n{text}\r\n", text.len());
+        self.stream.write_all(chunk.as_bytes())?;
         Ok(())
     }
 
@@ -147,6 +161,7 @@ fn reason(status: u16) -> &'static str {
         429 => "Too Many Requests",
         500 => "Internal Server Error",
         503 => "Service Unavailable",
+        529 => "Overloaded",
         _ => "Error",
     }
 }

@@ -211,6 +211,11 @@ impl Answer {
         })
     }
 
+    /// Whether it says something, if only half of it.
+    pub(super) fn has_text(&self) -> bool {
+        self.text.is_some() || !matches!(self.flow, Flow::Whole)
+    }
+
     fn tool(mut self, tool: Tool) -> Answer {
         self.tools.push(tool);
         self
@@ -262,6 +267,11 @@ impl HttpError {
     pub fn header(mut self, name: &str, value: &str) -> HttpError {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Asks for the next try at once, in each agent's words for it.
+    pub fn retry_at_once(self) -> HttpError {
+        self.header("retry-after", "0").header("retry-after-ms", "1")
     }
 
     /// Replaces the protocol's usual body for this status.

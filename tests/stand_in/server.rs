@@ -19,7 +19,7 @@ use super::{
     http::{RawRequest, read_request},
     log::{Exchange, Kind, Log, Outcome, Request},
     protocol::{self, Conversation, Protocol},
-    scenario::{Reply, Scenario, Step},
+    scenario::{Flow, Reply, Scenario, Step},
 };
 
 /// A running server. Dropping it ends every answer and joins every thread.
@@ -72,9 +72,14 @@ impl StandIn {
         server
     }
 
+    /// Where the server is, without a slash at the end.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// Where agents that speak an OpenAI protocol post to, without a slash at the end.
     pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        format!("{}/v1", self.origin())
     }
 
     /// Replaces the scenario; the next main request takes its first step.
@@ -197,9 +202,9 @@ impl Shared {
         let request = self.log.begin(request, index);
         let answered = match (protocol, encoding) {
             // Said aloud: an agent that compresses its requests would otherwise be answered as if it asked nothing.
-            (_, Some(encoding)) => out.respond(415, &[], &json!({ "error": format!("encoding {encoding}") })),
+            (_, Some(encoding)) => out.respond(415, &[], Some(&json!({ "error": format!("encoding {encoding}") }))),
             (Some(protocol), None) => answer(protocol, &request, step, out),
-            (None, None) => out.respond(404, &[], &json!({ "error": { "message": "stand-in: no such path" } })),
+            (None, None) => answer_without_model(&request, out),
         };
         self.log.end(
             request.number,
@@ -261,14 +266,39 @@ fn request(raw: RawRequest, body: Value, known: bool, conversation: Conversation
 fn answer(protocol: &dyn Protocol, request: &Request, step: Step, out: &mut Connection) -> Result<(), Halt> {
     out.wait(step.delay)?;
     match step.reply {
-        Reply::Answer(answer) => protocol.stream(request, &answer, out),
+        Reply::Answer(answer) => match protocol.whole(request, &answer) {
+            Some(whole) => answer_at_once(protocol, &answer.flow, &whole, out),
+            None => protocol.stream(request, &answer, out),
+        },
         Reply::Error(error) => {
             let body = error.body.unwrap_or_else(|| protocol.error_body(error.status));
-            out.respond(error.status, &error.headers, &body)
+            out.respond(error.status, &error.headers, Some(&body))
         }
         Reply::Silence => Err(out.hang()),
         Reply::Drop => Err(out.cut()),
         Reply::Decide(choose) => answer(protocol, request, choose(request), out),
+    }
+}
+
+/// What goes wrong in the middle of a stream does so before an answer that has no middle.
+fn answer_at_once(protocol: &dyn Protocol, flow: &Flow, whole: &Value, out: &mut Connection) -> Result<(), Halt> {
+    match flow {
+        Flow::Whole | Flow::Drip(_) => out.respond(200, &[], Some(whole)),
+        Flow::Endless(_) | Flow::Hang => Err(out.hang()),
+        Flow::Cut => Err(out.cut()),
+        Flow::Error { .. } => {
+            let status = protocol.failed();
+            out.respond(status, &[], Some(&protocol.error_body(status)))
+        }
+    }
+}
+
+fn answer_without_model(request: &Request, out: &mut Connection) -> Result<(), Halt> {
+    let unknown = json!({ "error": { "message": "stand-in: no such path" } });
+    match protocol::without_model(&request.method, &request.path) {
+        Some(body) => out.respond(200, &[], Some(&body)),
+        None if request.method == "HEAD" => out.respond(404, &[], None),
+        None => out.respond(404, &[], Some(&unknown)),
     }
 }
 

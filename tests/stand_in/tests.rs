@@ -1,7 +1,7 @@
 //! The server by itself, asked by a client that can do what no agent does.
 
 use std::{
-    io::{Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     time::Duration,
 };
@@ -93,16 +93,94 @@ fn a_client_that_goes_ends_its_answer() {
 
 #[test]
 fn a_cut_answer_ends_before_its_stream_does() {
-    let model = StandIn::start(say("half a sen").cut());
+    for (path, body) in streams() {
+        let model = StandIn::start(say("half a sen").cut());
+        let mut client = connect(&model);
+        post(&mut client, path, &body);
+        let mut seen = String::new();
+        client.read_to_string(&mut seen).unwrap();
+        assert!(seen.contains("half a sen") && !seen.contains("\r\n0\r\n"), "{seen}");
+        assert_eq!(model.wait_for_end(1, SOON), Outcome::Cut);
+    }
+}
+
+#[test]
+fn every_protocol_streams_its_words_one_by_one_and_ends() {
+    for (path, body) in streams() {
+        let model = StandIn::start(answer().reasoning("Count.").text("one two").drip(TICK).shell("ls"));
+        let mut client = connect(&model);
+        post(&mut client, path, &body);
+        let seen = read_until(&mut client, "\r\n0\r\n\r\n");
+        for expected in ["Count.", "\"one \"", "\"two\"", "exec_command", "ls"] {
+            assert!(seen.contains(expected), "{path}: no {expected} in {seen}");
+        }
+        let request = model.main_requests().pop().unwrap();
+        assert_eq!(
+            (request.prompt(), request.tool_results.as_slice()),
+            ("Do it.", ["done".to_owned()].as_slice())
+        );
+    }
+}
+
+#[test]
+fn what_goes_wrong_within_a_stream_is_said_in_it() {
+    for (path, body) in streams() {
+        let model = StandIn::start(answer().error("overloaded", "too much"));
+        let mut client = connect(&model);
+        post(&mut client, path, &body);
+        let seen = read_until(&mut client, "\r\n0\r\n\r\n");
+        assert!(seen.starts_with("HTTP/1.1 200 ") && seen.contains("too much"), "{seen}");
+    }
+}
+
+#[test]
+fn an_answer_wanted_at_once_comes_whole() {
+    for (path, body) in at_once() {
+        let model = StandIn::start(answer().text("one two").shell("ls").drip(TICK));
+        let mut client = connect(&model);
+        post(&mut client, path, &body);
+        let seen = read_body(&mut client);
+        let seen = seen.to_string();
+        assert!(seen.contains("\"one two\"") && seen.contains("exec_command"), "{seen}");
+    }
+}
+
+#[test]
+fn what_would_go_wrong_within_a_stream_goes_wrong_before_an_answer_at_once() {
+    for (path, body) in at_once() {
+        let model = StandIn::start(
+            Scenario::new()
+                .then(answer().error("overloaded", ""))
+                .then(say("half").cut()),
+        );
+        let mut client = connect(&model);
+        post(&mut client, path, &body);
+        assert!(read_until(&mut client, "\"error\"").starts_with("HTTP/1.1 5"));
+        drop(client);
+        let mut client = connect(&model);
+        post(&mut client, path, &body);
+        assert_eq!(
+            client.read(&mut [0]).unwrap(),
+            0,
+            "{path}: no byte of an answer that is cut"
+        );
+        assert_eq!(model.wait_for_end(2, SOON), Outcome::Cut);
+    }
+}
+
+#[test]
+fn counts_and_catalogs_take_no_step() {
+    let model = StandIn::start(say("first"));
     let mut client = connect(&model);
-    post(&mut client, "/v1/responses", &main());
-    let mut seen = String::new();
-    client.read_to_string(&mut seen).unwrap();
-    assert!(
-        seen.contains("half a sen") && !seen.contains("response.completed"),
-        "{seen}"
-    );
-    assert_eq!(model.wait_for_end(1, SOON), Outcome::Cut);
+    post(&mut client, "/v1/messages/count_tokens", &json!({}));
+    assert_eq!(read_body(&mut client)["input_tokens"], 1000);
+    post(&mut client, "/v1beta/models/m:countTokens", &json!({}));
+    assert_eq!(read_body(&mut client)["totalTokens"], 1000);
+    client.write_all(b"GET /v1/models HTTP/1.1\r\n\r\n").unwrap();
+    assert_eq!(read_body(&mut client)["data"][0]["id"], "stand-in");
+    client.write_all(b"HEAD / HTTP/1.1\r\n\r\n").unwrap();
+    assert!(read_until(&mut client, "\r\n\r\n").ends_with("content-length: 0\r\n\r\n"));
+    assert_eq!(steps(&model), [None; 4]);
 }
 
 #[test]
@@ -147,9 +225,58 @@ fn main() -> Value {
     json!({ "model": "m", "input": [], "tools": [{ "type": "function", "name": "exec_command" }] })
 }
 
+/// A request for a stream in each protocol, with a prompt, a tool and what the tool gave.
+fn streams() -> [(&'static str, Value); 4] {
+    let responses = json!({
+        "tools": [{ "type": "function", "name": "exec_command" }],
+        "input": [
+            { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Do it." }] },
+            { "type": "function_call_output", "output": "done" },
+        ],
+    });
+    let [chat, messages, gemini] = at_once();
+    let streamed = |mut body: Value| {
+        body["stream"] = true.into();
+        body
+    };
+    [
+        ("/v1/responses", responses),
+        (chat.0, streamed(chat.1)),
+        (messages.0, streamed(messages.1)),
+        ("/v1beta/models/m:streamGenerateContent?alt=sse", gemini.1),
+    ]
+}
+
+/// The same for an answer in one piece, where the protocol has that.
+fn at_once() -> [(&'static str, Value); 3] {
+    let chat = json!({
+        "tools": [{ "type": "function", "function": { "name": "exec_command" } }],
+        "messages": [{ "role": "user", "content": "Do it." }, { "role": "tool", "content": "done" }],
+    });
+    let messages = json!({
+        "tools": [{ "name": "exec_command" }],
+        "messages": [{ "role": "user", "content": [
+            { "type": "text", "text": "Do it." },
+            { "type": "tool_result", "content": [{ "type": "text", "text": "done" }] },
+        ] }],
+    });
+    let gemini = json!({
+        "tools": [{ "functionDeclarations": [{ "name": "exec_command" }] }],
+        "contents": [{ "role": "user", "parts": [
+            { "text": "Do it." },
+            { "functionResponse": { "response": { "output": "done" } } },
+        ] }],
+    });
+    [
+        ("/v1/chat/completions", chat),
+        ("/v1/messages?beta=true", messages),
+        ("/v1beta/models/m:generateContent", gemini),
+    ]
+}
+
 fn connect(model: &StandIn) -> TcpStream {
-    let address = model.base_url();
-    let address = address.trim_start_matches("http://").trim_end_matches("/v1");
+    let origin = model.origin();
+    let address = origin.trim_start_matches("http://");
     let client = TcpStream::connect(address).unwrap();
     client.set_read_timeout(Some(SOON)).unwrap();
     client
@@ -173,6 +300,25 @@ fn read_until(client: &mut TcpStream, end: &str) -> String {
         seen.extend_from_slice(&buffer[..count]);
     }
     String::from_utf8(seen).unwrap()
+}
+
+/// Reads an answer that says how long it is.
+fn read_body(client: &mut TcpStream) -> Value {
+    let mut reader = BufReader::new(client);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if let Some(value) = line.strip_prefix("content-length: ") {
+            length = value.trim().parse().unwrap();
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    serde_json::from_slice(&body).unwrap()
 }
 
 fn steps(model: &StandIn) -> Vec<Option<usize>> {

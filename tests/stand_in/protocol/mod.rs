@@ -1,8 +1,11 @@
 //! The model APIs the server speaks, one module each.
 
+mod anthropic;
+mod chat;
+mod gemini;
 mod responses;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     connection::{Connection, Halt},
@@ -17,8 +20,14 @@ pub trait Protocol: Sync {
     fn read(&self, body: &Value) -> Conversation;
     /// The body of an answer with an error status.
     fn error_body(&self, status: u16) -> Value;
+    /// The status that says what [`Answer::error`] says within a stream.
+    fn failed(&self) -> u16 {
+        500
+    }
     /// Streams an answer.
     fn stream(&self, request: &Request, answer: &Answer, out: &mut Connection) -> Result<(), Halt>;
+    /// The body of an answer that is wanted at once; none where the request wants a stream.
+    fn whole(&self, request: &Request, answer: &Answer) -> Option<Value>;
 }
 
 /// What every API says in its own way.
@@ -31,6 +40,72 @@ pub struct Conversation {
 
 /// The API that a request is for.
 pub fn of(method: &str, path: &str) -> Option<&'static dyn Protocol> {
-    const ALL: [&dyn Protocol; 1] = [&responses::Responses];
+    const ALL: [&dyn Protocol; 4] = [
+        &responses::Responses,
+        &chat::Chat,
+        &anthropic::Anthropic,
+        &gemini::Gemini,
+    ];
     ALL.into_iter().find(|protocol| protocol.answers(method, path))
+}
+
+/// What a server tells without asking its model: counts of tokens, the list of models.
+pub fn without_model(method: &str, path: &str) -> Option<Value> {
+    match method {
+        "POST" if path.ends_with("/messages/count_tokens") => Some(json!({ "input_tokens": 1000 })),
+        "POST" if path.ends_with(":countTokens") => Some(json!({ "totalTokens": 1000 })),
+        "GET" if path.ends_with("/models") => {
+            Some(json!({ "object": "list", "data": [{ "id": "stand-in", "object": "model" }] }))
+        }
+        _ => None,
+    }
+}
+
+/// The body of an error, as both of OpenAI's APIs have it.
+fn openai_error(status: u16) -> Value {
+    let (kind, code, message) = match status {
+        401 => (
+            "invalid_request_error",
+            Some("invalid_api_key"),
+            "invalid API key (stand-in)",
+        ),
+        404 => (
+            "invalid_request_error",
+            Some("model_not_found"),
+            "model not found (stand-in)",
+        ),
+        429 => (
+            "rate_limit_exceeded",
+            Some("rate_limit_exceeded"),
+            "rate limit reached (stand-in)",
+        ),
+        400..=499 => ("invalid_request_error", None, "request refused (stand-in)"),
+        _ => ("server_error", None, "server error (stand-in)"),
+    };
+    json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
+}
+
+/// The items of a list; nothing where there is none.
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A content, which is a string or a list of parts with text.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        other => other.to_string(),
+    }
+}
+
+/// The texts of a content, each part by itself.
+fn texts_of(content: &Value) -> Vec<String> {
+    match content {
+        Value::String(text) => vec![text.clone()],
+        parts => list(parts)
+            .iter()
+            .filter_map(|part| part["text"].as_str().map(str::to_owned))
+            .collect(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Protocol};
+use super::{Conversation, Protocol, list, text_of};
 use crate::stand_in::{
     connection::{Connection, Halt},
     log::Request,
@@ -38,26 +38,7 @@ impl Protocol for Responses {
     }
 
     fn error_body(&self, status: u16) -> Value {
-        let (kind, code, message) = match status {
-            401 => (
-                "invalid_request_error",
-                Some("invalid_api_key"),
-                "invalid API key (stand-in)",
-            ),
-            404 => (
-                "invalid_request_error",
-                Some("model_not_found"),
-                "model not found (stand-in)",
-            ),
-            429 => (
-                "rate_limit_exceeded",
-                Some("rate_limit_exceeded"),
-                "rate limit reached (stand-in)",
-            ),
-            400..=499 => ("invalid_request_error", None, "request refused (stand-in)"),
-            _ => ("server_error", None, "server error (stand-in)"),
-        };
-        json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
+        super::openai_error(status)
     }
 
     fn stream(&self, request: &Request, answer: &Answer, out: &mut Connection) -> Result<(), Halt> {
@@ -68,13 +49,17 @@ impl Protocol for Responses {
         if let Some(reasoning) = &answer.reasoning {
             events.reasoning(reasoning)?;
         }
-        if answer.text.is_some() || !matches!(answer.flow, Flow::Whole) {
+        if answer.has_text() {
             events.message(answer)?;
         }
         for tool in &answer.tools {
             events.call(&tool.call(&request.tools))?;
         }
         events.complete()
+    }
+
+    fn whole(&self, _: &Request, _: &Answer) -> Option<Value> {
+        None // codex streams everything
     }
 }
 
@@ -208,18 +193,5 @@ impl<'a> Events<'a> {
         });
         self.send("response.completed", json!({ "response": self.response }))?;
         self.out.finish_events()
-    }
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-/// A content, which is a string or a list of parts with text.
-fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
-        other => other.to_string(),
     }
 }

@@ -1,0 +1,56 @@
+//! A plan of two tasks is worked off, each by a session of its own.
+
+use ralph::event::AgentSignal;
+
+use super::{PATIENCE, assert_done, in_order, ralph, signals, stopped, work_on};
+use crate::{
+    harness::agent::{Agent, each_agent},
+    stand_in::StandIn,
+};
+
+fn scenario(agent: Agent) {
+    let model = StandIn::start(in_order([&work_on("hello"), &work_on("world")]));
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = ralph(agent, &sandbox).run(PATIENCE);
+    assert_done(&finished, 2, 2);
+    assert_eq!(sandbox.commits(), 3, "one commit for each task");
+    sandbox.assert_clean();
+    assert_eq!(sandbox.read("hello.txt").as_deref(), Some("hello\n"));
+    assert_eq!(sandbox.read("world.txt").as_deref(), Some("world\n"));
+    sandbox.assert_nothing_runs();
+
+    let requests = model.main_requests();
+    assert_eq!(requests.len(), 4);
+    assert!(
+        requests[0].prompt().contains("Write hello.txt"),
+        "{}",
+        requests[0].prompt()
+    );
+    assert!(
+        requests[2].prompt().contains("Write world.txt"),
+        "{}",
+        requests[2].prompt()
+    );
+    let told = signals(&finished.records());
+    let said = |wanted: &str| {
+        told.iter()
+            .any(|signal| matches!(signal, AgentSignal::Said { text } if text == wanted))
+    };
+    assert!(said("Wrote hello.txt.") && said("Wrote world.txt."), "{told:#?}");
+    let calls = |ended: &&AgentSignal| matches!(ended, AgentSignal::ToolEnded { ok: true, .. });
+    assert_eq!(told.iter().filter(calls).count(), 2, "{told:#?}");
+
+    let (_, _, totals) = stopped(&finished);
+    assert!(totals.usage.input_tokens >= Some(4_000), "{:?}", totals.usage);
+    assert!(totals.usage.output_tokens >= Some(200), "{:?}", totals.usage);
+    assert_eq!(
+        totals.usage.cost_usd.is_some_and(|cost| cost > 0.0),
+        agent.tells_cost(),
+        "{:?}",
+        totals.usage
+    );
+}
+
+each_agent!(scenario);

@@ -1,0 +1,101 @@
+//! ralph with each of the real agents: what a user lives through in a night, one module per adventure.
+
+mod a_cut_stream;
+mod a_limit_reached;
+mod a_plan;
+mod a_rate_limit;
+mod a_refused_key;
+mod an_interrupt;
+mod resuming;
+mod silence;
+mod whichever;
+
+use std::time::Duration;
+
+use ralph::event::{AgentSignal, Event, Outcome, Record, StopReason, Totals};
+
+use crate::{
+    harness::{Program, Sandbox, agent::Agent, running::Finished},
+    stand_in::{Scenario, Step, say, shell},
+};
+
+/// For a run that takes seconds when all is well: some agents need ten of them to start, and far more on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// The real ralph with an agent, told to print its records and to be quick about backing off.
+fn ralph(agent: Agent, sandbox: &Sandbox) -> Program {
+    let args = [
+        "--adapter",
+        agent.adapter(),
+        "--plan",
+        "PLAN.md",
+        "--headless",
+        "--format",
+        "jsonl",
+    ];
+    sandbox.ralph(args).env("RALPH_BACKOFF_BASE", "10ms")
+}
+
+/// Leaves one task in the plan.
+fn plan_one_task(sandbox: &Sandbox) {
+    sandbox.write("PLAN.md", "# Plan\n\n- [ ] Write hello.txt\n");
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan less"]);
+}
+
+/// The words an agent's model would say to do one task: make a file, tick the box, commit.
+fn work_on(name: &str) -> [Step; 2] {
+    let tick = "awk '!t && sub(/- \\[ \\]/, \"- [x]\") { t = 1 } { print }' PLAN.md > P && mv P PLAN.md";
+    let command = format!("echo {name} > {name}.txt && {tick} && git add --all && git commit --quiet -m {name}");
+    [shell(&command).into(), say(&format!("Wrote {name}.txt.")).into()]
+}
+
+fn in_order<const N: usize>(parts: [&[Step]; N]) -> Scenario {
+    parts
+        .into_iter()
+        .flatten()
+        .cloned()
+        .fold(Scenario::new(), Scenario::then)
+}
+
+/// How the run ended, from its last record.
+#[track_caller]
+fn stopped(finished: &Finished) -> (StopReason, Vec<String>, Totals) {
+    match finished.records().pop().map(|record| record.event) {
+        Some(Event::RunStopped { reason, hints, totals }) => (reason, hints, totals),
+        other => panic!(
+            "{other:?} is not the end of a run\n{}{}",
+            finished.stdout, finished.stderr
+        ),
+    }
+}
+
+#[track_caller]
+fn assert_done(finished: &Finished, tasks: u32, iterations: u32) {
+    let (reason, _, totals) = stopped(finished);
+    assert_eq!(reason, StopReason::Done { verified: false }, "{}", finished.stdout);
+    assert_eq!(
+        (totals.tasks_done, totals.iterations),
+        (tasks, iterations),
+        "{}",
+        finished.stdout
+    );
+    assert_eq!(finished.code(), Some(0));
+}
+
+/// How each iteration ended, in order.
+fn outcomes(records: &[Record]) -> Vec<Outcome> {
+    let ended = records.iter().filter_map(|record| match &record.event {
+        Event::IterationEnded { outcome, .. } => Some(outcome.clone()),
+        _ => None,
+    });
+    ended.collect()
+}
+
+/// What the agent told, in order.
+fn signals(records: &[Record]) -> Vec<AgentSignal> {
+    let told = records.iter().filter_map(|record| match &record.event {
+        Event::AgentReported { signal, .. } => Some(signal.clone()),
+        _ => None,
+    });
+    told.collect()
+}

@@ -1,0 +1,113 @@
+//! ralph with a real agent, where it does not matter which: what is printed, counted and tried again.
+
+use ralph::{
+    driver::read_run,
+    event::{Changes, Event, Outcome},
+    host::paths::ProjectPaths,
+};
+
+use super::{in_order, ralph, work_on};
+use crate::{
+    harness::{SOON, agent::Agent},
+    stand_in::{Scenario, StandIn, http},
+};
+
+fn two_tasks() -> Scenario {
+    in_order([&work_on("hello"), &work_on("world")])
+}
+
+#[test]
+fn what_is_printed_is_the_journal() {
+    let model = StandIn::start(two_tasks());
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = ralph(Agent::Codex, &sandbox).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let records = finished.records();
+    let journal = ProjectPaths::new(&sandbox.project(), Some(&sandbox.state().join("ralph"))).unwrap();
+    let (journalled, _) = read_run(&journal, &journal.latest_run().expect("a run")).unwrap();
+    assert_eq!(
+        records, journalled,
+        "stdout has the records of the journal and nothing else"
+    );
+}
+
+#[test]
+fn people_read_what_codex_did_and_what_came_of_it() {
+    let model = StandIn::start(two_tasks());
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = sandbox.ralph(["--adapter", "codex", "--headless"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    for expected in [
+        "iteration 1: Write hello.txt",
+        "Wrote hello.txt.",
+        "ralph: done, unverified",
+        "2 of 2 tasks done",
+    ] {
+        assert!(
+            finished.stdout.contains(expected),
+            "`{expected}` is missing in:\n{}",
+            finished.stdout
+        );
+    }
+    assert!(
+        !finished.stdout.contains('\u{1b}'),
+        "no escape sequences without a terminal"
+    );
+}
+
+#[test]
+fn an_overloaded_model_is_tried_again_later() {
+    let model = StandIn::start(in_order([&[http(500).into()], &work_on("hello"), &work_on("world")]));
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = ralph(Agent::Codex, &sandbox).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stdout);
+    let records = finished.records();
+    let failed = records.iter().any(|record| {
+        matches!(
+            &record.event,
+            Event::IterationEnded {
+                outcome: Outcome::Failed { .. },
+                iteration: 1,
+                ..
+            }
+        )
+    });
+    assert!(failed, "{}", finished.stdout);
+    assert_eq!(sandbox.commits(), 3);
+}
+
+#[test]
+fn statistics_are_those_of_git() {
+    let model = StandIn::start(two_tasks());
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = ralph(Agent::Codex, &sandbox).run(SOON);
+    let changes: Vec<Changes> = finished
+        .records()
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::IterationSettled { changes, progress, .. } => {
+                assert_eq!(*progress, Some(true));
+                *changes
+            }
+            _ => None,
+        })
+        .collect();
+    // One line of a new file, and one of the plan exchanged.
+    let each = Changes {
+        commits: 1,
+        files: 2,
+        added: 2,
+        removed: 1,
+    };
+    assert_eq!(changes, [each, each]);
+    let refs = sandbox.git(["for-each-ref", "--format=%(refname)", "refs/ralph/"]);
+    assert_eq!(refs.lines().count(), 4, "{refs}");
+}

@@ -1,0 +1,106 @@
+//! The real agents as one type: what a scenario for all of them needs to know of each.
+
+use super::{Program, Sandbox, agents};
+use crate::stand_in::StandIn;
+
+/// A real agent that runs as a program of its own for each session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agent {
+    Codex,
+    Claude,
+    Gemini,
+    Opencode,
+}
+
+impl Agent {
+    /// The id of ralph's adapter for it.
+    pub fn adapter(self) -> &'static str {
+        match self {
+            Agent::Codex => "codex",
+            Agent::Claude => "claude",
+            Agent::Gemini => "gemini",
+            Agent::Opencode => "opencode-run",
+        }
+    }
+
+    /// Whether it tells what its requests cost.
+    pub fn tells_cost(self) -> bool {
+        match self {
+            Agent::Claude | Agent::Opencode => true,
+            Agent::Codex | Agent::Gemini => false,
+        }
+    }
+
+    fn program(self) -> &'static str {
+        match self {
+            Agent::Codex => "codex",
+            Agent::Claude => "claude",
+            Agent::Gemini => "gemini",
+            Agent::Opencode => "opencode",
+        }
+    }
+
+    /// A sandbox in which the agent answers to its name and asks `model`, repeating a failed request `retries` times.
+    ///
+    /// opencode cannot be told how often; it repeats five times. None where the agent cannot be installed.
+    pub fn sandbox(self, model: &StandIn, retries: u32) -> Option<Sandbox> {
+        let program = agents::program(self.program())?;
+        let mut sandbox = Sandbox::new();
+        sandbox.add_agent(&program);
+        match self {
+            Agent::Codex => sandbox.connect_codex(model, retries),
+            Agent::Claude => sandbox.connect_claude(model, retries),
+            Agent::Gemini => sandbox.connect_gemini(model, retries),
+            Agent::Opencode => sandbox.connect_opencode(model),
+        }
+        Some(sandbox)
+    }
+
+    /// The agent by itself, without ralph: headless, allowed everything, its prompt on standard input.
+    pub fn alone(self, sandbox: &Sandbox, prompt: &str) -> Program {
+        let file = sandbox.home().join("prompt.txt");
+        std::fs::write(&file, prompt).expect("the prompt's file");
+        let args: &[&str] = match self {
+            Agent::Codex => &["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "-"],
+            Agent::Claude => &[
+                "-p",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+                "--dangerously-skip-permissions",
+            ],
+            Agent::Gemini => &[
+                "--output-format",
+                "stream-json",
+                "--approval-mode",
+                "yolo",
+                "--skip-trust",
+            ],
+            Agent::Opencode => &["run", "--format", "json", "--auto"],
+        };
+        let program = agents::program(self.program()).expect("the sandbox has it");
+        sandbox
+            .program(program)
+            .args(args)
+            .env("IS_SANDBOX", "1")
+            .env("GEMINI_CLI_NO_RELAUNCH", "true")
+            .stdin_from(&file)
+    }
+}
+
+/// Makes a test of a scenario for each real agent: `each_agent!(scenario)` with `fn scenario(agent: Agent)`.
+macro_rules! each_agent {
+    ($scenario:ident) => {
+        $crate::harness::agent::each_agent!($scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode);
+    };
+    ($scenario:ident: $($name:ident $agent:ident),+) => {
+        $(
+            #[test]
+            fn $name() {
+                $scenario($crate::harness::agent::Agent::$agent);
+            }
+        )+
+    };
+}
+
+pub(crate) use each_agent;

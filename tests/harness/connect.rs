@@ -1,0 +1,89 @@
+//! Makes the agents of a sandbox ask a stand-in model server and nobody else, each in its own way.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use super::Sandbox;
+use crate::stand_in::StandIn;
+
+impl Sandbox {
+    /// Makes codex, wherever it is started in the sandbox, ask `model`, and repeat a failed request `retries` times.
+    pub fn connect_codex(&self, model: &StandIn, retries: u32) {
+        let config = format!(
+            "model = \"stand-in\"\nmodel_provider = \"standin\"\ncheck_for_update_on_startup = false\n\
+             [analytics]\nenabled = false\n\
+             [model_providers.standin]\nname = \"standin\"\nbase_url = \"{}\"\nwire_api = \"responses\"\n\
+             env_key = \"STANDIN_KEY\"\nrequest_max_retries = {retries}\nstream_max_retries = {retries}\n",
+            model.base_url()
+        );
+        fs::write(self.codex_home().join("config.toml"), config).expect("codex's configuration");
+    }
+
+    /// Makes claude ask `model`, and repeat a failed request `retries` times.
+    ///
+    /// Its delays before a repetition are its own: half a second, doubled each time.
+    pub fn connect_claude(&self, model: &StandIn, retries: u32) {
+        self.set_variable("ANTHROPIC_BASE_URL", model.origin());
+        self.set_variable("ANTHROPIC_API_KEY", "sk-ant-stand-in");
+        self.set_variable("CLAUDE_CODE_MAX_RETRIES", retries.to_string());
+        self.set_variable("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+        self.set_variable("DISABLE_TELEMETRY", "1");
+        self.set_variable("DISABLE_ERROR_REPORTING", "1");
+        self.set_variable("DISABLE_AUTOUPDATER", "1");
+    }
+
+    /// Makes gemini ask `model`, and repeat a failed request `retries` times.
+    ///
+    /// Before the first repetition it waits five seconds, whatever the server says.
+    pub fn connect_gemini(&self, model: &StandIn, retries: u32) {
+        self.set_variable("GOOGLE_GEMINI_BASE_URL", model.origin());
+        self.set_variable("GEMINI_API_KEY", "stand-in");
+        let settings = json!({
+            "security": { "auth": { "selectedType": "gemini-api-key" } },
+            "general": {
+                "enableAutoUpdate": false, "enableAutoUpdateNotification": false,
+                "maxAttempts": retries + 1,
+            },
+            // Without it, a small model is asked first which model to ask.
+            "model": { "name": "gemini-2.5-pro" },
+            "privacy": { "usageStatisticsEnabled": false },
+            "telemetry": { "enabled": false },
+        });
+        write_json(&self.home().join(".gemini/settings.json"), &settings);
+        // It keeps the user's git configuration from the commands it runs, and with it who commits.
+        self.git(["config", "user.name", "Sandbox"]);
+        self.git(["config", "user.email", "sandbox@example.invalid"]);
+    }
+
+    /// Makes opencode ask `model`.
+    ///
+    /// How often it repeats a failed request cannot be set; how soon, the answer says with `retry-after-ms`.
+    pub fn connect_opencode(&self, model: &StandIn) {
+        for switch in [
+            "OPENCODE_DISABLE_AUTOUPDATE",
+            "OPENCODE_DISABLE_MODELS_FETCH",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD",
+        ] {
+            self.set_variable(switch, "1");
+        }
+        let stand_in = json!({
+            "name": "Stand-in", "limit": { "context": 200_000, "output": 8_192 }, "cost": { "input": 1, "output": 2 },
+        });
+        let config = json!({
+            "autoupdate": false, "share": "disabled",
+            "model": "standin/stand-in", "small_model": "standin/stand-in",
+            "provider": { "standin": {
+                "npm": "@ai-sdk/openai-compatible", "name": "Stand-in",
+                "options": { "baseURL": model.base_url(), "apiKey": "sk-stand-in" },
+                "models": { "stand-in": stand_in },
+            } },
+        });
+        write_json(&self.config().join("opencode/opencode.json"), &config);
+    }
+}
+
+fn write_json(path: &Path, value: &Value) {
+    fs::create_dir_all(path.parent().expect("a file has a directory")).expect("the file's directory");
+    fs::write(path, value.to_string()).expect("an agent's configuration");
+}

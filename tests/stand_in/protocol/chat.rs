@@ -1,0 +1,131 @@
+//! OpenAI Chat Completions, streamed and whole, as opencode speaks it.
+
+use serde_json::{Value, json};
+
+use super::{Conversation, Protocol, list, text_of, texts_of};
+use crate::stand_in::{
+    connection::{Connection, Halt},
+    log::Request,
+    scenario::{Answer, Flow},
+    tools::{Arguments, Call},
+};
+
+pub struct Chat;
+
+impl Protocol for Chat {
+    fn answers(&self, method: &str, path: &str) -> bool {
+        method == "POST" && path.ends_with("/chat/completions")
+    }
+
+    fn read(&self, body: &Value) -> Conversation {
+        let mut conversation = Conversation::default();
+        for tool in list(&body["tools"]) {
+            conversation
+                .tools
+                .extend(tool["function"]["name"].as_str().map(str::to_owned));
+        }
+        for message in list(&body["messages"]) {
+            match message["role"].as_str() {
+                Some("user") => conversation.user_texts.extend(texts_of(&message["content"])),
+                Some("tool") => conversation.tool_results.push(text_of(&message["content"])),
+                _ => {}
+            }
+        }
+        conversation
+    }
+
+    fn error_body(&self, status: u16) -> Value {
+        super::openai_error(status)
+    }
+
+    fn stream(&self, request: &Request, answer: &Answer, out: &mut Connection) -> Result<(), Halt> {
+        out.start_events()?;
+        let delta = |delta: Value, finish: Value| {
+            chunk(
+                request,
+                json!([{ "index": 0, "delta": delta, "finish_reason": finish }]),
+            )
+        };
+        if let Flow::Error { code, message } = &answer.flow {
+            out.data(&json!({ "error": { "message": message, "type": "server_error", "code": code } }))?;
+            return out.finish_events();
+        }
+        out.data(&delta(json!({ "role": "assistant", "content": "" }), Value::Null))?;
+        if let Some(reasoning) = &answer.reasoning {
+            out.data(&delta(json!({ "reasoning_content": reasoning }), Value::Null))?;
+        }
+        if answer.has_text() {
+            out.pieces(answer, |out, piece| {
+                out.data(&delta(json!({ "content": piece }), Value::Null))
+            })?;
+        }
+        for (index, mut call) in calls(request, answer).into_iter().enumerate() {
+            // First which function, then its arguments: agents put the pieces together by the index.
+            call["index"] = index.into();
+            let arguments = call["function"]["arguments"].take();
+            call["function"]["arguments"] = "".into();
+            out.data(&delta(json!({ "tool_calls": [call] }), Value::Null))?;
+            let call = json!({ "index": index, "function": { "arguments": arguments } });
+            out.data(&delta(json!({ "tool_calls": [call] }), Value::Null))?;
+        }
+        out.data(&delta(json!({}), finish_reason(answer).into()))?;
+        let mut last = chunk(request, json!([]));
+        last["usage"] = usage();
+        out.data(&last)?;
+        out.raw_data("[DONE]")?;
+        out.finish_events()
+    }
+
+    fn whole(&self, request: &Request, answer: &Answer) -> Option<Value> {
+        if request.body["stream"] == true {
+            return None;
+        }
+        let mut message = json!({ "role": "assistant", "content": answer.text });
+        if !answer.tools.is_empty() {
+            message["tool_calls"] = calls(request, answer).into();
+        }
+        let mut whole = chunk(
+            request,
+            json!([{ "index": 0, "message": message, "finish_reason": finish_reason(answer) }]),
+        );
+        whole["object"] = "chat.completion".into();
+        whole["usage"] = usage();
+        Some(whole)
+    }
+}
+
+fn chunk(request: &Request, choices: Value) -> Value {
+    json!({
+        "id": format!("chatcmpl-{}", request.number), "object": "chat.completion.chunk", "created": 0,
+        "model": request.body["model"], "choices": choices,
+    })
+}
+
+fn calls(request: &Request, answer: &Answer) -> Vec<Value> {
+    let calls = answer.tools.iter().enumerate().map(|(index, tool)| {
+        let Call { name, arguments } = tool.call(&request.tools);
+        let arguments = match arguments {
+            Arguments::Json(arguments) => arguments.to_string(),
+            Arguments::Text(text) => text,
+        };
+        json!({
+            "id": format!("call_{}_{index}", request.number), "type": "function",
+            "function": { "name": name, "arguments": arguments },
+        })
+    });
+    calls.collect()
+}
+
+fn finish_reason(answer: &Answer) -> &'static str {
+    match answer.tools.is_empty() {
+        true => "stop",
+        false => "tool_calls",
+    }
+}
+
+fn usage() -> Value {
+    json!({
+        "prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050,
+        "prompt_tokens_details": { "cached_tokens": 100 }, "completion_tokens_details": { "reasoning_tokens": 10 },
+    })
+}
