@@ -3,10 +3,12 @@
 mod codex;
 mod codex_loop;
 mod crash;
+mod goals;
 mod harness;
 mod layering;
 mod leftovers;
 mod loop_behaviour;
 mod processes;
+mod report;
 mod sessions;
 mod stand_in;

@@ -59,7 +59,10 @@ fn flags(args: &Args) -> Vec<Flag> {
         ("--max-cost-usd", "limits.maxCostUsd", &given.max_cost_usd),
         ("--max-tokens", "limits.maxTokens", &given.max_tokens),
     ];
-    let goals = given.goal.iter().map(|goal| Flag::new("--goal", "goals", goal.as_str()));
+    let goals = given
+        .goal
+        .iter()
+        .map(|goal| Flag::new("--goal", "goals", goal.as_str()));
     flags
         .into_iter()
         .filter_map(|(name, key, value)| Some(Flag::new(name, key, value.clone()?)))

@@ -49,7 +49,10 @@ pub(super) fn faults(goals: &[Value]) -> Vec<Fault> {
                 fault(Some(name), mismatch);
             }
         }
-        for name in ["name", "command"].into_iter().filter(|name| !fields.contains_key(*name)) {
+        for name in ["name", "command"]
+            .into_iter()
+            .filter(|name| !fields.contains_key(*name))
+        {
             fault(None, mismatch(format!("an object without `{name}`"), example()));
         }
         let repeats = |earlier: &Value| earlier["name"].is_string() && earlier["name"] == goal["name"];
@@ -229,8 +232,16 @@ mod tests {
         assert_eq!(error[0], "--goal: there is a goal `tests` already (project.json:1)");
         for word in ["cargo test", "tests=", "=true"] {
             let error = Files::new().flag("--goal", "goals", word).error();
-            assert!(error[0].starts_with("--goal: `goals` is a list (`goals[0]"), "{}", error[0]);
-            assert!(error[0].ends_with("expected NAME=COMMAND, such as tests=\"cargo test\""), "{}", error[0]);
+            assert!(
+                error[0].starts_with("--goal: `goals` is a list (`goals[0]"),
+                "{}",
+                error[0]
+            );
+            assert!(
+                error[0].ends_with("expected NAME=COMMAND, such as tests=\"cargo test\""),
+                "{}",
+                error[0]
+            );
         }
     }
 

@@ -203,7 +203,9 @@ impl Kind {
             Kind::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
             Kind::Percent => json!({ "type": "integer", "minimum": 0, "maximum": 100 }),
             Kind::Bool => json!({ "type": "boolean" }),
-            Kind::Names => json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true }),
+            Kind::Names => {
+                json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true })
+            }
             Kind::Goals => json!({ "type": "array", "items": goals::schema() }),
             Kind::Adapters => json!({ "type": "object", "additionalProperties": { "type": "object" } }),
         };

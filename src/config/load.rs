@@ -125,7 +125,9 @@ fn add_goals(merged: &Merged, mut leaf: Leaf) -> Result<Leaf, ConfigError> {
     if leaf.path != ["goals"] {
         return Ok(leaf);
     }
-    let repeated = there.iter().find(|goal| more.iter().any(|new| new["name"] == goal["name"]));
+    let repeated = there
+        .iter()
+        .find(|goal| more.iter().any(|new| new["name"] == goal["name"]));
     if let Some(name) = repeated.and_then(|goal| goal["name"].as_str()) {
         return Err(ConfigError::Conflict {
             why: format!("there is a goal `{name}` already ({})", merged.origins.of("goals")),

@@ -211,9 +211,11 @@ mod tests {
                 "goalsParallel" | "completion.requireDualCondition" => "false",
                 "goals" => "tests=true",
                 "backoff.jitter" => "0.5",
-                "backoff.max" | "limits.maxTime" | "limits.iterationTimeout" | "limits.idleTimeout" | "breaker.cooldown" => {
-                    "9m"
-                }
+                "backoff.max"
+                | "limits.maxTime"
+                | "limits.iterationTimeout"
+                | "limits.idleTimeout"
+                | "breaker.cooldown" => "9m",
                 "backoff.base" => "9s",
                 "adapters" => r#"{"codex": {"title": "x"}}"#,
                 _ => "7",
