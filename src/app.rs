@@ -17,11 +17,11 @@ use crate::{
         subprocess::SubprocessAdapter,
     },
     config::{Config, Loaded},
-    driver::{Agent, Bus, Driver, OpenRun, RunConfig, Taskless, read_plan},
+    driver::{self, Agent, Bus, Driver, OpenRun, RunConfig, Taskless, read_plan},
     error::{Failure, FailureKind},
-    event::Settings,
+    event::{GoalResult, Settings},
     headless::{self, Format, Style},
-    host::{paths::ProjectPaths, signals},
+    host::{paths::ProjectPaths, prune::prune, signals},
     plan::Template,
     proc::{self, Size},
     text::with_causes,
@@ -126,7 +126,12 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     let prepared = prepare(place, loaded)?;
     proc::become_subreaper();
     let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan)?;
-    open.notice_first(prepared.notices);
+    let mut notices = prepared.notices;
+    if let Some(keep) = loaded.config.keep.runs {
+        let failures = prune(&open.paths, &open.run, keep);
+        notices.extend(failures.iter().map(|error| with_causes(error)));
+    }
+    open.notice_first(notices);
     let bus = Bus::default();
     let face = show_beside(&bus, &open, presentation);
     let config = RunConfig {
@@ -139,16 +144,46 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         measure: Some(terminal_size),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {error}")))?;
+    let runtime = runtime()?;
     let result = runtime.block_on(async { Driver::new(open, config, bus).run().await });
     // The driver has waited for it as long as was fitting. One that is stuck in a terminal that was stopped must not
     // keep the process.
     _ = face.recv_timeout(FACE_LAST_WRITE);
     runtime.shutdown_timeout(JOB_PATIENCE);
     Ok(result?.exit_code())
+}
+
+/// Runs the configured goals once, without a loop.
+///
+/// # Errors
+/// A [`Failure`] if there are none, or if nothing can be run here.
+pub fn check_goals(place: &Place, loaded: &Loaded) -> Result<Vec<GoalResult>, Failure> {
+    let config = &loaded.config;
+    if config.goals.is_empty() {
+        return Err(
+            Failure::new(FailureKind::Configuration, "there are no goals to check")
+                .hint("name some with `\"goals\": [{\"name\": \"tests\", \"command\": \"cargo test\"}]` in .ralph/config.json")
+                .hint("or one with `ralph --goal tests=\"cargo test\" goals check`"),
+        );
+    }
+    let scratch = tempfile::tempdir()
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
+    proc::become_subreaper();
+    let checks = driver::check_goals(
+        config.goals.clone(),
+        config.goals_parallel,
+        place.project.clone(),
+        format!("goals-{}", std::process::id()),
+        scratch.path().to_owned(),
+    );
+    Ok(runtime()?.block_on(checks))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {error}")))
 }
 
 /// Checks everything that can be wrong before a run.

@@ -20,4 +20,5 @@ pub mod narration;
 pub mod plan;
 pub mod position;
 pub mod proc;
+pub mod report;
 pub mod text;

@@ -1,8 +1,8 @@
 //! Records in words: the one line a person reads of each loop event, whatever face shows it. Pure.
 
 use crate::event::{
-    AgentSignal, BreakerState, CancelReason, Changes, Claim, Delivery, Event, Level, LimitKind, Outcome, PausedBy,
-    RequestedBy, SteeringKind, StopReason, StopRequest, Usage, Wait, WaitEnd,
+    AgentSignal, BreakerState, CancelReason, Changes, Claim, Delivery, Event, GoalResult, Level, LimitKind, Outcome,
+    PausedBy, RequestedBy, SteeringKind, StopReason, StopRequest, Usage, Wait, WaitEnd,
 };
 
 /// What kind of news a line is; a face gives it a colour and a sign.
@@ -100,19 +100,8 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::TaskBlocked { question, .. } => line(Tone::Bad, format!("blocked, set aside: {question}")),
         Event::VerificationStarted { goals, .. } => line(Tone::Wait, format!("checking goals: {}", goals.join(", "))),
         Event::GoalChecked { result, .. } => {
-            let took = short_duration(result.duration_ms);
-            let score = result
-                .score
-                .map(|score| format!(" (score {score})"))
-                .unwrap_or_default();
-            if result.passed {
-                line(Tone::Good, format!("goal {} passed{score} in {took}", result.name))
-            } else {
-                line(
-                    Tone::Bad,
-                    format!("goal {} did not pass in {took}: {}", result.name, result.why),
-                )
-            }
+            let tone = if result.passed { Tone::Good } else { Tone::Bad };
+            line(tone, format!("goal {}", goal_in_words(result)))
         }
         Event::ClaimJudged { confidence, parts, .. } => {
             let parts: Vec<String> = parts
@@ -214,7 +203,8 @@ fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<
     }
 }
 
-fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
+/// An outcome with its reason, as what an iteration did.
+pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
     match outcome {
         Outcome::Completed => (Tone::Good, "completed".to_owned()),
         Outcome::Failed { problem } => (Tone::Bad, format!("failed ({}: {})", problem.kind, problem.text)),
@@ -246,7 +236,8 @@ fn cancel_reason(reason: CancelReason) -> &'static str {
     }
 }
 
-fn claim_in_words(claim: Claim) -> &'static str {
+/// What was claimed, in a clause.
+pub fn claim_in_words(claim: Claim) -> &'static str {
     match claim {
         Claim::DoneFile => "the agent claims to be done: `.ralph-done`",
         Claim::Promise => "the agent claims to be done: its promise",
@@ -278,6 +269,17 @@ fn stop_request(stop: StopRequest, by: RequestedBy) -> String {
         StopRequest::AtOnce => "stopping at once",
     };
     format!("{by}: {how}")
+}
+
+/// `tests passed in 26s`, `coverage did not pass in 3.0s: 71 is below 80`.
+pub fn goal_in_words(result: &GoalResult) -> String {
+    let GoalResult { name, score, why, .. } = result;
+    let took = short_duration(result.duration_ms);
+    if !result.passed {
+        return format!("{name} did not pass in {took}: {why}");
+    }
+    let score = score.map(|score| format!(" (score {score})")).unwrap_or_default();
+    format!("{name} passed{score} in {took}")
 }
 
 /// Why a run is over, as a clause after "ralph: ".

@@ -28,10 +28,23 @@ const ARROWS: &[(&str, &[&str])] = &[
             "event", "command", "machine", "plan", "agent", "proc", "host", "text", "position",
         ],
     ),
-    ("headless", &["event", "driver", "narration", "text", "config"]),
+    ("report", &["event", "narration", "text"]),
+    (
+        "headless",
+        &["event", "driver", "narration", "report", "text", "config"],
+    ),
     (
         "tui",
-        &["event", "command", "driver", "narration", "text", "config", "proc"],
+        &[
+            "event",
+            "command",
+            "driver",
+            "narration",
+            "report",
+            "text",
+            "config",
+            "proc",
+        ],
     ),
 ];
 
@@ -48,6 +61,7 @@ const PURE: &[&str] = &[
     "agent/dialect",
     "agent/transcript",
     "narration",
+    "report",
     "text",
     "tui/model",
     "tui/update",

@@ -34,6 +34,9 @@ pub(super) struct Args {
     /// The same as `ralph status`
     #[arg(long, hide = true)]
     pub(super) status: bool,
+    /// The same as `ralph reset-circuit`
+    #[arg(long, hide = true)]
+    pub(super) reset_circuit: bool,
 }
 
 /// How a run is shown.
@@ -157,6 +160,41 @@ pub(super) enum Command {
         #[arg(long)]
         at_once: bool,
     },
+    /// Close the breaker: forget the iterations that got nowhere, and end its pause
+    ResetCircuit,
+    /// Run the goals that tell when the work is done
+    Goals {
+        #[command(subcommand)]
+        command: GoalsCommand,
+    },
+    /// Tell what a run did, why it is over, what is unverified and what needs a person
+    Report {
+        /// The run [default: the latest]
+        #[arg(value_name = "RUN")]
+        run: Option<String>,
+        /// For people, for a pull request, or for programs
+        #[arg(
+            long = "format",
+            id = "report-format",
+            value_name = "FORMAT",
+            value_enum,
+            default_value = "text"
+        )]
+        format: ReportFormatArg,
+    },
+    /// List the runs in this project, the latest first
+    Runs,
+    /// Show what iteration N changed
+    Diff {
+        /// The iteration
+        n: u32,
+        /// Only the files, with counts of lines
+        #[arg(long)]
+        stat: bool,
+        /// The run [default: the latest]
+        #[arg(long, value_name = "ID")]
+        run: Option<String>,
+    },
     /// Bring back the files as they were after iteration N; without N, list the checkpoints
     Restore {
         /// The iteration
@@ -190,6 +228,19 @@ pub(super) enum Command {
     DemoAgent,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReportFormatArg {
+    Text,
+    Markdown,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum GoalsCommand {
+    /// Run all goals once and say what each came to; exit code 1 if one did not pass
+    Check,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum AdaptersCommand {
     /// List the adapters and whether their programs are there
@@ -214,6 +265,6 @@ const EXIT_CODES: &str = "\
 Exit codes:
     0  done                              5  another ralph works in this project
     1  the agent or ralph failed         6  a limit was reached
-    2  usage                           129  the terminal went away
-    3  configuration or plan invalid   130  interrupted or stopped
-    4  agent unavailable               143  terminated";
+    2  usage                             7  the loop got nowhere
+    3  configuration or plan invalid     8  blocked, a person is needed
+    4  agent unavailable               129, 130, 143  hung up, interrupted or stopped, terminated";

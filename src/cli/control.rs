@@ -48,6 +48,10 @@ pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
     }
 }
 
+pub(super) fn reset_circuit(args: &Args) -> Result<u8, Failure> {
+    send(args, UserCommand::ResetCircuit)
+}
+
 pub(super) fn skip(args: &Args) -> Result<u8, Failure> {
     send(args, UserCommand::Skip)
 }

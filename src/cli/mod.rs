@@ -4,7 +4,10 @@ mod adapters;
 mod args;
 mod control;
 mod demo;
+mod diff;
+mod goals;
 mod mistake;
+mod report;
 mod restore;
 mod run;
 mod status;
@@ -19,7 +22,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::{config, error::Failure};
 
-use args::{Args, Command, ConfigCommand};
+use args::{Args, Command, ConfigCommand, GoalsCommand};
 
 /// Carries out a command line and returns the exit code. Errors are printed to stderr.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
@@ -47,6 +50,9 @@ fn dispatch(args: &Args) -> Result<u8, Failure> {
     if args.status {
         return status::run(args, false);
     }
+    if args.reset_circuit {
+        return control::reset_circuit(args);
+    }
     match &args.command {
         None => run::run(args),
         Some(Command::Demo { show }) => demo::run(args, show),
@@ -60,6 +66,13 @@ fn dispatch(args: &Args) -> Result<u8, Failure> {
             after_iteration,
             at_once,
         }) => control::stop(args, *after_iteration, *at_once),
+        Some(Command::ResetCircuit) => control::reset_circuit(args),
+        Some(Command::Goals {
+            command: GoalsCommand::Check,
+        }) => goals::check(args),
+        Some(Command::Report { run, format }) => report::run(args, run.as_deref(), *format),
+        Some(Command::Runs) => report::runs(args),
+        Some(Command::Diff { n, stat, run }) => diff::run(args, *n, *stat, run.as_deref()),
         Some(Command::Restore { n, before, run, yes }) => restore::run(args, *n, *before, run.as_deref(), *yes),
         Some(Command::Adapters { command }) => adapters::run(args, command),
         Some(Command::Config { command }) => configure(args, command),

@@ -60,8 +60,26 @@ impl Drop for GoalRun {
     }
 }
 
+/// Runs `goals` in `project` without a loop around them, and returns their results in order.
+///
+/// `run_id` marks their processes; short-lived files of theirs are in `scratch`.
+pub async fn check_goals(
+    goals: Vec<Goal>,
+    parallel: bool,
+    project: PathBuf,
+    run_id: String,
+    scratch: PathBuf,
+) -> Vec<GoalResult> {
+    let place = Place {
+        project,
+        run_id,
+        scratch,
+    };
+    run_all(goals, parallel, Arc::new(place)).await
+}
+
 /// Runs all goals and returns their results in order.
-pub(super) async fn run_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<GoalResult> {
+async fn run_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<GoalResult> {
     let mut results = Vec::new();
     if !parallel {
         for goal in goals {

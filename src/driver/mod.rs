@@ -19,6 +19,7 @@ mod timers;
 
 pub use bus::{Bus, FaceMessage, Feed};
 pub use clock::now_ms;
+pub use goals::check_goals;
 pub use handle::Handle;
 pub use jobs::{Taskless, read_plan};
 pub use open::{OpenError, OpenRun, read_run};

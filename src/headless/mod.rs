@@ -3,7 +3,6 @@
 //! Nothing an agent writes reaches the terminal as it is: its output passes through [`PlainText`](crate::text::PlainText),
 //! which leaves colours at most.
 
-mod summary;
 mod text;
 
 use std::io::{self, Write};
@@ -13,8 +12,8 @@ use crate::{
     event::Record,
 };
 
-pub use summary::Summary;
-pub use text::{Style, TextFace};
+pub use crate::report::Style;
+pub use text::TextFace;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {

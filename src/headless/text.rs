@@ -5,29 +5,10 @@ use std::io::{self, Write};
 use crate::{
     driver::FaceMessage,
     event::{Event, Limits, Record, Settings},
-    narration::{Tone, counted, narrate, short_count, short_duration},
+    narration::{Tone, counted, narrate, short_count},
+    report::{Report, Style, write_head},
     text::{Keep, PlainText},
 };
-
-use super::summary::Summary;
-
-/// How text is set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style {
-    pub colour: bool,
-    /// The terminal's width, where there is one.
-    pub columns: Option<u16>,
-}
-
-impl Style {
-    pub(super) fn paint(self, code: &str, text: &str) -> String {
-        if self.colour {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-}
 
 /// Sets the lines of a transcript apart from those of the loop.
 const GUTTER: &str = "│ ";
@@ -36,7 +17,7 @@ const GUTTER: &str = "│ ";
 #[derive(Debug)]
 pub struct TextFace {
     style: Style,
-    summary: Summary,
+    report: Report,
     plain: PlainText,
 }
 
@@ -44,7 +25,7 @@ impl TextFace {
     pub fn new(style: Style) -> Self {
         Self {
             style,
-            summary: Summary::default(),
+            report: Report::default(),
             plain: PlainText::new(keep(style)),
         }
     }
@@ -65,7 +46,7 @@ impl TextFace {
     }
 
     fn record(&mut self, record: &Record, out: &mut dyn Write) -> io::Result<()> {
-        self.summary.apply(record);
+        self.report.apply(record);
         match &record.event {
             Event::IterationEnded { .. } => self.finish_output(out)?,
             Event::RunStarted { settings, .. } | Event::RunResumed { settings, .. } => {
@@ -73,10 +54,12 @@ impl TextFace {
             }
             Event::RunStopped { .. } => {
                 self.finish_output(out)?;
-                return self.summary.write(self.style, out);
+                self.report.conclude();
+                writeln!(out)?;
+                return write_head(&self.report, self.style, out);
             }
             Event::PlanRead { .. } => {
-                let (done, open) = self.summary.tasks();
+                let (done, open) = self.report.tasks_so_far();
                 let text = format!("plan: {} open, {done} done", counted(open, "task"));
                 return self.line(record.at_ms, "2", "·", &text, out);
             }
@@ -178,7 +161,7 @@ fn limits_in_words(limits: &Limits) -> String {
 }
 
 /// The time of day on the user's clock.
-pub(super) fn clock_time(at_ms: u64) -> String {
+fn clock_time(at_ms: u64) -> String {
     let Ok(at_ms) = i64::try_from(at_ms) else {
         return "--:--:--".to_owned();
     };
@@ -189,9 +172,4 @@ pub(super) fn clock_time(at_ms: u64) -> String {
             .to_string(),
         Err(_) => "--:--:--".to_owned(),
     }
-}
-
-/// A duration since the run began, for tables.
-pub(super) fn duration(duration_ms: u64) -> String {
-    short_duration(duration_ms)
 }

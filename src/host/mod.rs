@@ -5,6 +5,7 @@ pub mod git;
 pub mod journal;
 pub mod lock;
 pub mod paths;
+pub mod prune;
 pub mod recording;
 pub mod signals;
 pub mod watch;

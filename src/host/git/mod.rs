@@ -12,6 +12,7 @@ mod discover;
 mod index;
 mod process;
 mod restore;
+mod show;
 mod status;
 mod survey;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use thiserror::Error;
 use crate::event::{Changes, Checkpoint};
 
 pub use restore::{Place, Restored, Saved};
+pub use show::{Colour, Commit, Detail};
 
 /// Untracked files above this size are left out of checkpoints.
 pub const UNTRACKED_CAP_BYTES: u64 = 32 << 20;

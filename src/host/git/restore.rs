@@ -65,7 +65,7 @@ impl Place {
         })
     }
 
-    fn reference(self, run: &RunId) -> String {
+    pub(super) fn reference(self, run: &RunId) -> String {
         match self {
             Place::Iteration { n, moment } => reference(run, n, moment),
             Place::Restore { k } => format!("refs/ralph/{run}/restore-{k}"),

@@ -13,6 +13,11 @@ pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>) {
     ));
     match input.task {
         Some(task) => write_task(draft, input, task),
+        None if input.total == 0 => draft.ours(
+            "it is no list of tasks.\n\n1. Read the plan, then look at the tree as it is: keep what is sound of earlier \
+             sessions.\n2. Carry out the next part that is missing, all of it: no stubs, no placeholders. Cover it with \
+             tests, and run the project's checks until they pass.\n3. In a git repository, commit what you changed.\n",
+        ),
         None => draft.ours(
             "no task is open, yet the work was not accepted as done. Find out why, from the plan, the tree and the notes \
              below, and set it right.\n",
@@ -41,7 +46,11 @@ fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
 
 /// How to claim that all is done; a template of the user's needs it too.
 pub(super) fn write_promise(draft: &mut Draft, input: &PromptInput<'_>) {
-    draft.ours("Only when every task in ");
+    draft.ours(if input.total == 0 {
+        "Only when everything in "
+    } else {
+        "Only when every task in "
+    });
     draft.ours(input.plan);
     draft.ours(" is done, end your last message with this, on a line of its own: ");
     draft.promise(input);

@@ -21,7 +21,7 @@ pub struct PromptInput<'a> {
     pub iteration: u32,
     /// Tasks that are done.
     pub done: usize,
-    /// Tasks in all.
+    /// Tasks in all; none in a plan that only describes what is to be done.
     pub total: usize,
     /// The token of the promise line.
     pub promise: &'a str,
@@ -93,6 +93,9 @@ fn write_part(draft: &mut Draft, part: &Part, input: &PromptInput<'_>) {
 }
 
 pub(super) fn progress(input: &PromptInput<'_>) -> String {
+    if input.total == 0 {
+        return "without a list of tasks".to_owned();
+    }
     format!("{} of {} tasks done", input.done, input.total)
 }
 

@@ -1,0 +1,46 @@
+//! `ralph goals check`: the goals alone.
+
+use std::fmt::Write as _;
+
+use crate::{
+    app, config,
+    error::{Failure, FailureKind},
+    event::GoalResult,
+    narration::{counted, goal_in_words},
+    text::one_line,
+};
+
+use super::{
+    args::Args,
+    print,
+    run::{place, sources},
+};
+
+/// Lines of a failing goal's output that are shown.
+const TAIL_LINES: usize = 20;
+
+pub(super) fn check(args: &Args) -> Result<u8, Failure> {
+    let place = place(args)?;
+    let loaded = config::load(&sources(args, &place))?;
+    let results = app::check_goals(&place, &loaded)?;
+    print(&in_words(&results));
+    let all_pass = results.iter().all(|result| result.passed);
+    Ok(if all_pass { 0 } else { FailureKind::Failed.exit_code() })
+}
+
+fn in_words(results: &[GoalResult]) -> String {
+    let mut text = String::new();
+    for result in results {
+        let sign = if result.passed { '✔' } else { '✖' };
+        writeln!(text, "{sign} {}", one_line(&goal_in_words(result))).expect("a string takes every write");
+        if !result.passed {
+            let lines: Vec<&str> = result.tail.trim_end().lines().collect();
+            for line in &lines[lines.len().saturating_sub(TAIL_LINES)..] {
+                writeln!(text, "  │ {}", one_line(line)).expect("a string takes every write");
+            }
+        }
+    }
+    let passed = results.iter().filter(|result| result.passed).count();
+    let all = counted(results.len() as u64, "goal");
+    text + &format!("{passed} of {all} passed\n")
+}

@@ -1,0 +1,122 @@
+//! `ralph report` and `ralph runs`: what runs did.
+
+use std::io::{self, BufWriter};
+
+use crate::{
+    app::{Place, Presentation},
+    error::{Failure, FailureKind},
+    event::{Checkpoint, RunId},
+    headless::Format,
+    host::{git::Repository, journal, lock},
+    narration::{counted, short_duration, stop_in_words},
+    report::{self, CommitLine, Report},
+    text::one_line,
+};
+
+use super::{
+    args::{Args, ReportFormatArg},
+    print,
+    restore::which_run,
+    run::place,
+};
+
+pub(super) fn run(args: &Args, run: Option<&str>, format: ReportFormatArg) -> Result<u8, Failure> {
+    let place = place(args)?;
+    let run = which_run(&place.paths, run)?;
+    let (records, _) = journal::read(&place.paths.run(&run).journal())?;
+    let mut report = Report::of(&records);
+    add_commits(&place, &mut report);
+    match format {
+        ReportFormatArg::Text => {
+            let style = Presentation::of_stdout(Format::Text).style;
+            let mut out = BufWriter::new(io::stdout().lock());
+            // A reader that went away has read enough.
+            _ = report::write_text(&report, style, date_time, &mut out).and_then(|()| io::Write::flush(&mut out));
+        }
+        ReportFormatArg::Markdown => print(&report::markdown(&report, date_time)),
+        ReportFormatArg::Json => {
+            let text = serde_json::to_string_pretty(&report);
+            print(&(text.expect("a report has no failing serialisers") + "\n"));
+        }
+    }
+    Ok(0)
+}
+
+/// Looks up the commits of each iteration. The report is as good without: their number is in the records.
+fn add_commits(place: &Place, report: &mut Report) {
+    let made_commits = |checkpoints: (&Option<Checkpoint>, &Option<Checkpoint>)| match checkpoints {
+        (Some(before), Some(after)) if before.head != after.head => Some((before.clone(), after.clone())),
+        _ => None,
+    };
+    let mut wanted = report.iterations.iter_mut().filter_map(|iteration| {
+        let (before, after) = made_commits((&iteration.before, &iteration.after))?;
+        Some((&mut iteration.commits, before, after))
+    });
+    let Ok(scratch) = tempfile::tempdir() else { return };
+    let Some(first) = wanted.next() else { return };
+    let Ok((repository, _)) = Repository::discover(&place.project, scratch.path()) else {
+        return;
+    };
+    for (commits, before, after) in std::iter::once(first).chain(wanted) {
+        let found = repository.commits_between(&before, &after).unwrap_or_default();
+        let lines = found.into_iter().map(|commit| CommitLine {
+            id: commit.id,
+            subject: one_line(&commit.subject),
+        });
+        commits.extend(lines);
+    }
+}
+
+pub(super) fn runs(args: &Args) -> Result<u8, Failure> {
+    let place = place(args)?;
+    let ids = place.paths.run_ids();
+    if ids.is_empty() {
+        return Err(Failure::new(FailureKind::Failed, "no ralph ran in this project yet")
+            .hint("`ralph --plan PLAN.md` starts one, `ralph demo` shows one"));
+    }
+    let running = lock::is_held(&place.paths.lock())
+        .then(|| lock::holder(&place.paths.lock())?.run)
+        .flatten();
+    for run in ids.iter().rev() {
+        print(&row(&place, run, running.as_ref() == Some(run)));
+    }
+    Ok(0)
+}
+
+fn row(place: &Place, run: &RunId, running: bool) -> String {
+    let Ok((records, _)) = journal::read(&place.paths.run(run).journal()) else {
+        return format!("{run}  its journal cannot be read\n");
+    };
+    let report = Report::of(&records);
+    let totals = &report.totals;
+    let how = match &report.end {
+        Some(end) => one_line(&stop_in_words(&end.reason)),
+        None if running => "running".to_owned(),
+        None => "cut off; goes on with the next `ralph`".to_owned(),
+    };
+    let plan = std::path::Path::new(&report.plan);
+    let plan = plan.strip_prefix(&place.project).unwrap_or(plan).display();
+    let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
+    format!(
+        "{run}  {}  {plan}  {}/{} · {} · {}  {how}\n",
+        date_time(report.started_ms),
+        totals.tasks_done,
+        counted(all, "task"),
+        counted(u64::from(totals.iterations), "iteration"),
+        short_duration(totals.elapsed_ms),
+    )
+}
+
+/// Day and time on the user's clock.
+fn date_time(at_ms: u64) -> String {
+    let at = i64::try_from(at_ms)
+        .ok()
+        .and_then(|at_ms| jiff::Timestamp::from_millisecond(at_ms).ok());
+    match at {
+        Some(at) => at
+            .to_zoned(jiff::tz::TimeZone::system())
+            .strftime("%Y-%m-%d %H:%M:%S")
+            .to_string(),
+        None => "an unknown time".to_owned(),
+    }
+}

@@ -1,0 +1,133 @@
+//! What lies between two checkpoints as people read it, and the end of a run's checkpoints.
+
+use super::{GitError, Moment, Place, Repository};
+use crate::event::{Checkpoint, RunId};
+
+/// Most commits that are listed of one iteration.
+const COMMITS: &str = "--max-count=50";
+
+/// What is shown of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    Patch,
+    /// Files and counts of lines, at most so many columns wide.
+    Stat {
+        columns: u16,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    Yes,
+    No,
+}
+
+/// A commit in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Abbreviated.
+    pub id: String,
+    pub subject: String,
+}
+
+impl Repository {
+    /// Finds the checkpoints around iteration `n` of a run.
+    ///
+    /// # Errors
+    /// [`GitError::NoCheckpoint`] names the one that is not there.
+    pub fn around(&self, run: &RunId, n: u32) -> Result<(Checkpoint, Checkpoint), GitError> {
+        let saved = self.list(run)?;
+        let find = |moment| {
+            let place = Place::Iteration { n, moment };
+            let found = saved.iter().find(|saved| saved.place == place);
+            found
+                .map(|saved| saved.checkpoint.clone())
+                .ok_or_else(|| GitError::NoCheckpoint {
+                    reference: place.reference(run),
+                })
+        };
+        Ok((find(Moment::Before)?, find(Moment::After)?))
+    }
+
+    /// Renders the difference between two checkpoints, as git prints it. The contents of files are in it as they are.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] when a checkpoint is gone.
+    pub fn difference(
+        &self,
+        from: &Checkpoint,
+        to: &Checkpoint,
+        detail: Detail,
+        colour: Colour,
+    ) -> Result<Vec<u8>, GitError> {
+        let detail = match detail {
+            Detail::Patch => "--patch".to_owned(),
+            Detail::Stat { columns } => format!("--stat={columns}"),
+        };
+        let colour = match colour {
+            Colour::Yes => "--color=always",
+            Colour::No => "--color=never",
+        };
+        let git = self
+            .git()
+            .args(["diff-tree", "-r", "--find-renames", "--no-ext-diff", "--no-textconv"]);
+        let output = git.args([detail.as_str(), colour, &from.tree, &to.tree]).run()?;
+        Ok(output.stdout)
+    }
+
+    /// Lists the commits that HEAD reached at `to` and did not at `from`, oldest first, the latest 50 at most.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] when a commit is gone.
+    pub fn commits_between(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Vec<Commit>, GitError> {
+        let Some(head) = to.head.as_ref().filter(|_| from.head != to.head) else {
+            return Ok(Vec::new());
+        };
+        let mut git = self.git().args([
+            "log",
+            "--no-color",
+            "--no-show-signature",
+            "--format=%h%x09%s",
+            COMMITS,
+            head,
+        ]);
+        if let Some(head) = &from.head {
+            git = git.args([format!("^{head}")]);
+        }
+        let output = git.run()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let commits = text.lines().filter_map(|line| {
+            let (id, subject) = line.split_once('\t')?;
+            Some(Commit {
+                id: id.to_owned(),
+                subject: subject.to_owned(),
+            })
+        });
+        let mut commits: Vec<Commit> = commits.collect();
+        commits.reverse();
+        Ok(commits)
+    }
+
+    /// Deletes the checkpoints of a run; git may then collect what only they held.
+    ///
+    /// # Errors
+    /// [`GitError`]; those that were not deleted are still there then.
+    pub fn forget(&self, run: &RunId) -> Result<(), GitError> {
+        let output = self
+            .git()
+            .args([
+                "for-each-ref",
+                "--format=delete %(refname)",
+                &format!("refs/ralph/{run}/"),
+            ])
+            .run()?;
+        if output.stdout.is_empty() {
+            return Ok(());
+        }
+        self.git()
+            .args(["update-ref", "--stdin"])
+            .input(output.stdout)
+            .run()
+            .map(drop)
+    }
+}

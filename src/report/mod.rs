@@ -1,0 +1,165 @@
+//! What a run did, for the morning after: one model made of its records, and the ways to write it down. Pure.
+//!
+//! The model says only what the records say: what an agent did not tell is unknown, and what no goal has shown is
+//! unverified. The summary at the end of a run is the report's head.
+
+mod check;
+mod head;
+mod markdown;
+mod model;
+mod sections;
+mod style;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use serde::Serialize;
+
+use crate::event::{
+    Changes, Checkpoint, Claim, ConfidencePart, Delivery, GoalResult, Outcome, RunId, SteeringId, SteeringKind,
+    StopReason, Totals, Usage, Wait,
+};
+
+pub use head::write_head;
+pub use markdown::markdown;
+pub use style::Style;
+pub use text::write_text;
+
+/// All of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    pub run: Option<RunId>,
+    pub project: String,
+    pub plan: String,
+    pub adapter: String,
+    pub model: Option<String>,
+    /// In milliseconds since the Unix epoch.
+    pub started_ms: u64,
+    /// When the last record was written.
+    pub last_ms: u64,
+    /// None while it runs, and when it was cut off.
+    pub end: Option<End>,
+    pub totals: Totals,
+    pub tasks: Vec<Task>,
+    /// The look at a plan that had no open task when the run began.
+    pub at_start: Look,
+    pub iterations: Vec<Iteration>,
+    /// Names of the goals that had to be reached.
+    pub goals: Vec<String>,
+    pub steering: Vec<Message>,
+    pub waits: Vec<Waited>,
+    /// Moves of the breaker and adapters that were limited, in words.
+    pub troubles: Vec<String>,
+    pub warnings: Vec<String>,
+    /// What nobody but the agent has looked at, a sentence each.
+    pub unverified: Vec<String>,
+    /// What does not go on without a person, a sentence each.
+    pub needs_person: Vec<String>,
+    #[serde(skip)]
+    fold: model::Fold,
+}
+
+/// Why a run is over.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct End {
+    pub reason: StopReason,
+    pub exit_code: u8,
+    pub hints: Vec<String>,
+}
+
+/// A task of the plan as it was last read, or one that has vanished from it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    pub text: String,
+    pub state: TaskState,
+    pub depth: u8,
+    /// The iterations that were to work on it.
+    pub iterations: Vec<u32>,
+    /// What the agent wants to know before it goes on.
+    pub question: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskState {
+    Done,
+    Open,
+    /// Set aside until somebody answers.
+    Blocked,
+    /// No longer in the plan, and never ticked.
+    Vanished,
+}
+
+/// One session and what became of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Iteration {
+    pub number: u32,
+    pub adapter: String,
+    pub task: Option<String>,
+    pub resumed: bool,
+    /// None while it runs, and when nobody saw its end.
+    pub outcome: Option<Outcome>,
+    pub duration_ms: u64,
+    /// Unknown where the agent did not tell.
+    pub usage: Usage,
+    pub changes: Option<Changes>,
+    pub progress: Option<bool>,
+    /// The commits it made, where somebody looked them up.
+    pub commits: Vec<CommitLine>,
+    pub before: Option<Checkpoint>,
+    pub after: Option<Checkpoint>,
+    pub vanished: Vec<String>,
+    pub added: Vec<String>,
+    pub question: Option<String>,
+    pub look: Look,
+}
+
+/// A commit in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommitLine {
+    pub id: String,
+    pub subject: String,
+}
+
+/// What was claimed, and what ralph found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Look {
+    pub claims: Vec<Claim>,
+    pub goals: Vec<GoalResult>,
+    /// 0 to 100; none where nothing was claimed.
+    pub confidence: Option<u8>,
+    pub confidence_parts: Vec<ConfidencePart>,
+    /// Why the claim was refused; empty if it was not.
+    pub refused: Vec<String>,
+}
+
+/// A message of the user.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Message {
+    pub id: SteeringId,
+    pub kind: SteeringKind,
+    pub text: String,
+    /// Iterations it was delivered to, and how.
+    pub delivered: Vec<(u32, Delivery)>,
+    pub withdrawn: bool,
+}
+
+/// A time in which the loop waited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Waited {
+    pub kind: Wait,
+    pub why: String,
+    /// After this iteration.
+    pub iteration: u32,
+    pub from_ms: u64,
+    /// None if its end is not in the records.
+    pub duration_ms: Option<u64>,
+}

@@ -1,0 +1,391 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::event::{
+    AgentSignal, BreakerState, Event, Exit, Goal, LimitKind, PlanSnapshot, PlanTask, Problem, ProblemKind, Record,
+    Settings, WaitEnd,
+};
+
+fn records(events: impl IntoIterator<Item = (u64, Event)>) -> Vec<Record> {
+    let numbered = events.into_iter().zip(0..);
+    numbered
+        .map(|((at_ms, event), seq)| Record { seq, at_ms, event })
+        .collect()
+}
+
+fn began(goals: &[&str]) -> Event {
+    let goals = goals.iter().map(|name| Goal {
+        name: (*name).to_owned(),
+        command: "true".to_owned(),
+        target: None,
+        timeout_ms: 1,
+    });
+    Event::RunStarted {
+        project: PathBuf::from("/project"),
+        pid: 1,
+        settings: Box::new(Settings {
+            adapter: "codex".to_owned(),
+            plan: PathBuf::from("/project/PLAN.md"),
+            goals: goals.collect(),
+            ..Settings::default()
+        }),
+        promise: "DONE".to_owned(),
+    }
+}
+
+fn plan(tasks: &[(&str, bool)]) -> Event {
+    let tasks = tasks.iter().map(|(text, done)| PlanTask {
+        text: (*text).to_owned(),
+        done: *done,
+        line: 1,
+        depth: 0,
+    });
+    Event::PlanRead {
+        plan: PlanSnapshot { tasks: tasks.collect() },
+    }
+}
+
+fn started(iteration: u32, task: &str) -> Event {
+    Event::IterationStarted {
+        iteration,
+        adapter: "codex".to_owned(),
+        task: Some(task.to_owned()),
+        resume: None,
+        live_steering: false,
+        checkpoint: None,
+        prompt_bytes: 0,
+        overhead_bytes: 0,
+    }
+}
+
+fn ended(iteration: u32, outcome: Outcome) -> Event {
+    Event::IterationEnded {
+        iteration,
+        outcome,
+        exit: Some(Exit::Code { code: 0 }),
+        duration_ms: 2_000,
+        output_bytes: 0,
+    }
+}
+
+fn used(iteration: u32, input_tokens: u64) -> Event {
+    Event::AgentReported {
+        iteration,
+        signal: AgentSignal::Usage {
+            usage: Usage {
+                input_tokens: Some(input_tokens),
+                ..Usage::default()
+            },
+        },
+    }
+}
+
+fn checked(iteration: u32, name: &str, passed: bool) -> Event {
+    Event::GoalChecked {
+        iteration,
+        result: GoalResult {
+            name: name.to_owned(),
+            passed,
+            exit: None,
+            score: None,
+            target: None,
+            duration_ms: 1_000,
+            why: if passed {
+                String::new()
+            } else {
+                "exit code 1".to_owned()
+            },
+            tail: "first\n\u{1b}[31mlast\n".to_owned(),
+        },
+    }
+}
+
+fn stopped(reason: StopReason) -> Event {
+    Event::RunStopped {
+        reason,
+        hints: vec!["type it again".to_owned()],
+        totals: Totals::default(),
+    }
+}
+
+fn report(events: impl IntoIterator<Item = Event>) -> Report {
+    Report::of(&records(events.into_iter().map(|event| (0, event))))
+}
+
+fn text(report: &Report) -> String {
+    let mut out = Vec::new();
+    write_text(report, Style::PLAIN, |at_ms| format!("{at_ms} ms"), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn the_whole_of_a_report_as_text() {
+    let limited = Outcome::Failed {
+        problem: Problem {
+            kind: ProblemKind::RateLimited { until_ms: None },
+            text: "too many\nrequests".to_owned(),
+        },
+    };
+    let report = Report::of(&records([
+        (0, began(&["tests"])),
+        (0, plan(&[("One", false), ("Two", false)])),
+        (1_000, started(1, "One")),
+        (2_000, used(1, 900)),
+        (3_000, ended(1, limited)),
+        (
+            3_000,
+            Event::WaitStarted {
+                wait: Wait::LimitReset,
+                until_ms: 0,
+                attempt: 0,
+                why: "too many requests".to_owned(),
+            },
+        ),
+        (
+            63_000,
+            Event::WaitEnded {
+                cause: WaitEnd::Elapsed,
+            },
+        ),
+        (63_000, started(1, "One")),
+        (64_000, plan(&[("One", true), ("Two", false)])),
+        (64_000, ended(1, Outcome::Completed)),
+        (64_000, checked(1, "tests", false)),
+        (
+            64_000,
+            Event::RunStopped {
+                reason: StopReason::LimitReached {
+                    limit: LimitKind::MaxTime,
+                },
+                hints: vec!["type it again".to_owned()],
+                totals: Totals {
+                    iterations: 1,
+                    tasks_done: 1,
+                    tasks_open: 1,
+                    changes: None,
+                    usage: Usage {
+                        input_tokens: Some(900),
+                        ..Usage::default()
+                    },
+                    elapsed_ms: 64_000,
+                },
+            },
+        ),
+    ]));
+    insta::assert_snapshot!(text(&report), @r"
+run unknown: 0 ms to 64000 ms
+codex · /project/PLAN.md
+    #  outcome      time  commits  files       +       −  task
+    1  failed       2.0s        -      -       -       -  One
+    1  completed    2.0s        -      -       -       -  One
+
+ralph: stopped, the limit of time is reached
+  1 of 2 tasks done · 1 iteration · 1m04s · 900 tokens in
+hint: type it again
+  1 wait, 1m00s in all
+
+Needs a person
+  the decision to go on: 1 task not done
+
+Unverified
+  goal tests did not pass when it was last run: exit code 1
+
+Tasks
+  done: One (iteration 1)
+  open: Two
+
+Goals
+  tests did not pass in 1.0s: exit code 1, after iteration 1
+      | first
+      | last
+
+Iterations
+  1: One
+      failed (rate limited: too many requests) after 2.0s (codex)
+      changes: unknown
+      900 tokens in, cost unknown
+  1: One
+      completed after 2.0s (codex)
+      changes: unknown
+      tokens and cost: unknown
+      goal tests did not pass in 1.0s: exit code 1
+
+Waits
+  1m00s for a limit to reset, after iteration 1: too many requests
+");
+}
+
+#[test]
+fn a_run_without_an_end_counts_what_is_there() {
+    let report = Report::of(&records([
+        (1_000, began(&[])),
+        (1_000, plan(&[("One", true), ("Two", false)])),
+        (2_000, started(1, "One")),
+        (3_000, used(1, 5)),
+        (4_000, used(1, 6)),
+    ]));
+    assert_eq!(report.end, None);
+    assert_eq!((report.totals.tasks_done, report.totals.tasks_open), (1, 1));
+    assert_eq!((report.totals.iterations, report.totals.elapsed_ms), (1, 3_000));
+    assert_eq!(report.totals.usage.input_tokens, Some(11));
+    assert_eq!(report.totals.usage.cost_usd, None);
+    assert_eq!(report.iterations[0].outcome, None);
+}
+
+#[test]
+fn the_time_in_which_ralph_was_dead_is_no_time_of_the_run() {
+    let resumed = Event::RunResumed {
+        pid: 2,
+        settings: Box::default(),
+    };
+    let report = Report::of(&records([
+        (1_000, began(&[])),
+        (2_000, plan(&[])),
+        (500_000, resumed),
+        (501_000, plan(&[])),
+    ]));
+    assert_eq!(report.totals.elapsed_ms, 2_000);
+}
+
+#[test]
+fn a_goal_is_verified_only_by_its_last_run_after_the_last_iteration() {
+    let done = || stopped(StopReason::Done { verified: true });
+    let verified = report([
+        began(&["a"]),
+        started(1, "x"),
+        checked(1, "a", false),
+        started(2, "x"),
+        checked(2, "a", true),
+        done(),
+    ]);
+    assert_eq!(verified.unverified, [] as [&str; 0]);
+    let stale = report([
+        began(&["a"]),
+        started(1, "x"),
+        checked(1, "a", true),
+        started(2, "x"),
+        done(),
+    ]);
+    assert_eq!(
+        stale.unverified,
+        ["goal a passed after iteration 1 and was not run since"]
+    );
+    let failing = report([began(&["a", "b"]), started(1, "x"), checked(1, "a", false), done()]);
+    assert_eq!(
+        failing.unverified,
+        [
+            "goal a did not pass when it was last run: exit code 1",
+            "goal b was never run"
+        ]
+    );
+}
+
+#[test]
+fn goals_that_pass_before_the_first_iteration_verify_it() {
+    let done = stopped(StopReason::Done { verified: true });
+    let report = report([began(&["a"]), plan(&[("One", true)]), checked(0, "a", true), done]);
+    assert_eq!(report.at_start.goals.len(), 1);
+    assert_eq!(report.unverified, [] as [&str; 0]);
+    assert!(text(&report).contains("before the first\n"), "{}", text(&report));
+}
+
+#[test]
+fn a_block_that_was_resolved_and_a_task_that_came_back_need_nobody() {
+    let blocked = Event::TaskBlocked {
+        iteration: 1,
+        task: Some("One".to_owned()),
+        question: "Which key?".to_owned(),
+    };
+    let edited = Event::PlanEdited {
+        iteration: 1,
+        vanished: vec!["Two".to_owned()],
+        added: Vec::new(),
+    };
+    let first = [
+        began(&["a"]),
+        plan(&[("One", false)]),
+        started(1, "One"),
+        blocked,
+        edited,
+    ];
+    let now = report(first.clone());
+    assert_eq!(
+        now.needs_person,
+        [
+            "an answer for the task \"One\": Which key?",
+            "a look at the plan: the task \"Two\" has vanished from it"
+        ]
+    );
+    assert_eq!(now.tasks[0].state, TaskState::Blocked);
+    assert_eq!(now.tasks[1].state, TaskState::Vanished);
+    let later = [
+        plan(&[("One", true), ("Two", true)]),
+        stopped(StopReason::Done { verified: true }),
+    ];
+    let later = report(first.into_iter().chain(later));
+    assert_eq!(later.needs_person, [] as [&str; 0]);
+    assert_eq!(later.tasks[0].question, None);
+}
+
+#[test]
+fn a_message_that_never_arrived_needs_a_person_and_a_withdrawn_one_does_not() {
+    let queued = |id, text: &str| Event::SteeringQueued {
+        id: SteeringId(id),
+        kind: SteeringKind::Next,
+        text: text.to_owned(),
+    };
+    let report = report([
+        began(&[]),
+        queued(1, "one"),
+        queued(2, "two"),
+        Event::SteeringWithdrawn { id: SteeringId(2) },
+        stopped(StopReason::Interrupted),
+    ]);
+    assert_eq!(report.needs_person, ["message 1 was not delivered: one"]);
+}
+
+#[test]
+fn a_breaker_that_opened_is_named_as_what_needs_a_person() {
+    let moved = Event::BreakerMoved {
+        to: BreakerState::Open,
+        why: "six iterations changed nothing".to_owned(),
+    };
+    let why = "six iterations changed nothing".to_owned();
+    let report = report([began(&[]), moved, stopped(StopReason::BreakerOpen { why })]);
+    assert_eq!(report.troubles, ["breaker open: six iterations changed nothing"]);
+    assert_eq!(
+        report.needs_person,
+        ["stopped, the loop gets nowhere (six iterations changed nothing)"]
+    );
+}
+
+#[test]
+fn nothing_of_an_agent_reaches_a_terminal_as_it_is() {
+    let evil = "\u{1b}]0;evil\u{7}\u{1b}[2Jtext";
+    let report = report([
+        began(&[]),
+        plan(&[(evil, false)]),
+        started(1, evil),
+        Event::SteeringQueued {
+            id: SteeringId(1),
+            kind: SteeringKind::Standing,
+            text: evil.to_owned(),
+        },
+        Event::TaskBlocked {
+            iteration: 1,
+            task: Some(evil.to_owned()),
+            question: evil.to_owned(),
+        },
+        Event::ClaimRefused {
+            iteration: 1,
+            reasons: vec![evil.to_owned()],
+        },
+        stopped(StopReason::Blocked {
+            question: evil.to_owned(),
+        }),
+    ]);
+    for written in [text(&report), markdown(&report, |_| "then".to_owned())] {
+        assert!(!written.contains(['\u{1b}', '\u{7}']), "{written:?}");
+        assert!(written.contains("text"));
+    }
+}

@@ -1,0 +1,36 @@
+//! The report for a terminal, or a mail.
+
+use std::io::{self, Write};
+
+use super::{
+    Report, Style,
+    head::write_head,
+    sections::{origin_in_words, sections, waits_in_words},
+};
+
+/// Writes all of a report. `time` renders a moment, given in milliseconds since the Unix epoch.
+///
+/// # Errors
+/// Whatever `out` says.
+pub fn write_text(report: &Report, style: Style, time: impl Fn(u64) -> String, out: &mut dyn Write) -> io::Result<()> {
+    for line in origin_in_words(report, time) {
+        writeln!(out, "{}", style.paint("2", &line))?;
+    }
+    write_head(report, style, out)?;
+    if let Some(waits) = waits_in_words(report) {
+        writeln!(out, "  {waits}")?;
+    }
+    for section in sections(report) {
+        writeln!(out, "\n{}", style.paint("1", section.title))?;
+        if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {
+            writeln!(out, "  {text}")?;
+        }
+        for item in section.items {
+            writeln!(out, "  {}", item.text)?;
+            for detail in item.details {
+                writeln!(out, "      {}", style.paint("2", &detail))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Goals, as they are configured and run by the real binary.
+
+use ralph::event::{Event, StopReason};
+
+use crate::harness::{SOON, Sandbox, Script, events};
+
+#[test]
+fn a_goal_of_the_command_line_is_run_on_a_claim_and_its_output_is_in_the_next_prompt() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(
+        "work; if [ $n = 3 ]; then touch proof; git add --all; git commit --quiet --message Proof; fi; over Ready.",
+    ));
+    let goal = "proof=test -e proof || { echo 'no proof here'; false; }";
+    let finished = sandbox.looping(["--goal", goal]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let records = finished.records();
+    let checked: Vec<(u32, bool)> = events(&records)
+        .filter_map(|event| match event {
+            Event::GoalChecked { iteration, result } => Some((*iteration, result.passed)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(checked, [(2, false), (3, true)]);
+    let prompt = sandbox.prompt(3);
+    assert!(
+        prompt.contains("goal `proof` did not pass") && prompt.contains("no proof here"),
+        "{prompt}"
+    );
+    let end = records.last().map(|record| &record.event);
+    assert!(
+        matches!(
+            end,
+            Some(Event::RunStopped {
+                reason: StopReason::Done { verified: true },
+                ..
+            })
+        ),
+        "{end:?}"
+    );
+}
+
+#[test]
+fn a_plan_without_tasks_is_taken_with_a_goal_and_refused_without() {
+    let sandbox = Sandbox::new();
+    sandbox.write("PLAN.md", "# Make proof\n\nThere has to be a file `proof`.\n");
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+    sandbox.install(&Script::jsonl("[ $n = 2 ] && touch proof; over \"$(promise)\""));
+    let refused = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(refused.code(), Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("--goal"), "{}", refused.stderr);
+    let finished = sandbox.looping(["--goal", "proof=test -e proof"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(
+        sandbox.prompt(1).contains("it is no list of tasks"),
+        "{}",
+        sandbox.prompt(1)
+    );
+}
+
+#[test]
+fn goals_check_runs_the_goals_alone_and_shows_the_end_of_what_failed() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".ralph/config.json",
+        r#"{ "goals": [
+            { "name": "good", "command": "echo fine" },
+            { "name": "bad", "command": "echo here it breaks; exit 7" },
+            { "name": "score", "command": "echo 71 %", "target": 80 },
+        ] }"#,
+    );
+    let finished = sandbox.ralph(["goals", "check"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    let shown = &finished.stdout;
+    assert!(shown.contains("✔ good passed in "), "{shown}");
+    assert!(shown.contains(": exit code 7\n  │ here it breaks\n"), "{shown}");
+    assert!(shown.contains(": 71 is below 80\n"), "{shown}");
+    assert!(
+        shown.ends_with("1 of 3 goals passed\n") && !shown.contains("fine"),
+        "{shown}"
+    );
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn goals_check_is_content_when_all_pass_and_says_what_to_do_without_goals() {
+    let sandbox = Sandbox::new();
+    let finished = sandbox.ralph(["--goal", "one=true", "goals", "check"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let finished = sandbox.ralph(["goals", "check"]).run(SOON);
+    assert_eq!(finished.code(), Some(3), "{finished:?}");
+    assert!(
+        finished
+            .stderr
+            .starts_with("error: there are no goals to check\nhint: "),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn a_goal_that_takes_too_long_is_ended_with_its_processes() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".ralph/config.json",
+        r#"{ "goals": [{ "name": "slow", "command": "sleep 600 & sleep 600", "timeout": "300ms" }] }"#,
+    );
+    let finished = sandbox.ralph(["goals", "check"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(
+        finished.stdout.contains("it took more than 300ms"),
+        "{}",
+        finished.stdout
+    );
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn an_adapter_to_fall_back_on_that_is_not_installed_is_left_out_and_an_unknown_one_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let missing = "id = \"missing\"\ndialect = \"terminal\"\n[command]\nprogram = \"no-such-agent\"\nargs = []\nprompt = \"stdin\"\n";
+    sandbox.install_adapter("missing", missing);
+    let finished = sandbox
+        .looping([] as [&str; 0])
+        .env("RALPH_FALLBACK", "missing")
+        .run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(
+        finished
+            .stdout
+            .contains("`missing` of `fallback` is not installed and is left out"),
+        "{}",
+        finished.stdout
+    );
+    let refused = sandbox
+        .looping([] as [&str; 0])
+        .env("RALPH_FALLBACK", "nobody")
+        .run(SOON);
+    assert_eq!(refused.code(), Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("`nobody`"), "{}", refused.stderr);
+}
+
+#[test]
+fn resetting_the_circuit_of_a_loop_that_does_not_run_says_so() {
+    let sandbox = Sandbox::new();
+    for args in [["reset-circuit"], ["--reset-circuit"]] {
+        let finished = sandbox.ralph(args).run(SOON);
+        assert_eq!(finished.code(), Some(1), "{finished:?}");
+    }
+}

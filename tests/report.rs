@@ -1,0 +1,229 @@
+//! What is left to read the morning after: report, list of runs, differences, and what is thrown away.
+
+use serde_json::Value;
+
+use crate::harness::{SOON, Sandbox, Script, running::Finished};
+
+fn ran(sandbox: &Sandbox, args: &[&str]) -> Finished {
+    sandbox.looping(args).run(SOON)
+}
+
+fn report(sandbox: &Sandbox, format: &str) -> String {
+    let finished = sandbox.ralph(["report", "--format", format]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    finished.stdout
+}
+
+fn json(sandbox: &Sandbox) -> Value {
+    serde_json::from_str(&report(sandbox, "json")).expect("JSON")
+}
+
+#[track_caller]
+fn assert_has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn the_report_tells_tasks_iterations_commits_refusals_goals_and_the_end() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal("work; touch .ralph-done"));
+    assert_eq!(ran(&sandbox, &["--goal", "files=ls work-2.txt"]).code(), Some(0));
+    let text = report(&sandbox, "text");
+    assert_has(
+        &text,
+        &[
+            "ralph: done\n",
+            "2 of 2 tasks done · 2 iterations",
+            "Needs a person\n  nothing\n",
+            "Unverified\n  nothing: every goal passed at the end\n",
+            "done: Write hello.txt (iteration 1)\n",
+            "files passed in ",
+            "completed after ",
+            "1 commit, ",
+            "Work of iteration 1\n",
+            "refused: one task is still open: Write world.txt\n",
+            "tokens and cost: unknown\n",
+            "confidence 100",
+        ],
+    );
+    assert!(!text.contains('\x1b'), "{text}");
+}
+
+#[test]
+fn an_end_without_goals_is_unverified_and_wants_a_look() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    ran(&sandbox, &[]);
+    let report = json(&sandbox);
+    assert_eq!(report["end"]["reason"]["type"], "done");
+    assert_eq!(report["end"]["exitCode"], 0);
+    assert_eq!(
+        report["unverified"][0],
+        "all of it: no goals are configured, so nobody but the agent looked at the work"
+    );
+    assert_eq!(report["needsPerson"][0], "a look at the result: it is unverified");
+    assert_eq!(report["iterations"].as_array().map(Vec::len), Some(2));
+    assert_eq!(report["iterations"][0]["commits"][0]["subject"], "Work of iteration 1");
+    assert_eq!(report["iterations"][0]["usage"]["costUsd"], Value::Null);
+}
+
+#[test]
+fn a_run_that_a_limit_ended_says_what_is_open_and_which_goal_was_never_run() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let finished = ran(&sandbox, &["--max-iterations", "1", "--goal", "tests=true"]);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let text = report(&sandbox, "text");
+    assert_has(
+        &text,
+        &[
+            "the decision to go on: 1 task not done\n",
+            "goal tests was never run\n",
+            "open: Write world.txt\n",
+        ],
+    );
+}
+
+#[test]
+fn a_blocked_task_is_what_needs_a_person() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(
+        r"over '---RALPH_STATUS---\nSTATUS: BLOCKED\nRECOMMENDATION: Which key do I use?\n---END_RALPH_STATUS---'",
+    ));
+    let finished = ran(&sandbox, &["--max-iterations", "5"]);
+    assert_eq!(finished.code(), Some(8), "{finished:?}");
+    let report = json(&sandbox);
+    assert_eq!(report["end"]["exitCode"], 8);
+    assert_eq!(report["tasks"][0]["state"], "blocked");
+    assert_eq!(
+        report["needsPerson"][0],
+        "an answer for the task \"Write hello.txt\": Which key do I use?"
+    );
+}
+
+#[test]
+fn markdown_has_a_table_and_no_words_of_an_agent_as_markup() {
+    let sandbox = Sandbox::new();
+    sandbox.write("PLAN.md", "- [ ] Mend `a|b` <script>\n");
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+    sandbox.install(&Script::worker());
+    ran(&sandbox, &[]);
+    let text = report(&sandbox, "markdown");
+    assert!(text.starts_with("# ralph: done, unverified\n"), "{text}");
+    assert_has(
+        &text,
+        &[
+            "| # | task | outcome | time | changes |\n",
+            "\\<script\\>",
+            "\n## Needs a person\n",
+        ],
+    );
+}
+
+#[test]
+fn messages_are_reported_with_what_became_of_them() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(
+        "said working; [ $n = 1 ] && await go; work; over Ready.",
+    ));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, crate::loop_behaviour::said("working"));
+    let sent = sandbox.ralph(["steer", "mind the gap"]).run(SOON);
+    assert_eq!(sent.code(), Some(0), "{sent:?}");
+    let text = report(&sandbox, "text");
+    assert_has(&text, &["not over: ", "running, or nobody saw its end"]);
+    sandbox.let_go("go");
+    running.wait(SOON);
+    assert_has(
+        &report(&sandbox, "text"),
+        &["Messages\n  1 (once, delivered in iteration 2): mind the gap\n"],
+    );
+}
+
+#[test]
+fn the_summary_at_the_end_is_the_head_of_the_report() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let finished = sandbox
+        .ralph(["--adapter", "script", "--headless"])
+        .env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
+        .run(SOON);
+    let at = finished.stdout.find("    #  outcome").expect("a summary");
+    let summary = &finished.stdout[at..];
+    assert!(report(&sandbox, "text").contains(summary), "{summary}");
+}
+
+#[test]
+fn runs_are_listed_the_latest_first() {
+    let sandbox = Sandbox::new();
+    let finished = sandbox.ralph(["runs"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    sandbox.install(&Script::worker());
+    ran(&sandbox, &["--max-iterations", "1"]);
+    ran(&sandbox, &[]);
+    let finished = sandbox.ralph(["runs"]).run(SOON);
+    let lines: Vec<&str> = finished.stdout.lines().collect();
+    assert_eq!(lines.len(), 2, "{finished:?}");
+    let ids = sandbox.paths().run_ids();
+    assert!(
+        lines[0].starts_with(&ids[1].0) && lines[0].ends_with("  done, unverified"),
+        "{}",
+        lines[0]
+    );
+    assert_has(
+        lines[1],
+        &[
+            &ids[0].0,
+            "PLAN.md",
+            "1/2 tasks · 1 iteration · ",
+            "the limit of iterations is reached",
+        ],
+    );
+}
+
+#[test]
+fn diff_shows_what_one_iteration_changed() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    ran(&sandbox, &[]);
+    let patch = sandbox.ralph(["diff", "2"]).run(SOON);
+    assert_eq!(patch.code(), Some(0), "{patch:?}");
+    assert_has(
+        &patch.stdout,
+        &[
+            "+++ b/work-2.txt\n",
+            "+work of iteration 2\n",
+            "+- [x] Write world.txt\n",
+        ],
+    );
+    assert!(!patch.stdout.contains("work-1.txt"), "{}", patch.stdout);
+    let stat = sandbox.ralph(["diff", "2", "--stat"]).run(SOON);
+    assert_has(&stat.stdout, &["work-2.txt", "2 files changed"]);
+    let none = sandbox.ralph(["diff", "9"]).run(SOON);
+    assert_eq!(none.code(), Some(1), "{none:?}");
+    assert_has(&none.stderr, &["no checkpoint refs/ralph/", "hint: "]);
+}
+
+#[test]
+fn runs_beyond_those_to_keep_lose_their_files_and_their_checkpoints() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(3);
+    sandbox.install(&Script::worker());
+    for _ in 0..3 {
+        ran(&sandbox, &["--max-iterations", "1"]);
+    }
+    let before = sandbox.paths().run_ids();
+    assert_eq!(before.len(), 3);
+    let finished = sandbox.looping([] as [&str; 0]).env("RALPH_KEEP_RUNS", "1").run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let left = sandbox.paths().run_ids();
+    assert_eq!(left[0], before[2], "the last one that ended is kept: {left:?}");
+    assert_eq!(left.len(), 2);
+    let references = sandbox.git(["for-each-ref", "--format=%(refname)", "refs/ralph/"]);
+    for run in &before[..2] {
+        assert!(!references.contains(&run.0), "{references}");
+    }
+    assert!(references.contains(&before[2].0), "{references}");
+}
