@@ -68,7 +68,7 @@ fn nothing_survives_an_agent_that_is_done() {
 #[test]
 fn nothing_survives_the_time_limit_of_an_iteration() {
     // Once ended, it is asked for no other iteration.
-    let limits = ["--iteration-timeout", "1500ms", "--max-iterations", "1"];
+    let limits = ["--iteration-timeout", "5s", "--max-iterations", "1"];
     takes_all_with_it(HANG, &limits, 6, |_, _| {});
 }
 

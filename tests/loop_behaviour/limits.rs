@@ -18,7 +18,7 @@ fn an_iteration_that_takes_too_long_is_ended_and_the_next_prompt_says_so() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.install(&Script::terminal(&format!("[ $n = 1 ] && {HANG}; work")));
-    let finished = sandbox.looping(["--iteration-timeout", "2s"]).run(SOON);
+    let finished = sandbox.looping(["--iteration-timeout", "4s"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(
         outcomes(&finished.records()),
@@ -32,7 +32,7 @@ fn an_iteration_that_takes_too_long_is_ended_and_the_next_prompt_says_so() {
 fn the_time_of_a_run_ends_the_running_iteration_and_the_exit_code_is_6() {
     let sandbox = Sandbox::new();
     sandbox.install(&Script::terminal(HANG));
-    let finished = sandbox.looping(["--max-time", "400ms"]).run(SOON);
+    let finished = sandbox.looping(["--max-time", "2s"]).run(SOON);
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
     assert_eq!(outcomes(&records), [&cancelled(CancelReason::MaxTime)]);
