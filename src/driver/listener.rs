@@ -1,6 +1,7 @@
 //! The control socket of a running loop.
 
 use std::{
+    convert::Infallible,
     io,
     path::{Path, PathBuf},
     time::Duration,
@@ -23,11 +24,17 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A request and where its reply goes.
 pub(super) type Asked = (Request, oneshot::Sender<Reply>);
 
+/// How long whoever asked may take to read the reply when the run is over.
+const REPLY_PATIENCE: Duration = Duration::from_secs(1);
+
 /// The socket; it is removed with this value.
 #[derive(Debug)]
 pub(super) struct Listener {
     path: PathBuf,
     task: tokio::task::JoinHandle<()>,
+    /// Nothing is sent: every request holds a clone until its reply is written, so `replied` ends with the last one.
+    replying: Option<mpsc::Sender<Infallible>>,
+    replied: mpsc::Receiver<Infallible>,
 }
 
 impl Listener {
@@ -40,10 +47,12 @@ impl Listener {
             Err(error) => return Err(error),
         }
         let listener = UnixListener::bind(path)?;
+        let (replying, replied) = mpsc::channel(1);
+        let requests = replying.downgrade();
         let task = tokio::spawn(async move {
             loop {
                 if let Ok((stream, _)) = listener.accept().await {
-                    tokio::spawn(serve(stream, asked.clone()));
+                    tokio::spawn(serve(stream, asked.clone(), requests.clone()));
                 } else {
                     // Out of descriptors, most likely: that passes, and the connection waits.
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -53,7 +62,18 @@ impl Listener {
         Ok(Self {
             path: path.to_owned(),
             task,
+            replying: Some(replying),
+            replied,
         })
+    }
+
+    /// Takes no more requests, and waits until those that were taken have their replies: the last one is often the
+    /// one that has ended the run.
+    pub(super) async fn close(mut self) {
+        self.task.abort();
+        self.replying = None;
+        // Whoever does not read has had its chance.
+        _ = tokio::time::timeout(REPLY_PATIENCE, self.replied.recv()).await;
     }
 }
 
@@ -64,7 +84,7 @@ impl Drop for Listener {
     }
 }
 
-async fn serve(stream: UnixStream, asked: mpsc::Sender<Asked>) {
+async fn serve(stream: UnixStream, asked: mpsc::Sender<Asked>, requests: mpsc::WeakSender<Infallible>) {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     loop {
@@ -73,6 +93,7 @@ async fn serve(stream: UnixStream, asked: mpsc::Sender<Asked>) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
+        let Some(replying) = requests.upgrade() else { return };
         let reply = match serde_json::from_slice(&line) {
             Ok(request) => answer(request, &asked).await,
             Err(error) => Reply::Refused {
@@ -84,6 +105,7 @@ async fn serve(stream: UnixStream, asked: mpsc::Sender<Asked>) {
         if writer.write_all(&line).await.is_err() {
             return;
         }
+        drop(replying);
     }
 }
 
@@ -96,4 +118,51 @@ async fn answer(request: Request, asked: &mpsc::Sender<Asked>) -> Reply {
         return over();
     }
     replied.await.unwrap_or_else(|_| over())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    const STATUS: &[u8] = b"{\"type\":\"status\"}\n";
+
+    async fn reply(stream: UnixStream) -> Reply {
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).await.unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_reply_that_was_given_arrives_though_the_run_ends_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("control.sock");
+        let (asked_in, mut asked) = mpsc::channel(1);
+        let listener = Listener::open(&path, asked_in).unwrap();
+        let mut stream = UnixStream::connect(&path).await.unwrap();
+        stream.write_all(STATUS).await.unwrap();
+        let (_, replier) = asked.recv().await.unwrap();
+        let done = Reply::Done {
+            text: "stops".to_owned(),
+        };
+        replier.send(done.clone()).unwrap();
+        listener.close().await;
+        // What was not written by now would never be: the runtime ends with the run.
+        let mut written = [0; 256];
+        let length = stream.into_std().unwrap().read(&mut written).unwrap();
+        assert_eq!(serde_json::from_slice::<Reply>(&written[..length]).unwrap(), done);
+    }
+
+    #[tokio::test]
+    async fn a_request_that_nobody_takes_any_more_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("control.sock");
+        let (asked_in, asked) = mpsc::channel(1);
+        let _listener = Listener::open(&path, asked_in).unwrap();
+        drop(asked);
+        let mut stream = UnixStream::connect(&path).await.unwrap();
+        stream.write_all(STATUS).await.unwrap();
+        assert!(matches!(reply(stream).await, Reply::Refused { .. }));
+    }
 }

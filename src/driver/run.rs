@@ -202,7 +202,7 @@ impl Driver {
         if result.is_err() {
             self.end_session_at_once().await;
         }
-        sources.hang_up();
+        sources.hang_up().await;
         let in_a_hurry = self
             .state()
             .stop

@@ -55,9 +55,15 @@ impl Sources {
 }
 
 impl Sources {
-    /// Takes no more requests: whoever asks now finds nobody, instead of somebody who does not answer.
-    pub(super) fn hang_up(&mut self) {
-        self.listener = None;
+    /// Takes no more requests: whoever asks now finds nobody, instead of somebody who does not answer. Waits until the
+    /// replies to those that were taken are written.
+    pub(super) async fn hang_up(&mut self) {
+        self.asked.close();
+        // Each of them is told that the run is over.
+        while self.asked.try_recv().is_ok() {}
+        if let Some(Ok(listener)) = self.listener.take() {
+            listener.close().await;
+        }
     }
 }
 
