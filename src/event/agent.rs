@@ -104,6 +104,28 @@ pub struct Usage {
     pub cost_usd: Option<f64>,
 }
 
+impl Usage {
+    /// Both together; what only one of them tells counts as told.
+    #[must_use]
+    pub fn plus(self, more: Usage) -> Usage {
+        fn tokens(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
+            match (sum, more) {
+                (None, None) => None,
+                (sum, more) => Some(sum.unwrap_or(0).saturating_add(more.unwrap_or(0))),
+            }
+        }
+        Usage {
+            input_tokens: tokens(self.input_tokens, more.input_tokens),
+            cached_tokens: tokens(self.cached_tokens, more.cached_tokens),
+            output_tokens: tokens(self.output_tokens, more.output_tokens),
+            cost_usd: match (self.cost_usd, more.cost_usd) {
+                (None, None) => None,
+                (sum, more) => Some(sum.unwrap_or(0.0) + more.unwrap_or(0.0)),
+            },
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub kind: ProblemKind,

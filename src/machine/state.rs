@@ -316,7 +316,7 @@ impl LoopState {
                     self.session.clone_from(session);
                 }
             }
-            AgentSignal::Usage { usage } => self.usage = add(self.usage, *usage),
+            AgentSignal::Usage { usage } => self.usage = self.usage.plus(*usage),
             AgentSignal::Problem { problem } => self.problem = Some(problem.clone()),
             AgentSignal::TurnEnded { ok, .. } => self.verdict = Some(*ok),
             AgentSignal::Retrying { why, kind, .. } => {
@@ -400,24 +400,6 @@ fn cancel_feedback(reason: CancelReason) -> Option<String> {
         }
         CancelReason::Skipped | CancelReason::Steered => Some(CUT_OFF.to_owned()),
         CancelReason::MaxTime | CancelReason::MaxCost | CancelReason::MaxTokens | CancelReason::Stopped => None,
-    }
-}
-
-fn add(sum: Usage, more: Usage) -> Usage {
-    fn tokens(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
-        match (sum, more) {
-            (None, None) => None,
-            (sum, more) => Some(sum.unwrap_or(0).saturating_add(more.unwrap_or(0))),
-        }
-    }
-    Usage {
-        input_tokens: tokens(sum.input_tokens, more.input_tokens),
-        cached_tokens: tokens(sum.cached_tokens, more.cached_tokens),
-        output_tokens: tokens(sum.output_tokens, more.output_tokens),
-        cost_usd: match (sum.cost_usd, more.cost_usd) {
-            (None, None) => None,
-            (sum, more) => Some(sum.unwrap_or(0.0) + more.unwrap_or(0.0)),
-        },
     }
 }
 
