@@ -9,7 +9,8 @@ use crate::{
 
 use super::{
     SessionRequest, check,
-    manifest::{Manifest, PromptBy, ProviderMissing},
+    manifest::{Manifest, PromptBy},
+    model::ProviderMissing,
     template::{Placeholder, Template},
 };
 

@@ -13,6 +13,7 @@ use super::{
     layers::{ENV, Entries, Entry, Origin, Setting},
     login::Credentials,
     manifest_error::ManifestError,
+    model::ModelForm,
     template::{Placeholder, Template, UnknownPlaceholder},
 };
 
@@ -64,15 +65,6 @@ pub enum PromptBy {
     Stdin,
     /// In the file that `{prompt_file}` names; standard input is empty.
     File,
-}
-
-/// How the agent wants models named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelForm {
-    /// Without provider: `openai/gpt-5` becomes `gpt-5`.
-    Name,
-    /// `openai/gpt-5`.
-    ProviderName,
 }
 
 const DEFAULT_GRACE_MS: i64 = 3000;
@@ -129,39 +121,6 @@ impl Manifest {
             install: reader.text("install.hint").map(str::to_owned),
             capabilities,
         })
-    }
-}
-
-/// A model as an agent wants it named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedModel<'a> {
-    pub name: &'a str,
-    /// The provider that was taken off, because this agent has only one.
-    pub stripped: Option<&'a str>,
-}
-
-/// The model is named without its provider, and the agent needs one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProviderMissing;
-
-impl ModelForm {
-    /// Puts `model` into this form.
-    ///
-    /// # Errors
-    /// [`ProviderMissing`].
-    pub fn of(self, model: &str) -> Result<NamedModel<'_>, ProviderMissing> {
-        let as_it_is = NamedModel {
-            name: model,
-            stripped: None,
-        };
-        match (self, model.split_once('/')) {
-            (ModelForm::Name, Some((provider, name))) => Ok(NamedModel {
-                name,
-                stripped: Some(provider),
-            }),
-            (ModelForm::Name, None) | (ModelForm::ProviderName, Some(_)) => Ok(as_it_is),
-            (ModelForm::ProviderName, None) => Err(ProviderMissing),
-        }
     }
 }
 

@@ -12,6 +12,7 @@ mod layers;
 pub mod login;
 pub mod manifest;
 mod manifest_error;
+pub mod model;
 mod queries;
 mod reporter;
 pub mod subprocess;

@@ -101,7 +101,7 @@ enum Form {
     Terminal { queries: Queries },
     /// What the program writes beside its signals, which are shown as a transcript.
     Structured {
-        transcript: Transcript,
+        transcript: Box<Transcript>,
         plain: PlainText,
         tail: Tail,
         /// The terminal's last line has no end yet.
@@ -119,7 +119,7 @@ impl Reporter {
     ) -> Self {
         let form = if dialect.is_structured() {
             Form::Structured {
-                transcript: Transcript::default(),
+                transcript: Box::default(),
                 plain: PlainText::new(Keep::Nothing),
                 tail: Tail::default(),
                 mid_line: false,

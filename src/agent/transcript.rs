@@ -3,7 +3,7 @@
 //! What an agent says passes through [`sanitized`] first: the only escape sequences in a transcript are its own. It
 //! uses the sixteen colours of the terminal's own theme, so it is legible on dark and light ones alike.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::VecDeque};
 
 use crate::{
     event::{AgentSignal, FileChange, Problem, Usage},
@@ -13,6 +13,10 @@ use crate::{
 /// Most lines of a tool's input and of its result that are shown.
 const INPUT_CAP_LINES: usize = 12;
 const RESULT_CAP_LINES: usize = 100;
+/// Most calls under way that are remembered.
+const CALLS_CAP: usize = 64;
+/// A tool that took less is not worth a line about it.
+const SHOWN_DURATION_MS: u64 = 1000;
 
 const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
@@ -31,6 +35,23 @@ pub struct Transcript {
     said: Option<String>,
     /// Why the turn failed has been shown.
     explained: bool,
+    /// The calls of tools under way, the latest last.
+    calls: VecDeque<Call>,
+    /// The call whose head was shown last, if no result came after it.
+    head: Option<String>,
+    /// What the latest tool was asked for: a path that was changed need not be named again.
+    input: String,
+    /// What was used and not shown yet: some agents tell it after every step, and it is of interest at the end.
+    usage: Option<Usage>,
+}
+
+/// A call of a tool, as it was shown when it began.
+#[derive(Debug)]
+struct Call {
+    id: String,
+    tool: String,
+    /// The first line of what it was asked for.
+    input: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,22 +79,19 @@ impl Transcript {
                 self.begin(Last::Text, out);
                 text_lines(ITALIC, "", text, usize::MAX, out);
             }
-            AgentSignal::ToolStarted { tool, input, .. } => self.tool_started(tool, input, out),
-            AgentSignal::ToolEnded { tool, ok, output, .. } => self.tool_ended(tool, *ok, output, out),
-            AgentSignal::FileChanged { path, change } => {
-                self.begin(Last::Tool, out);
-                let (colour, word) = match change {
-                    FileChange::Added => (GREEN, "added"),
-                    FileChange::Updated => (YELLOW, "updated"),
-                    FileChange::Deleted => (RED, "deleted"),
-                };
-                line(out, &[colour, "▸ ", word, RESET, " ", &one_line(path)]);
+            AgentSignal::ToolStarted { call, tool, input } => self.tool_started(call, tool, input, out),
+            AgentSignal::ToolEnded {
+                call,
+                tool,
+                ok,
+                output,
+                duration_ms,
+            } => {
+                self.tool_ends(call, out);
+                self.tool_ended(tool, *ok, output, *duration_ms, out);
             }
-            AgentSignal::Usage { usage } => {
-                if let Some(text) = usage_line(usage) {
-                    self.note(DIM, &text, out);
-                }
-            }
+            AgentSignal::FileChanged { path, change } => self.file_changed(path, *change, out),
+            AgentSignal::Usage { usage } => self.usage = Some(self.usage.map_or(*usage, |sum| sum.plus(*usage))),
             AgentSignal::Retrying { attempt, of, why, .. } => {
                 let count = match (attempt, of) {
                     (Some(attempt), Some(of)) => format!(" {attempt} of {of}"),
@@ -90,7 +108,7 @@ impl Transcript {
             AgentSignal::Problem { problem } => self.problem(problem, out),
             AgentSignal::TurnEnded { ok, message } => self.turn_ended(*ok, message.as_deref(), out),
             AgentSignal::Unknown { text } => self.note(DIM, text, out),
-            AgentSignal::Ended { .. } => {}
+            AgentSignal::Ended { .. } => self.show_usage(out),
         }
     }
 
@@ -103,8 +121,18 @@ impl Transcript {
         self.said = Some(text.to_owned());
     }
 
-    fn tool_started(&mut self, tool: &str, input: &str, out: &mut Vec<u8>) {
+    fn tool_started(&mut self, call: &str, tool: &str, input: &str, out: &mut Vec<u8>) {
         self.begin(Last::Tool, out);
+        self.head = Some(call.to_owned());
+        if self.calls.len() >= CALLS_CAP {
+            self.calls.pop_front();
+        }
+        self.calls.push_back(Call {
+            id: call.to_owned(),
+            tool: tool.to_owned(),
+            input: input.trim().lines().next().unwrap_or_default().to_owned(),
+        });
+        input.clone_into(&mut self.input);
         let input = sanitized(input.trim());
         let mut lines = input.lines();
         let first = lines.next().unwrap_or_default();
@@ -112,11 +140,50 @@ impl Transcript {
         capped(lines, INPUT_CAP_LINES - 1, |text| line(out, &["  ", text]));
     }
 
-    fn tool_ended(&mut self, tool: &str, ok: bool, output: &str, out: &mut Vec<u8>) {
+    /// Says which call ends, unless it is the one that was shown last.
+    fn tool_ends(&mut self, call: &str, out: &mut Vec<u8>) {
+        let Some(at) = self.calls.iter().position(|known| known.id == call) else {
+            return;
+        };
+        let under_its_head = self.head.take().as_deref() == Some(call);
+        let Some(Call { tool, input, .. }) = self.calls.remove(at).filter(|_| !under_its_head) else {
+            return;
+        };
+        line(
+            out,
+            &[CYAN, "◂ ", BOLD, &one_line(&tool), RESET, " ", &one_line(&input)],
+        );
+    }
+
+    fn tool_ended(&mut self, tool: &str, ok: bool, output: &str, duration_ms: Option<u64>, out: &mut Vec<u8>) {
         self.last = Last::Tool;
         text_lines(DIM, "  ", output, RESULT_CAP_LINES, out);
-        if !ok {
-            line(out, &["  ", RED, "✗ ", &one_line(tool), " failed", RESET]);
+        let took = duration_ms.filter(|ms| *ms >= SHOWN_DURATION_MS).map(seconds);
+        match (ok, took) {
+            (true, None) => {}
+            (true, Some(took)) => line(out, &["  ", DIM, "after ", &took, RESET]),
+            (false, None) => line(out, &["  ", RED, "✗ ", &one_line(tool), " failed", RESET]),
+            (false, Some(took)) => line(out, &["  ", RED, "✗ ", &one_line(tool), " failed after ", &took, RESET]),
+        }
+    }
+
+    fn file_changed(&mut self, path: &str, change: FileChange, out: &mut Vec<u8>) {
+        let (colour, word) = match change {
+            FileChange::Added => (GREEN, "added"),
+            FileChange::Updated => (YELLOW, "updated"),
+            FileChange::Deleted => (RED, "deleted"),
+        };
+        if self.last == Last::Tool && self.input == path {
+            line(out, &["  ", colour, word, RESET]);
+        } else {
+            self.begin(Last::Tool, out);
+            line(out, &[colour, "▸ ", word, RESET, " ", &one_line(path)]);
+        }
+    }
+
+    fn show_usage(&mut self, out: &mut Vec<u8>) {
+        if let Some(text) = self.usage.take().as_ref().and_then(usage_line) {
+            self.note(DIM, &text, out);
         }
     }
 
@@ -133,6 +200,7 @@ impl Transcript {
         if !ok && !self.explained {
             self.note(RED, "✗ the turn failed", out);
         }
+        self.show_usage(out);
     }
 
     /// One line that is no part of the conversation.
@@ -174,6 +242,13 @@ fn capped<'a>(mut lines: impl Iterator<Item = &'a str>, cap: usize, mut each: im
         0 => {}
         1 => each("… 1 more line"),
         more => each(&format!("… {more} more lines")),
+    }
+}
+
+fn seconds(ms: u64) -> String {
+    match ms / 1000 {
+        whole @ 0..60 => format!("{whole}.{} s", ms % 1000 / 100),
+        whole => format!("{} min {} s", whole / 60, whole % 60),
     }
 }
 
@@ -284,6 +359,73 @@ mod tests {
         Bye.
 
         ^[2m1,234,567 tokens in (500 cached) · 50 out^[0m
+        ");
+    }
+
+    #[test]
+    fn what_was_used_is_added_up_and_shown_at_the_end() {
+        let usage = Usage {
+            input_tokens: Some(1000),
+            cost_usd: Some(0.001),
+            ..Usage::default()
+        };
+        let shown = rendered(&[
+            AgentSignal::Usage { usage },
+            said("one"),
+            AgentSignal::Usage { usage },
+            AgentSignal::TurnEnded {
+                ok: true,
+                message: None,
+            },
+            AgentSignal::Ended {
+                exit: None,
+                output_bytes: 0,
+            },
+        ]);
+        assert_eq!(shown.matches("tokens in").count(), 1, "{shown}");
+        assert!(shown.ends_with("2,000 tokens in · $0.0020\x1b[0m\r\n"), "{shown:?}");
+    }
+
+    #[test]
+    fn results_of_tools_that_work_at_the_same_time_say_whose_they_are() {
+        let started = |call: &str, input: &str| AgentSignal::ToolStarted {
+            call: call.to_owned(),
+            tool: "Edit".to_owned(),
+            input: input.to_owned(),
+        };
+        let ended = |call: &str, ok, duration_ms| AgentSignal::ToolEnded {
+            call: call.to_owned(),
+            tool: "Edit".to_owned(),
+            ok,
+            output: format!("result of {call}"),
+            duration_ms,
+        };
+        let changed = |path: &str| AgentSignal::FileChanged {
+            path: path.to_owned(),
+            change: FileChange::Updated,
+        };
+        assert_snapshot!(readable(&[
+            started("1", "a.rs"),
+            started("2", "b.rs"),
+            ended("1", true, Some(999)),
+            ended("2", true, Some(1_250)),
+            started("3", "c.rs"),
+            ended("3", false, Some(61_000)),
+            changed("c.rs"),
+            changed("d.rs"),
+        ]), @r"
+        ^[36m▸ ^[1mEdit^[0m a.rs
+        ^[36m▸ ^[1mEdit^[0m b.rs
+        ^[36m◂ ^[1mEdit^[0m a.rs
+          ^[2mresult of 1^[0m
+        ^[36m◂ ^[1mEdit^[0m b.rs
+          ^[2mresult of 2^[0m
+          ^[2mafter 1.2 s^[0m
+        ^[36m▸ ^[1mEdit^[0m c.rs
+          ^[2mresult of 3^[0m
+          ^[31m✗ Edit failed after 1 min 1 s^[0m
+          ^[33mupdated^[0m
+        ^[33m▸ updated^[0m d.rs
         ");
     }
 

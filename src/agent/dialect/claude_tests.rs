@@ -5,7 +5,7 @@ use crate::{
         DialectKind,
         recordings::{
             OK, Recording, assert_cuts_change_nothing, assert_noise_is_said_once, assert_one_verdict_wherever_it_stops,
-            assert_problems, assert_reviewed, ms, problem, recordings, signals,
+            assert_problems, assert_reads_well, assert_reviewed, ms, problem, recordings, signals,
         },
     },
     event::{Exit, ProblemKind},
@@ -27,6 +27,15 @@ fn all() -> Vec<Recording> {
 #[test]
 fn recordings_give_the_signals_that_were_reviewed() {
     assert_reviewed(KIND, "claude", &all());
+}
+
+#[test]
+fn a_person_can_read_what_happened() {
+    assert_reads_well(
+        KIND,
+        "claude",
+        recordings!("claude": "success" "toolfail" "http429x2" "q-unified-oauth" "x-default-perm"),
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@ use crate::{
         DialectKind,
         recordings::{
             OK, Recording, assert_cuts_change_nothing, assert_noise_is_said_once, assert_one_verdict_wherever_it_stops,
-            assert_reviewed, recordings, signals,
+            assert_reads_well, assert_reviewed, recordings, signals,
         },
     },
     event::{Exit, ProblemKind},
@@ -24,6 +24,15 @@ fn all() -> Vec<Recording> {
 #[test]
 fn recordings_give_the_signals_that_were_reviewed() {
     assert_reviewed(KIND, "codex", &all());
+}
+
+#[test]
+fn a_person_can_read_what_happened() {
+    assert_reads_well(
+        KIND,
+        "codex",
+        recordings!("codex": "success" "toolfail" "q-usage-limit"),
+    );
 }
 
 #[test]

@@ -139,11 +139,7 @@ impl Turn {
         let exit = state.pointer("/metadata/exit").and_then(Value::as_i64);
         let ok = done && exit.is_none_or(|code| code == 0);
         let times = number(state, "/time/start").zip(number(state, "/time/end"));
-        let output = match (text(state, "/error"), text(state, "/metadata/diff")) {
-            ("", "") => text(state, "/output"),
-            ("", diff) => diff,
-            (error, _) => error,
-        };
+        let output = result(state);
         if !done && is_denial(output) {
             note(&mut self.denied, &format!("{tool} ({input})"));
         }
@@ -226,7 +222,12 @@ impl Turn {
         let Some(error) = value_in(line, "error.error").or_else(|| value_in(line, "error")) else {
             return;
         };
-        let problem = classify(&error, clock);
+        // `AI_APICallError: Rate limit reached`: the name of its class says nothing to a person.
+        let said = match error.split_once("Error: ") {
+            Some((class, said)) if !class.contains(' ') => said,
+            Some(_) | None => &error,
+        };
+        let problem = classify(said, clock);
         let of_request = value_in(line, "message").is_some_and(|message| message == "stream error");
         if of_request && is_transient(problem.kind) {
             self.attempts += 1;
@@ -319,6 +320,24 @@ pub(in crate::agent) fn problem_of(error: &Value, clock: &Clock) -> Problem {
         kind: with_time(kind, || until_in_header(&header("retry-after"), clock)),
         text: worded.text,
     }
+}
+
+/// What a person wants to see of a tool's result: of a change the change, of a file its lines.
+fn result(state: &Value) -> &str {
+    let output = text(state, "/output");
+    let diff = text(state, "/metadata/diff");
+    let error = text(state, "/error");
+    if !error.is_empty() {
+        return error;
+    }
+    if let Some(at) = diff.find("\n@@") {
+        return &diff[at + 1..];
+    }
+    let content = output.split_once("<content>\n");
+    let content = content.and_then(|(head, rest)| head.starts_with("<path>").then_some(rest));
+    content.map_or(output, |content| {
+        content.trim_end().trim_end_matches("</content>").trim_end()
+    })
 }
 
 /// Whether the error of a tool is that it was not allowed.

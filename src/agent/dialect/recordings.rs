@@ -1,6 +1,7 @@
 //! What the real programs wrote in many situations, for the dialects' tests.
 
 use crate::{
+    agent::transcript::Transcript,
     event::{AgentSignal, Exit, Problem, ProblemKind},
     text::{Keep, PlainText},
 };
@@ -94,6 +95,22 @@ pub(super) fn assert_reviewed(kind: DialectKind, cli: &str, recordings: &[Record
             .map(|signal| serde_json::to_string(&signal).expect("signals are JSON"));
         let shown = lines.collect::<Vec<_>>().join("\n");
         let path = format!("../../../tests/fixtures/{cli}/signals");
+        insta::with_settings!({ snapshot_path => path, prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(recording.name, shown);
+        });
+    }
+}
+
+/// Compares what a person reads of a recording with what was reviewed.
+pub(super) fn assert_reads_well(kind: DialectKind, cli: &str, recordings: Vec<Recording>) {
+    for recording in recordings {
+        let (mut transcript, mut out) = (Transcript::default(), Vec::new());
+        for signal in signals(kind, &recording) {
+            transcript.render(&signal, &mut out);
+        }
+        let shown = String::from_utf8(out).expect("UTF-8");
+        let shown = shown.replace("\r\n", "\n").replace('\x1b', "^");
+        let path = format!("../../../tests/fixtures/{cli}/transcripts");
         insta::with_settings!({ snapshot_path => path, prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(recording.name, shown);
         });

@@ -1,0 +1,64 @@
+//! Models are called differently by different agents: `openai/gpt-5` by those with many providers, `gpt-5` by the others.
+
+/// How the agent wants models named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelForm {
+    /// Without provider: `openai/gpt-5` becomes `gpt-5`.
+    Name,
+    /// `openai/gpt-5`.
+    ProviderName,
+}
+
+/// A model as an agent wants it named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedModel<'a> {
+    pub name: &'a str,
+    /// The provider that was taken off, because this agent has only one.
+    pub stripped: Option<&'a str>,
+}
+
+/// The model is named without its provider, and the agent needs one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderMissing;
+
+impl ModelForm {
+    /// Puts `model` into this form.
+    ///
+    /// # Errors
+    /// [`ProviderMissing`].
+    pub fn of(self, model: &str) -> Result<NamedModel<'_>, ProviderMissing> {
+        let as_it_is = NamedModel {
+            name: model,
+            stripped: None,
+        };
+        match (self, model.split_once('/')) {
+            (ModelForm::Name, Some((provider, name))) => Ok(NamedModel {
+                name,
+                stripped: Some(provider),
+            }),
+            (ModelForm::Name, None) | (ModelForm::ProviderName, Some(_)) => Ok(as_it_is),
+            (ModelForm::ProviderName, None) => Err(ProviderMissing),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_taken_off_where_there_is_only_one_and_missed_where_there_are_many() {
+        let taken_off = ModelForm::Name.of("openai/gpt-5");
+        assert_eq!(
+            taken_off,
+            Ok(NamedModel {
+                name: "gpt-5",
+                stripped: Some("openai")
+            })
+        );
+        assert_eq!(ModelForm::Name.of("gpt-5").map(|named| named.stripped), Ok(None));
+        let whole = ModelForm::ProviderName.of("openrouter/x/y");
+        assert_eq!(whole.map(|named| named.name), Ok("openrouter/x/y"));
+        assert_eq!(ModelForm::ProviderName.of("gpt-5"), Err(ProviderMissing));
+    }
+}
