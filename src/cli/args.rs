@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::tui::theme::Palette;
+
 /// Run a coding agent again and again against a plan until the work is done
 #[derive(Debug, Parser)]
 #[command(
@@ -26,6 +28,15 @@ pub(super) struct Args {
     /// What goes to stdout: text for people, or the records of the journal as JSON lines
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: FormatArg,
+    /// The colours of the screen [default: what suits the terminal; none where NO_COLOR is set]
+    #[arg(long, value_enum, global = true)]
+    pub(super) theme: Option<ThemeArg>,
+    /// Draw the screen without Unicode [default: where the locale has none]
+    #[arg(long, global = true)]
+    pub(super) ascii: bool,
+    /// Leave the mouse to the terminal, for selecting text
+    #[arg(long, global = true)]
+    pub(super) no_mouse: bool,
     /// Read one more configuration file, stronger than the user's and the project's
     #[arg(long, value_name = "FILE", global = true)]
     pub(super) config: Option<PathBuf>,
@@ -93,6 +104,27 @@ pub(super) struct SettingFlags {
 pub(super) enum FormatArg {
     Text,
     Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ThemeArg {
+    Dark,
+    Light,
+    /// The terminal's own sixteen colours
+    #[value(name = "16")]
+    Sixteen,
+    None,
+}
+
+impl From<ThemeArg> for Palette {
+    fn from(theme: ThemeArg) -> Self {
+        match theme {
+            ThemeArg::Dark => Palette::Dark,
+            ThemeArg::Light => Palette::Light,
+            ThemeArg::Sixteen => Palette::Sixteen,
+            ThemeArg::None => Palette::Mono,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

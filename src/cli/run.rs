@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    app::{self, Place, Presentation},
+    app::{self, Place, Presentation, ScreenWish},
     config::{self, Flag, Sources},
     error::Failure,
     headless::Format,
@@ -18,10 +18,23 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
 }
 
 pub(super) fn presentation(args: &Args) -> Presentation {
-    Presentation::of_stdout(match args.format {
+    let presentation = Presentation::of_stdout(match args.format {
         FormatArg::Text => Format::Text,
         FormatArg::Jsonl => Format::Jsonl,
-    })
+    });
+    if args.headless {
+        return presentation;
+    }
+    presentation.on_screen(screen(args))
+}
+
+/// How the screen is to be, as far as the command line says.
+pub(super) fn screen(args: &Args) -> ScreenWish {
+    ScreenWish {
+        palette: args.theme.map(Into::into),
+        ascii: args.ascii,
+        mouse: !args.no_mouse,
+    }
 }
 
 pub(super) fn place(args: &Args) -> Result<Place, Failure> {

@@ -16,7 +16,7 @@ mod sources;
 mod status;
 mod timers;
 
-pub use bus::{Bus, FaceMessage, Feed};
+pub use bus::{Bus, FaceMessage, Feed, Polled, Waker};
 pub use clock::now_ms;
 pub use handle::Handle;
 pub use jobs::read_plan;
