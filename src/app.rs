@@ -116,11 +116,15 @@ impl Presentation {
         }
     }
 
+    /// Whether the terminal can address its cells.
+    pub fn can_have_screen(self) -> bool {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        self.format == Format::Text && io::stdout().is_terminal() && !dumb
+    }
+
     /// Wants a screen, where there can be one: text for people, on a terminal that can address its cells.
     pub fn on_screen(mut self, wish: ScreenWish) -> Self {
-        let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-        let possible = self.format == Format::Text && io::stdout().is_terminal() && !dumb;
-        self.screen = possible.then_some(wish);
+        self.screen = self.can_have_screen().then_some(wish);
         self
     }
 }
@@ -148,7 +152,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan)?;
     open.notice_first(prepared.notices);
     let bus = Bus::default();
-    let faces = Faces::of(place, &open, presentation, prepared.transcript);
+    let faces = Faces::of(place, &open, presentation, prepared.transcript, &loaded.config.notify);
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,

@@ -5,8 +5,10 @@
 use std::{
     env,
     io::{self, BufWriter},
+    os::unix::process::CommandExt,
     panic::{self, AssertUnwindSafe},
     path::PathBuf,
+    process::{Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -19,16 +21,19 @@ use tokio::{
 
 use crate::{
     app::{Place, Presentation, ScreenWish},
+    config::Notify,
     driver::{Bus, Feed, Handle, OpenRun},
-    event::{Record, StopReason},
+    error::{Failure, FailureKind},
+    event::{Record, RunId, StopReason},
     headless::{self, Format},
     host::{
         git::Repository,
         paths::{ProjectPaths, RunPaths, create_private_dir},
     },
+    proc::HELPER_VAR,
     text::with_causes,
     tui::{
-        self, DiffRequest, Differ, Setup,
+        self, DiffRequest, Differ, Notifier, Player, Recordings, Setup,
         theme::{Surroundings, Theme},
     },
 };
@@ -44,6 +49,7 @@ pub(crate) struct Faces {
     history: Vec<Record>,
     recovered: bool,
     transcript: bool,
+    notify: Notify,
 }
 
 /// A face that is being shown.
@@ -74,7 +80,13 @@ impl Shown {
 }
 
 impl Faces {
-    pub(crate) fn of(place: &Place, open: &OpenRun, presentation: Presentation, transcript: bool) -> Self {
+    pub(crate) fn of(
+        place: &Place,
+        open: &OpenRun,
+        presentation: Presentation,
+        transcript: bool,
+        notify: &Notify,
+    ) -> Self {
         Self {
             presentation,
             paths: place.paths.clone(),
@@ -82,6 +94,7 @@ impl Faces {
             history: open.history.clone(),
             recovered: open.recovered,
             transcript,
+            notify: notify.clone(),
         }
     }
 
@@ -134,8 +147,64 @@ impl Faces {
             differ: differ(&self.paths, self.files.scratch().join("screen")),
             recordings: Arc::new(move |iteration| files.recording(iteration)),
             remembered: Some(self.paths.state().join("messages")),
+            notifier: notifier(&self.notify, &self.paths),
         }
     }
+}
+
+/// Plays a run of the past on the screen, until the user leaves.
+///
+/// # Errors
+/// A [`Failure`] if there is no screen to play it on.
+pub(crate) fn replay(
+    paths: &ProjectPaths,
+    run: &RunId,
+    records: Vec<Record>,
+    wish: ScreenWish,
+    speed: f64,
+) -> Result<(), Failure> {
+    let files = paths.run(run);
+    let recordings: Recordings = Arc::new(move |iteration| files.recording(iteration));
+    let scratch = tempfile::tempdir()
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
+    let setup = Setup {
+        history: Vec::new(),
+        handle: None,
+        theme: Theme::suiting(&surroundings(), wish.palette, wish.ascii),
+        mouse: wish.mouse,
+        transcript: true,
+        differ: differ(paths, scratch.path().to_owned()),
+        recordings: Arc::clone(&recordings),
+        remembered: None,
+        notifier: Notifier::None,
+    };
+    let _terminal = tui::terminal::Guard;
+    tui::run(setup, &mut Player::new(records, recordings, speed))
+        .map_err(|error| Failure::new(FailureKind::Failed, with_causes(&error)))
+}
+
+fn notifier(notify: &Notify, paths: &ProjectPaths) -> Notifier {
+    let command = match notify {
+        Notify::None => return Notifier::None,
+        Notify::Bell => return Notifier::Bell,
+        Notify::Osc9 => return Notifier::Osc9,
+        Notify::Command(command) => command.clone(),
+    };
+    let project = paths.project().to_owned();
+    Notifier::Call(Arc::new(move |reason| {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &command])
+            .env("RALPH_REASON", reason)
+            .env(HELPER_VAR, "1")
+            .current_dir(&project)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        // Waited for beside everything else; one that cannot be started tells nobody, and nothing depends on it.
+        thread::spawn(move || shell.status());
+    }))
 }
 
 fn warn(text: &str) {

@@ -187,6 +187,14 @@ pub(super) enum Command {
         #[arg(long, short)]
         yes: bool,
     },
+    /// Play a past run on the screen
+    Replay {
+        /// The run [default: the latest]
+        run: Option<String>,
+        /// How many times faster than it happened
+        #[arg(long, value_name = "N", default_value_t = 1.0)]
+        speed: f64,
+    },
     /// Show and check the agents ralph can run
     Adapters {
         #[command(subcommand)]

@@ -4,6 +4,7 @@ mod adapters;
 mod args;
 mod control;
 mod demo;
+mod replay;
 mod restore;
 mod run;
 mod status;
@@ -66,6 +67,7 @@ fn dispatch(args: &Args) -> Result<u8, Failure> {
             at_once,
         }) => control::stop(args, *after_iteration, *at_once),
         Some(Command::Restore { n, before, run, yes }) => restore::run(args, *n, *before, run.as_deref(), *yes),
+        Some(Command::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed),
         Some(Command::Adapters { command }) => adapters::run(args, command),
         Some(Command::Config { command }) => configure(args, command),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),

@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, n: Option<u32>, before: bool, run: Option<&str>, 
     Ok(0)
 }
 
-fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<RunId, Failure> {
+pub(super) fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<RunId, Failure> {
     let runs = paths.run_ids();
     match named {
         Some(named) => runs.iter().find(|run| run.0 == named).cloned().ok_or_else(|| {

@@ -46,6 +46,7 @@ pub(super) const KEYS: &[Key] = &[
     key("backoff.jitter", Kind::Share, "0.1", "Share of a delay that is added at random, 0 to 1."),
     key("completion.promise", Kind::Promise, "null", "What an agent has to promise when all is done; null takes a fresh token for each run."),
     key("adapters", Kind::Adapters, "{}", "Changes to adapters and adapters of your own, by id, with the keys of a manifest."),
+    key("notify", Kind::Text, r#""osc9""#, "How the screen tells that the run is over or needs somebody: none, bell, osc9, or a command that finds the reason in RALPH_REASON."),
     key("keep.recordingMiB", Kind::Count { most: COUNT, unlimited: Unlimited::Never }, "64", "Size at which the recording of an iteration ends, in MiB."),
 ];
 

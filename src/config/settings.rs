@@ -28,6 +28,7 @@ pub struct Config {
     pub completion: Completion,
     /// What each layer says about adapters, weakest first. Merging them is for who knows what a manifest is.
     pub adapters: Vec<AdapterLayer>,
+    pub notify: Notify,
     pub keep: Keep,
 }
 
@@ -44,6 +45,16 @@ pub struct AdapterLayer {
 pub struct Completion {
     /// The token of the promise line, without the tag; none for a fresh one in each run.
     pub promise: Option<String>,
+}
+
+/// How somebody is told that the run is over or needs them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notify {
+    None,
+    Bell,
+    Osc9,
+    /// Run with `sh -c`.
+    Command(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +104,12 @@ impl Config {
                     .map(|text| promise_token(&text).to_owned()),
             },
             adapters,
+            notify: match read.text("notify").as_deref() {
+                None | Some("none" | "") => Notify::None,
+                Some("bell") => Notify::Bell,
+                Some("osc9") => Notify::Osc9,
+                Some(command) => Notify::Command(command.to_owned()),
+            },
             keep: Keep {
                 recording_mib: read.count("keep.recordingMiB").expect(CHECKED),
             },

@@ -58,6 +58,13 @@ impl Moment {
             _ => None,
         }
     }
+
+    /// When it was, since the recording began.
+    pub fn at_ms(&self) -> u64 {
+        match self {
+            Moment::Output { at_ms, .. } | Moment::Resized { at_ms, .. } => *at_ms,
+        }
+    }
 }
 
 /// Plays all lines of a recording into a screen that fits into `pane`; none if this is no recording.

@@ -32,6 +32,7 @@ use super::{
     find,
     inputs::{self, Arrived, Mailbox},
     model::{Model, Pane, PlaybackState},
+    notify::{self, Notifier},
     screens::{LiveScreen, SCROLLBACK_ROWS},
     source::Source,
     terminal, typing,
@@ -336,6 +337,18 @@ impl<'a> Face<'a> {
         self.model.ui.replay = self.source.replay();
         self.dirty = true;
         self.fit();
+        if let Some(reason) = notify::reason(&record.event) {
+            self.notify(reason);
+        }
+    }
+
+    fn notify(&mut self, reason: String) {
+        // With the next frame: one writer, one order.
+        let bytes = notify::bytes(&self.setup.notifier, &reason);
+        self.frame.0.borrow_mut().extend_from_slice(&bytes);
+        if let Notifier::Call(call) = &self.setup.notifier {
+            call(reason);
+        }
     }
 
     fn process_slice(&mut self) {

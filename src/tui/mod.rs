@@ -13,6 +13,8 @@ pub mod keys;
 pub mod layout;
 mod lines;
 pub mod model;
+mod notify;
+mod player;
 mod screens;
 mod source;
 pub mod terminal;
@@ -30,6 +32,8 @@ use crate::{
 
 pub use face::{FaceError, run};
 pub use layout::Layout;
+pub use notify::Notifier;
+pub use player::Player;
 pub use source::{Live, Source};
 
 /// What the patch of an iteration is made from: the trees before and after it; without one after it, the files as they
@@ -60,4 +64,6 @@ pub struct Setup {
     pub recordings: Recordings,
     /// Where sent messages are kept for the next run.
     pub remembered: Option<PathBuf>,
+    /// How somebody who looks elsewhere is told that the run needs them.
+    pub notifier: Notifier,
 }

@@ -9,7 +9,10 @@ use crate::{
     tui::{layout::Layout, model::Model, theme::Role},
 };
 
-use super::{history, pen::Pen};
+use super::{
+    history,
+    pen::{Pen, wrapped},
+};
 
 /// Most rows of the other lists of the side bar.
 const MESSAGES: usize = 5;
@@ -34,9 +37,31 @@ pub(super) fn draw(model: &Model, layout: &Layout, pen: &mut Pen<'_>) {
     title(area, &format!("plan {}/{}", plan.done(), plan.tasks.len()), pen);
     let rows = Rect::new(area.x, area.y + 1, area.width, area.height - 1);
     let current = plan.current().filter(|_| !model.run.is_over());
+    if plan.tasks.is_empty() {
+        pen.role(
+            rows.x + 1,
+            rows.y,
+            rows.right(),
+            "a plan without check-boxes",
+            Role::Dim,
+        );
+    } else if wrapped_rows(plan, rows.width) <= usize::from(rows.height) {
+        let mut y = rows.y;
+        for task in &plan.tasks {
+            y = self::task(task, current, model, rows, y, Rows::AsMany, pen);
+        }
+    } else {
+        folded_tasks(model, current, rows, pen);
+    }
+}
+
+fn folded_tasks(model: &Model, current: Option<&PlanTask>, rows: Rect, pen: &mut Pen<'_>) {
+    let plan = &model.run.plan;
     for (y, row) in (rows.top()..).zip(folded(plan, current, usize::from(rows.height))) {
         match row {
-            Row::Task(task) => self::task(task, current, model, rows, y, pen),
+            Row::Task(task) => {
+                self::task(task, current, model, rows, y, Rows::One, pen);
+            }
             Row::More { count, done: true } => {
                 let text = format!(" {} {} more done", pen.theme.glyphs.done, count);
                 pen.role(rows.x, y, rows.right(), &text, Role::Good);
@@ -47,15 +72,6 @@ pub(super) fn draw(model: &Model, layout: &Layout, pen: &mut Pen<'_>) {
             }
         }
     }
-    if plan.tasks.is_empty() {
-        pen.role(
-            rows.x + 1,
-            rows.y,
-            rows.right(),
-            "a plan without check-boxes",
-            Role::Dim,
-        );
-    }
 }
 
 fn title(area: Rect, text: &str, pen: &mut Pen<'_>) {
@@ -64,7 +80,23 @@ fn title(area: Rect, text: &str, pen: &mut Pen<'_>) {
     pen.role(area.x + 1, area.y, area.right(), &format!(" {text} "), Role::Dim);
 }
 
-fn task(task: &PlanTask, current: Option<&PlanTask>, model: &Model, rows: Rect, y: u16, pen: &mut Pen<'_>) {
+/// How many rows a task may take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    One,
+    AsMany,
+}
+
+/// Draws a task; returns the row below it.
+fn task(
+    task: &PlanTask,
+    current: Option<&PlanTask>,
+    model: &Model,
+    area: Rect,
+    y: u16,
+    rows: Rows,
+    pen: &mut Pen<'_>,
+) -> u16 {
     let is_current = current == Some(task);
     let glyphs = pen.theme.glyphs;
     let (sign, sign_role, text_role) = match (task.done, is_current) {
@@ -73,9 +105,36 @@ fn task(task: &PlanTask, current: Option<&PlanTask>, model: &Model, rows: Rect, 
         (false, true) => (glyphs.current, Role::Wait, Role::Strong),
         (false, false) => (glyphs.open, Role::Dim, Role::Plain),
     };
-    let indent = u16::from(task.depth.min(6)) * 2;
-    let x = pen.role(rows.x + 1 + indent, y, rows.right(), sign, sign_role) + 1;
-    pen.role(x, y, rows.right(), &one_line(&task.text), text_role);
+    let x = area.x + indent(task);
+    pen.role(x, y, area.right(), sign, sign_role);
+    let text = one_line(&task.text);
+    let lines = match rows {
+        Rows::One => vec![text],
+        Rows::AsMany => wrapped(&text, usize::from(area.right().saturating_sub(x + 2))),
+    };
+    let mut y = y;
+    for line in lines {
+        pen.role(x + 2, y, area.right(), &line, text_role);
+        y += 1;
+    }
+    y
+}
+
+fn indent(task: &PlanTask) -> u16 {
+    1 + u16::from(task.depth.min(6)) * 2
+}
+
+/// How many rows all tasks take, unshortened.
+fn wrapped_rows(plan: &PlanSnapshot, width: u16) -> usize {
+    let rows = |task: &PlanTask| {
+        let room = width.saturating_sub(indent(task) + 2);
+        wrapped(&one_line(&task.text), usize::from(room)).len()
+    };
+    // A long plan is not measured: it does not fit.
+    match plan.tasks.len() {
+        0..200 => plan.tasks.iter().map(rows).sum(),
+        _ => usize::MAX,
+    }
 }
 
 enum Row<'a> {
