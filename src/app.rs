@@ -1,10 +1,9 @@
 //! Puts a run together from settings, adapter and plan, and shows it.
 
 use std::{
-    io::{self, BufWriter, IsTerminal},
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
-    sync::{Arc, mpsc},
-    thread,
+    sync::Arc,
     time::Duration,
 };
 
@@ -19,12 +18,15 @@ use crate::{
     config::{Config, Loaded},
     driver::{self, Agent, Bus, Driver, OpenRun, RunConfig, Taskless, read_plan},
     error::{Failure, FailureKind},
-    event::{GoalResult, Settings},
-    headless::{self, Format, Style},
+    event::{GoalResult, PlanSnapshot, Settings},
+    faces::Faces,
+    headless::{Format, Style},
     host::{paths::ProjectPaths, prune::prune, signals},
     plan::Template,
     proc::{self, Size},
+    report::{Report, write_head},
     text::with_causes,
+    tui::{self, theme::Palette},
 };
 
 /// The plans that are looked for when none is named, in this order.
@@ -39,8 +41,6 @@ pub const DEFAULT_PLANS: [&str; 5] = [
 const DEFAULT_ADAPTERS: [&str; 3] = ["claude", "codex", "gemini"];
 /// The size of an agent's terminal when ralph has none itself.
 const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
-/// How long the face's thread may take to end.
-const FACE_LAST_WRITE: Duration = Duration::from_millis(200);
 /// How long work on disk may go on after the run is over.
 const JOB_PATIENCE: Duration = Duration::from_millis(500);
 
@@ -91,6 +91,16 @@ impl Place {
 pub struct Presentation {
     pub format: Format,
     pub style: Style,
+    /// On a screen of its own; what is left when that closes is text.
+    pub screen: Option<ScreenWish>,
+}
+
+/// What the user wants of the screen; the rest is found out.
+#[derive(Debug, Clone, Copy)]
+pub struct ScreenWish {
+    pub palette: Option<Palette>,
+    pub ascii: bool,
+    pub mouse: bool,
 }
 
 impl Presentation {
@@ -105,7 +115,20 @@ impl Presentation {
                 colour: terminal && !no_colour,
                 columns: columns.map(|(columns, _)| columns),
             },
+            screen: None,
         }
+    }
+
+    /// Whether the terminal can address its cells.
+    pub fn can_have_screen(self) -> bool {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        self.format == Format::Text && io::stdout().is_terminal() && !dumb
+    }
+
+    /// Wants a screen, where there can be one: text for people, on a terminal that can address its cells.
+    pub fn on_screen(mut self, wish: ScreenWish) -> Self {
+        self.screen = self.can_have_screen().then_some(wish);
+        self
     }
 }
 
@@ -114,6 +137,9 @@ struct Prepared {
     settings: Settings,
     template: Template,
     agents: Vec<Agent>,
+    /// What is shown of agents is made from their signals.
+    transcript: bool,
+    plan: PlanSnapshot,
     notices: Vec<String>,
 }
 
@@ -133,22 +159,32 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     }
     open.notice_first(notices);
     let bus = Bus::default();
-    let face = show_beside(&bus, &open, presentation);
+    let faces = Faces::of(place, &open, presentation, prepared.transcript, &loaded.config.notify);
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,
         promise: loaded.config.promise.clone(),
         agents: prepared.agents,
         goals_parallel: loaded.config.goals_parallel,
-        size: terminal_size(),
+        size: match presentation.screen {
+            Some(_) => pane_size(&prepared.plan),
+            None => terminal_size(),
+        },
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
-        measure: Some(terminal_size),
+        measure: presentation.screen.is_none().then_some(terminal_size),
     };
+    let journal = open.files.journal();
     let runtime = runtime()?;
-    let result = runtime.block_on(async { Driver::new(open, config, bus).run().await });
-    // The driver has waited for it as long as was fitting. One that is stuck in a terminal that was stopped must not
-    // keep the process.
-    _ = face.recv_timeout(FACE_LAST_WRITE);
+    // However this function is left, the terminal is the user's again.
+    let terminal = tui::terminal::Guard;
+    let driver = Driver::new(open, config, bus.clone());
+    let face = faces.start(&bus, driver.handle());
+    let result = runtime.block_on(async { driver.run().await });
+    runtime.block_on(face.wait(result.as_ref().ok()));
+    drop(terminal);
+    if presentation.screen.is_some() {
+        print_summary(&journal, presentation.style);
+    }
     runtime.shutdown_timeout(JOB_PATIENCE);
     Ok(result?.exit_code())
 }
@@ -192,7 +228,7 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     let mut notices = loaded.notices.clone();
     let template = template(place, config)?;
     let plan = plan_path(&place.project, config.plan.as_deref())?;
-    read_plan(&plan, Taskless::with(&config.goals))
+    let snapshot = read_plan(&plan, Taskless::with(&config.goals))
         .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
     let catalog = catalog(place, config);
     let id = match &config.adapter {
@@ -220,7 +256,9 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     Ok(Prepared {
         settings,
         template,
+        transcript: !agents[0].last_line_claims,
         agents,
+        plan: snapshot,
         notices,
     })
 }
@@ -348,22 +386,21 @@ fn read_prompt(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Shows the run from a thread of its own; the receiver hears when it is done.
-fn show_beside(bus: &Bus, open: &OpenRun, presentation: Presentation) -> mpsc::Receiver<()> {
-    let (done, finished) = mpsc::channel();
-    let history = open.history.clone();
-    let next_seq = history.last().map_or(0, |record| record.seq + 1);
-    let feed = bus.feed(&open.files.journal(), next_seq);
-    // What a new run's journal begins with belongs to what is shown; the past of an old one was shown then.
-    let seen = if open.recovered { Vec::new() } else { history };
-    let face = thread::Builder::new().name("face".to_owned()).spawn(move || {
-        let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
-        headless::show(&seen, feed, presentation.format, presentation.style, &mut out);
-        _ = done.send(()); // the run may have given up on this face
-    });
-    // Without a thread nobody sees the run; it can go on.
-    drop(face);
-    finished
+/// Prints what the screen leaves behind.
+fn print_summary(journal: &Path, style: Style) {
+    let Ok((records, _)) = crate::host::journal::read(journal) else {
+        return;
+    };
+    let mut report = Report::default();
+    records.iter().for_each(|record| report.apply(record));
+    report.conclude();
+    _ = write_head(&report, style, &mut io::stdout().lock()); // a closed terminal wants no summary
+}
+
+/// The size an agent's terminal gets on a screen: that of the pane that shows it.
+fn pane_size(plan: &PlanSnapshot) -> Size {
+    let (cols, rows) = crossterm::terminal::size().unwrap_or((NO_TERMINAL.cols, NO_TERMINAL.rows));
+    tui::Layout::of(cols, rows, plan.tasks.len()).pane()
 }
 
 /// The size an agent's terminal gets: that of ralph's own.

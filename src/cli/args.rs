@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::tui::theme::Palette;
+
 /// Run a coding agent again and again against a plan until the work is done
 #[derive(Debug, Parser)]
 #[command(
@@ -25,6 +27,15 @@ pub(super) struct Args {
     #[command(flatten)]
     pub(super) show: ShowFlags,
 
+    /// The colours of the screen [default: what suits the terminal; none where NO_COLOR is set]
+    #[arg(long, value_enum, global = true)]
+    pub(super) theme: Option<ThemeArg>,
+    /// Draw the screen without Unicode [default: where the locale has none]
+    #[arg(long, global = true)]
+    pub(super) ascii: bool,
+    /// Leave the mouse to the terminal, for selecting text
+    #[arg(long, global = true)]
+    pub(super) no_mouse: bool,
     /// Read one more configuration file, stronger than the user's and the project's
     #[arg(long, value_name = "FILE", global = true)]
     pub(super) config: Option<PathBuf>,
@@ -109,6 +120,27 @@ pub(super) struct SettingFlags {
 pub(super) enum FormatArg {
     Text,
     Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ThemeArg {
+    Dark,
+    Light,
+    /// The terminal's own sixteen colours
+    #[value(name = "16")]
+    Sixteen,
+    None,
+}
+
+impl From<ThemeArg> for Palette {
+    fn from(theme: ThemeArg) -> Self {
+        match theme {
+            ThemeArg::Dark => Palette::Dark,
+            ThemeArg::Light => Palette::Light,
+            ThemeArg::Sixteen => Palette::Sixteen,
+            ThemeArg::None => Palette::Mono,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -208,6 +240,14 @@ pub(super) enum Command {
         /// Do not ask
         #[arg(long, short)]
         yes: bool,
+    },
+    /// Play a past run on the screen
+    Replay {
+        /// The run [default: the latest]
+        run: Option<String>,
+        /// How many times faster than it happened
+        #[arg(long, value_name = "N", default_value_t = 1.0)]
+        speed: f64,
     },
     /// Show and check the agents ralph can run
     Adapters {

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, show: &ShowFlags) -> Result<u8, Failure> {
         .concat(),
         ..Sources::default()
     })?;
-    let code = app::run(&place, &loaded, presentation(show))?;
+    let code = app::run(&place, &loaded, presentation(args, show))?;
     if show.format == FormatArg::Text {
         print(&format!(
             "\nThe repository is in {}: look at its files and `git log`.\n",

@@ -7,6 +7,7 @@ mod demo;
 mod diff;
 mod goals;
 mod mistake;
+mod replay;
 mod report;
 mod restore;
 mod run;
@@ -74,6 +75,7 @@ fn dispatch(args: &Args) -> Result<u8, Failure> {
         Some(Command::Runs) => report::runs(args),
         Some(Command::Diff { n, stat, run }) => diff::run(args, *n, *stat, run.as_deref()),
         Some(Command::Restore { n, before, run, yes }) => restore::run(args, *n, *before, run.as_deref(), *yes),
+        Some(Command::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed),
         Some(Command::Adapters { command }) => adapters::run(args, command),
         Some(Command::Config { command }) => configure(args, command),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),

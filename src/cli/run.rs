@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    app::{self, Place, Presentation},
+    app::{self, Place, Presentation, ScreenWish},
     config::{self, Flag, Sources},
     error::Failure,
     headless::Format,
@@ -14,14 +14,27 @@ use super::args::{Args, FormatArg, ShowFlags};
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let place = place(args)?;
     let loaded = config::load(&sources(args, &place))?;
-    app::run(&place, &loaded, presentation(&args.show))
+    app::run(&place, &loaded, presentation(args, &args.show))
 }
 
-pub(super) fn presentation(show: &ShowFlags) -> Presentation {
-    Presentation::of_stdout(match show.format {
+pub(super) fn presentation(args: &Args, show: &ShowFlags) -> Presentation {
+    let presentation = Presentation::of_stdout(match show.format {
         FormatArg::Text => Format::Text,
         FormatArg::Jsonl => Format::Jsonl,
-    })
+    });
+    if show.headless {
+        return presentation;
+    }
+    presentation.on_screen(screen(args))
+}
+
+/// How the screen is to be, as far as the command line says.
+pub(super) fn screen(args: &Args) -> ScreenWish {
+    ScreenWish {
+        palette: args.theme.map(Into::into),
+        ascii: args.ascii,
+        mouse: !args.no_mouse,
+    }
 }
 
 pub(super) fn place(args: &Args) -> Result<Place, Failure> {

@@ -55,6 +55,7 @@ pub(super) const KEYS: &[Key] = &[
     key("breaker.sameError", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "5", "The same for iterations running that fail in the same way."),
     key("breaker.cooldown", Kind::Duration(Unlimited::Never), r#""30m""#, "How long an open breaker waits before one last try."),
     key("adapters", Kind::Adapters, "{}", "Changes to adapters and adapters of your own, by id, with the keys of a manifest."),
+    key("notify", Kind::Text, r#""osc9""#, "How the screen tells that the run is over or needs somebody: none, bell, osc9, or a command that finds the reason in RALPH_REASON."),
     key("keep.runs", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "20", "Runs whose journals, recordings and checkpoints are kept."),
     key("keep.recordingMiB", Kind::Count { most: COUNT, unlimited: Unlimited::Never }, "64", "Size at which the recording of an iteration ends, in MiB."),
 ];

@@ -36,6 +36,7 @@ pub struct Config {
     pub fallback: Vec<String>,
     /// What each layer says about adapters, weakest first. Merging them is for who knows what a manifest is.
     pub adapters: Vec<AdapterLayer>,
+    pub notify: Notify,
     pub keep: Keep,
 }
 
@@ -46,6 +47,16 @@ pub struct AdapterLayer {
     pub origin: String,
     /// Tables with the keys of a manifest, by adapter id.
     pub adapters: Map<String, Value>,
+}
+
+/// How somebody is told that the run is over or needs them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notify {
+    None,
+    Bell,
+    Osc9,
+    /// Run with `sh -c`.
+    Command(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +122,12 @@ impl Config {
             },
             fallback: read.names("fallback"),
             adapters,
+            notify: match read.text("notify").as_deref() {
+                None | Some("none" | "") => Notify::None,
+                Some("bell") => Notify::Bell,
+                Some("osc9") => Notify::Osc9,
+                Some(command) => Notify::Command(command.to_owned()),
+            },
             keep: Keep {
                 runs: read.count("keep.runs"),
                 recording_mib: read.count("keep.recordingMiB").expect(CHECKED),

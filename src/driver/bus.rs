@@ -27,9 +27,30 @@ pub enum FaceMessage {
     },
 }
 
+/// What [`Feed::poll`] comes back with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Polled {
+    Message(FaceMessage),
+    /// The time is up, or somebody used a [`Waker`].
+    Woken,
+    /// The loop is over and everything was taken.
+    Over,
+}
+
 /// The loop's end of the queue.
 #[derive(Debug, Clone, Default)]
 pub struct Bus(Arc<Shared>);
+
+/// Makes a face that waits in [`Feed::poll`] look at something else: a key, the end of a job.
+#[derive(Debug, Clone)]
+pub struct Waker(Arc<Shared>);
+
+impl Waker {
+    pub fn wake(&self) {
+        self.0.lock().woken = true;
+        self.0.filled.notify_one();
+    }
+}
 
 /// The face's end of the queue. Records that did not fit into it are read from the journal, so none is missing.
 #[derive(Debug)]
@@ -63,6 +84,8 @@ struct Queue {
     /// The face has been told so, after everything else.
     over: bool,
     detached: bool,
+    /// The face is to look at something else, once.
+    woken: bool,
     /// Sequence number after the latest published record.
     published: u64,
 }
@@ -154,32 +177,48 @@ impl Iterator for Feed {
 
     fn next(&mut self) -> Option<FaceMessage> {
         loop {
-            if let Some(record) = self.fill_gap() {
-                return Some(FaceMessage::Record(record));
-            }
-            match self.receive() {
-                Some(FaceMessage::Record(record)) if record.seq > self.next_seq => {
-                    self.ahead = Some(record);
-                }
-                Some(FaceMessage::Record(record)) => {
-                    self.next_seq = record.seq + 1;
-                    return Some(FaceMessage::Record(record));
-                }
-                Some(message @ (FaceMessage::Output(_) | FaceMessage::Dropped { .. })) => return Some(message),
-                None => {
-                    let last = self.last_records();
-                    if last.is_none() {
-                        self.shared.lock().over = true;
-                        self.shared.emptied.notify_all();
-                    }
-                    return last;
-                }
+            match self.poll(None) {
+                Polled::Message(message) => return Some(message),
+                Polled::Woken => {}
+                Polled::Over => return None,
             }
         }
     }
 }
 
 impl Feed {
+    /// Waits for the next message until `deadline`, or without an end to it.
+    pub fn poll(&mut self, deadline: Option<Instant>) -> Polled {
+        loop {
+            if let Some(record) = self.fill_gap() {
+                return Polled::Message(FaceMessage::Record(record));
+            }
+            match self.receive(deadline) {
+                Polled::Message(FaceMessage::Record(record)) if record.seq > self.next_seq => {
+                    self.ahead = Some(record);
+                }
+                Polled::Message(FaceMessage::Record(record)) => {
+                    self.next_seq = record.seq + 1;
+                    return Polled::Message(FaceMessage::Record(record));
+                }
+                Polled::Over => {
+                    let Some(record) = self.last_records() else {
+                        self.shared.lock().over = true;
+                        self.shared.emptied.notify_all();
+                        return Polled::Over;
+                    };
+                    return Polled::Message(record);
+                }
+                other @ (Polled::Message(_) | Polled::Woken) => return other,
+            }
+        }
+    }
+
+    /// Returns a way to end a wait in [`Feed::poll`] from another thread.
+    pub fn waker(&self) -> Waker {
+        Waker(Arc::clone(&self.shared))
+    }
+
     /// Returns the next record of a gap from the journal, or the one behind it.
     fn fill_gap(&mut self) -> Option<Box<Record>> {
         let end = self.ahead.as_ref()?.seq;
@@ -216,9 +255,12 @@ impl Feed {
         }
     }
 
-    fn receive(&self) -> Option<FaceMessage> {
+    fn receive(&self, deadline: Option<Instant>) -> Polled {
         let mut queue = self.shared.lock();
         loop {
+            if std::mem::take(&mut queue.woken) {
+                return Polled::Woken;
+            }
             if let Some(message) = queue.messages.pop_front() {
                 match &message {
                     FaceMessage::Record(_) => queue.records -= 1,
@@ -230,12 +272,19 @@ impl Feed {
                     queue.messages.push_front(FaceMessage::Dropped { bytes });
                 }
                 self.shared.emptied.notify_all();
-                return Some(message);
+                return Polled::Message(message);
             }
             if queue.closed {
-                return None;
+                return Polled::Over;
             }
-            queue = self.shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                None => self.shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => return Polled::Woken,
+                Some(left) => {
+                    let waited = self.shared.filled.wait_timeout(queue, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
         }
     }
 }
@@ -377,6 +426,31 @@ mod tests {
             Some(FaceMessage::Record(record)) => Some(record.seq),
             Some(FaceMessage::Output(_) | FaceMessage::Dropped { .. }) | None => None,
         }
+    }
+
+    #[test]
+    fn a_face_that_waits_is_woken_once_for_each_call_and_by_its_deadline() {
+        let bus = Bus::default();
+        let mut feed = feed(&bus);
+        let waker = feed.waker();
+        let (sender, polled) = mpsc::channel();
+        let face = thread::spawn(move || {
+            sender.send(feed.poll(None)).unwrap();
+            sender.send(feed.poll(Some(Instant::now()))).unwrap();
+            sender.send(feed.poll(None)).unwrap();
+            sender.send(feed.poll(None)).unwrap();
+        });
+        waker.wake();
+        assert_eq!(polled.recv_timeout(DEADLINE), Ok(Polled::Woken));
+        assert_eq!(polled.recv_timeout(DEADLINE), Ok(Polled::Woken));
+        bus.output(b"a");
+        assert_eq!(
+            polled.recv_timeout(DEADLINE),
+            Ok(Polled::Message(FaceMessage::Output(b"a".to_vec())))
+        );
+        bus.close(Duration::ZERO);
+        assert_eq!(polled.recv_timeout(DEADLINE), Ok(Polled::Over));
+        face.join().unwrap();
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod sources;
 mod status;
 mod timers;
 
-pub use bus::{Bus, FaceMessage, Feed};
+pub use bus::{Bus, FaceMessage, Feed, Polled, Waker};
 pub use clock::now_ms;
 pub use goals::check_goals;
 pub use handle::Handle;

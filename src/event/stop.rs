@@ -70,6 +70,21 @@ pub enum LimitKind {
 }
 
 impl StopReason {
+    /// Whether somebody ended the run, who therefore knows about it.
+    pub fn was_asked_for(&self) -> bool {
+        match self {
+            StopReason::Requested | StopReason::Interrupted | StopReason::Terminated | StopReason::HungUp => true,
+            StopReason::Done { .. }
+            | StopReason::AgentFailed { .. }
+            | StopReason::Broken { .. }
+            | StopReason::PlanInvalid { .. }
+            | StopReason::LimitReached { .. }
+            | StopReason::BreakerOpen { .. }
+            | StopReason::Blocked { .. }
+            | StopReason::Superseded => false,
+        }
+    }
+
     /// The exit code documented in README and `--help`.
     pub fn exit_code(&self) -> u8 {
         match self {

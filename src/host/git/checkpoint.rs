@@ -168,7 +168,7 @@ impl Repository {
     }
 
     /// Compares the work tree with ralph's index; returns what git warned of as well.
-    fn scan(&self) -> Result<(Status, Vec<String>), GitError> {
+    pub(super) fn scan(&self) -> Result<(Status, Vec<String>), GitError> {
         let args = [
             "status",
             "--porcelain=v2",

@@ -10,6 +10,7 @@ mod changes;
 mod checkpoint;
 mod discover;
 mod index;
+mod patch;
 mod process;
 mod restore;
 mod show;

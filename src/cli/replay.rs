@@ -1,0 +1,33 @@
+//! `ralph replay`: a run of the past, on the same screen.
+
+use crate::{
+    driver::read_run,
+    error::{Failure, FailureKind},
+    faces,
+};
+
+use super::{
+    args::Args,
+    restore::which_run,
+    run::{place, presentation, screen},
+};
+
+pub(super) fn run(args: &Args, run: Option<&str>, speed: f64) -> Result<u8, Failure> {
+    let place = place(args)?;
+    let run = which_run(&place.paths, run)?;
+    if !presentation(args, &args.show).can_have_screen() {
+        let recordings = place.paths.run(&run).dir().join("iterations");
+        return Err(
+            Failure::new(FailureKind::Usage, "a replay needs a terminal").hint(format!(
+                "the recordings are in {}: `asciinema play` shows them, too",
+                recordings.display()
+            )),
+        );
+    }
+    if !(speed.is_finite() && speed > 0.0) {
+        return Err(Failure::new(FailureKind::Usage, "`--speed` takes a number above 0"));
+    }
+    let (records, _) = read_run(&place.paths, &run)?;
+    faces::replay(&place.paths, &run, records, screen(args), speed)?;
+    Ok(0)
+}

@@ -1,0 +1,245 @@
+//! Shows a run from a thread of its own: on a screen, or as text.
+//!
+//! A screen that breaks becomes text: a mistake in it must not cost the run.
+
+use std::{
+    env,
+    io::{self, BufWriter},
+    os::unix::process::CommandExt,
+    panic::{self, AssertUnwindSafe},
+    path::PathBuf,
+    process::{Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
+
+use crate::{
+    app::{Place, Presentation, ScreenWish},
+    config::Notify,
+    driver::{Bus, Feed, Handle, OpenRun},
+    error::{Failure, FailureKind},
+    event::{Record, RunId, StopReason},
+    headless::{self, Format},
+    host::{
+        git::Repository,
+        paths::{ProjectPaths, RunPaths, create_private_dir},
+    },
+    proc::HELPER_VAR,
+    text::with_causes,
+    tui::{
+        self, DiffRequest, Differ, Notifier, Player, Recordings, Setup,
+        theme::{Surroundings, Theme},
+    },
+};
+
+/// How long the last lines may take to be written.
+const FACE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A face that is not shown yet.
+pub(crate) struct Faces {
+    presentation: Presentation,
+    paths: ProjectPaths,
+    files: RunPaths,
+    history: Vec<Record>,
+    recovered: bool,
+    transcript: bool,
+    notify: Notify,
+}
+
+/// A face that is being shown.
+pub(crate) struct Shown {
+    left: oneshot::Receiver<()>,
+    screen: bool,
+}
+
+impl Shown {
+    /// Waits until the face is gone. A screen stays after an end that the user did not ask for, until it was seen.
+    pub(crate) async fn wait(mut self, end: Option<&StopReason>) {
+        let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+        if self.screen
+            && end.is_some_and(|reason| !reason.was_asked_for())
+            && let Ok(mut signals) = kinds.map(signal).into_iter().collect::<io::Result<Vec<_>>>()
+            && let [terminate, interrupt, hangup] = &mut signals[..]
+        {
+            tokio::select! {
+                _ = &mut self.left => return,
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                _ = hangup.recv() => {}
+            }
+        }
+        // A face that is stuck in a terminal that was stopped must not keep the process.
+        _ = tokio::time::timeout(FACE_PATIENCE, self.left).await;
+    }
+}
+
+impl Faces {
+    pub(crate) fn of(
+        place: &Place,
+        open: &OpenRun,
+        presentation: Presentation,
+        transcript: bool,
+        notify: &Notify,
+    ) -> Self {
+        Self {
+            presentation,
+            paths: place.paths.clone(),
+            files: open.files.clone(),
+            history: open.history.clone(),
+            recovered: open.recovered,
+            transcript,
+            notify: notify.clone(),
+        }
+    }
+
+    /// Starts to show what `bus` tells.
+    pub(crate) fn start(self, bus: &Bus, handle: Handle) -> Shown {
+        let next_seq = self.history.last().map_or(0, |record| record.seq + 1);
+        let feed = bus.feed(&self.files.journal(), next_seq);
+        let screen = self.presentation.screen.is_some();
+        let (done, left) = oneshot::channel();
+        let face = thread::Builder::new().name("face".to_owned()).spawn(move || {
+            self.show(feed, handle);
+            _ = done.send(()); // the run may have given up on this face
+        });
+        // Without a thread nobody sees the run; it can go on.
+        drop(face);
+        Shown { left, screen }
+    }
+
+    fn show(self, mut feed: Feed, handle: Handle) {
+        let Presentation { format, style, screen } = self.presentation;
+        if let Some(wish) = screen {
+            let setup = self.setup(wish, handle);
+            let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::Live(&mut feed))));
+            tui::terminal::give_back();
+            match shown {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => warn(&format!("warning: no screen: {}\n", with_causes(&error))),
+                Err(_) => {
+                    let what = tui::terminal::take_held().concat();
+                    warn(&format!("{what}warning: the screen broke; the run goes on as text\n"));
+                }
+            }
+            headless::show(&[], feed, Format::Text, style, &mut BufWriter::new(io::stdout()));
+            return;
+        }
+        // What a new run's journal begins with belongs to what is shown; the past of an old one was shown then.
+        let seen = if self.recovered { Vec::new() } else { self.history };
+        let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+        headless::show(&seen, feed, format, style, &mut out);
+    }
+
+    fn setup(&self, wish: ScreenWish, handle: Handle) -> Setup {
+        let files = self.files.clone();
+        Setup {
+            history: self.history.clone(),
+            handle: Some(handle),
+            theme: Theme::suiting(&surroundings(), wish.palette, wish.ascii),
+            mouse: wish.mouse,
+            transcript: self.transcript,
+            differ: differ(&self.paths, self.files.scratch().join("screen")),
+            recordings: Arc::new(move |iteration| files.recording(iteration)),
+            remembered: Some(self.paths.state().join("messages")),
+            notifier: notifier(&self.notify, &self.paths),
+        }
+    }
+}
+
+/// Plays a run of the past on the screen, until the user leaves.
+///
+/// # Errors
+/// A [`Failure`] if there is no screen to play it on.
+pub(crate) fn replay(
+    paths: &ProjectPaths,
+    run: &RunId,
+    records: Vec<Record>,
+    wish: ScreenWish,
+    speed: f64,
+) -> Result<(), Failure> {
+    let files = paths.run(run);
+    let recordings: Recordings = Arc::new(move |iteration| files.recording(iteration));
+    let scratch = tempfile::tempdir()
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
+    let setup = Setup {
+        history: Vec::new(),
+        handle: None,
+        theme: Theme::suiting(&surroundings(), wish.palette, wish.ascii),
+        mouse: wish.mouse,
+        transcript: true,
+        differ: differ(paths, scratch.path().to_owned()),
+        recordings: Arc::clone(&recordings),
+        remembered: None,
+        notifier: Notifier::None,
+    };
+    let _terminal = tui::terminal::Guard;
+    tui::run(setup, &mut Player::new(records, recordings, speed))
+        .map_err(|error| Failure::new(FailureKind::Failed, with_causes(&error)))
+}
+
+fn notifier(notify: &Notify, paths: &ProjectPaths) -> Notifier {
+    let command = match notify {
+        Notify::None => return Notifier::None,
+        Notify::Bell => return Notifier::Bell,
+        Notify::Osc9 => return Notifier::Osc9,
+        Notify::Command(command) => command.clone(),
+    };
+    let project = paths.project().to_owned();
+    Notifier::Call(Arc::new(move |reason| {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &command])
+            .env("RALPH_REASON", reason)
+            .env(HELPER_VAR, "1")
+            .current_dir(&project)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        // Waited for beside everything else; one that cannot be started tells nobody, and nothing depends on it.
+        thread::spawn(move || shell.status());
+    }))
+}
+
+fn warn(text: &str) {
+    _ = io::Write::write_all(&mut io::stderr(), text.as_bytes()); // nobody left to tell
+}
+
+/// What the environment says of the terminal.
+pub(crate) fn surroundings() -> Surroundings {
+    let text = |name: &str| env::var(name).unwrap_or_default();
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(text);
+    Surroundings {
+        no_color: !text("NO_COLOR").is_empty(),
+        term: text("TERM"),
+        colorterm: text("COLORTERM"),
+        colorfgbg: text("COLORFGBG"),
+        locale: locale.into_iter().find(|value| !value.is_empty()).unwrap_or_default(),
+    }
+}
+
+/// Makes patches with git, in an index of its own: the loop's is never waited for.
+pub(crate) fn differ(paths: &ProjectPaths, scratch: PathBuf) -> Differ {
+    let project = paths.project().to_owned();
+    let repository: Mutex<Option<Repository>> = Mutex::new(None);
+    Arc::new(move |request: &DiffRequest| {
+        let mut repository = repository.lock().unwrap_or_else(PoisonError::into_inner);
+        if repository.is_none() {
+            create_private_dir(&scratch).map_err(|error| with_causes(&error))?;
+            let (found, _) = Repository::discover(&project, &scratch).map_err(|error| with_causes(&error))?;
+            *repository = Some(found);
+        }
+        let patch = repository
+            .as_ref()
+            .map(|found| found.patch(&request.before, request.after.as_ref()));
+        patch
+            .expect("a repository was found")
+            .map_err(|error| with_causes(&error))
+    })
+}

@@ -1,0 +1,60 @@
+//! Shows what changed, for people to read.
+
+use super::{GitError, Repository};
+use crate::event::Checkpoint;
+
+/// Most bytes of a patch; nobody reads more on a screen.
+const CAP_BYTES: usize = 1024 * 1024;
+
+impl Repository {
+    /// Makes the patch from one checkpoint to another, or to the files as they are now: statistics first, then the lines.
+    ///
+    /// A longer one is cut, and says so.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] when a checkpoint is gone.
+    pub fn patch(&self, from: &Checkpoint, to: Option<&Checkpoint>) -> Result<String, GitError> {
+        let to = match to {
+            Some(to) => to.tree.clone(),
+            None => self.tree_now()?,
+        };
+        if from.tree == to {
+            return Ok(String::new());
+        }
+        let args = [
+            "diff-tree",
+            "-r",
+            "--patch",
+            "--stat=72",
+            "--find-renames",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+        ];
+        let mut output = self.git().args(args).args([&from.tree, &to]).run()?.stdout;
+        let cut = output.len() > CAP_BYTES;
+        output.truncate(CAP_BYTES);
+        let mut text = String::from_utf8_lossy(&output).into_owned();
+        if cut {
+            text.push_str("\n[the patch is longer: `git diff` shows it all]\n");
+        }
+        Ok(text)
+    }
+
+    /// Writes the work tree as it is as a tree object, and nothing else.
+    fn tree_now(&self) -> Result<String, GitError> {
+        let mut state = self.lock();
+        let tree = self.follow_index(&mut state).and_then(|_| {
+            let (status, _) = self.scan()?;
+            let mut work = self.sort(status)?;
+            self.update_index(&mut work)?;
+            self.own_index_git().args(["write-tree"]).run()?.line()
+        });
+        if tree.is_err() {
+            state.origin = None;
+            _ = self.forget_index(); // the error before this one says more
+        }
+        state.last = None;
+        tree
+    }
+}

@@ -1,0 +1,129 @@
+//! Where things are: one function from the terminal's size to rectangles, for drawing, for the mouse and for the size
+//! that agents get. Pure.
+//!
+//! What a small terminal has no room for goes in a fixed order: the side bar becomes a strip, the strip goes, then the
+//! second rows of header and footer, then the title of the main area.
+
+use ratatui::layout::Rect;
+
+use crate::proc::Size;
+
+/// From this width on the tasks are beside the main area.
+const SIDE_COLS: u16 = 110;
+/// From this height on there is a strip of tasks above the main area.
+const STRIP_ROWS: u16 = 20;
+/// From this height on header and footer have two rows.
+const TALL_ROWS: u16 = 16;
+/// From this height on the main area has a title.
+const TITLE_ROWS: u16 = 8;
+
+/// The rectangles of one screen; those without room are empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Layout {
+    pub whole: Rect,
+    pub header: Rect,
+    /// The plan's tasks, with a title.
+    pub tasks: Rect,
+    /// The line between side bar and main area.
+    pub divider: Rect,
+    /// The title of the main area.
+    pub title: Rect,
+    pub main: Rect,
+    pub footer: Rect,
+}
+
+impl Layout {
+    pub fn of(cols: u16, rows: u16, tasks: usize) -> Self {
+        let whole = Rect::new(0, 0, cols, rows);
+        let bars = match rows {
+            0..=2 => 0,
+            3..TALL_ROWS => 1,
+            TALL_ROWS.. => 2,
+        };
+        let header = Rect::new(0, 0, cols, bars);
+        let footer = Rect::new(0, rows - bars, cols, bars);
+        let mut rest = Rect::new(0, bars, cols, rows - 2 * bars);
+        let (mut list, mut divider) = (Rect::default(), Rect::default());
+        if cols >= SIDE_COLS && rows >= TITLE_ROWS {
+            let width = (cols * 3 / 10).clamp(32, 52);
+            list = Rect::new(0, rest.y, width, rest.height);
+            divider = Rect::new(width, rest.y, 1, rest.height);
+            rest = Rect::new(width + 1, rest.y, cols - width - 1, rest.height);
+        } else if rows >= STRIP_ROWS {
+            let most = (rows / 4).saturating_sub(1).max(4);
+            let height = 1 + u16::try_from(tasks.max(1)).unwrap_or(most).min(most);
+            list = Rect::new(0, rest.y, cols, height);
+            rest = Rect::new(0, rest.y + height, cols, rest.height - height);
+        }
+        let title_rows = u16::from(rows >= TITLE_ROWS);
+        Self {
+            whole,
+            header,
+            tasks: list,
+            divider,
+            title: Rect::new(rest.x, rest.y, rest.width, title_rows),
+            main: Rect::new(rest.x, rest.y + title_rows, rest.width, rest.height - title_rows),
+            footer,
+        }
+    }
+
+    /// The size of the pane that shows the agent's terminal.
+    pub fn pane(&self) -> Size {
+        Size {
+            cols: self.main.width,
+            rows: self.main.height,
+        }
+        .clamped()
+    }
+
+    /// Whether the tasks are beside the main area.
+    pub fn has_side_bar(&self) -> bool {
+        self.divider.width > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_size_breaks_it_and_nothing_overlaps() {
+        for cols in 0..=260 {
+            for rows in 0..=130 {
+                for tasks in [0, 3, 200] {
+                    let layout = Layout::of(cols, rows, tasks);
+                    let parts = [
+                        layout.header,
+                        layout.tasks,
+                        layout.divider,
+                        layout.title,
+                        layout.main,
+                        layout.footer,
+                    ];
+                    let cells: u32 = parts.iter().map(|part| part.area()).sum();
+                    assert_eq!(cells, layout.whole.area(), "{cols}x{rows} with {tasks}: {layout:?}");
+                    assert!(
+                        parts
+                            .iter()
+                            .all(|part| part.is_empty() || layout.whole.union(*part) == layout.whole)
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_tiny_terminal_still_shows_the_agent() {
+        let layout = Layout::of(20, 6, 9);
+        assert_eq!((layout.main.width, layout.main.height), (20, 4));
+        assert!(layout.tasks.is_empty());
+    }
+
+    #[test]
+    fn a_usual_terminal_has_a_strip_and_a_wide_one_a_side_bar() {
+        let usual = Layout::of(80, 24, 4);
+        assert!(!usual.has_side_bar() && usual.tasks.height == 5 && usual.main.height == 14);
+        let wide = Layout::of(200, 60, 4);
+        assert!(wide.has_side_bar() && wide.main.width == 147);
+    }
+}

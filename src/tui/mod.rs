@@ -1,0 +1,69 @@
+//! The face with a screen: what a user looks at for hours.
+//!
+//! [`model`] is the fold of the records and of what the user does ([`update`]), [`view`] draws it; all three are pure.
+//! [`face`] is the thread around them: it owns the terminal's cells and draws only when something has changed, at most
+//! every 33 ms. Keys are looked at between slices of output, so a flood delays none.
+
+mod cast;
+pub mod editor;
+mod face;
+mod find;
+mod inputs;
+pub mod keys;
+pub mod layout;
+mod lines;
+pub mod model;
+mod notify;
+mod player;
+mod screens;
+mod source;
+pub mod terminal;
+pub mod theme;
+mod typing;
+pub mod update;
+pub mod view;
+
+use std::{path::PathBuf, sync::Arc};
+
+use crate::{
+    driver::Handle,
+    event::{Checkpoint, Record},
+};
+
+pub use face::{FaceError, run};
+pub use layout::Layout;
+pub use notify::Notifier;
+pub use player::Player;
+pub use source::{Live, Source};
+
+/// What the patch of an iteration is made from: the trees before and after it; without one after it, the files as they
+/// are now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiffRequest {
+    pub before: Checkpoint,
+    pub after: Option<Checkpoint>,
+}
+
+/// Makes the text of a patch: stat first. Called off the screen's thread; may take its time.
+pub type Differ = Arc<dyn Fn(&DiffRequest) -> Result<String, String> + Send + Sync>;
+
+/// Names the recording of an iteration.
+pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
+
+/// What a screen is made of.
+pub struct Setup {
+    /// Records from before the source begins.
+    pub history: Vec<Record>,
+    /// The loop; none for a replay.
+    pub handle: Option<Handle>,
+    pub theme: theme::Theme,
+    pub mouse: bool,
+    /// Agents do not write to their terminal themselves; what is shown is made from their signals.
+    pub transcript: bool,
+    pub differ: Differ,
+    pub recordings: Recordings,
+    /// Where sent messages are kept for the next run.
+    pub remembered: Option<PathBuf>,
+    /// How somebody who looks elsewhere is told that the run needs them.
+    pub notifier: Notifier,
+}

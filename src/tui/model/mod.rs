@@ -1,0 +1,77 @@
+//! Everything the screen shows, as values: what the records say of the run, and what the user has done to the screen.
+//!
+//! The run's part is the fold of the records and of nothing else, so a resumed run and a replay look like the run itself.
+
+mod estimate;
+mod log;
+mod run;
+mod ui;
+
+pub use log::{Log, LogLine, Sign};
+pub use run::{End, Iteration, Message, MessageState, Phase, Run};
+pub use ui::{Diff, DiffState, History, Mode, Pane, Playback, PlaybackState, Question, ReplayState, Search, Toast, Ui};
+
+use crate::event::Record;
+
+use super::layout::Layout;
+
+/// The screen's state but for the cells of terminals.
+#[derive(Debug, Clone, Default)]
+pub struct Model {
+    pub run: Run,
+    pub ui: Ui,
+    /// The time that durations and countdowns refer to, in milliseconds since the Unix epoch.
+    pub now_ms: u64,
+    /// What the user's clock is ahead of UTC, in seconds.
+    pub utc_offset_s: i64,
+}
+
+impl Model {
+    /// Takes a record into account.
+    pub fn apply(&mut self, record: &Record) {
+        self.now_ms = self.now_ms.max(record.at_ms);
+        let offset_s = self.utc_offset_s;
+        let clock = |at_ms| clock_time(at_ms, offset_s);
+        if let Some(line) = self.run.apply(record, clock) {
+            self.ui.announce(line, record.at_ms);
+        }
+    }
+
+    pub fn layout(&self) -> Layout {
+        Layout::of(self.ui.cols, self.ui.rows, self.run.plan.tasks.len())
+    }
+
+    /// The time of day on the user's clock.
+    pub fn clock(&self, at_ms: u64) -> String {
+        clock_time(at_ms, self.utc_offset_s)
+    }
+
+    /// When what is shown changes by the passing of time alone, in milliseconds since the Unix epoch.
+    pub fn next_change_ms(&self) -> Option<u64> {
+        let ticks = self.run.ticks_from_ms().map(|from_ms| {
+            let since_ms = self.now_ms.saturating_sub(from_ms);
+            self.now_ms + 1000 - since_ms % 1000
+        });
+        let toast = self.ui.toast.as_ref().map(|toast| toast.until_ms);
+        ticks.into_iter().chain(toast).min()
+    }
+
+    /// Lets time pass. Returns whether something that is shown has ended by it.
+    pub fn advance(&mut self, now_ms: u64) {
+        self.now_ms = self.now_ms.max(now_ms);
+        if self
+            .ui
+            .toast
+            .as_ref()
+            .is_some_and(|toast| toast.until_ms <= self.now_ms)
+        {
+            self.ui.toast = None;
+        }
+    }
+}
+
+fn clock_time(at_ms: u64, offset_s: i64) -> String {
+    let seconds = i64::try_from(at_ms / 1000).unwrap_or(0).saturating_add(offset_s);
+    let of_day = seconds.rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", of_day / 3600, of_day % 3600 / 60, of_day % 60)
+}

@@ -1,0 +1,370 @@
+//! A run of the past, as it went: records and recordings in the order of their times.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Lines},
+    path::Path,
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    driver::{FaceMessage, Polled},
+    event::{Event, Record},
+};
+
+use super::{
+    Recordings,
+    cast::{Header, Moment},
+    model::ReplayState,
+    source::{Source, Wake},
+    update::Replay,
+};
+
+/// Nobody wants to watch an agent think for longer, in the time of the run.
+const LONGEST_GAP_MS: u64 = 2_000;
+/// So much later, going back leads to the start of the same iteration.
+const JUST_BEGUN_MS: u64 = 3_000;
+const SPEEDS: std::ops::RangeInclusive<f64> = 0.125..=64.0;
+
+/// Plays a run.
+pub struct Player {
+    records: Vec<Record>,
+    /// The record that comes next.
+    next: usize,
+    recordings: Recordings,
+    cast: Option<Cast>,
+    /// Where it is, in the time of the run.
+    position_ms: u64,
+    /// Since when it is there.
+    since: Instant,
+    speed: f64,
+    paused: bool,
+    woken: Arc<(Mutex<bool>, Condvar)>,
+}
+
+/// The recording of the iteration that is being played.
+struct Cast {
+    lines: Lines<BufReader<File>>,
+    /// When the iteration began.
+    base_ms: u64,
+    next: Option<Moment>,
+}
+
+impl Cast {
+    fn open(path: &Path, base_ms: u64) -> Option<Self> {
+        let mut lines = BufReader::new(File::open(path).ok()?).lines();
+        Header::parse(&lines.next()?.ok()?)?;
+        let mut cast = Self {
+            lines,
+            base_ms,
+            next: None,
+        };
+        cast.advance();
+        Some(cast)
+    }
+
+    fn advance(&mut self) -> Option<Moment> {
+        let parsed = self
+            .lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|line| Moment::parse(&line));
+        std::mem::replace(&mut self.next, parsed)
+    }
+
+    fn next_ms(&self) -> Option<u64> {
+        self.next.as_ref().map(|moment| self.base_ms + moment.at_ms())
+    }
+}
+
+impl Player {
+    /// Plays `records` from the start, `speed` times as fast as they happened.
+    pub fn new(records: Vec<Record>, recordings: Recordings, speed: f64) -> Self {
+        Self {
+            position_ms: records.first().map_or(0, |record| record.at_ms),
+            records,
+            next: 0,
+            recordings,
+            cast: None,
+            since: Instant::now(),
+            speed: speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
+            paused: false,
+            woken: Arc::default(),
+        }
+    }
+
+    /// When the next thing happens, in the time of the run; none at its end.
+    fn next_ms(&self) -> Option<u64> {
+        let record = self.records.get(self.next);
+        let output = self.cast.as_ref().and_then(Cast::next_ms);
+        let next = match (record, output) {
+            (None, output) => output?,
+            (Some(record), None) => record.at_ms,
+            (Some(record), Some(output)) => record.at_ms.min(output),
+        };
+        Some(next.max(self.position_ms))
+    }
+
+    /// Takes what happens next.
+    fn take(&mut self) -> Option<FaceMessage> {
+        let record = self.records.get(self.next);
+        if let Some(cast) = &mut self.cast
+            && let Some(output_ms) = cast.next_ms()
+        {
+            // All output came before the end of its iteration, whatever the clocks say.
+            let first = record
+                .is_none_or(|record| output_ms <= record.at_ms || matches!(record.event, Event::IterationEnded { .. }));
+            if first {
+                return match cast.advance()? {
+                    Moment::Output { text, .. } => Some(FaceMessage::Output(text.into_bytes())),
+                    Moment::Resized { .. } => Some(FaceMessage::Output(Vec::new())),
+                };
+            }
+        }
+        let record = self.records.get(self.next)?.clone();
+        self.next += 1;
+        self.open_cast(&record);
+        Some(FaceMessage::Record(Box::new(record)))
+    }
+
+    fn open_cast(&mut self, record: &Record) {
+        if let Event::IterationStarted { iteration, .. } = record.event {
+            self.cast = Cast::open(&(self.recordings)(iteration), record.at_ms);
+        }
+    }
+
+    /// How long the gap before `next_ms` is in real time.
+    fn wait(&self, next_ms: u64) -> Duration {
+        let gap_ms = next_ms.saturating_sub(self.position_ms).min(LONGEST_GAP_MS);
+        Duration::from_millis(gap_ms).div_f64(self.speed)
+    }
+
+    /// Begins the wait for the next thing anew.
+    fn hold_here(&mut self) {
+        self.since = Instant::now();
+    }
+
+    fn starts(&self) -> impl DoubleEndedIterator<Item = usize> {
+        let starts = |record: &Record| matches!(record.event, Event::IterationStarted { .. });
+        (0..self.records.len()).filter(move |at| starts(&self.records[*at]))
+    }
+
+    /// Goes behind the record at `at`; returns all records up to there.
+    fn jump(&mut self, at: usize) -> Vec<Record> {
+        let Some(record) = self.records.get(at).cloned() else {
+            return Vec::new();
+        };
+        self.cast = None;
+        self.open_cast(&record);
+        self.next = at + 1;
+        self.position_ms = record.at_ms;
+        self.hold_here();
+        self.records[..=at].to_vec()
+    }
+}
+
+impl Source for Player {
+    fn poll(&mut self, deadline: Option<Instant>) -> Polled {
+        loop {
+            let Some(next_ms) = self.next_ms() else {
+                return Polled::Over;
+            };
+            let due = (!self.paused).then(|| self.since + self.wait(next_ms));
+            let now = Instant::now();
+            if due.is_some_and(|due| due <= now) {
+                self.position_ms = next_ms;
+                self.hold_here();
+                if let Some(message) = self.take() {
+                    return Polled::Message(message);
+                }
+                continue;
+            }
+            let until = due.into_iter().chain(deadline).min();
+            if deadline.is_some_and(|deadline| deadline <= now) || wait_for(&self.woken, until) {
+                return Polled::Woken;
+            }
+        }
+    }
+
+    fn waker(&self) -> Wake {
+        let woken = Arc::clone(&self.woken);
+        Box::new(move || {
+            *woken.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            woken.1.notify_one();
+        })
+    }
+
+    fn now_ms(&self) -> u64 {
+        let passed = if self.paused {
+            Duration::ZERO
+        } else {
+            self.since.elapsed().mul_f64(self.speed)
+        };
+        let passed_ms = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
+        let until = self.next_ms().unwrap_or(self.position_ms);
+        self.position_ms.saturating_add(passed_ms).min(until)
+    }
+
+    fn replay(&self) -> Option<ReplayState> {
+        Some(ReplayState {
+            speed: self.speed,
+            paused: self.paused,
+            over: self.next_ms().is_none(),
+        })
+    }
+
+    fn steer(&mut self, order: Replay) -> Option<Vec<Record>> {
+        match order {
+            Replay::PauseOrResume => {
+                self.position_ms = self.now_ms();
+                self.paused = !self.paused;
+            }
+            Replay::Faster => self.speed = (self.speed * 2.0).min(*SPEEDS.end()),
+            Replay::Slower => self.speed = (self.speed / 2.0).max(*SPEEDS.start()),
+            Replay::NextIteration => {
+                let at = self.starts().find(|at| *at >= self.next)?;
+                return Some(self.jump(at));
+            }
+            Replay::PreviousIteration => {
+                let current = self.starts().rfind(|at| *at < self.next);
+                let begun = |at: &usize| self.position_ms > self.records[*at].at_ms + JUST_BEGUN_MS;
+                let at = match current {
+                    Some(at) if begun(&at) => at,
+                    Some(current) => self.starts().rfind(|at| *at < current).unwrap_or(0),
+                    None => 0,
+                };
+                return Some(self.jump(at));
+            }
+        }
+        self.hold_here();
+        None
+    }
+}
+
+/// Waits until somebody wakes or `until` has come; returns whether somebody woke.
+fn wait_for(woken: &(Mutex<bool>, Condvar), until: Option<Instant>) -> bool {
+    let mut flag = woken.0.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if std::mem::take(&mut *flag) {
+            return true;
+        }
+        flag = match until.map(|until| until.saturating_duration_since(Instant::now())) {
+            None => woken.1.wait(flag).unwrap_or_else(PoisonError::into_inner),
+            Some(Duration::ZERO) => return false,
+            Some(left) => {
+                woken
+                    .1
+                    .wait_timeout(flag, left)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Level, Outcome};
+
+    const BASE_MS: u64 = 1_000_000;
+
+    fn noticed() -> Event {
+        Event::Noticed {
+            level: Level::Info,
+            text: String::new(),
+        }
+    }
+
+    fn started(iteration: u32) -> Event {
+        Event::IterationStarted {
+            iteration,
+            adapter: "demo".to_owned(),
+            task: None,
+            resume: None,
+            live_steering: false,
+            checkpoint: None,
+            prompt_bytes: 0,
+            overhead_bytes: 0,
+        }
+    }
+
+    fn ended(iteration: u32) -> Event {
+        Event::IterationEnded {
+            iteration,
+            outcome: Outcome::Completed,
+            exit: None,
+            duration_ms: 0,
+            output_bytes: 0,
+        }
+    }
+
+    /// Two iterations of which the first has a recording, that goes on a little longer than the clock of the records.
+    fn player(dir: &Path) -> Player {
+        let cast = "{\"version\":2,\"width\":9,\"height\":3}\n[0.1,\"o\",\"one\"]\n[5.5,\"o\",\"two\"]\n";
+        std::fs::write(dir.join("1"), cast).unwrap();
+        let events = [
+            (0, noticed()),
+            (10, started(1)),
+            (5_000, ended(1)),
+            (9_000, started(2)),
+            (9_100, ended(2)),
+        ];
+        let records = events
+            .into_iter()
+            .enumerate()
+            .map(|(seq, (at_ms, event))| Record {
+                seq: seq as u64,
+                at_ms: BASE_MS + at_ms,
+                event,
+            })
+            .collect();
+        let dir = dir.to_owned();
+        Player::new(records, Arc::new(move |n| dir.join(n.to_string())), 64.0)
+    }
+
+    fn all(player: &mut Player) -> Vec<String> {
+        let mut seen = Vec::new();
+        loop {
+            match player.poll(None) {
+                Polled::Message(FaceMessage::Record(record)) => seen.push(record.seq.to_string()),
+                Polled::Message(FaceMessage::Output(bytes)) => seen.push(String::from_utf8(bytes).unwrap()),
+                Polled::Message(FaceMessage::Dropped { .. }) | Polled::Woken => {}
+                Polled::Over => return seen,
+            }
+        }
+    }
+
+    #[test]
+    fn output_comes_between_the_records_of_its_iteration() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut player = player(dir.path());
+        assert_eq!(all(&mut player), ["0", "1", "one", "two", "2", "3", "4"]);
+        assert_eq!(player.replay().map(|replay| replay.over), Some(true));
+    }
+
+    #[test]
+    fn going_to_an_iteration_tells_all_that_was_before_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut player = player(dir.path());
+        let seqs = |records: Option<Vec<Record>>| records.map(|records| records.last().map(|record| record.seq));
+        assert_eq!(seqs(player.steer(Replay::NextIteration)), Some(Some(1)));
+        assert_eq!(seqs(player.steer(Replay::NextIteration)), Some(Some(3)));
+        assert_eq!(seqs(player.steer(Replay::NextIteration)), None);
+        assert_eq!(seqs(player.steer(Replay::PreviousIteration)), Some(Some(1)));
+        assert_eq!(all(&mut player), ["one", "two", "2", "3", "4"]);
+    }
+
+    #[test]
+    fn while_it_is_held_no_time_passes_and_a_key_still_ends_the_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut player = player(dir.path());
+        player.steer(Replay::PauseOrResume);
+        let wake = player.waker();
+        let now_ms = player.now_ms();
+        wake();
+        assert_eq!(player.poll(None), Polled::Woken);
+        assert_eq!(player.now_ms(), now_ms);
+    }
+}

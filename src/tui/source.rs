@@ -1,0 +1,51 @@
+//! Where records and output come from: the loop in this process, or a run of the past.
+
+use std::time::Instant;
+
+use crate::{
+    driver::{self, Feed, Polled},
+    event::Record,
+};
+
+use super::{model::ReplayState, update::Replay};
+
+/// Ends a wait in [`Source::poll`] from another thread.
+pub type Wake = Box<dyn Fn() + Send + Sync>;
+
+pub trait Source {
+    /// Waits for the next message until `deadline`, or without an end to it.
+    fn poll(&mut self, deadline: Option<Instant>) -> Polled;
+
+    fn waker(&self) -> Wake;
+
+    /// The time of what is shown, in milliseconds since the Unix epoch.
+    fn now_ms(&self) -> u64;
+
+    /// How a replay stands; none for a running loop.
+    fn replay(&self) -> Option<ReplayState> {
+        None
+    }
+
+    /// Carries out what was asked of a replay; returns all records up to the place it jumped to, if it did.
+    fn steer(&mut self, _order: Replay) -> Option<Vec<Record>> {
+        None
+    }
+}
+
+/// The loop that runs in this process.
+pub struct Live<'a>(pub &'a mut Feed);
+
+impl Source for Live<'_> {
+    fn poll(&mut self, deadline: Option<Instant>) -> Polled {
+        self.0.poll(deadline)
+    }
+
+    fn waker(&self) -> Wake {
+        let waker = self.0.waker();
+        Box::new(move || waker.wake())
+    }
+
+    fn now_ms(&self) -> u64 {
+        driver::now_ms()
+    }
+}

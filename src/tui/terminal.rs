@@ -1,0 +1,111 @@
+//! The user's terminal: how it is taken, and how it is given back, whatever happens.
+//!
+//! What is written here goes straight to the descriptor. A thread that hangs in a write, in a terminal that was stopped,
+//! must not keep another from giving the terminal back.
+
+use std::{
+    io,
+    os::fd::AsFd,
+    panic,
+    sync::{
+        Mutex, Once, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use crossterm::terminal;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+/// How long a terminal that takes nothing is waited for when it is given back.
+const PATIENCE_MS: u16 = 100;
+
+const TAKE: &str = "\x1b[?1049h\x1b[22;2t\x1b[?2004h\x1b[?25l\x1b[2J";
+const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
+const GIVE_BACK: &str = "\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[2J\x1b[?25h\x1b[23;2t\x1b[?1049l";
+
+/// The terminal is ralph's.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Messages of panics that would have been written across the screen.
+static HELD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Takes the terminal: raw mode, the other screen, the mouse if it is wanted.
+///
+/// # Errors
+/// Whatever the terminal says; it is as it was then.
+pub fn take(mouse: bool) -> io::Result<()> {
+    hold_panics();
+    TAKEN.store(true, Ordering::SeqCst);
+    terminal::enable_raw_mode().inspect_err(|_| TAKEN.store(false, Ordering::SeqCst))?;
+    let mouse = if mouse { MOUSE } else { "" };
+    write_all(format!("{TAKE}{mouse}").as_bytes()).inspect_err(|_| give_back())
+}
+
+/// Gives the terminal back as it was. Does nothing when it is not taken.
+pub fn give_back() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let stdout = io::stdout();
+    let mut ready = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
+    if poll(&mut ready, PollTimeout::from(PATIENCE_MS)).is_ok_and(|count| count > 0) {
+        _ = write_all(GIVE_BACK.as_bytes()); // there is nobody left to tell
+    }
+    _ = terminal::disable_raw_mode(); // likewise
+}
+
+/// Writes all of `bytes` to the terminal.
+///
+/// # Errors
+/// Whatever the terminal says.
+pub fn write_all(mut bytes: &[u8]) -> io::Result<()> {
+    let stdout = io::stdout();
+    while !bytes.is_empty() {
+        match rustix::io::write(stdout.as_fd(), bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => {
+                let mut ready = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
+                poll(&mut ready, PollTimeout::NONE)?;
+            }
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Gives the terminal back when it is dropped, in a panic too, and says what panicked meanwhile.
+///
+/// For the thread whose end is the end of the process.
+#[derive(Debug)]
+pub struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        give_back();
+        for message in take_held() {
+            _ = rustix::io::write(io::stderr().as_fd(), message.as_bytes()); // nobody left to tell
+        }
+    }
+}
+
+/// Takes the messages of panics that were held back while the terminal was taken.
+pub fn take_held() -> Vec<String> {
+    std::mem::take(&mut HELD.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Keeps messages of panics from being written across the screen. Panics themselves go on as they would.
+fn hold_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let others = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if TAKEN.load(Ordering::SeqCst) {
+                let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+                held.push(format!("{info}\n"));
+            } else {
+                others(info);
+            }
+        }));
+    });
+}

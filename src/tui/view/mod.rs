@@ -1,0 +1,132 @@
+//! Draws the model: same model, same cells. Pure.
+
+mod bars;
+mod boxes;
+mod cells;
+mod diff;
+mod history;
+mod limits;
+mod log;
+mod messages;
+mod pen;
+mod tasks;
+
+use ratatui::{Frame, layout::Rect};
+
+use crate::proc::screen::Screen;
+
+use super::{
+    model::{DiffState, Mode, Model, Pane, PlaybackState, Question},
+    theme::Theme,
+};
+
+pub use bars::tab_at;
+pub use history::first_in_history;
+use pen::Pen;
+
+/// The terminals that can be shown.
+pub struct Screens<'a> {
+    /// The running agent's, or the last one's.
+    pub live: &'a Screen,
+    /// A past iteration's.
+    pub played: Option<&'a Screen>,
+}
+
+/// Draws everything.
+pub fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let layout = super::layout::Layout::of(area.width, area.height, model.run.plan.tasks.len());
+    let mut pen = Pen::new(frame.buffer_mut(), theme);
+    bars::header(model, layout.header, &mut pen);
+    tasks::draw(model, &layout, &mut pen);
+    bars::title(model, screens, layout.title, &mut pen);
+    let cursor = main(model, screens, layout.main, &mut pen);
+    bars::footer(model, layout.footer, &mut pen);
+    let typed_at = match &model.ui.mode {
+        Mode::Normal => None,
+        Mode::Typing => cursor,
+        Mode::Steering => boxes::steering(model, layout.main.union(layout.title), &mut pen),
+        Mode::Searching => boxes::search(model, layout.main, &mut pen),
+        Mode::Asking(Question::Quit) => {
+            boxes::quit(model, layout.whole, &mut pen);
+            None
+        }
+        Mode::Help { top } => {
+            boxes::help(model, *top, layout.whole, &mut pen);
+            None
+        }
+    };
+    if let Some(position) = typed_at.filter(|position| area.contains(*position)) {
+        frame.set_cursor_position(position);
+    }
+}
+
+/// Draws the main area; returns where the agent's cursor is.
+fn main(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) -> Option<ratatui::layout::Position> {
+    let mut cursor = None;
+    match (model.ui.pane, &model.ui.history.open) {
+        (Pane::Terminal, _) => {
+            cursor = cells::draw(screens.live, model, area, pen);
+            if model.run.iterations.is_empty() {
+                let words = if model.run.is_over() {
+                    "No iteration has run."
+                } else {
+                    "The agent's terminal appears here."
+                };
+                pen.note(area, words);
+            }
+        }
+        (Pane::Log, _) => log::draw(model, area, pen),
+        (Pane::Diff, _) => diff::draw(model, area, pen),
+        (Pane::History, None) => history::draw(model, area, pen),
+        (Pane::History, Some(playback)) => match (&playback.state, screens.played) {
+            (PlaybackState::Loaded, Some(screen)) => cells::play(screen, area, pen),
+            (PlaybackState::Loading, _) | (PlaybackState::Loaded, None) => pen.note(area, "Reading the recording…"),
+            (PlaybackState::Failed(why), _) => pen.note(area, why),
+        },
+        (Pane::Messages, _) => messages::draw(model, area, pen),
+        (Pane::Limits, _) => limits::draw(model, area, pen),
+    }
+    let query = model.ui.search.query.text();
+    if model.ui.mode == Mode::Searching && !query.is_empty() {
+        pen.mark(area, query);
+    }
+    cursor
+}
+
+/// What the terminal's window is called.
+pub fn window_title(model: &Model) -> String {
+    let (words, _) = bars::phase_in_words(model);
+    // No more than the first part: a title that counts seconds is a nuisance.
+    let words = words.split(" · ").next().unwrap_or_default();
+    let words = words.split(" in ").next().unwrap_or_default();
+    let plan = &model.run.plan;
+    let text = format!("ralph {}/{} · {words}", plan.done(), plan.tasks.len());
+    crate::text::one_line(&text)
+}
+
+/// What the title says about what is shown.
+fn described(model: &Model, screens: &Screens<'_>) -> String {
+    let scrolled = |screen: &Screen| {
+        let below = screen.vt().scrollback();
+        (below > 0).then(|| format!("{below} rows below"))
+    };
+    match (model.ui.pane, &model.ui.history.open) {
+        (Pane::Terminal, _) if model.ui.mode == Mode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
+        (Pane::Terminal, _) => scrolled(screens.live).unwrap_or_default(),
+        (Pane::Log, _) if model.ui.log_below > 0 => format!("{} lines below", model.ui.log_below),
+        (Pane::Log, _) => String::new(),
+        (Pane::Diff, _) => match (&model.ui.diff.iteration, &model.ui.diff.state) {
+            (Some(iteration), DiffState::Loaded(_)) => format!("iteration {iteration}"),
+            _ => String::new(),
+        },
+        (Pane::History, Some(playback)) => {
+            let place = screens.played.and_then(scrolled).unwrap_or_default();
+            let gap = if place.is_empty() { "" } else { " · " };
+            format!("iteration {}{gap}{place} · Esc leaves", playback.iteration)
+        }
+        (Pane::History, None) => "Enter shows the transcript".to_owned(),
+        (Pane::Messages, _) => "x takes one back".to_owned(),
+        (Pane::Limits, _) => String::new(),
+    }
+}
