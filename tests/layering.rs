@@ -25,7 +25,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "driver",
         &[
-            "event", "command", "machine", "plan", "agent", "proc", "host", "text", "position",
+            "event",
+            "command",
+            "machine",
+            "plan",
+            "agent",
+            "proc",
+            "host",
+            "text",
+            "position",
+            "narration",
         ],
     ),
     ("report", &["event", "narration", "text"]),

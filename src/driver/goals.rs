@@ -15,6 +15,7 @@ use tokio::{
 use crate::{
     event::{Exit, Goal, GoalResult},
     machine::Input,
+    narration::short_duration,
     proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal},
     text::{Keep, PlainText, with_causes},
 };
@@ -126,10 +127,7 @@ async fn run(goal: Goal, place: Arc<Place>) -> GoalResult {
         Ok(Ok(End::Exited(exit))) => Ok(exit),
         Ok(Ok(End::NotStarted(why))) => Err(why),
         Ok(Ok(End::GuardLost)) | Ok(Err(_)) => Err("it was killed".to_owned()),
-        Err(()) => Err(format!(
-            "it took more than {}",
-            crate::config::format_duration(goal.timeout_ms)
-        )),
+        Err(()) => Err(format!("it took more than {}", short_duration(goal.timeout_ms))),
     };
     result(&goal, started, &printed, ending)
 }

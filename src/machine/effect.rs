@@ -4,8 +4,9 @@ use crate::event::{AgentSignal, RequestedBy, SteeringId, SteeringKind, StopReque
 
 use super::{
     Input,
+    phase::{Phase, SteeringState},
     policy::max_time_at,
-    state::{LoopState, Phase, SteeringState},
+    state::LoopState,
 };
 
 /// An order to the driver. Returns nothing: its result comes back as an input, failures included.

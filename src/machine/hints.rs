@@ -2,7 +2,10 @@
 
 use crate::event::{LimitKind, ProblemKind, StopReason, clip};
 
-use super::state::{LoopState, Phase, SteeringState};
+use super::{
+    phase::{Phase, SteeringState},
+    state::LoopState,
+};
 
 /// Enough of a message to know it again.
 const MESSAGE_CAP_BYTES: usize = 200;

@@ -10,11 +10,14 @@ mod effect;
 mod feedback;
 mod gate;
 mod hints;
+mod phase;
 mod policy;
 mod settle;
+mod signals;
 mod state;
 mod step;
 mod user;
+mod view;
 
 #[cfg(test)]
 mod enumeration;
@@ -23,7 +26,8 @@ mod failure_tests;
 
 pub use breaker::Breaker;
 pub use effect::{Effect, Timer, TimerKind};
-pub use state::{Block, LoopState, Phase, Steering, SteeringState};
+pub use phase::{Block, Phase, Steering, SteeringState};
+pub use state::LoopState;
 pub use step::{Step, step};
 
 use std::path::PathBuf;

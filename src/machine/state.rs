@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    AgentSignal, CancelReason, Changes, Checkpoint, Claim, Event, GoalResult, Outcome, PausedBy, PlanSnapshot, Problem,
-    ProblemKind, Record, RequestedBy, RunId, SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason,
-    StopRequest, Totals, Usage, Wait,
+    CancelReason, Changes, Checkpoint, Claim, Event, GoalResult, Outcome, PausedBy, PlanSnapshot, Problem, ProblemKind,
+    Record, RequestedBy, RunId, SessionId, SessionMode, Settings, SteeringId, StopRequest, Usage,
 };
 
 use super::{
     breaker::{Breaker, Observation},
     feedback,
+    phase::{Block, Phase, Steering, SteeringState},
 };
 
 const HOUR_MS: u64 = 3_600_000;
@@ -88,109 +88,7 @@ pub struct LoopState {
     pub epoch: u32,
 }
 
-/// Where the loop is. Each phase names what it waits for, so each has a way out.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Phase {
-    #[default]
-    Idle,
-    /// Plan, checkpoint and prompt are being made.
-    Preparing {
-        iteration: u32,
-    },
-    Running {
-        iteration: u32,
-        started_ms: u64,
-        live_steering: bool,
-    },
-    /// The session was asked to end; the reason is remembered because the process takes its time.
-    Cancelling {
-        iteration: u32,
-        started_ms: u64,
-        reason: CancelReason,
-    },
-    /// Checkpoint, statistics and plan are being looked at.
-    Settling {
-        iteration: u32,
-        outcome: Outcome,
-    },
-    /// The goals are being run; iteration 0 is the look before the first.
-    Verifying {
-        iteration: u32,
-        outcome: Outcome,
-    },
-    Waiting {
-        wait: Wait,
-        until_ms: u64,
-    },
-    Paused,
-    Stopped(StopReason),
-}
-
-/// What keeps an agent from going on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
-    pub task: Option<String>,
-    pub question: String,
-}
-
-/// A message of the user and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Steering {
-    pub id: SteeringId,
-    pub kind: SteeringKind,
-    pub text: String,
-    pub state: SteeringState,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SteeringState {
-    Queued,
-    Delivered { iteration: u32 },
-    Withdrawn,
-}
-
-impl Steering {
-    /// Belongs into the next prompt.
-    pub fn is_due(&self) -> bool {
-        match (self.kind, self.state) {
-            (_, SteeringState::Withdrawn) => false,
-            (SteeringKind::Standing, SteeringState::Queued | SteeringState::Delivered { .. }) => true,
-            (SteeringKind::Next | SteeringKind::Now, SteeringState::Queued) => true,
-            (SteeringKind::Next | SteeringKind::Now, SteeringState::Delivered { .. }) => false,
-        }
-    }
-}
-
 impl LoopState {
-    pub fn is_paused(&self) -> bool {
-        self.paused_by_file || self.paused_by_user
-    }
-
-    pub fn is_stopped(&self) -> bool {
-        matches!(self.phase, Phase::Stopped(_))
-    }
-
-    /// Texts of the tasks that nobody works on until the user says something.
-    pub fn set_aside(&self) -> Vec<String> {
-        self.blocks.iter().filter_map(|block| block.task.clone()).collect()
-    }
-
-    /// What the next prompt has to say besides the task.
-    pub fn prompt_feedback(&self) -> Vec<String> {
-        self.feedback.iter().cloned().chain(self.breaker.diagnosis()).collect()
-    }
-
-    pub fn run_totals(&self) -> Totals {
-        Totals {
-            iterations: self.iteration,
-            tasks_done: count(self.plan.done()),
-            tasks_open: count(self.plan.open()),
-            changes: self.totals,
-            usage: self.usage,
-            elapsed_ms: self.now_ms.saturating_sub(self.started_ms),
-        }
-    }
-
     /// Advances the state by one record; the only way it changes.
     pub fn apply(&mut self, record: &Record) {
         self.apply_event(record.at_ms, &record.event);
@@ -466,35 +364,6 @@ impl LoopState {
         }
     }
 
-    fn apply_signal(&mut self, signal: &AgentSignal) {
-        match signal {
-            AgentSignal::Opened { session, .. } => {
-                if self.settings.session == SessionMode::Resume {
-                    self.session.clone_from(session);
-                }
-            }
-            AgentSignal::Usage { usage } => self.usage = self.usage.plus(*usage),
-            AgentSignal::Problem { problem } => self.problem = Some(problem.clone()),
-            AgentSignal::TurnEnded { ok, .. } => self.verdict = Some(*ok),
-            AgentSignal::Retrying { why, kind, .. } => {
-                self.holdup = kind.map(|kind| Problem {
-                    kind,
-                    text: why.clone(),
-                });
-            }
-            AgentSignal::Said { .. }
-            | AgentSignal::Thought { .. }
-            | AgentSignal::ToolStarted { .. }
-            | AgentSignal::ToolEnded { .. }
-            | AgentSignal::FileChanged { .. } => self.holdup = None,
-            AgentSignal::LimitHit { .. }
-            | AgentSignal::PermissionAsked { .. }
-            | AgentSignal::QuestionAsked { .. }
-            | AgentSignal::Unknown { .. }
-            | AgentSignal::Ended { .. } => {}
-        }
-    }
-
     fn set_paused(&mut self, by: PausedBy, paused: bool) {
         match by {
             PausedBy::File => self.paused_by_file = paused,
@@ -516,8 +385,4 @@ impl LoopState {
             Some((earlier, first)) => (earlier.max(stop), first),
         });
     }
-}
-
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }

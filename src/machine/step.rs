@@ -10,8 +10,9 @@ use super::{
     clipped::clipped,
     effect::{Before, effects, lingers},
     hints::hints,
+    phase::{Phase, Steering},
     policy, settle,
-    state::{LoopState, Phase, Steering},
+    state::LoopState,
     user,
 };
 

@@ -10,8 +10,8 @@ use crate::{
 
 use super::{
     breaker::Breaker,
+    phase::{Phase, Steering, SteeringState},
     settle,
-    state::{Phase, Steering, SteeringState},
     step::{Decision, is_running},
 };
 

@@ -134,7 +134,7 @@ fn a_plan_that_is_written_anew_during_the_run_is_read_anew() {
     sandbox.plan(1);
     let running = sandbox.looping([] as [&str; 0]).start();
     running.wait_for_record(SOON, super::said("ready"));
-    sandbox.write("PLAN.md", "- [x] Another plan\n");
+    sandbox.write("PLAN.md", "- [x] Another task\n- [x] Task 1\n");
     sandbox.let_go("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");

@@ -1,0 +1,36 @@
+//! What an agent's signals change in the state.
+
+use crate::event::{AgentSignal, Problem, SessionMode};
+
+use super::state::LoopState;
+
+impl LoopState {
+    pub(super) fn apply_signal(&mut self, signal: &AgentSignal) {
+        match signal {
+            AgentSignal::Opened { session, .. } => {
+                if self.settings.session == SessionMode::Resume {
+                    self.session.clone_from(session);
+                }
+            }
+            AgentSignal::Usage { usage } => self.usage = self.usage.plus(*usage),
+            AgentSignal::Problem { problem } => self.problem = Some(problem.clone()),
+            AgentSignal::TurnEnded { ok, .. } => self.verdict = Some(*ok),
+            AgentSignal::Retrying { why, kind, .. } => {
+                self.holdup = kind.map(|kind| Problem {
+                    kind,
+                    text: why.clone(),
+                });
+            }
+            AgentSignal::Said { .. }
+            | AgentSignal::Thought { .. }
+            | AgentSignal::ToolStarted { .. }
+            | AgentSignal::ToolEnded { .. }
+            | AgentSignal::FileChanged { .. } => self.holdup = None,
+            AgentSignal::LimitHit { .. }
+            | AgentSignal::PermissionAsked { .. }
+            | AgentSignal::QuestionAsked { .. }
+            | AgentSignal::Unknown { .. }
+            | AgentSignal::Ended { .. } => {}
+        }
+    }
+}

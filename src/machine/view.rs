@@ -1,0 +1,40 @@
+//! What is asked of a state, without changing it.
+
+use crate::event::Totals;
+
+use super::{phase::Phase, state::LoopState};
+
+impl LoopState {
+    pub fn is_paused(&self) -> bool {
+        self.paused_by_file || self.paused_by_user
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.phase, Phase::Stopped(_))
+    }
+
+    /// Texts of the tasks that nobody works on until the user says something.
+    pub fn set_aside(&self) -> Vec<String> {
+        self.blocks.iter().filter_map(|block| block.task.clone()).collect()
+    }
+
+    /// What the next prompt has to say besides the task.
+    pub fn prompt_feedback(&self) -> Vec<String> {
+        self.feedback.iter().cloned().chain(self.breaker.diagnosis()).collect()
+    }
+
+    pub fn run_totals(&self) -> Totals {
+        Totals {
+            iterations: self.iteration,
+            tasks_done: count(self.plan.done()),
+            tasks_open: count(self.plan.open()),
+            changes: self.totals,
+            usage: self.usage,
+            elapsed_ms: self.now_ms.saturating_sub(self.started_ms),
+        }
+    }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
