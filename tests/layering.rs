@@ -58,7 +58,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Those that put everything together.
-const WIRING: &[&str] = &["lib", "main", "app", "cli", "error"];
+const WIRING: &[&str] = &["lib", "main", "app", "cli", "error", "faces"];
 
 /// Modules that compute and do nothing else, as paths below `src`.
 const PURE: &[&str] = &[

@@ -5,6 +5,7 @@
 
 mod bus;
 mod clock;
+mod config;
 mod goals;
 mod handle;
 mod jobs;
@@ -19,9 +20,10 @@ mod timers;
 
 pub use bus::{Bus, FaceMessage, Feed, Polled, Waker};
 pub use clock::now_ms;
+pub use config::{Agent, RunConfig};
 pub use goals::check_goals;
 pub use handle::Handle;
 pub use jobs::{Taskless, read_plan};
 pub use open::{OpenError, OpenRun, read_run};
-pub use run::{Agent, Driver, DriverError, RunConfig};
+pub use run::{Driver, DriverError};
 pub use status::{phase_in_words, status_of};

@@ -11,9 +11,10 @@ use crate::{
 
 use super::{
     clock::random_share,
+    config::Agent,
     goals::{self, GoalRun},
     jobs::{Prepare, Settle},
-    run::{Agent, Driver},
+    run::Driver,
     session::{Current, Tee},
 };
 

@@ -6,16 +6,14 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    agent::AgentAdapter,
     command::UserCommand,
-    event::{AgentSignal, Event, Level, RequestedBy, Settings, StopReason, StopRequest},
+    event::{AgentSignal, Event, Level, RequestedBy, StopReason, StopRequest},
     host::{
         control::{Reply, Request},
         git::Repository,
         journal::{Journal, JournalError},
     },
     machine::{Input, LoopState, Phase, Start, Step, step},
-    plan::Template,
     proc::Size,
     text::with_causes,
 };
@@ -23,6 +21,7 @@ use crate::{
 use super::{
     bus::Bus,
     clock::{new_promise, now_ms},
+    config::{Agent, RunConfig},
     goals::GoalRun,
     handle::{Handle, Wish},
     jobs::{SharedWorkshop, Taskless, Workshop},
@@ -39,29 +38,6 @@ const LAST_WORD: Duration = Duration::from_secs(10);
 const FACE_PATIENCE: Duration = Duration::from_secs(2);
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const INPUTS: usize = 64;
-
-/// What a run is made of, besides its project.
-pub struct RunConfig {
-    pub settings: Settings,
-    pub template: Template,
-    /// The user's own token; else a fresh one is made.
-    pub promise: Option<String>,
-    /// The agent of the settings first, then those that stand in while it is limited.
-    pub agents: Vec<Agent>,
-    pub goals_parallel: bool,
-    pub size: Size,
-    pub recording_cap_bytes: u64,
-    /// Tells the terminal's size, after it changed; none where a face gives agents the size of its pane.
-    pub measure: Option<fn() -> Size>,
-}
-
-/// An agent that this run may use.
-#[derive(Clone)]
-pub struct Agent {
-    pub adapter: Arc<dyn AgentAdapter>,
-    /// The agent has no messages: its claims are in the last lines of its output.
-    pub last_line_claims: bool,
-}
 
 #[derive(Debug, Error)]
 pub enum DriverError {

@@ -10,6 +10,7 @@ mod effect;
 mod feedback;
 mod gate;
 mod hints;
+mod outcome;
 mod phase;
 mod policy;
 mod settle;

@@ -1,8 +1,8 @@
 //! One step of the loop: what an input means where the loop is.
 
 use crate::event::{
-    AgentSignal, CancelReason, Delivery, Event, Exit, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, Problem,
-    ProblemKind, SteeringKind, StopReason, StopRequest, WaitEnd,
+    AgentSignal, CancelReason, Delivery, Event, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, SteeringKind,
+    StopReason, StopRequest, WaitEnd,
 };
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
     clipped::clipped,
     effect::{Before, effects, lingers},
     hints::hints,
+    outcome::outcome,
     phase::{Phase, Steering},
     policy, settle,
     state::LoopState,
@@ -320,42 +321,6 @@ fn agent(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSig
     });
     if let (Some((StopRequest::AtOnce, _)), Some(reason)) = (decision.state.stop, settle::requested(&decision.state)) {
         decision.stop(reason);
-    }
-}
-
-/// What the end of a session means. The dialect's verdict counts, the exit code alone never does.
-fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: Option<Exit>) -> Outcome {
-    if let Some(reason) = cancelled {
-        return match (reason, state.verdict, &state.holdup) {
-            // Only the program was late: its turn had ended well.
-            (CancelReason::IterationTimeout | CancelReason::IdleTimeout, Some(true), _) => Outcome::Completed,
-            // It did not hang: it said what it waited for, and the loop knows how to wait for that.
-            (CancelReason::IdleTimeout, _, Some(holdup)) => Outcome::Failed {
-                problem: Problem {
-                    kind: holdup.kind,
-                    text: format!("{} (the agent waited in silence until the idle limit)", holdup.text),
-                },
-            },
-            (reason, _, _) => Outcome::Cancelled { reason },
-        };
-    }
-    match (state.verdict, &state.problem) {
-        (Some(true), _) => Outcome::Completed,
-        (Some(false) | None, Some(problem)) => Outcome::Failed {
-            problem: problem.clone(),
-        },
-        (Some(false) | None, None) => {
-            let text = match exit {
-                Some(exit) => format!("the agent ended without a result ({exit})"),
-                None => "the agent ended without a result".to_owned(),
-            };
-            Outcome::Failed {
-                problem: Problem {
-                    kind: ProblemKind::Crashed,
-                    text,
-                },
-            }
-        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What keys, mouse and results of jobs do to the screen. Pure: what else has to happen is returned as orders.
 
+mod order;
+
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 
 use crate::{
@@ -8,6 +10,8 @@ use crate::{
     narration::Tone,
 };
 
+pub use order::{Direction, Order, Replay, Scroll, UiEvent};
+
 use super::{
     keys::{self, Action, Chord},
     model::{DiffState, Mode, Model, Pane, Phase, Playback, PlaybackState, Question},
@@ -15,74 +19,6 @@ use super::{
 
 /// Lines a turn of the mouse wheel moves.
 const WHEEL_LINES: usize = 3;
-
-/// Something that happened to the screen.
-#[derive(Debug, Clone, PartialEq)]
-pub enum UiEvent {
-    Input(Input),
-    DiffLoaded {
-        iteration: u32,
-        lines: Result<Vec<String>, String>,
-    },
-    /// A recording was read.
-    Played {
-        iteration: u32,
-        result: Result<(), String>,
-    },
-    Searched {
-        found: bool,
-    },
-}
-
-/// What the shell around the pure parts has to do.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Order {
-    Command {
-        command: UserCommand,
-        by: RequestedBy,
-    },
-    /// Keys and pastes for the agent's terminal.
-    Type(Input),
-    /// Scroll the terminal that is shown.
-    Scroll(Scroll),
-    /// Look for the query in the terminal that is shown, from what is visible on.
-    Find(Direction),
-    LoadDiff {
-        iteration: u32,
-    },
-    Play {
-        iteration: u32,
-    },
-    /// Keep the messages for the next run.
-    RememberMessages,
-    Replay(Replay),
-    Redraw,
-    Suspend,
-    Leave,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scroll {
-    Up(usize),
-    Down(usize),
-    Top,
-    Bottom,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    Older,
-    Newer,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replay {
-    PauseOrResume,
-    Faster,
-    Slower,
-    NextIteration,
-    PreviousIteration,
-}
 
 /// Lets `event` change the screen; returns what has to be done.
 pub fn update(model: &mut Model, event: UiEvent) -> Vec<Order> {

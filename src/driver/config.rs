@@ -1,0 +1,28 @@
+//! What a run is made of.
+
+use std::sync::Arc;
+
+use crate::{agent::AgentAdapter, event::Settings, plan::Template, proc::Size};
+
+/// What a run is made of, besides its project.
+pub struct RunConfig {
+    pub settings: Settings,
+    pub template: Template,
+    /// The user's own token; else a fresh one is made.
+    pub promise: Option<String>,
+    /// The agent of the settings first, then those that stand in while it is limited.
+    pub agents: Vec<Agent>,
+    pub goals_parallel: bool,
+    pub size: Size,
+    pub recording_cap_bytes: u64,
+    /// Tells the terminal's size, after it changed; none where a face gives agents the size of its pane.
+    pub measure: Option<fn() -> Size>,
+}
+
+/// An agent that this run may use.
+#[derive(Clone)]
+pub struct Agent {
+    pub adapter: Arc<dyn AgentAdapter>,
+    /// The agent has no messages: its claims are in the last lines of its output.
+    pub last_line_claims: bool,
+}

@@ -1,0 +1,41 @@
+//! What the end of a session means.
+
+use crate::event::{CancelReason, Exit, Outcome, Problem, ProblemKind};
+
+use super::state::LoopState;
+
+/// Judges the end of a session. The dialect's verdict counts, the exit code alone never does.
+pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: Option<Exit>) -> Outcome {
+    if let Some(reason) = cancelled {
+        return match (reason, state.verdict, &state.holdup) {
+            // Only the program was late: its turn had ended well.
+            (CancelReason::IterationTimeout | CancelReason::IdleTimeout, Some(true), _) => Outcome::Completed,
+            // It did not hang: it said what it waited for, and the loop knows how to wait for that.
+            (CancelReason::IdleTimeout, _, Some(holdup)) => Outcome::Failed {
+                problem: Problem {
+                    kind: holdup.kind,
+                    text: format!("{} (the agent waited in silence until the idle limit)", holdup.text),
+                },
+            },
+            (reason, _, _) => Outcome::Cancelled { reason },
+        };
+    }
+    match (state.verdict, &state.problem) {
+        (Some(true), _) => Outcome::Completed,
+        (Some(false) | None, Some(problem)) => Outcome::Failed {
+            problem: problem.clone(),
+        },
+        (Some(false) | None, None) => {
+            let text = match exit {
+                Some(exit) => format!("the agent ended without a result ({exit})"),
+                None => "the agent ended without a result".to_owned(),
+            };
+            Outcome::Failed {
+                problem: Problem {
+                    kind: ProblemKind::Crashed,
+                    text,
+                },
+            }
+        }
+    }
+}

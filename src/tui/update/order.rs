@@ -1,0 +1,73 @@
+//! What reaches the screen, and what it asks for.
+
+use crossterm::event::Event as Input;
+
+use crate::{command::UserCommand, event::RequestedBy};
+
+/// Something that happened to the screen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum UiEvent {
+    Input(Input),
+    DiffLoaded {
+        iteration: u32,
+        lines: Result<Vec<String>, String>,
+    },
+    /// A recording was read.
+    Played {
+        iteration: u32,
+        result: Result<(), String>,
+    },
+    Searched {
+        found: bool,
+    },
+}
+
+/// What the shell around the pure parts has to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Order {
+    Command {
+        command: UserCommand,
+        by: RequestedBy,
+    },
+    /// Keys and pastes for the agent's terminal.
+    Type(Input),
+    /// Scroll the terminal that is shown.
+    Scroll(Scroll),
+    /// Look for the query in the terminal that is shown, from what is visible on.
+    Find(Direction),
+    LoadDiff {
+        iteration: u32,
+    },
+    Play {
+        iteration: u32,
+    },
+    /// Keep the messages for the next run.
+    RememberMessages,
+    Replay(Replay),
+    Redraw,
+    Suspend,
+    Leave,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scroll {
+    Up(usize),
+    Down(usize),
+    Top,
+    Bottom,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Older,
+    Newer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replay {
+    PauseOrResume,
+    Faster,
+    Slower,
+    NextIteration,
+    PreviousIteration,
+}
