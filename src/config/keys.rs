@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_name_like_no_other_has_no_near_one() {
-        for unknown in ["colour", "server", "notify", ""] {
+        for unknown in ["colour", "server", "daemon", ""] {
             assert_eq!(nearest(unknown), None, "{unknown}");
         }
     }
