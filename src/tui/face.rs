@@ -1,5 +1,6 @@
 //! The frame loop.
 
+mod arrivals;
 mod jobs;
 
 use std::{
@@ -317,74 +318,6 @@ impl<'a> Face<'a> {
             Order::Leave => return Ok(Turn::Leave),
         }
         Ok(Turn::Next)
-    }
-
-    fn take_message(&mut self, message: FaceMessage) -> Turn {
-        match message {
-            FaceMessage::Record(record) => self.take_record(&record),
-            FaceMessage::Output(bytes) => self.pending = bytes.into(),
-            FaceMessage::Dropped { bytes } => {
-                self.model.ui.dropped_bytes += bytes;
-                self.dirty = true;
-            }
-        }
-        Turn::Next
-    }
-
-    fn take_record(&mut self, record: &Record) {
-        if let Event::IterationStarted { .. } = record.event {
-            self.live.restart();
-        }
-        self.model.apply(record);
-        self.model.ui.replay = self.source.replay();
-        self.dirty = true;
-        self.fit();
-        if let Some(reason) = notify::reason(&record.event) {
-            self.notify(reason);
-        }
-    }
-
-    fn notify(&mut self, reason: String) {
-        // With the next frame: one writer, one order.
-        let bytes = notify::bytes(&self.setup.notifier, &reason);
-        self.frame.0.borrow_mut().extend_from_slice(&bytes);
-        if let Notifier::Call(call) = &self.setup.notifier {
-            call(reason);
-        }
-    }
-
-    fn process_slice(&mut self) {
-        let count = self.pending.len().min(SLICE_BYTES);
-        let slice: Vec<u8> = self.pending.drain(..count).collect();
-        self.live.process(&slice);
-        self.dirty |= self.model.ui.pane == Pane::Terminal;
-    }
-
-    /// Starts again with other records: a replay has jumped.
-    fn jump(&mut self, records: &[Record]) {
-        self.model.run = super::model::Run::default();
-        self.model.now_ms = 0;
-        self.live.restart();
-        self.pending.clear();
-        for record in records {
-            self.model.apply(record);
-        }
-        self.model.ui.toast = None;
-        self.over = false;
-        self.fit();
-    }
-
-    /// Gives terminals and agents the size that their pane has now.
-    fn fit(&mut self) {
-        let pane = self.model.layout().pane();
-        if pane == self.pane {
-            return;
-        }
-        self.pane = pane;
-        self.live.resize(pane);
-        if let Some(handle) = &self.setup.handle {
-            handle.resize(pane);
-        }
     }
 
     /// Gives the terminal back and stops this process, as the shell's Ctrl-Z does, until it is continued.

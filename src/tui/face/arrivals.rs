@@ -1,0 +1,73 @@
+//! What arrives from the loop: records and terminal output.
+
+use super::*;
+
+impl Face<'_> {
+    pub(super) fn take_message(&mut self, message: FaceMessage) -> Turn {
+        match message {
+            FaceMessage::Record(record) => self.take_record(&record),
+            FaceMessage::Output(bytes) => self.pending = bytes.into(),
+            FaceMessage::Dropped { bytes } => {
+                self.model.ui.dropped_bytes += bytes;
+                self.dirty = true;
+            }
+        }
+        Turn::Next
+    }
+
+    pub(super) fn take_record(&mut self, record: &Record) {
+        if let Event::IterationStarted { .. } = record.event {
+            self.live.restart();
+        }
+        self.model.apply(record);
+        self.model.ui.replay = self.source.replay();
+        self.dirty = true;
+        self.fit();
+        if let Some(reason) = notify::reason(&record.event) {
+            self.notify(reason);
+        }
+    }
+
+    pub(super) fn notify(&mut self, reason: String) {
+        // With the next frame: one writer, one order.
+        let bytes = notify::bytes(&self.setup.notifier, &reason);
+        self.frame.0.borrow_mut().extend_from_slice(&bytes);
+        if let Notifier::Call(call) = &self.setup.notifier {
+            call(reason);
+        }
+    }
+
+    pub(super) fn process_slice(&mut self) {
+        let count = self.pending.len().min(SLICE_BYTES);
+        let slice: Vec<u8> = self.pending.drain(..count).collect();
+        self.live.process(&slice);
+        self.dirty |= self.model.ui.pane == Pane::Terminal;
+    }
+
+    /// Starts again with other records: a replay has jumped.
+    pub(super) fn jump(&mut self, records: &[Record]) {
+        self.model.run = crate::tui::model::Run::default();
+        self.model.now_ms = 0;
+        self.live.restart();
+        self.pending.clear();
+        for record in records {
+            self.model.apply(record);
+        }
+        self.model.ui.toast = None;
+        self.over = false;
+        self.fit();
+    }
+
+    /// Gives terminals and agents the size that their pane has now.
+    pub(super) fn fit(&mut self) {
+        let pane = self.model.layout().pane();
+        if pane == self.pane {
+            return;
+        }
+        self.pane = pane;
+        self.live.resize(pane);
+        if let Some(handle) = &self.setup.handle {
+            handle.resize(pane);
+        }
+    }
+}
