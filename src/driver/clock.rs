@@ -30,11 +30,14 @@ pub(super) fn random_share() -> f64 {
 
 /// Makes the id of a run that starts now: sortable by time, told apart from another of the same second.
 pub(super) fn new_run_id() -> RunId {
-    let now = jiff::Timestamp::from_millisecond(i64::try_from(now_ms()).unwrap_or(i64::MAX)).unwrap_or_default();
+    let now_ms = now_ms();
+    let now = jiff::Timestamp::from_millisecond(i64::try_from(now_ms).unwrap_or(i64::MAX)).unwrap_or_default();
+    // Milliseconds, so that runs which follow each other within a second are in order as well.
+    let within_second_ms = now_ms % 1000;
     RunId(format!(
-        "{}-{:04x}",
+        "{}-{within_second_ms:03}{:02x}",
         now.strftime("%Y%m%d-%H%M%S"),
-        random_bits() & 0xffff
+        random_bits() & 0xff
     ))
 }
 

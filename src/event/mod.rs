@@ -34,7 +34,7 @@ pub struct Record {
     pub event: Event,
 }
 
-/// Names one run, and with it its directory below the state directory: `20261120-102835-4f2a`.
+/// Names one run, and with it its directory below the state directory: `20261120-102835-0424f`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub String);
