@@ -85,7 +85,7 @@ fn superfluous(paths: &ProjectPaths, running: &RunId, keep: u32) -> Vec<RunId> {
 fn is_own(run: &RunId) -> bool {
     let parts: Vec<&str> = run.0.split('-').collect();
     let digits = |part: &str, len: usize| part.len() == len && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    matches!(parts[..], [date, time, chance] if digits(date, 8) && digits(time, 6) && digits(chance, 4))
+    matches!(parts[..], [date, time, rest] if digits(date, 8) && digits(time, 6) && digits(rest, 5))
 }
 
 fn has_ended(paths: &ProjectPaths, run: &RunId) -> bool {
@@ -148,7 +148,7 @@ mod tests {
 
     /// A run that began in the given second.
     fn id(second: &str) -> RunId {
-        RunId(format!("20260101-00000{second}-abcd"))
+        RunId(format!("20260101-00000{second}-000ab"))
     }
 
     #[test]
