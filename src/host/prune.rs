@@ -187,7 +187,7 @@ mod tests {
         fs::write(runs.paths.run(&id("1")).dir(), "a file in its place").unwrap();
         let said = prune(&runs.paths, &id("3"), 2);
         let said: Vec<String> = said.iter().map(ToString::to_string).collect();
-        assert_eq!(said, ["the old run 20260101-000001-abcd is not deleted"]);
+        assert_eq!(said, ["the old run 20260101-000001-000ab is not deleted"]);
         assert!(Path::new(runs.paths.run(&id("1")).dir()).is_file());
     }
 }
