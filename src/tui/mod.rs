@@ -1,7 +1,7 @@
 //! The face with a screen: what a user looks at for hours.
 //!
 //! [`model`] is the fold of the records and of what the user does ([`update`]), [`view`] draws it; all three are pure.
-//! [`face`] is the thread around them: it owns the terminal's cells and draws only when something has changed, at most
+//! `face` is the thread around them: it owns the terminal's cells and draws only when something has changed, at most
 //! every 33 ms. Keys are looked at between slices of output, so a flood delays none.
 
 mod cast;
