@@ -5,18 +5,11 @@ mod agents;
 use std::{
     io::{self, IsTerminal},
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
 use crate::{
-    agent::{
-        AgentAdapter,
-        catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
-        dialect::DialectKind,
-        manifest::Manifest,
-        subprocess::SubprocessAdapter,
-    },
+    agent::catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
     config::{Config, Loaded},
     driver::{self, Agent, Bus, Driver, OpenRun, RunConfig, Taskless, read_plan},
     error::{Failure, FailureKind},
@@ -31,7 +24,7 @@ use crate::{
     tui::{self, theme::Palette},
 };
 
-use agents::{agent, default_adapter, fallback, stripped_model};
+use agents::Agents;
 
 /// The plans that are looked for when none is named, in this order.
 pub const DEFAULT_PLANS: [&str; 5] = [
@@ -233,14 +226,8 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     let snapshot = read_plan(&plan, Taskless::with(&config.goals))
         .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
     let catalog = catalog(place, config);
-    let id = match &config.adapter {
-        Some(id) => id.clone(),
-        None => default_adapter(&catalog, &place.project, &mut notices)?,
-    };
-    let mut agents = vec![agent(&catalog, &id, &place.project)?];
-    agents.extend(fallback(&catalog, &id, &config.fallback, &place.project, &mut notices)?);
+    let Agents { id, agents } = Agents::choose(&catalog, config, &place.project, &mut notices)?;
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
-    notices.extend(stripped_model(&catalog.manifest(&id)?, config.model.as_deref()));
     let settings = Settings {
         adapter: id,
         model: config.model.clone(),

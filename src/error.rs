@@ -102,7 +102,7 @@ impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         let kind = match error {
             AgentError::UnknownAdapter { .. } | AgentError::Manifest { .. } => FailureKind::Configuration,
-            AgentError::NotInstalled { .. } => FailureKind::AgentUnavailable,
+            AgentError::NotInstalled { .. } | AgentError::Server { .. } => FailureKind::AgentUnavailable,
         };
         Failure::of(kind, &error).hints(error.hints())
     }

@@ -22,5 +22,6 @@ pub mod plan;
 pub mod position;
 pub mod proc;
 pub mod report;
+pub mod server_url;
 pub mod text;
 pub mod tui;

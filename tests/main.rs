@@ -9,6 +9,7 @@ mod harness;
 mod layering;
 mod leftovers;
 mod loop_behaviour;
+mod opencode_server;
 mod processes;
 mod protocols;
 mod report;

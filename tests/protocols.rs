@@ -60,7 +60,7 @@ mod every_tool_works {
             requests[3].tool_results
         );
         let key = match agent {
-            Agent::Codex | Agent::Opencode => ("authorization", "Bearer sk-stand-in"),
+            Agent::Codex | Agent::Opencode | Agent::OpencodeServer => ("authorization", "Bearer sk-stand-in"),
             Agent::Claude => ("x-api-key", "sk-ant-stand-in"),
             Agent::Gemini => ("x-goog-api-key", "stand-in"),
         };
@@ -68,13 +68,13 @@ mod every_tool_works {
         let beside: &[_] = match agent {
             Agent::Codex | Agent::Claude | Agent::Gemini => &[],
             // A title for the session.
-            Agent::Opencode => &[(Kind::Side, "/v1/chat/completions")],
+            Agent::Opencode | Agent::OpencodeServer => &[(Kind::Side, "/v1/chat/completions")],
         };
         assert_answered_beside_steps(&model, beside);
         sandbox.assert_nothing_runs();
     }
 
-    each_agent!(scenario);
+    each_agent!(scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode);
 }
 
 mod a_refused_key_is_told_by_the_exit_code {
@@ -87,7 +87,7 @@ mod a_refused_key_is_told_by_the_exit_code {
         };
         let finished = agent.alone(&sandbox, "Anything.").run(SOON);
         let code = match agent {
-            Agent::Codex | Agent::Claude | Agent::Opencode => 1,
+            Agent::Codex | Agent::Claude | Agent::Opencode | Agent::OpencodeServer => 1,
             // The status, as far as it fits.
             Agent::Gemini => 401 % 256,
         };
@@ -96,7 +96,7 @@ mod a_refused_key_is_told_by_the_exit_code {
         sandbox.assert_nothing_runs();
     }
 
-    each_agent!(scenario);
+    each_agent!(scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode);
 }
 
 mod an_error_within_the_stream_is_repeated {
@@ -114,7 +114,7 @@ mod an_error_within_the_stream_is_repeated {
         assert_eq!(model.main_requests().len(), 2);
     }
 
-    each_agent!(scenario);
+    each_agent!(scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode);
 }
 
 /// Checks that every request was answered, and which ones there were beside those that take a step.

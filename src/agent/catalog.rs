@@ -20,13 +20,14 @@ use super::{
 };
 
 /// The adapters that come with ralph: file name without `.toml`, and text.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("aider", include_str!("../../adapters/aider.toml")),
     ("claude", include_str!("../../adapters/claude.toml")),
     ("codex", include_str!("../../adapters/codex.toml")),
     ("demo", include_str!("../../adapters/demo.toml")),
     ("gemini", include_str!("../../adapters/gemini.toml")),
     ("opencode-run", include_str!("../../adapters/opencode-run.toml")),
+    ("opencode-server", include_str!("../../adapters/opencode-server.toml")),
 ];
 
 /// Where adapters may be defined beside the built-in ones, weakest first.

@@ -77,7 +77,18 @@ fn error_in_command(lines: &str) -> String {
 fn every_built_in_adapter_is_complete() {
     let catalog = Catalog::load(&Sources::default());
     let ids: Vec<_> = catalog.ids().collect();
-    assert_eq!(ids, ["aider", "claude", "codex", "demo", "gemini", "opencode-run"]);
+    assert_eq!(
+        ids,
+        [
+            "aider",
+            "claude",
+            "codex",
+            "demo",
+            "gemini",
+            "opencode-run",
+            "opencode-server"
+        ]
+    );
     for id in ids {
         let manifest = catalog.manifest(id).expect("a good manifest");
         assert_eq!(manifest.id, id);
@@ -103,15 +114,19 @@ fn the_table_of_the_reference_has_every_built_in_adapter_as_it_is() {
             "{row}"
         );
         let Capabilities {
-            resume, usage, cost, ..
+            live_steering,
+            resume,
+            usage,
+            cost,
+            ..
         } = manifest.capabilities;
         assert_eq!(
-            (told(cells[3]), told(cells[4]), told(cells[5])),
-            (resume, usage, cost),
+            (told(cells[3]), told(cells[4]), told(cells[5]), told(cells[6])),
+            (live_steering, resume, usage, cost),
             "{row}"
         );
         assert!(
-            DialectKind::NAMES.contains(&(cells[6].trim_matches('`'), manifest.dialect)),
+            DialectKind::NAMES.contains(&(cells[7].trim_matches('`'), manifest.dialect)),
             "{row}"
         );
     }
@@ -199,7 +214,7 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
         error.hints(),
         [
             "did you mean `codex`?",
-            "there are: aider, claude, codex, demo, gemini, opencode-run"
+            "there are: aider, claude, codex, demo, gemini, opencode-run, opencode-server"
         ]
     );
     let error = Catalog::load(&Sources::default())
@@ -207,7 +222,7 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
         .expect_err("no such adapter");
     assert_eq!(
         error.hints(),
-        ["there are: aider, claude, codex, demo, gemini, opencode-run"]
+        ["there are: aider, claude, codex, demo, gemini, opencode-run, opencode-server"]
     );
 }
 
@@ -226,7 +241,10 @@ fn values_of_the_wrong_kind_are_named_with_what_they_should_be() {
     assert_snapshot!(error_with("stop.grace_ms = 1.5"), @"user/x.toml:1: `stop.grace_ms` must be a whole number, not a number with a fraction");
     assert_snapshot!(error_with("stop.grace_ms = 3600000"), @"user/x.toml:1: `stop.grace_ms` is 3600000, but must be 0 to 60000");
     assert_snapshot!(error_with("probe.args = [\"a\", 1]"), @"user/x.toml:1: `probe.args` must be a list of strings, not a list with something else in it");
-    assert_snapshot!(error_with("transport = \"http\""), @"user/x.toml:1: `transport` is `http`, but must be `pty`");
+    assert_snapshot!(error_with("transport = \"ssh\""), @"user/x.toml:1: `transport` is `ssh`, but must be one of `pty`, `http`");
+    assert_snapshot!(error_with("transport = \"http\""), @"user/x.toml:2: `dialect` is `terminal`, but must be `opencode-json`");
+    let server = "transport = \"http\"\ndialect = \"opencode-json\"\n[command]\nprogram = \"x\"\nargs = [\"serve\"]\n";
+    assert_snapshot!(Home::new().with("user/x.toml", server).error("x"), @r#"user/x.toml:5: with `transport = "http"`, `{port}` must be in `command.args`"#);
     assert_snapshot!(error_with("stop.first = \"kill\""), @"user/x.toml:1: `stop.first` is `kill`, but must be one of `interrupt`, `terminate`");
     assert_snapshot!(Home::new().configured(json!({"codex": 1})).error("codex"), @"config.json (adapters.codex): must be an object of adapter settings");
     assert_snapshot!(Home::new().configured(json!({"codex": {"title": null}})).error("codex"), @"config.json (adapters.codex): `title` must be a string, not null");

@@ -133,6 +133,7 @@ fn fill_program(program: &Template) -> String {
         Placeholder::Ralph => own_executable(),
         Placeholder::Agent
         | Placeholder::Model
+        | Placeholder::Port
         | Placeholder::PromptFile
         | Placeholder::Resume
         | Placeholder::Session => None,

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::manifest_error::ManifestError;
+use super::{manifest_error::ManifestError, opencode::ServerError};
 
 #[derive(Debug, Error)]
 pub enum AgentError {
@@ -24,6 +24,12 @@ pub enum AgentError {
         program: String,
         install: Option<String>,
     },
+    #[error("adapter `{id}`")]
+    Server {
+        id: String,
+        #[source]
+        source: Box<ServerError>,
+    },
 }
 
 impl AgentError {
@@ -39,6 +45,7 @@ impl AgentError {
             AgentError::Manifest { id, .. } => {
                 vec![format!("`ralph adapters show {id}` prints each value and its origin")]
             }
+            AgentError::Server { source, .. } => source.hints(),
             AgentError::NotInstalled { id, install, .. } => {
                 let config = format!("or set `adapters.{id}.command.program` in the configuration to where it is");
                 match install {

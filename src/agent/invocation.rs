@@ -115,7 +115,8 @@ impl Values {
                 Some(Placeholder::Model) => &command.model,
                 Some(Placeholder::Agent) => &command.agent,
                 Some(Placeholder::Resume) => &command.resume,
-                Some(Placeholder::PromptFile | Placeholder::Ralph | Placeholder::Session) | None => {
+                Some(Placeholder::Port | Placeholder::PromptFile | Placeholder::Ralph | Placeholder::Session)
+                | None => {
                     args.extend(self.fill(arg).map(OsString::from));
                     continue;
                 }
@@ -133,8 +134,8 @@ impl Values {
             Placeholder::Session => self.session.clone(),
             Placeholder::PromptFile => Some(self.prompt.clone()),
             Placeholder::Ralph => self.ralph.clone(),
-            // Stands for a list, never for a value.
-            Placeholder::Resume => None,
+            // The one stands for a list, never for a value; the other is for servers.
+            Placeholder::Resume | Placeholder::Port => None,
         })
     }
 }

@@ -3,19 +3,20 @@
 //! A [`Manifest`] is always complete and checked: every placeholder in it exists and means something where it stands.
 //! Programs are not looked for here; a manifest of an agent that is not installed is a good manifest.
 
-use std::{str::FromStr, time::Duration};
+mod reader;
 
-use crate::proc::{Ladder, StopSignal};
+use crate::proc::Ladder;
 
 use super::{
     Capabilities,
     dialect::DialectKind,
-    layers::{ENV, Entries, Entry, Origin, Setting},
+    layers::Entries,
     login::Credentials,
     manifest_error::ManifestError,
     model::ModelForm,
-    template::{Placeholder, Template, UnknownPlaceholder},
+    template::{Placeholder, Template},
 };
+use reader::Reader;
 
 /// A complete adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,8 +55,10 @@ pub struct Command {
 /// What carries a session's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
-    /// A process with a terminal.
+    /// A process with a terminal, one for each session.
     Pty,
+    /// A server that the sessions of a run share; `command` starts it.
+    Http,
 }
 
 /// How the agent gets its prompt. Never as an argument: those end at 128 KiB and may be taken for options.
@@ -67,26 +70,6 @@ pub enum PromptBy {
     File,
 }
 
-const DEFAULT_GRACE_MS: i64 = 3000;
-const MAX_GRACE_MS: i64 = 60_000;
-
-/// Where a placeholder may stand, by the kind of value.
-const IN_PROGRAM: &[Placeholder] = &[Placeholder::Ralph];
-const IN_ARGS: &[Placeholder] = &[
-    Placeholder::Model,
-    Placeholder::Agent,
-    Placeholder::Resume,
-    Placeholder::PromptFile,
-    Placeholder::Ralph,
-];
-const IN_ENV: &[Placeholder] = &[
-    Placeholder::Model,
-    Placeholder::Agent,
-    Placeholder::Session,
-    Placeholder::PromptFile,
-    Placeholder::Ralph,
-];
-
 impl Manifest {
     /// Makes the manifest of adapter `id` out of its merged entries.
     ///
@@ -94,12 +77,17 @@ impl Manifest {
     /// The first thing that is wrong, with the place where it was written.
     pub fn from_entries(id: &str, entries: &Entries) -> Result<Self, ManifestError> {
         let reader = Reader { id, entries };
-        reader.require(&["dialect", "command.program", "command.args", "command.prompt"])?;
-        let command = reader.command()?;
+        let transport = reader.choice(
+            "transport",
+            Transport::Pty,
+            &[("pty", Transport::Pty), ("http", Transport::Http)],
+        )?;
+        let dialect = reader.dialect(transport)?;
+        let command = reader.command(transport)?;
         let capabilities = Capabilities {
             live_steering: reader.flag("capabilities.live_steering"),
-            permissions: false,
-            resume: command.resume.is_some() && command.takes(Placeholder::Resume),
+            permissions: transport == Transport::Http,
+            resume: transport == Transport::Http || command.resume.is_some() && command.takes(Placeholder::Resume),
             usage: reader.flag("capabilities.usage"),
             cost: reader.flag("capabilities.cost"),
         };
@@ -107,8 +95,8 @@ impl Manifest {
             id: id.to_owned(),
             title: reader.text("title").unwrap_or(id).to_owned(),
             verified: reader.text("verified").map(str::to_owned),
-            transport: reader.choice("transport", Transport::Pty, &[("pty", Transport::Pty)])?,
-            dialect: reader.choice("dialect", DialectKind::Terminal, &DialectKind::NAMES)?,
+            transport,
+            dialect,
             command,
             model_form: reader.choice(
                 "model.form",
@@ -132,233 +120,5 @@ impl Command {
             .iter()
             .chain(of_env)
             .any(|template| template.placeholders().any(|found| found == placeholder))
-    }
-}
-
-/// The merged entries of one adapter, read with errors that name the place.
-struct Reader<'a> {
-    id: &'a str,
-    entries: &'a Entries,
-}
-
-impl<'a> Reader<'a> {
-    /// Fails if one of `keys` is nowhere.
-    fn require(&self, keys: &[&'static str]) -> Result<(), ManifestError> {
-        let missing: Vec<_> = keys
-            .iter()
-            .copied()
-            .filter(|key| !self.entries.contains_key(*key))
-            .collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        Err(ManifestError::Missing {
-            at: self.whole(),
-            id: self.id.to_owned(),
-            keys: missing,
-        })
-    }
-
-    /// A place for what is about no key in particular.
-    fn whole(&self) -> Origin {
-        match self.entries.values().next().map(|entry| &entry.origin) {
-            Some(Origin::File { path, .. }) => Origin::File {
-                path: path.clone(),
-                line: 1,
-            },
-            Some(origin @ (Origin::BuiltIn | Origin::Config { .. })) => origin.clone(),
-            None => Origin::BuiltIn,
-        }
-    }
-
-    fn entry(&self, key: &str) -> Option<&'a Entry> {
-        self.entries.get(key)
-    }
-
-    /// The place of `key`, which was read from there.
-    fn at(&self, key: &str) -> Origin {
-        self.entry(key)
-            .map_or_else(|| self.whole(), |entry| entry.origin.clone())
-    }
-
-    fn text(&self, key: &str) -> Option<&'a str> {
-        match &self.entry(key)?.setting {
-            Setting::Text(text) => Some(text),
-            Setting::List(_) | Setting::Number(_) | Setting::Flag(_) => None,
-        }
-    }
-
-    fn list(&self, key: &str) -> Option<&'a [String]> {
-        match &self.entry(key)?.setting {
-            Setting::List(items) => Some(items),
-            Setting::Text(_) | Setting::Number(_) | Setting::Flag(_) => None,
-        }
-    }
-
-    fn flag(&self, key: &str) -> bool {
-        matches!(
-            self.entry(key),
-            Some(Entry {
-                setting: Setting::Flag(true),
-                ..
-            })
-        )
-    }
-
-    fn choice<T: Copy>(&self, key: &str, default: T, choices: &[(&'static str, T)]) -> Result<T, ManifestError> {
-        let Some(value) = self.text(key) else {
-            return Ok(default);
-        };
-        let found = choices.iter().find(|(name, _)| *name == value);
-        found.map(|(_, choice)| *choice).ok_or_else(|| ManifestError::NotOneOf {
-            at: self.at(key),
-            key: key.to_owned(),
-            value: value.to_owned(),
-            allowed: choices.iter().map(|(name, _)| *name).collect(),
-        })
-    }
-
-    fn credentials(&self) -> Credentials {
-        let list = |key| self.list(key).map(<[String]>::to_vec).unwrap_or_default();
-        Credentials {
-            env: list("login.env"),
-            files: list("login.files"),
-            hint: self.text("login.hint").map(str::to_owned),
-        }
-    }
-
-    fn stop(&self) -> Result<Ladder, ManifestError> {
-        let signals = [
-            ("interrupt", StopSignal::Interrupt),
-            ("terminate", StopSignal::Terminate),
-        ];
-        let first = self.choice("stop.first", StopSignal::Terminate, &signals)?;
-        let grace_ms = match self.entry("stop.grace_ms") {
-            Some(Entry {
-                setting: Setting::Number(number),
-                ..
-            }) => *number,
-            Some(_) | None => DEFAULT_GRACE_MS,
-        };
-        if !(0..=MAX_GRACE_MS).contains(&grace_ms) {
-            return Err(ManifestError::OutOfRange {
-                at: self.at("stop.grace_ms"),
-                key: "stop.grace_ms".to_owned(),
-                value: grace_ms.to_string(),
-                allowed: "0 to 60000",
-            });
-        }
-        Ok(Ladder {
-            first,
-            grace: Duration::from_millis(grace_ms.unsigned_abs()),
-        })
-    }
-
-    fn command(&self) -> Result<Command, ManifestError> {
-        let command = Command {
-            program: self.template(
-                "command.program",
-                self.text("command.program").unwrap_or_default(),
-                IN_PROGRAM,
-            )?,
-            args: self.templates("command.args", IN_ARGS)?.unwrap_or_default(),
-            model: self.templates("command.model", &[Placeholder::Model])?,
-            agent: self.templates("command.agent", &[Placeholder::Agent])?,
-            resume: self.templates("command.resume", &[Placeholder::Session])?,
-            prompt: self.choice(
-                "command.prompt",
-                PromptBy::Stdin,
-                &[("stdin", PromptBy::Stdin), ("file", PromptBy::File)],
-            )?,
-            env: self.env()?,
-            env_remove: self
-                .list("command.env_remove")
-                .map(<[String]>::to_vec)
-                .unwrap_or_default(),
-        };
-        if self
-            .text("command.program")
-            .is_some_and(|program| program.trim().is_empty())
-        {
-            return Err(ManifestError::Empty {
-                at: self.at("command.program"),
-                key: "command.program".to_owned(),
-            });
-        }
-        self.check_groups(&command)?;
-        if command.prompt == PromptBy::File && !command.takes(Placeholder::PromptFile) {
-            return Err(ManifestError::PromptUnused {
-                at: self.at("command.prompt"),
-            });
-        }
-        Ok(command)
-    }
-
-    /// `{model}`, `{agent}` and `{resume}` in `args` stand for whole lists, so they stand alone and have a list.
-    fn check_groups(&self, command: &Command) -> Result<(), ManifestError> {
-        let groups = [
-            (Placeholder::Model, &command.model),
-            (Placeholder::Agent, &command.agent),
-            (Placeholder::Resume, &command.resume),
-        ];
-        for (placeholder, group) in groups {
-            let key = "command.args".to_owned();
-            for arg in command
-                .args
-                .iter()
-                .filter(|arg| arg.placeholders().any(|found| found == placeholder))
-            {
-                let name = placeholder.name();
-                if arg.whole() != Some(placeholder) {
-                    return Err(ManifestError::PlaceholderNotAlone {
-                        at: self.at(&key),
-                        key,
-                        name,
-                    });
-                }
-                if group.is_none() {
-                    return Err(ManifestError::PlaceholderUndefined {
-                        at: self.at(&key),
-                        key,
-                        name,
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn env(&self) -> Result<Vec<(String, Template)>, ManifestError> {
-        self.entries
-            .keys()
-            .filter_map(|key| Some((key, key.strip_prefix(ENV)?)))
-            .map(|(key, name)| {
-                let value = self.text(key).unwrap_or_default();
-                Ok((name.to_owned(), self.template(key, value, IN_ENV)?))
-            })
-            .collect()
-    }
-
-    fn templates(&self, key: &str, allowed: &[Placeholder]) -> Result<Option<Vec<Template>>, ManifestError> {
-        let Some(items) = self.list(key) else {
-            return Ok(None);
-        };
-        items
-            .iter()
-            .map(|item| self.template(key, item, allowed))
-            .collect::<Result<_, _>>()
-            .map(Some)
-    }
-
-    fn template(&self, key: &str, text: &str, allowed: &[Placeholder]) -> Result<Template, ManifestError> {
-        let unknown = |name: String| ManifestError::UnknownPlaceholder {
-            at: self.at(key),
-            key: key.to_owned(),
-            name,
-            allowed: allowed.iter().map(ToString::to_string).collect(),
-        };
-        let template = Template::from_str(text).map_err(|UnknownPlaceholder(name)| unknown(name))?;
-        let misplaced = template.placeholders().find(|found| !allowed.contains(found));
-        misplaced.map_or(Ok(template), |misplaced| Err(unknown(misplaced.name().to_owned())))
     }
 }

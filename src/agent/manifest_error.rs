@@ -66,6 +66,8 @@ pub enum ManifestError {
     },
     #[error("{at}: with `command.prompt = \"file\"`, `{{prompt_file}}` must be in `command.args` or `command.env`")]
     PromptUnused { at: Origin },
+    #[error("{at}: with `transport = \"http\"`, `{{port}}` must be in `command.args`")]
+    PortUnused { at: Origin },
     #[error("{at}: `{key}` is empty")]
     Empty { at: Origin, key: String },
     #[error("{at}: `id` is `{id}`, but the name of the file makes it `{expected}`")]

@@ -13,6 +13,7 @@ pub mod login;
 pub mod manifest;
 mod manifest_error;
 pub mod model;
+pub mod opencode;
 mod queries;
 mod reporter;
 pub mod subprocess;
@@ -46,6 +47,8 @@ pub trait AgentAdapter: Send + Sync {
     /// Starts a session that reports to `out` and writes what a person would watch to `request.display`.
     /// Returns at once; failures arrive as signals, and [`AgentSignal::Ended`] comes exactly once and last.
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session>;
+    /// Ends what sessions had in common, and waits until it has ended, within bounds. Called when the run is over.
+    fn close(&self) {}
 }
 
 /// What an agent can do beyond running a prompt to its end.

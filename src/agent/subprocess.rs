@@ -139,10 +139,10 @@ impl Session for Running {
 }
 
 /// A session that could not be started. It has ended when it begins.
-struct NeverRan;
+pub(super) struct NeverRan;
 
 impl NeverRan {
-    fn report(problem: Problem, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
+    pub(super) fn report(problem: Problem, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
         let signals = [
             AgentSignal::Problem { problem },
             AgentSignal::Ended {

@@ -11,6 +11,8 @@ pub enum Placeholder {
     Agent,
     Model,
     PromptFile,
+    /// The port a server is to listen on.
+    Port,
     /// The executable of the running ralph.
     Ralph,
     Resume,
@@ -18,10 +20,11 @@ pub enum Placeholder {
 }
 
 impl Placeholder {
-    const ALL: [Placeholder; 6] = [
+    const ALL: [Placeholder; 7] = [
         Placeholder::Agent,
         Placeholder::Model,
         Placeholder::PromptFile,
+        Placeholder::Port,
         Placeholder::Ralph,
         Placeholder::Resume,
         Placeholder::Session,
@@ -32,6 +35,7 @@ impl Placeholder {
             Placeholder::Agent => "agent",
             Placeholder::Model => "model",
             Placeholder::PromptFile => "prompt_file",
+            Placeholder::Port => "port",
             Placeholder::Ralph => "ralph",
             Placeholder::Resume => "resume",
             Placeholder::Session => "session",
@@ -144,7 +148,11 @@ mod tests {
         template.fill(|placeholder| match placeholder {
             Placeholder::Model => Some("gpt".to_owned()),
             Placeholder::PromptFile => Some("/p.md".to_owned()),
-            Placeholder::Agent | Placeholder::Ralph | Placeholder::Resume | Placeholder::Session => None,
+            Placeholder::Agent
+            | Placeholder::Port
+            | Placeholder::Ralph
+            | Placeholder::Resume
+            | Placeholder::Session => None,
         })
     }
 

@@ -1,68 +1,161 @@
-//! The agents of a run: the one that is named or found, and those that stand in for it.
+//! The agents of a run: the one that was named, or the first that is there, and those that stand in for it.
 
-use super::*;
+use std::{path::Path, sync::Arc, time::Duration};
 
-/// The adapters that are looked for when none is named, in this order; those of the user's own count as well.
+use crate::{
+    agent::{
+        AgentAdapter,
+        catalog::Catalog,
+        dialect::DialectKind,
+        manifest::{Manifest, Transport},
+        opencode::{Credentials, PermissionAnswer, ServerAdapter, ServerOptions, is_serving},
+        subprocess::SubprocessAdapter,
+    },
+    config::{Config, Permissions},
+    driver::Agent,
+    error::{Failure, FailureKind},
+};
+
+/// The adapter that is taken when none is named, if its server or its program is there.
+const SERVER_ADAPTER: &str = "opencode-server";
+/// The adapters that are looked for else, in this order; those of the user's own count as well.
 const DEFAULT_ADAPTERS: [&str; 3] = ["claude", "codex", "gemini"];
 
-pub(super) fn default_adapter(catalog: &Catalog, project: &Path, notices: &mut Vec<String>) -> Result<String, Failure> {
-    let listed = catalog.list(project);
-    let installed = |id: &&&str| {
-        listed
-            .iter()
-            .any(|adapter| adapter.id == ***id && adapter.installed.is_some())
-    };
-    let Some(id) = DEFAULT_ADAPTERS.iter().find(installed) else {
-        return Err(Failure::new(
-            FailureKind::AgentUnavailable,
-            "no adapter is named and no agent is installed",
-        )
-        .hint("`ralph adapters list` shows the adapters there are, `--adapter ID` names one")
-        .hint("`ralph demo` shows the loop without any"));
-    };
-    notices.push(format!("no adapter is named: using `{id}`, which is installed"));
-    Ok((*id).to_owned())
+pub(super) struct Agents {
+    /// The adapter of the first one.
+    pub(super) id: String,
+    /// Never empty.
+    pub(super) agents: Vec<Agent>,
 }
 
-/// The agent of adapter `id`, which can be started as far as can be told.
-pub(super) fn agent(catalog: &Catalog, id: &str, project: &Path) -> Result<Agent, Failure> {
-    let manifest = catalog.manifest(id)?;
-    let last_line_claims = manifest.dialect == DialectKind::Terminal;
-    let adapter = SubprocessAdapter::new(manifest);
-    adapter.check(project)?;
-    Ok(Agent {
-        adapter: Arc::new(adapter),
-        last_line_claims,
-    })
-}
-
-/// The agents that stand in for `first`; one that is not installed is left out with a notice.
-pub(super) fn fallback(
-    catalog: &Catalog,
-    first: &str,
-    ids: &[String],
-    project: &Path,
-    notices: &mut Vec<String>,
-) -> Result<Vec<Agent>, Failure> {
-    let mut agents = Vec::new();
-    for id in ids.iter().filter(|id| *id != first) {
-        match agent(catalog, id, project) {
-            Ok(agent) => agents.push(agent),
-            Err(failure) if failure.kind == FailureKind::AgentUnavailable => {
-                notices.push(format!("`{id}` of `fallback` is not installed and is left out"));
-            }
-            Err(failure) => return Err(failure),
-        }
+impl Agents {
+    /// Chooses the agents that `config` asks for, each of which can be started as far as can be told.
+    ///
+    /// # Errors
+    /// A [`Failure`] if the first one is unknown, broken or not there, or if another is unknown or broken.
+    pub(super) fn choose(
+        catalog: &Catalog,
+        config: &Config,
+        project: &Path,
+        notices: &mut Vec<String>,
+    ) -> Result<Self, Failure> {
+        let chooser = Chooser {
+            catalog,
+            config,
+            project,
+        };
+        let id = match &config.adapter {
+            Some(id) => id.clone(),
+            None => chooser.default_adapter(notices)?,
+        };
+        let mut agents = vec![chooser.agent(&id)?];
+        agents.extend(chooser.fallback(&id, notices)?);
+        let manifest = catalog.manifest(&id)?;
+        notices.extend(stripped_model(&manifest, config.model.as_deref()));
+        notices.extend(about_server(&manifest, config));
+        Ok(Self { id, agents })
     }
-    Ok(agents)
+}
+
+struct Chooser<'a> {
+    catalog: &'a Catalog,
+    config: &'a Config,
+    project: &'a Path,
+}
+
+impl Chooser<'_> {
+    fn default_adapter(&self, notices: &mut Vec<String>) -> Result<String, Failure> {
+        let listed = self.catalog.list(self.project);
+        let installed = |id: &str| {
+            listed
+                .iter()
+                .any(|adapter| adapter.id == id && adapter.installed.is_some())
+        };
+        let server = match &self.config.server {
+            Some(_) => Some("a server is named"),
+            None if installed(SERVER_ADAPTER) => Some("opencode is installed"),
+            None if is_serving(&server_options(self.config), self.project) => Some("an opencode server answers"),
+            None => None,
+        };
+        if let Some(why) = server {
+            notices.push(format!("no adapter is named: using `{SERVER_ADAPTER}`, since {why}"));
+            return Ok(SERVER_ADAPTER.to_owned());
+        }
+        let Some(id) = DEFAULT_ADAPTERS.iter().find(|id| installed(id)) else {
+            return Err(Failure::new(
+                FailureKind::AgentUnavailable,
+                "no adapter is named and no agent is installed",
+            )
+            .hint("`ralph adapters list` shows the adapters there are, `--adapter ID` names one")
+            .hint("`ralph demo` shows the loop without any"));
+        };
+        notices.push(format!("no adapter is named: using `{id}`, which is installed"));
+        Ok((*id).to_owned())
+    }
+
+    /// The agent of adapter `id`, which can be started as far as can be told.
+    fn agent(&self, id: &str) -> Result<Agent, Failure> {
+        let manifest = self.catalog.manifest(id)?;
+        let last_line_claims = manifest.dialect == DialectKind::Terminal;
+        let adapter: Arc<dyn AgentAdapter> = match manifest.transport {
+            Transport::Pty => Arc::new(SubprocessAdapter::new(manifest)),
+            Transport::Http => Arc::new(ServerAdapter::new(manifest, server_options(self.config))),
+        };
+        adapter.check(self.project)?;
+        Ok(Agent {
+            adapter,
+            last_line_claims,
+        })
+    }
+
+    /// The agents that stand in for `first`; one that is not installed is left out with a notice.
+    fn fallback(&self, first: &str, notices: &mut Vec<String>) -> Result<Vec<Agent>, Failure> {
+        let mut agents = Vec::new();
+        for id in self.config.fallback.iter().filter(|id| *id != first) {
+            match self.agent(id) {
+                Ok(agent) => agents.push(agent),
+                Err(failure) if failure.kind == FailureKind::AgentUnavailable => {
+                    notices.push(format!("`{id}` of `fallback` is not installed and is left out"));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(agents)
+    }
+}
+
+fn server_options(config: &Config) -> ServerOptions {
+    ServerOptions {
+        url: config.server.clone(),
+        timeout: Duration::from_millis(u64::from(config.server_timeout_ms)),
+        permissions: match config.permissions {
+            Permissions::Deny => PermissionAnswer::Deny,
+            Permissions::Allow => PermissionAnswer::Allow,
+        },
+        credentials: Credentials::from_env(),
+        ..ServerOptions::default()
+    }
 }
 
 /// What becomes of a model that is named with its provider where the agent has only one.
-pub(super) fn stripped_model(manifest: &Manifest, model: Option<&str>) -> Option<String> {
+fn stripped_model(manifest: &Manifest, model: Option<&str>) -> Option<String> {
     let named = manifest.model_form.of(model?).ok()?;
     let provider = named.stripped?;
     Some(format!(
         "`{}` is given the model `{}`: it takes names without the provider `{provider}`",
         manifest.id, named.name
     ))
+}
+
+/// What is odd about the server that is named.
+fn about_server(manifest: &Manifest, config: &Config) -> Option<String> {
+    let url = config.server.as_ref()?;
+    let id = &manifest.id;
+    match manifest.transport {
+        Transport::Pty => Some(format!("adapter `{id}` uses no server: `server` changes nothing")),
+        Transport::Http if !url.is_local() && Credentials::from_env().is_some() => Some(format!(
+            "{url}: the password goes over the network as it is; a tunnel would hide it"
+        )),
+        Transport::Http => None,
+    }
 }

@@ -65,7 +65,8 @@ pub(super) struct ShowFlags {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Settings")]
 pub(super) struct SettingFlags {
-    /// The agent's adapter; `ralph adapters list` shows them [default: the first that is installed]
+    /// The agent's adapter; `ralph adapters list` shows them [default: opencode-server,
+    /// else the first of claude, codex, gemini that is installed]
     #[arg(long, value_name = "ID")]
     pub(super) adapter: Option<String>,
     /// The plan, a check-list in Markdown or a prd.json [default: the first of PLAN.md, prd.json,
@@ -84,6 +85,12 @@ pub(super) struct SettingFlags {
     /// opencode's own agent, such as build or plan
     #[arg(long, value_name = "NAME")]
     pub(super) agent: Option<String>,
+    /// The opencode server to use [default: the one on port 4190 of this machine, or a new one]
+    #[arg(long, value_name = "URL")]
+    pub(super) server: Option<String>,
+    /// Milliseconds that server may take to answer [default: 5000]
+    #[arg(long, value_name = "MS")]
+    pub(super) server_timeout: Option<String>,
     /// Whether an iteration begins anew or continues the last one's session: fresh or resume [default: fresh]
     #[arg(long, value_name = "MODE")]
     pub(super) session: Option<String>,

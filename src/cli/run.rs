@@ -58,6 +58,8 @@ fn flags(args: &Args) -> Vec<Flag> {
         ("--prompt-file", "promptFile", &given.prompt_file),
         ("--model", "model", &given.model),
         ("--agent", "agent", &given.agent),
+        ("--server", "server", &given.server),
+        ("--server-timeout", "serverTimeout", &given.server_timeout),
         ("--session", "session", &given.session),
         ("--promise", "completion.promise", &given.promise),
         ("--max-iterations", "limits.maxIterations", &given.max_iterations),

@@ -27,9 +27,12 @@ const COUNT: u64 = u32::MAX as u64;
 /// Every setting this version acts on. One that would do nothing is no setting: whoever writes it has to be told.
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
-    key("adapter", Kind::Name, "null", "The agent to run; null takes the first that is installed."),
+    key("adapter", Kind::Name, "null", "The agent to run; null takes opencode-server, else the first of claude, codex and gemini that is installed."),
     key("model", Kind::Name, "null", "The model, as the agent names it; null leaves it to the agent."),
     key("agent", Kind::Name, "null", "The agent's own profile, such as opencode's `build`; null leaves it to the agent."),
+    key("server", Kind::Server, "null", "The opencode server to use; null takes the one on port 4190 of this machine, or starts one."),
+    key("serverTimeout", Kind::Count { most: 600_000, unlimited: Unlimited::Never }, "5000", "Milliseconds a connection to that server may take, and the answer to whether it is well."),
+    key("permissions", Kind::Choice(&["deny", "allow"]), r#""deny""#, "What an agent on an opencode server is answered that asks for a permission."),
     key("plan", Kind::Path, "null", "The plan file, relative to the project; null takes the first usual name that exists."),
     key("prompt", Kind::Text, "null", "Instructions in place of the built-in ones; knows {plan}, {task}, {iteration} and {progress}."),
     key("promptFile", Kind::Path, "null", "A file with such instructions, relative to the project."),
@@ -135,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_name_like_no_other_has_no_near_one() {
-        for unknown in ["colour", "server", "daemon", ""] {
+        for unknown in ["colour", "daemon", ""] {
             assert_eq!(nearest(unknown), None, "{unknown}");
         }
     }

@@ -1,9 +1,11 @@
 //! What a setting may hold.
 
+use std::str::FromStr;
+
 use serde_json::{Value, json};
 
 use super::{duration::parse_duration, error::ConfigError, goals, layers::dotted, origin::Origin};
-use crate::{event::clip, plan::promise_token};
+use crate::{event::clip, plan::promise_token, server_url::ServerUrl};
 
 /// The word that is needed to go without a limit.
 pub(super) const UNLIMITED: &str = "unlimited";
@@ -28,6 +30,8 @@ pub(super) enum Kind {
     /// The text of a promise line, or null.
     Promise,
     Choice(&'static [&'static str]),
+    /// The address of a server, or null.
+    Server,
     Duration(Unlimited),
     /// A whole number from 1.
     Count {
@@ -95,6 +99,7 @@ impl Kind {
             Kind::Text => null_or(value, |text| !text.trim().is_empty() && !text.contains('\0')),
             Kind::Promise => null_or(value, is_promise),
             Kind::Choice(words) => value.as_str().is_some_and(|text| words.contains(&text)),
+            Kind::Server => null_or(value, |text| ServerUrl::from_str(text).is_ok()),
             Kind::Duration(_) => value.as_str().is_some_and(|text| parse_duration(text).is_ok()),
             Kind::Count { most, .. } => value.as_u64().is_some_and(|count| (1..=most).contains(&count)),
             Kind::Amount(_) => value.as_f64().is_some_and(|amount| amount > 0.0),
@@ -115,6 +120,7 @@ impl Kind {
             (_, Value::Null) if self.unlimited() == Unlimited::ByWord => {
                 Some(format!("write \"{UNLIMITED}\" to go without this limit"))
             }
+            (Kind::Server, Value::String(text)) => ServerUrl::from_str(text).err().map(|error| error.to_string()),
             (Kind::Duration(_), Value::String(text)) => parse_duration(text).err().map(|error| error.to_string()),
             (Kind::Adapters, Value::Object(tables)) => {
                 let (id, value) = tables.iter().find(|(_, table)| !table.is_object())?;
@@ -131,7 +137,13 @@ impl Kind {
     /// Makes a value of a word from a command line or the environment; what it cannot be made of stays text.
     pub(super) fn value_of_word(self, word: &str) -> Value {
         let parsed = match self {
-            Kind::Name | Kind::Path | Kind::Text | Kind::Promise | Kind::Choice(_) | Kind::Duration(_) => None,
+            Kind::Name
+            | Kind::Path
+            | Kind::Text
+            | Kind::Promise
+            | Kind::Choice(_)
+            | Kind::Server
+            | Kind::Duration(_) => None,
             Kind::Count { .. } | Kind::Amount(_) | Kind::Share | Kind::Percent => {
                 serde_json::from_str(word).ok().filter(Value::is_number)
             }
@@ -151,6 +163,7 @@ impl Kind {
             | Kind::Text
             | Kind::Promise
             | Kind::Choice(_)
+            | Kind::Server
             | Kind::Share
             | Kind::Percent
             | Kind::Bool
@@ -168,6 +181,7 @@ impl Kind {
             Kind::Text => "a text that is not blank, or null".to_owned(),
             Kind::Promise => r#"a text on one line without `<` and `>`, such as "ALL DONE", or null"#.to_owned(),
             Kind::Choice(words) => alternatives(words),
+            Kind::Server => r#"the address of a server, such as "http://127.0.0.1:4190", or null"#.to_owned(),
             Kind::Duration(_) => r#"a duration, such as "90s", "10m" or "1h30m""#.to_owned(),
             Kind::Count { most: u64::MAX, .. } => "a whole number from 1, such as 50".to_owned(),
             Kind::Count { most, .. } => format!("a whole number from 1 to {most}, such as 50"),
@@ -193,6 +207,7 @@ impl Kind {
             Kind::Name | Kind::Path | Kind::Text => json!({ "type": ["string", "null"], "minLength": 1 }),
             Kind::Promise => json!({ "type": ["string", "null"], "minLength": 1, "pattern": "^[^\\r\\n]*$" }),
             Kind::Choice(words) => json!({ "enum": words }),
+            Kind::Server => json!({ "type": ["string", "null"], "minLength": 1 }),
             Kind::Duration(_) => {
                 let pattern = "^(?=.)([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$";
                 json!({ "type": "string", "pattern": pattern })

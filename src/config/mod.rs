@@ -31,5 +31,5 @@ pub use error::ConfigError;
 pub use load::{Loaded, load};
 pub use origin::{Origin, Origins};
 pub use render::{paths, schema, show};
-pub use settings::{AdapterLayer, Config, Keep, Notify};
+pub use settings::{AdapterLayer, Config, Keep, Notify, Permissions};
 pub use sources::{Flag, Sources};

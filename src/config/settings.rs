@@ -1,6 +1,6 @@
 //! The settings as the rest of ralph takes them.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, str::FromStr};
 
 use serde_json::{Map, Value};
 
@@ -8,6 +8,7 @@ use super::{duration::parse_duration, goals, layers::Merged};
 use crate::{
     event::{Backoff, BreakerLimits, Completion, Goal, GoalsWhen, Limits, SessionMode},
     plan::promise_token,
+    server_url::ServerUrl,
 };
 
 /// The settings a run goes by. What each is for stands in `config.example.json`.
@@ -16,6 +17,10 @@ pub struct Config {
     pub adapter: Option<String>,
     pub model: Option<String>,
     pub agent: Option<String>,
+    /// The opencode server to use.
+    pub server: Option<ServerUrl>,
+    pub server_timeout_ms: u32,
+    pub permissions: Permissions,
     /// As written: relative to the project, or absolute.
     pub plan: Option<PathBuf>,
     /// At most one of `prompt` and `prompt_file` is set.
@@ -59,6 +64,13 @@ pub enum Notify {
     Command(String),
 }
 
+/// The answer to an agent that asks for a permission while nobody is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permissions {
+    Deny,
+    Allow,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {
     /// Runs, the latest ones; none for all.
@@ -81,6 +93,14 @@ impl Config {
             adapter: read.text("adapter"),
             model: read.text("model"),
             agent: read.text("agent"),
+            server: read
+                .text("server")
+                .map(|text| ServerUrl::from_str(&text).expect(CHECKED)),
+            server_timeout_ms: read.count("serverTimeout").expect(CHECKED),
+            permissions: match read.text("permissions").as_deref() {
+                Some("allow") => Permissions::Allow,
+                Some(_) | None => Permissions::Deny,
+            },
             plan: read.text("plan").map(PathBuf::from),
             prompt: read.text("prompt"),
             prompt_file: read.text("promptFile").map(PathBuf::from),
@@ -224,6 +244,8 @@ mod tests {
         for key in KEYS {
             let other = match key.path {
                 "session" => "resume",
+                "server" => "http://127.0.0.1:7",
+                "permissions" => "allow",
                 "goalsWhen" => "both",
                 "goalsParallel" | "completion.requireDualCondition" => "false",
                 "goals" => "tests=true",

@@ -178,6 +178,9 @@ impl Driver {
         if result.is_err() {
             self.end_session_at_once().await;
         }
+        // What agents' sessions had in common ends with the run, and before the project is free for another.
+        let agents = self.agents.clone();
+        _ = tokio::task::spawn_blocking(move || agents.iter().for_each(|agent| agent.adapter.close())).await;
         sources.hang_up().await;
         let in_a_hurry = self
             .state()

@@ -37,19 +37,19 @@ fn ralph(agent: Agent, sandbox: &Sandbox) -> Program {
 }
 
 /// Leaves one task in the plan.
-fn plan_one_task(sandbox: &Sandbox) {
+pub(crate) fn plan_one_task(sandbox: &Sandbox) {
     sandbox.write("PLAN.md", "# Plan\n\n- [ ] Write hello.txt\n");
     sandbox.git(["commit", "--quiet", "--all", "--message", "Plan less"]);
 }
 
 /// The words an agent's model would say to do one task: make a file, tick the box, commit.
-fn work_on(name: &str) -> [Step; 2] {
+pub(crate) fn work_on(name: &str) -> [Step; 2] {
     let tick = "awk '!t && sub(/- \\[ \\]/, \"- [x]\") { t = 1 } { print }' PLAN.md > P && mv P PLAN.md";
     let command = format!("echo {name} > {name}.txt && {tick} && git add --all && git commit --quiet -m {name}");
     [shell(&command).into(), say(&format!("Wrote {name}.txt.")).into()]
 }
 
-fn in_order<const N: usize>(parts: [&[Step]; N]) -> Scenario {
+pub(crate) fn in_order<const N: usize>(parts: [&[Step]; N]) -> Scenario {
     parts
         .into_iter()
         .flatten()
@@ -59,7 +59,7 @@ fn in_order<const N: usize>(parts: [&[Step]; N]) -> Scenario {
 
 /// How the run ended, from its last record.
 #[track_caller]
-fn stopped(finished: &Finished) -> (StopReason, Vec<String>, Totals) {
+pub(crate) fn stopped(finished: &Finished) -> (StopReason, Vec<String>, Totals) {
     match finished.records().pop().map(|record| record.event) {
         Some(Event::RunStopped { reason, hints, totals }) => (reason, hints, totals),
         other => panic!(
@@ -70,7 +70,7 @@ fn stopped(finished: &Finished) -> (StopReason, Vec<String>, Totals) {
 }
 
 #[track_caller]
-fn assert_done(finished: &Finished, tasks: u32, iterations: u32) {
+pub(crate) fn assert_done(finished: &Finished, tasks: u32, iterations: u32) {
     let (reason, _, totals) = stopped(finished);
     assert_eq!(reason, StopReason::Done { verified: false }, "{}", finished.stdout);
     assert_eq!(
@@ -83,7 +83,7 @@ fn assert_done(finished: &Finished, tasks: u32, iterations: u32) {
 }
 
 /// How each iteration ended, in order.
-fn outcomes(records: &[Record]) -> Vec<Outcome> {
+pub(crate) fn outcomes(records: &[Record]) -> Vec<Outcome> {
     let ended = records.iter().filter_map(|record| match &record.event {
         Event::IterationEnded { outcome, .. } => Some(outcome.clone()),
         _ => None,
@@ -92,7 +92,7 @@ fn outcomes(records: &[Record]) -> Vec<Outcome> {
 }
 
 /// What the agent told, in order.
-fn signals(records: &[Record]) -> Vec<AgentSignal> {
+pub(crate) fn signals(records: &[Record]) -> Vec<AgentSignal> {
     let told = records.iter().filter_map(|record| match &record.event {
         Event::AgentReported { signal, .. } => Some(signal.clone()),
         _ => None,

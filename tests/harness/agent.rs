@@ -3,13 +3,15 @@
 use super::{Program, Sandbox, agents};
 use crate::stand_in::StandIn;
 
-/// A real agent that runs as a program of its own for each session.
+/// A real agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agent {
     Codex,
     Claude,
     Gemini,
     Opencode,
+    /// The same program, as one server for a whole run.
+    OpencodeServer,
 }
 
 impl Agent {
@@ -20,13 +22,14 @@ impl Agent {
             Agent::Claude => "claude",
             Agent::Gemini => "gemini",
             Agent::Opencode => "opencode-run",
+            Agent::OpencodeServer => "opencode-server",
         }
     }
 
     /// Whether it tells what its requests cost.
     pub fn tells_cost(self) -> bool {
         match self {
-            Agent::Claude | Agent::Opencode => true,
+            Agent::Claude | Agent::Opencode | Agent::OpencodeServer => true,
             Agent::Codex | Agent::Gemini => false,
         }
     }
@@ -36,7 +39,7 @@ impl Agent {
             Agent::Codex => "codex",
             Agent::Claude => "claude",
             Agent::Gemini => "gemini",
-            Agent::Opencode => "opencode",
+            Agent::Opencode | Agent::OpencodeServer => "opencode",
         }
     }
 
@@ -51,7 +54,7 @@ impl Agent {
             Agent::Codex => sandbox.connect_codex(model, retries),
             Agent::Claude => sandbox.connect_claude(model, retries),
             Agent::Gemini => sandbox.connect_gemini(model, retries),
-            Agent::Opencode => sandbox.connect_opencode(model),
+            Agent::Opencode | Agent::OpencodeServer => sandbox.connect_opencode(model),
         }
         Some(sandbox)
     }
@@ -76,7 +79,7 @@ impl Agent {
                 "yolo",
                 "--skip-trust",
             ],
-            Agent::Opencode => &["run", "--format", "json", "--auto"],
+            Agent::Opencode | Agent::OpencodeServer => &["run", "--format", "json", "--auto"],
         };
         let program = agents::program(self.program()).expect("the sandbox has it");
         sandbox
@@ -91,7 +94,9 @@ impl Agent {
 /// Makes a test of a scenario for each real agent: `each_agent!(scenario)` with `fn scenario(agent: Agent)`.
 macro_rules! each_agent {
     ($scenario:ident) => {
-        $crate::harness::agent::each_agent!($scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode);
+        $crate::harness::agent::each_agent!(
+            $scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer
+        );
     };
     ($scenario:ident: $($name:ident $agent:ident),+) => {
         $(

@@ -166,7 +166,8 @@ impl Sandbox {
         ]
     }
 
-    fn environment(&self) -> Vec<(&'static str, OsString)> {
+    /// What every program in the sandbox is started with.
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let path = env::var_os("PATH").unwrap_or_default();
         let search = self.agents.iter().cloned().chain(env::split_paths(&path));
         let search = env::join_paths(search).expect("directories of PATH have no colon in them");

@@ -5,7 +5,7 @@
 //! dropped, and dropping it joins every thread.
 
 mod connection;
-mod http;
+pub mod http;
 pub mod log;
 mod protocol;
 pub mod scenario;

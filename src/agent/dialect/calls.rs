@@ -49,7 +49,7 @@ impl Call {
 }
 
 /// What a person has to see of a tool's arguments: the command, the path, the question.
-pub(super) fn short_input(input: &Value) -> String {
+pub(in crate::agent) fn short_input(input: &Value) -> String {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     let short = if let Some(command) = text("command") {
         command.to_owned()

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Classifies one error message as the agent put it, which may be the JSON body of an HTTP response.
-pub(super) fn classify(message: &str, clock: &Clock) -> Problem {
+pub(in crate::agent) fn classify(message: &str, clock: &Clock) -> Problem {
     let body: Option<Value> = message
         .find('{')
         .and_then(|at| serde_json::from_str(message[at..].trim()).ok());
@@ -33,7 +33,7 @@ pub(super) fn classify(message: &str, clock: &Clock) -> Problem {
 }
 
 /// One line, capped; whatever is in it is for the caller to show safely.
-pub(super) fn one_line(text: &str) -> String {
+pub(in crate::agent) fn one_line(text: &str) -> String {
     crate::event::clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), TEXT_CAP_BYTES)
 }
 

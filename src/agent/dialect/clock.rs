@@ -42,7 +42,7 @@ impl fmt::Debug for Clock {
 #[cfg(test)]
 impl Clock {
     /// A clock that stands at `time`, as `2026-11-20T10:00:00Z`, in a zone two hours ahead of UTC.
-    pub(super) fn at(time: &str) -> Self {
+    pub(in crate::agent) fn at(time: &str) -> Self {
         let now: Timestamp = time.parse().expect("a time");
         let hours = |hours| TimeZone::fixed(jiff::tz::offset(hours));
         Self {

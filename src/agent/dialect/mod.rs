@@ -13,6 +13,7 @@ mod fields;
 mod gemini;
 mod lines;
 mod opencode;
+mod opencode_parts;
 mod ralph;
 #[cfg(test)]
 mod recordings;
@@ -23,7 +24,10 @@ mod wording;
 
 use crate::event::{AgentSignal, Exit, clip};
 
+pub(super) use calls::short_input;
+pub(super) use classify::{classify, one_line};
 pub use clock::Clock;
+pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
 pub(super) use terminal::Tail;
 
 /// Most bytes of one agent text in a signal; longer messages keep their end, where claims are.
@@ -130,7 +134,7 @@ fn head(text: &str) -> String {
 }
 
 /// The end of a message: a claim is in its last lines.
-fn tail(text: &str, cap_bytes: usize) -> String {
+pub(super) fn tail(text: &str, cap_bytes: usize) -> String {
     if text.len() <= cap_bytes {
         return text.to_owned();
     }

@@ -5,17 +5,16 @@
 
 use serde_json::Value;
 
-use crate::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage, clip};
+use crate::event::{AgentSignal, Problem, ProblemKind, SessionId, clip};
 
 use super::{
     Dialect, Finish, TEXT_CAP_BYTES,
-    calls::{path_in, short_input},
-    classify::{classify, from_status, is_transient, one_line, with_time},
+    calls::short_input,
+    classify::{classify, is_transient, one_line},
     clock::Clock,
-    fields::{number, text},
-    head,
+    fields::text,
     lines::{Objects, Seen},
-    reset::until_in_header,
+    opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage},
     tail,
     verdict::without_verdict,
 };
@@ -127,31 +126,15 @@ impl Turn {
 
     /// A use of a tool, which is told when it is over.
     fn tool_use(&mut self, part: &Value, out: &mut Vec<AgentSignal>) {
-        let state = &part["state"];
-        let (call, tool) = (text(part, "/callID").to_owned(), text(part, "/tool").to_owned());
-        let input = short_input(&state["input"]);
-        out.push(AgentSignal::ToolStarted {
-            call: call.clone(),
-            tool: tool.clone(),
-            input: input.clone(),
-        });
-        let done = text(state, "/status") == "completed";
-        let exit = state.pointer("/metadata/exit").and_then(Value::as_i64);
-        let ok = done && exit.is_none_or(|code| code == 0);
-        let times = number(state, "/time/start").zip(number(state, "/time/end"));
-        let output = result(state);
-        if !done && is_denial(output) {
-            note(&mut self.denied, &format!("{tool} ({input})"));
+        let (started, ended) = (tool_started(part), tool_ended(part));
+        let done = text(part, "/state/status") == "completed";
+        if !done && is_denial(text(part, "/state/error")) {
+            let input = short_input(&part["state"]["input"]);
+            note(&mut self.denied, &format!("{} ({input})", text(part, "/tool")));
         }
-        out.push(AgentSignal::ToolEnded {
-            call,
-            ok,
-            output: head(output),
-            duration_ms: times.map(|(start, end)| end.saturating_sub(start)),
-            tool,
-        });
+        out.extend([started, ended]);
         if done {
-            out.extend(file_change(text(part, "/tool"), state));
+            out.extend(file_change(part));
             self.go_on(out);
         }
     }
@@ -170,20 +153,7 @@ impl Turn {
     fn step_finish(&mut self, part: &Value, out: &mut Vec<AgentSignal>) {
         self.attempts = 0;
         self.reason = Some(text(part, "/reason").to_owned());
-        let count = |name: &str| number(part, &format!("/tokens/{name}"));
-        let sum = |names: &[&str]| names.iter().filter_map(|name| count(name)).reduce(u64::saturating_add);
-        // It writes 0 for what it knows no price of.
-        let cost = part.get("cost").and_then(Value::as_f64).filter(|cost| *cost > 0.0);
-        if part.get("tokens").is_some_and(Value::is_object) {
-            out.push(AgentSignal::Usage {
-                usage: Usage {
-                    input_tokens: sum(&["input", "cache/read", "cache/write"]),
-                    cached_tokens: count("cache/read"),
-                    output_tokens: sum(&["output", "reasoning"]),
-                    cost_usd: cost,
-                },
-            });
-        }
+        out.extend(usage(part));
     }
 
     fn error(&mut self, error: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
@@ -292,73 +262,6 @@ fn note(denials: &mut Vec<String>, denial: &str) {
     if denials.len() < DENIALS_CAP && !denials.contains(&denial) {
         denials.push(denial);
     }
-}
-
-/// What an error that opencode reports is. Its server reports the same ones.
-pub(in crate::agent) fn problem_of(error: &Value, clock: &Clock) -> Problem {
-    let said = match text(error, "/data/message") {
-        "" => text(error, "/name"),
-        said => said,
-    };
-    let worded = classify(said, clock);
-    let body = text(error, "/data/responseBody");
-    let of_body = (!body.is_empty()).then(|| classify(body, clock).kind);
-    let status = number(error, "/data/statusCode").and_then(|status| u16::try_from(status).ok());
-    let kind = match (text(error, "/name"), of_body) {
-        ("ProviderAuthError", _) => ProblemKind::Auth,
-        ("ContextOverflowError", _) => ProblemKind::ContextOverflow,
-        (_, Some(kind)) if kind != ProblemKind::Other => kind,
-        (_, _) => match status.and_then(from_status) {
-            // The words may know better: a quota is refused with the status of a rate limit.
-            Some(ProblemKind::RateLimited { .. }) if worded.kind != ProblemKind::Other => worded.kind,
-            Some(kind) => kind,
-            None => worded.kind,
-        },
-    };
-    let header = |name: &str| text(error, &format!("/data/responseHeaders/{name}")).to_owned();
-    Problem {
-        kind: with_time(kind, || until_in_header(&header("retry-after"), clock)),
-        text: worded.text,
-    }
-}
-
-/// What a person wants to see of a tool's result: of a change the change, of a file its lines.
-fn result(state: &Value) -> &str {
-    let output = text(state, "/output");
-    let diff = text(state, "/metadata/diff");
-    let error = text(state, "/error");
-    if !error.is_empty() {
-        return error;
-    }
-    if let Some(at) = diff.find("\n@@") {
-        return &diff[at + 1..];
-    }
-    let content = output.split_once("<content>\n");
-    let content = content.and_then(|(head, rest)| head.starts_with("<path>").then_some(rest));
-    content.map_or(output, |content| {
-        content.trim_end().trim_end_matches("</content>").trim_end()
-    })
-}
-
-/// Whether the error of a tool is that it was not allowed.
-fn is_denial(error: &str) -> bool {
-    [
-        "The user rejected permission to use this specific tool call",
-        "The user has specified a rule which prevents you from using this specific tool call",
-    ]
-    .iter()
-    .any(|denial| error.starts_with(denial))
-}
-
-fn file_change(tool: &str, state: &Value) -> Option<AgentSignal> {
-    let existed = state.pointer("/metadata/exists").and_then(Value::as_bool);
-    let change = match tool {
-        "write" if existed == Some(false) => FileChange::Added,
-        "write" | "edit" | "multiedit" => FileChange::Updated,
-        _ => return None,
-    };
-    let path = path_in(&state["input"])?.to_owned();
-    Some(AgentSignal::FileChanged { path, change })
 }
 
 /// The value of `key` in a line of `key=value` or `key="value"`; without the quotes, and with what they protect.

@@ -9,7 +9,7 @@ use crate::{
             recordings, signals,
         },
     },
-    event::{Exit, ProblemKind},
+    event::{Exit, ProblemKind, Usage},
 };
 
 use super::*;

@@ -1,0 +1,162 @@
+//! The adapter: what the loop is given.
+
+use std::{path::Path, sync::Arc, thread};
+
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, watch},
+};
+
+use crate::{
+    agent::{
+        AgentAdapter, AgentError, Capabilities, Session, SessionRequest, check, manifest::Manifest,
+        subprocess::NeverRan,
+    },
+    event::{AgentSignal, Problem, ProblemKind},
+    server_url::ServerUrl,
+};
+
+use super::{
+    ServerError, ServerOptions,
+    client::{Client, Wanted},
+    handle::{ServerSession, Shared},
+    server::{Need, Servers},
+    session::{Job, conduct},
+    voice::Voice,
+};
+
+/// Runs sessions on an opencode server.
+#[derive(Debug)]
+pub struct ServerAdapter {
+    manifest: Manifest,
+    options: ServerOptions,
+    servers: Arc<Servers>,
+}
+
+impl ServerAdapter {
+    pub fn new(manifest: Manifest, options: ServerOptions) -> Self {
+        Self {
+            servers: Arc::new(Servers::new(manifest.clone(), options.clone(), None)),
+            manifest,
+            options,
+        }
+    }
+
+    /// Has the server guarded by another executable than the one that is running: for whoever is not ralph itself.
+    #[must_use]
+    pub fn guarded_by(self, guard: std::path::PathBuf) -> Self {
+        Self {
+            servers: Arc::new(Servers::new(self.manifest.clone(), self.options.clone(), Some(guard))),
+            ..self
+        }
+    }
+}
+
+impl AgentAdapter for ServerAdapter {
+    fn id(&self) -> &str {
+        &self.manifest.id
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.manifest.capabilities
+    }
+
+    /// Asks the server that was named, or the one that may be there already; else looks for the program.
+    fn check(&self, cwd: &Path) -> Result<(), AgentError> {
+        let wrong = |source: ServerError| AgentError::Server {
+            id: self.manifest.id.clone(),
+            source: Box::new(source),
+        };
+        match &self.options.url {
+            Some(url) => probe(url, &self.options, cwd).map_err(wrong),
+            None if is_serving(&self.options, cwd) => Ok(()),
+            None => check::find(&self.manifest, cwd).map(|_| ()),
+        }
+    }
+
+    /// Has to be called within a tokio runtime.
+    fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
+        let wanted = match wanted(&self.manifest.id, &request) {
+            Ok(wanted) => wanted,
+            Err(problem) => return NeverRan::report(problem, out),
+        };
+        let (Ok(runtime), Ok(voice)) = (Handle::try_current(), Voice::start(request.display, out.clone())) else {
+            let problem = Problem {
+                kind: ProblemKind::Other,
+                text: "no runtime or no thread for a session is to be had".to_owned(),
+            };
+            return NeverRan::report(problem, out);
+        };
+        let (shared, steering) = Shared::new();
+        let (stop, stopped) = watch::channel(None);
+        let job = Job {
+            servers: Arc::clone(&self.servers),
+            options: self.options.clone(),
+            need: Need {
+                run: request.run.0,
+                cwd: request.cwd,
+                env: request.env,
+                scratch: request.scratch,
+            },
+            title: format!("ralph, iteration {}", request.iteration),
+            prompt: request.prompt,
+            wanted,
+            model: request.model,
+            resume: request.resume,
+            voice,
+            shared: Arc::clone(&shared),
+            steering,
+        };
+        // It ends with the session: its handle stops it when it goes.
+        runtime.spawn(conduct(job, stopped));
+        Box::new(ServerSession::new(shared, stop))
+    }
+
+    fn close(&self) {
+        self.servers.close();
+    }
+}
+
+fn wanted(id: &str, request: &SessionRequest) -> Result<Wanted, Problem> {
+    let model = match request.model.as_deref().map(|model| (model, model.split_once('/'))) {
+        None => None,
+        Some((_, Some((provider, name)))) if !provider.is_empty() && !name.is_empty() => {
+            Some((provider.to_owned(), name.to_owned()))
+        }
+        Some((model, _)) => {
+            return Err(Problem {
+                kind: ProblemKind::Usage,
+                text: format!("adapter `{id}` wants a model as provider/name, not `{model}`"),
+            });
+        }
+    };
+    Ok(Wanted {
+        model,
+        agent: request.agent.clone(),
+    })
+}
+
+/// Whether a server answers where one is looked for when none is named. Takes at most as long as `options` say.
+pub fn is_serving(options: &ServerOptions, cwd: &Path) -> bool {
+    probe(&ServerUrl::local(options.port), options, cwd).is_ok()
+}
+
+/// Asks the server at `url` whether it is well, on a thread of its own: whoever calls may have a runtime, or not.
+fn probe(url: &ServerUrl, options: &ServerOptions, cwd: &Path) -> Result<(), ServerError> {
+    let broken = || ServerError::NotStarted {
+        why: "no thread or runtime is to be had".to_owned(),
+    };
+    let client = Client::new(
+        url.clone(),
+        options.credentials.clone(),
+        cwd.to_string_lossy().into_owned(),
+        options.timeout,
+        options.patience.silence,
+    )?;
+    let ask = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|_| broken())?;
+        runtime.block_on(client.health(options.timeout)).map(drop)
+    };
+    thread::scope(|threads| threads.spawn(ask).join().unwrap_or_else(|_| Err(broken())))
+}

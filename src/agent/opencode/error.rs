@@ -1,0 +1,72 @@
+//! What keeps a server from being used.
+
+use thiserror::Error;
+
+use crate::server_url::ServerUrl;
+
+/// Why a request to a server failed, or the server itself did.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    #[error("no HTTP client to be had")]
+    Client {
+        #[source]
+        source: reqwest::Error,
+    },
+    #[error("{url}: no server can be reached")]
+    Unreachable {
+        url: ServerUrl,
+        #[source]
+        source: reqwest::Error,
+    },
+    #[error("{url}: no answer in time")]
+    TimedOut {
+        url: ServerUrl,
+        #[source]
+        source: reqwest::Error,
+    },
+    #[error("{url}: the server {}", refused(*.password_given))]
+    Unauthorized { url: ServerUrl, password_given: bool },
+    #[error("{url}: this is not an opencode server, or not a healthy one")]
+    Foreign { url: ServerUrl },
+    #[error("the server refused: {message} (status {status})")]
+    Refused { status: u16, message: String },
+    #[error("the server did not start: {why}")]
+    NotStarted { why: String },
+    #[error("the server was not ready within {seconds} s{}", said(.tail))]
+    NotReady { seconds: u64, tail: String },
+}
+
+impl ServerError {
+    /// What the user can do about it.
+    pub fn hints(&self) -> Vec<String> {
+        let hints: &[&str] = match self {
+            ServerError::Unreachable { .. } => {
+                &["start it with `opencode serve --port PORT`, or leave `--server` out to have ralph start one"]
+            }
+            ServerError::TimedOut { .. } => &["give it more time with `--server-timeout MS`"],
+            ServerError::Unauthorized { .. } => &[
+                "set OPENCODE_SERVER_PASSWORD to its password, and OPENCODE_SERVER_USERNAME if that is not `opencode`",
+            ],
+            ServerError::Foreign { .. } => &["name the address of `opencode serve` with `--server http://HOST:PORT`"],
+            ServerError::NotStarted { .. } | ServerError::NotReady { .. } => {
+                &["`opencode serve` by hand shows what is wrong"]
+            }
+            ServerError::Client { .. } | ServerError::Refused { .. } => &[],
+        };
+        hints.iter().map(|hint| (*hint).to_owned()).collect()
+    }
+}
+
+fn refused(password_given: bool) -> &'static str {
+    match password_given {
+        true => "refuses the password",
+        false => "wants a password",
+    }
+}
+
+fn said(tail: &str) -> String {
+    match tail.is_empty() {
+        true => String::new(),
+        false => format!("; its last words: {tail}"),
+    }
+}

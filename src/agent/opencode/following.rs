@@ -1,0 +1,284 @@
+//! Follows a turn: events, what has to be answered, and the stream that gets lost.
+
+use std::{future::pending, sync::Arc, time::Duration};
+
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use crate::{
+    agent::dialect::one_line,
+    event::{AgentSignal, Problem},
+};
+
+use super::{
+    ServerError,
+    client::{Client, PermissionAnswer},
+    feed::Feed,
+    posts,
+    problem::of_server,
+    server::Own,
+    session::{Conduct, crashed},
+    turn::{Next, Turn},
+    wire::{EventKind, Permission, Question, Status},
+};
+
+/// How long the server may take to say that a stream is open.
+const CONNECTED: Duration = Duration::from_secs(30);
+/// First and longest pause between two attempts to get a lost stream back.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
+const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(2);
+/// Heartbeats without a word about the session, after which the server is asked what it does.
+const QUIET_BEATS: u32 = 2;
+/// Messages that are read when a turn seems to be over, and after the stream was lost.
+const LAST_MESSAGES: u32 = 50;
+const MISSED_MESSAGES: u32 = 500;
+/// Time between two looks at a turn that has neither ended nor goes on, and how many of them it gets.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+const LOOKS: u32 = 120;
+
+/// What a look at the server shows.
+enum Look {
+    Over,
+    Works,
+    /// It does nothing, and has not finished.
+    Unclear,
+}
+
+/// What ended a step.
+pub(super) enum Broken {
+    /// The stream, not the turn.
+    Stream(String),
+    Turn(Problem),
+}
+
+impl Conduct {
+    /// Does the next thing there is to do, and tells whether the turn is over.
+    pub(super) async fn step(&mut self, client: &Client, feed: &mut Feed, turn: &mut Turn) -> Result<bool, Broken> {
+        let own = self.own();
+        let look_at = self.look_at;
+        let look = async {
+            match look_at {
+                Some(at) => sleep_until(at).await,
+                None => pending().await,
+            }
+        };
+        let event = tokio::select! {
+            biased;
+            why = end_of(own.as_ref()) => return Err(Broken::Turn(crashed(format!("the server ended: {why}")))),
+            Some(text) = self.job.steering.recv() => {
+                self.steer(client, turn.session(), text);
+                return Ok(false);
+            }
+            Some(failed) = self.posts.join_next(), if !self.posts.is_empty() => {
+                self.note(failed.unwrap_or_default()).await;
+                return Ok(false);
+            }
+            () = look => return Ok(self.look(client, turn).await),
+            event = feed.next() => event,
+        };
+        let (event, bytes) = event.map_err(Broken::Stream)?;
+        let beat = event.kind == EventKind::Heartbeat;
+        if event.kind.session().is_some_and(|session| turn.is_family(session)) {
+            self.quiet_beats = 0;
+            self.job.shared.add_output(bytes);
+        }
+        let mut signals = Vec::new();
+        let next = turn.take(event, &self.clock(), &mut signals);
+        self.job.shared.set_using_a_tool(turn.is_using_a_tool());
+        self.say(signals).await;
+        if let Some(problem) = turn.is_hopeless(&self.clock()) {
+            return Err(Broken::Turn(problem));
+        }
+        if beat {
+            self.job.shared.beat();
+            self.quiet_beats += 1;
+        }
+        match next {
+            Next::AnswerPermission(permission) => self.answer_permission(client, permission).await,
+            Next::AnswerQuestion(question) => self.answer_question(client, question).await,
+            Next::GoOn if beat && self.quiet_beats >= QUIET_BEATS => {
+                self.quiet_beats = 0;
+                return Ok(self.look(client, turn).await);
+            }
+            Next::GoOn => {}
+            Next::Look => return Ok(self.look(client, turn).await),
+        }
+        Ok(false)
+    }
+
+    fn own(&self) -> Option<Arc<Own>> {
+        self.server.as_ref().and_then(|server| server.own.clone())
+    }
+
+    /// Asks the server whether the turn is over. What cannot be asked now is asked again later.
+    async fn look(&mut self, client: &Client, turn: &mut Turn) -> bool {
+        self.look_at = None;
+        match self.see(client, turn, LAST_MESSAGES).await {
+            Ok(Look::Over) => true,
+            Ok(Look::Works) => {
+                self.looks = 0;
+                false
+            }
+            Ok(Look::Unclear) | Err(_) => {
+                self.looks += 1;
+                self.look_at = Some(Instant::now() + LOOK_AGAIN);
+                self.looks > LOOKS
+            }
+        }
+    }
+
+    async fn see(&mut self, client: &Client, turn: &mut Turn, limit: u32) -> Result<Look, ServerError> {
+        // A message that is on its way keeps the turn going, or begins it anew.
+        while let Some(failed) = self.posts.join_next().await {
+            self.note(failed.unwrap_or_default()).await;
+        }
+        let statuses = client.statuses().await?;
+        let listed = client.messages(turn.session(), limit).await?;
+        let mut signals = Vec::new();
+        turn.catch_up(&listed, &self.clock(), &mut signals);
+        self.say(signals).await;
+        Ok(match statuses.get(turn.session()) {
+            Some(Status::Busy | Status::Retry { .. } | Status::Other) => Look::Works,
+            Some(Status::Idle) | None if turn.is_unanswered(self.prompts) => Look::Unclear,
+            Some(Status::Idle) | None => Look::Over,
+        })
+    }
+
+    /// Takes no more messages, unless one has been taken that was not handed over.
+    pub(super) fn is_done(&mut self, client: &Client, turn: &Turn) -> bool {
+        self.job.shared.close_steering();
+        let Ok(text) = self.job.steering.try_recv() else {
+            return true;
+        };
+        self.steer(client, turn.session(), text);
+        self.job.shared.open_steering();
+        false
+    }
+
+    fn steer(&mut self, client: &Client, session: &str, text: String) {
+        self.prompts += 1;
+        let wanted = self.job.wanted.clone();
+        self.posts
+            .spawn(posts::steer(client.clone(), session.to_owned(), text, wanted));
+    }
+
+    async fn answer_permission(&mut self, client: &Client, permission: Permission) {
+        let answer = self.job.options.permissions;
+        let text = posts::describe(&permission);
+        if self.asked.insert(permission.id.clone()) {
+            let answered = match answer {
+                PermissionAnswer::Deny => "denied",
+                PermissionAnswer::Allow => "allowed",
+            };
+            let id = permission.id.clone();
+            let text = format!("{text}: {answered}");
+            self.say(vec![AgentSignal::PermissionAsked { id, text }]).await;
+        }
+        self.posts
+            .spawn(posts::answer_permission(client.clone(), permission, answer));
+    }
+
+    async fn answer_question(&mut self, client: &Client, question: Question) {
+        if self.asked.insert(question.id.clone()) {
+            let texts: Vec<String> = question
+                .questions
+                .iter()
+                .map(|asked| one_line(&asked.question))
+                .collect();
+            let id = question.id.clone();
+            let text = format!("{} (it is told to decide itself)", texts.join(" "));
+            self.say(vec![AgentSignal::QuestionAsked { id, text }]).await;
+        }
+        self.posts.spawn(posts::answer_question(client.clone(), question));
+    }
+
+    /// Gets a lost stream back, and what it would have told. Tells also whether the turn has ended meanwhile.
+    pub(super) async fn reconnect(
+        &mut self,
+        client: &Client,
+        turn: &mut Turn,
+        why: String,
+    ) -> Result<(Feed, bool), Problem> {
+        let own = self.own();
+        let deadline = Instant::now() + self.job.options.patience.reconnect;
+        let mut pause = RECONNECT_PAUSE;
+        loop {
+            let error = match self.resume_stream(client, turn).await {
+                Ok(resumed) => {
+                    // Said once: a server without a heart loses it again and again.
+                    if !std::mem::replace(&mut self.lost, true) {
+                        let text = format!("the server's stream was lost ({why}) and is back");
+                        self.note(Some(text)).await;
+                    }
+                    return Ok(resumed);
+                }
+                Err(error @ ServerError::Unauthorized { .. }) => return Err(of_server(&error)),
+                Err(error) => error,
+            };
+            tokio::select! {
+                why = end_of(own.as_ref()) => return Err(crashed(format!("the server ended: {why}"))),
+                () = sleep(pause) => {}
+            }
+            if Instant::now() >= deadline {
+                let problem = of_server(&error);
+                let text = format!(
+                    "the server's stream was lost ({why}) and does not come back: {}",
+                    problem.text
+                );
+                return Err(Problem { text, ..problem });
+            }
+            pause = (pause * 2).min(RECONNECT_PAUSE_MAX);
+        }
+    }
+
+    async fn resume_stream(&mut self, client: &Client, turn: &mut Turn) -> Result<(Feed, bool), ServerError> {
+        // First the stream, then the messages: what happens in between is in both, and taken once.
+        let feed = connect(client).await?;
+        for child in client.children(turn.session()).await.unwrap_or_default() {
+            turn.adopt(child.id);
+        }
+        for permission in client.permissions().await? {
+            if turn.is_family(&permission.session) {
+                self.answer_permission(client, permission).await;
+            }
+        }
+        for question in client.questions().await.unwrap_or_default() {
+            if turn.is_family(&question.session) {
+                self.answer_question(client, question).await;
+            }
+        }
+        let over = match self.see(client, turn, MISSED_MESSAGES).await? {
+            Look::Over => true,
+            Look::Works => false,
+            Look::Unclear => {
+                self.look_at = Some(Instant::now() + LOOK_AGAIN);
+                false
+            }
+        };
+        Ok((feed, over))
+    }
+}
+
+/// Waits for the end of a server's process, for ever if it cannot be seen.
+async fn end_of(own: Option<&Arc<Own>>) -> String {
+    match own {
+        Some(own) => own.life.ended().await,
+        None => pending().await,
+    }
+}
+
+/// Opens the stream of events and waits until it is open.
+pub(super) async fn connect(client: &Client) -> Result<Feed, ServerError> {
+    let foreign = || ServerError::Foreign {
+        url: client.url().clone(),
+    };
+    let opened = async {
+        let mut feed = client.events().await?;
+        loop {
+            let (event, _) = feed.next().await.map_err(|_| foreign())?;
+            if event.kind == EventKind::Connected {
+                return Ok(feed);
+            }
+        }
+    };
+    timeout(CONNECTED, opened).await.unwrap_or_else(|_| Err(foreign()))
+}

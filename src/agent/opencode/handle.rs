@@ -1,0 +1,242 @@
+//! A running session as the loop holds it.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::sync::{mpsc, watch};
+
+use crate::{
+    agent::{Activity, NotLive, Session},
+    proc::{Size, Stop},
+};
+
+use super::server::Own;
+
+/// Messages under way to a session; more than a person can write.
+const STEERING: usize = 32;
+/// A server that waits for its model, or for nothing, uses up to half of this share of a core for itself.
+const IDLE_SHARE: f64 = 0.1;
+
+/// What a session's handle and its task have in common.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Bytes of events about the session.
+    output: AtomicU64,
+    /// Signs of life that are no output: polls of a server that starts, which has a limit of its own, and heartbeats
+    /// while a tool runs on a server whose processes cannot be seen.
+    beats: AtomicU64,
+    using_a_tool: AtomicBool,
+    finished: AtomicBool,
+    own: Mutex<Option<Used>>,
+    steering: mpsc::Sender<String>,
+    /// Messages are taken.
+    live: Mutex<bool>,
+}
+
+impl Shared {
+    /// Also returns where messages for the running turn arrive.
+    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<String>) {
+        let (steering, received) = mpsc::channel(STEERING);
+        let shared = Self {
+            output: AtomicU64::new(0),
+            beats: AtomicU64::new(0),
+            using_a_tool: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
+            own: Mutex::new(None),
+            steering,
+            live: Mutex::new(false),
+        };
+        (Arc::new(shared), received)
+    }
+
+    /// The session waits for this process to answer.
+    pub(super) fn starts(&self, own: &Arc<Own>) {
+        let mut used = lock(&self.own);
+        if used.is_none() {
+            *used = Some(Used::new(Arc::clone(own)));
+        }
+        self.beats.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_output(&self, bytes: usize) {
+        self.output.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn output_bytes(&self) -> u64 {
+        self.output.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_using_a_tool(&self, using: bool) {
+        self.using_a_tool.store(using, Ordering::Relaxed);
+    }
+
+    pub(super) fn beat(&self) {
+        if self.using_a_tool.load(Ordering::Relaxed) && lock(&self.own).is_none() {
+            self.beats.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn open_steering(&self) {
+        *lock(&self.live) = true;
+    }
+
+    /// Takes no more messages; those that were taken are in the channel when this returns.
+    pub(super) fn close_steering(&self) {
+        *lock(&self.live) = false;
+    }
+
+    pub(super) fn finish(&self) {
+        self.finished.store(true, Ordering::Relaxed);
+    }
+
+    fn steer(&self, text: &str) -> Result<(), NotLive> {
+        let live = lock(&self.live);
+        match *live && self.steering.try_send(text.to_owned()).is_ok() {
+            true => Ok(()),
+            false => Err(NotLive),
+        }
+    }
+}
+
+/// The handle. Dropping it before the session has ended aborts it at once.
+pub(super) struct ServerSession {
+    shared: Arc<Shared>,
+    stop: watch::Sender<Option<Stop>>,
+}
+
+impl ServerSession {
+    pub(super) fn new(shared: Arc<Shared>, stop: watch::Sender<Option<Stop>>) -> Self {
+        Self { shared, stop }
+    }
+}
+
+impl Session for ServerSession {
+    fn stop(&self, stop: Stop) {
+        self.stop.send_if_modified(|asked| {
+            let faster = *asked != Some(Stop::AtOnce) && *asked != Some(stop);
+            if faster {
+                *asked = Some(stop);
+            }
+            faster
+        });
+    }
+
+    fn resize(&self, _size: Size) {}
+
+    fn type_bytes(&self, _bytes: &[u8]) {}
+
+    fn steer(&self, text: &str) -> Result<(), NotLive> {
+        self.shared.steer(text)
+    }
+
+    /// Events about the session count as output, heartbeats do not. The server's processes can be seen if ralph has
+    /// started them: a build without a word is work. Elsewhere a tool that has not ended counts as work, for as long
+    /// as the server's heart beats; what limits that is the iteration's time.
+    fn activity(&self) -> Activity {
+        let used = lock(&self.shared.own).as_mut().map(Used::work);
+        Activity {
+            output_bytes: self.shared.output_bytes() + self.shared.beats.load(Ordering::Relaxed),
+            cpu: used.unwrap_or_default(),
+        }
+    }
+}
+
+impl Drop for ServerSession {
+    fn drop(&mut self) {
+        if !self.shared.finished.load(Ordering::Relaxed) {
+            self.stop(Stop::AtOnce);
+        }
+    }
+}
+
+/// A process that ralph has started, and what it has done since the session began.
+#[derive(Debug)]
+struct Used {
+    own: Arc<Own>,
+    work: WorkMeter,
+}
+
+impl Used {
+    fn new(own: Arc<Own>) -> Self {
+        let work = WorkMeter::new(own.child.activity().cpu, Instant::now());
+        Self { own, work }
+    }
+
+    fn work(&mut self) -> Duration {
+        self.work.take(self.own.child.activity().cpu, Instant::now())
+    }
+}
+
+/// Counts the time on the CPU that is more than a server uses while it waits.
+#[derive(Debug)]
+struct WorkMeter {
+    last: (Duration, Instant),
+    work: Duration,
+}
+
+impl WorkMeter {
+    fn new(cpu: Duration, now: Instant) -> Self {
+        Self {
+            last: (cpu, now),
+            work: Duration::ZERO,
+        }
+    }
+
+    fn take(&mut self, cpu: Duration, now: Instant) -> Duration {
+        let (before, at) = std::mem::replace(&mut self.last, (cpu, now));
+        let idle = now.saturating_duration_since(at).mul_f64(IDLE_SHARE);
+        self.work += cpu.saturating_sub(before).saturating_sub(idle);
+        self.work
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_waits_does_no_work_and_a_build_in_it_does() {
+        let start = Instant::now();
+        let seconds = |seconds: u64| start + Duration::from_secs(seconds);
+        let ms = Duration::from_millis;
+        let mut meter = WorkMeter::new(ms(9_000), seconds(0));
+        assert_eq!(meter.take(ms(9_450), seconds(10)), ms(0));
+        assert_eq!(meter.take(ms(12_450), seconds(20)), ms(2_000));
+        assert_eq!(meter.take(ms(12_500), seconds(30)), ms(2_000), "it never falls");
+    }
+
+    #[test]
+    fn messages_are_taken_only_while_a_turn_runs() {
+        let (shared, mut received) = Shared::new();
+        assert_eq!(shared.steer("early"), Err(NotLive));
+        shared.open_steering();
+        assert_eq!(shared.steer("now"), Ok(()));
+        shared.close_steering();
+        assert_eq!(shared.steer("late"), Err(NotLive));
+        assert_eq!(received.try_recv().as_deref(), Ok("now"));
+        assert!(received.try_recv().is_err());
+    }
+
+    #[test]
+    fn stopping_gets_faster_and_never_slower() {
+        let (stop, seen) = watch::channel(None);
+        let session = ServerSession::new(Shared::new().0, stop);
+        for (asked, then) in [
+            (Stop::InOrder, Stop::InOrder),
+            (Stop::AtOnce, Stop::AtOnce),
+            (Stop::InOrder, Stop::AtOnce),
+        ] {
+            session.stop(asked);
+            assert_eq!(*seen.borrow(), Some(then));
+        }
+    }
+}

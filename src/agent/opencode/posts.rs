@@ -1,0 +1,71 @@
+//! Requests that nothing waits for: each is tried until it is taken, and ends with what went wrong, to be told.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::agent::dialect::one_line;
+
+use super::{
+    ServerError,
+    client::{Client, PermissionAnswer, Wanted},
+    wire::{Permission, Question},
+};
+
+/// How often a request is tried, and the first pause between two tries; the pauses double.
+const TRIES: u32 = 6;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Hands a message to a session that works.
+pub(super) async fn steer(client: Client, session: String, text: String, wanted: Wanted) -> Option<String> {
+    let failed = tried(|| client.prompt(&session, &text, &wanted)).await?;
+    Some(format!(
+        "a message could not be handed over ({failed}): {}",
+        one_line(&text)
+    ))
+}
+
+/// Answers a permission.
+pub(super) async fn answer_permission(
+    client: Client,
+    permission: Permission,
+    answer: PermissionAnswer,
+) -> Option<String> {
+    let failed = tried(|| client.answer_permission(&permission, answer)).await?;
+    Some(format!("a permission could not be answered: {failed}"))
+}
+
+/// Answers a question.
+pub(super) async fn answer_question(client: Client, question: Question) -> Option<String> {
+    let failed = tried(|| client.answer_question(&question)).await?;
+    Some(format!("a question could not be answered: {failed}"))
+}
+
+/// Tries until it succeeds, is refused or was tried often enough; returns what the last try failed with.
+async fn tried<F: Future<Output = Result<(), ServerError>>>(request: impl Fn() -> F) -> Option<String> {
+    let mut pause = PAUSE;
+    let mut tries = 1;
+    loop {
+        let error = request().await.err()?;
+        let again = matches!(error, ServerError::Unreachable { .. });
+        if !again || tries == TRIES {
+            return Some(crate::text::with_causes(&error));
+        }
+        tries += 1;
+        sleep(pause).await;
+        pause *= 2;
+    }
+}
+
+/// What a permission is asked for, in short.
+pub(super) fn describe(permission: &Permission) -> String {
+    let text = |key: &str| permission.metadata.get(key).and_then(serde_json::Value::as_str);
+    let what = match text("command")
+        .or_else(|| text("filepath"))
+        .or_else(|| text("filePath"))
+    {
+        Some(what) => what.to_owned(),
+        None => permission.patterns.join(", "),
+    };
+    one_line(&format!("{} ({what})", permission.permission))
+}

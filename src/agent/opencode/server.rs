@@ -1,0 +1,286 @@
+//! The server that the sessions of a run share: found, or started under a guard.
+//!
+//! What ralph has started ends with the run, and before: by [`Servers::close`] in order, by its guard whatever happens
+//! to ralph. What it has found is never touched.
+
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    path::PathBuf,
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::{
+    agent::{
+        check,
+        manifest::Manifest,
+        template::{Placeholder, Template},
+    },
+    proc::{self, Launch, Size, Stdin, Stdout, Stop},
+    server_url::ServerUrl,
+};
+
+use super::{Credentials, ServerError, ServerOptions, client::Client, life::Life};
+
+/// Ports that are tried, from the first one on.
+const PORTS: u16 = 64;
+/// Time between two looks at a server that starts.
+const READY_POLL: Duration = Duration::from_millis(100);
+/// How long a server that is no longer needed may take beyond its grace.
+const CLOSING: Duration = Duration::from_secs(10);
+const ROWS_AND_COLUMNS: Size = Size { cols: 120, rows: 40 };
+/// What the server does not get of what sessions get: it outlives the iteration that it was started in.
+const OF_ONE_SESSION: &str = "RALPH_ITERATION";
+
+/// A server that answers.
+#[derive(Debug, Clone)]
+pub(super) struct Server {
+    pub(super) client: Client,
+    /// The process, if ralph has started it.
+    pub(super) own: Option<Arc<Own>>,
+    /// What to say about it, to whoever uses it first.
+    pub(super) notice: Option<String>,
+}
+
+/// A server's process, under its guard.
+#[derive(Debug)]
+pub(super) struct Own {
+    pub(super) child: proc::Child,
+    pub(super) life: Arc<Life>,
+    port: u16,
+    credentials: Credentials,
+}
+
+/// Takes a process that is waited for.
+pub(super) type Seen<'a> = dyn Fn(&Arc<Own>) + Send + Sync + 'a;
+
+/// What a session has to say about the server it needs.
+#[derive(Debug, Clone)]
+pub(super) struct Need {
+    pub(super) run: String,
+    pub(super) cwd: PathBuf,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) scratch: PathBuf,
+}
+
+/// Finds or starts the one server of a run.
+#[derive(Debug)]
+pub(super) struct Servers {
+    manifest: Manifest,
+    options: ServerOptions,
+    guard: Option<PathBuf>,
+    /// One session at a time looks for a server.
+    looking: tokio::sync::Mutex<()>,
+    /// The process that was started last; it may not answer yet, or no longer run.
+    started: Mutex<Option<Arc<Own>>>,
+}
+
+impl Servers {
+    pub(super) fn new(manifest: Manifest, options: ServerOptions, guard: Option<PathBuf>) -> Self {
+        Self {
+            manifest,
+            options,
+            guard,
+            looking: tokio::sync::Mutex::new(()),
+            started: Mutex::new(None),
+        }
+    }
+
+    /// Returns a server that answers: the one that was named, the one that was started before, one that is there
+    /// already, or a new one.
+    ///
+    /// A process is shown to `seen` again and again while it does not answer. Cancel safe: a server that is
+    /// starting goes on starting.
+    pub(super) async fn ready(&self, need: &Need, seen: &Seen<'_>) -> Result<Server, ServerError> {
+        let _one_at_a_time = self.looking.lock().await;
+        if let Some(url) = &self.options.url {
+            let credentials = self.options.credentials.clone();
+            let client = self.client(url.clone(), credentials, need)?;
+            return self.found(client).await;
+        }
+        let before = self.started();
+        if let Some(own) = before.filter(|own| own.life.end().is_none()) {
+            return self.started_at(own, need, seen, None).await;
+        }
+        let first = self.options.port;
+        let client = self.client(ServerUrl::local(first), self.options.credentials.clone(), need)?;
+        match self.found(client).await {
+            Ok(server) => Ok(server),
+            Err(_) => self.start(need, seen).await,
+        }
+    }
+
+    /// Ends what was started and waits for it.
+    pub(super) fn close(&self) {
+        let own = lock(&self.started).take();
+        if let Some(own) = own {
+            own.child.stop(Stop::InOrder);
+            if !own.life.wait_for_end(self.manifest.stop.grace + CLOSING) {
+                own.child.stop(Stop::AtOnce);
+                own.life.wait_for_end(CLOSING); // after that, its guard goes on alone
+            }
+        }
+    }
+
+    fn client(&self, url: ServerUrl, credentials: Option<Credentials>, need: &Need) -> Result<Client, ServerError> {
+        let directory = need.cwd.to_string_lossy().into_owned();
+        let patience = &self.options.patience;
+        Client::new(url, credentials, directory, self.options.timeout, patience.silence)
+    }
+
+    async fn found(&self, client: Client) -> Result<Server, ServerError> {
+        let health = client.health(self.options.timeout).await?;
+        let version = health.version.unwrap_or_else(|| "unknown".to_owned());
+        let tested = self.manifest.verified.as_ref().filter(|verified| **verified != version);
+        let tested = tested
+            .map(|tested| format!(" (tested with {tested})"))
+            .unwrap_or_default();
+        Ok(Server {
+            notice: Some(format!("attached to {}, opencode {version}{tested}", client.url())),
+            client,
+            own: None,
+        })
+    }
+
+    /// Starts a server on the first port that nobody has.
+    async fn start(&self, need: &Need, seen: &Seen<'_>) -> Result<Server, ServerError> {
+        let first = self.options.port;
+        for port in (first..=u16::MAX)
+            .take(usize::from(PORTS))
+            .filter(|port| is_free(*port))
+        {
+            let own = self.spawn(port, need)?;
+            *lock(&self.started) = Some(Arc::clone(&own));
+            let notice = (port != first).then(|| format!("port {first} is taken: the server of this run has {port}"));
+            match self.started_at(own, need, seen, notice).await {
+                // Somebody was faster; another ralph that starts now looks for a port in the same way.
+                Err(ServerError::NotStarted { .. }) if !is_free(port) => {}
+                result => return result,
+            }
+        }
+        Err(ServerError::NotStarted {
+            why: format!("no port is free from {first} on"),
+        })
+    }
+
+    fn spawn(&self, port: u16, need: &Need) -> Result<Arc<Own>, ServerError> {
+        let failed = |why: String| ServerError::NotStarted { why };
+        let command = &self.manifest.command;
+        let program = check::find(&self.manifest, &need.cwd).map_err(|error| failed(error.to_string()))?;
+        // Nobody else on this machine may make it do something.
+        let credentials = match &self.options.credentials {
+            Some(credentials) => credentials.clone(),
+            None => Credentials::made_up().map_err(|error| failed(format!("no password to be had: {error}")))?,
+        };
+        let mut env: Vec<(String, String)> = command
+            .env
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), filled(value, port)?)))
+            .collect();
+        env.extend(need.env.iter().filter(|(name, _)| name != OF_ONE_SESSION).cloned());
+        env.push((Credentials::USERNAME_VAR.to_owned(), credentials.username.clone()));
+        env.push((Credentials::PASSWORD_VAR.to_owned(), credentials.password.clone()));
+        let life = Arc::new(Life::default());
+        let launch = Launch {
+            program,
+            args: command
+                .args
+                .iter()
+                .filter_map(|arg| Some(filled(arg, port)?.into()))
+                .collect(),
+            cwd: need.cwd.clone(),
+            env,
+            env_remove: command.env_remove.clone(),
+            stdin: Stdin::Null,
+            stdout: Stdout::Terminal,
+            size: ROWS_AND_COLUMNS,
+            ladder: self.manifest.stop,
+            run_id: need.run.clone(),
+            scratch: need.scratch.clone(),
+            guard: self.guard.clone(),
+        };
+        let child = proc::spawn(launch, life.output()).map_err(|error| failed(crate::text::with_causes(&error)))?;
+        Ok(Arc::new(Own {
+            child,
+            life,
+            port,
+            credentials,
+        }))
+    }
+
+    /// Waits until a started server answers, or ends.
+    async fn started_at(
+        &self,
+        own: Arc<Own>,
+        need: &Need,
+        seen: &Seen<'_>,
+        notice: Option<String>,
+    ) -> Result<Server, ServerError> {
+        let url = ServerUrl::local(own.port);
+        let client = self.client(url, Some(own.credentials.clone()), need)?;
+        let deadline = Instant::now() + self.options.patience.start;
+        loop {
+            // It takes connections some time before it answers.
+            let mut health = pin!(client.health(self.options.timeout));
+            let mut answer = None;
+            while answer.is_none() && own.life.end().is_none() && Instant::now() < deadline {
+                seen(&own);
+                answer = timeout(READY_POLL, &mut health).await.ok();
+            }
+            if let Some(Ok(_)) = answer {
+                return Ok(Server {
+                    client: client.clone(),
+                    own: Some(own),
+                    notice,
+                });
+            }
+            if let Some(why) = own.life.end() {
+                return Err(ServerError::NotStarted { why });
+            }
+            if Instant::now() >= deadline {
+                own.child.stop(Stop::InOrder);
+                return Err(ServerError::NotReady {
+                    seconds: self.options.patience.start.as_secs(),
+                    tail: own.life.last_words(),
+                });
+            }
+            seen(&own);
+            sleep(READY_POLL).await;
+        }
+    }
+
+    fn started(&self) -> Option<Arc<Own>> {
+        lock(&self.started).clone()
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        if let Some(own) = self.started() {
+            own.child.stop(Stop::InOrder);
+        }
+    }
+}
+
+fn filled(template: &Template, port: u16) -> Option<String> {
+    template.fill(|placeholder| match placeholder {
+        Placeholder::Port => Some(port.to_string()),
+        Placeholder::Ralph => check::own_executable(),
+        Placeholder::Agent
+        | Placeholder::Model
+        | Placeholder::PromptFile
+        | Placeholder::Resume
+        | Placeholder::Session => None,
+    })
+}
+
+fn is_free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

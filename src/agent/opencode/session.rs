@@ -1,0 +1,283 @@
+//! One session on a server: opened, prompted, followed to its end, or aborted.
+//!
+//! The end of the stream proves nothing, and neither does a single event: whether a turn is over is what the server
+//! says when it is asked, and how it went is in the session's messages.
+
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use jiff::tz::TimeZone;
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinSet,
+    time::{Instant, sleep, timeout},
+};
+
+use crate::{
+    agent::dialect::{Clock, one_line},
+    event::{AgentSignal, Problem, ProblemKind, SessionId},
+    proc::Stop,
+};
+
+use super::{
+    ServerError, ServerOptions,
+    client::{Client, Wanted},
+    following::{Broken, connect},
+    handle::Shared,
+    problem::of_server,
+    server::{Need, Own, Server, Servers},
+    turn::Turn,
+    verdict::Verdict,
+    voice::Voice,
+    wire::Status,
+};
+
+/// Time between two looks at a session that was aborted.
+const ABORT_POLL: Duration = Duration::from_millis(50);
+/// How long a server may take to abort a session that has to end at once.
+const AT_ONCE: Duration = Duration::from_secs(1);
+/// After this, a prompt that was under way when the session was stopped has arrived.
+const PROMPT_UNDER_WAY: Duration = Duration::from_millis(500);
+
+/// What a session is to do.
+pub(super) struct Job {
+    pub(super) servers: Arc<Servers>,
+    pub(super) options: ServerOptions,
+    pub(super) need: Need,
+    pub(super) title: String,
+    pub(super) prompt: PathBuf,
+    pub(super) wanted: Wanted,
+    /// The model, as it was asked for.
+    pub(super) model: Option<String>,
+    pub(super) resume: Option<SessionId>,
+    pub(super) voice: Voice,
+    pub(super) shared: Arc<Shared>,
+    pub(super) steering: mpsc::Receiver<String>,
+}
+
+/// A session at work.
+pub(super) struct Conduct {
+    pub(super) job: Job,
+    pub(super) server: Option<Server>,
+    pub(super) session: Option<String>,
+    /// A prompt is on its way, and may arrive even if nobody waits for the answer.
+    pub(super) prompting: bool,
+    /// Requests that nothing waits for; each ends with what went wrong.
+    pub(super) posts: JoinSet<Option<String>>,
+    /// Permissions and questions that were told.
+    pub(super) asked: BTreeSet<String>,
+    pub(super) quiet_beats: u32,
+    pub(super) looks: u32,
+    pub(super) look_at: Option<Instant>,
+    /// The stream was lost before.
+    pub(super) lost: bool,
+    /// How many messages the user will have, by and by.
+    pub(super) prompts: usize,
+    pub(super) zone: TimeZone,
+}
+
+/// Runs a session to its end. Stopping it is a value on `stop`.
+pub(super) async fn conduct(job: Job, mut stop: watch::Receiver<Option<Stop>>) {
+    let mut conduct = Conduct {
+        job,
+        server: None,
+        session: None,
+        prompting: false,
+        posts: JoinSet::new(),
+        asked: BTreeSet::new(),
+        quiet_beats: 0,
+        looks: 0,
+        look_at: None,
+        lost: false,
+        prompts: 0,
+        zone: TimeZone::system(),
+    };
+    let result = tokio::select! {
+        biased;
+        _ = stop.wait_for(Option::is_some) => None,
+        result = conduct.work() => Some(result),
+    };
+    conduct.job.shared.close_steering();
+    let (ok, message) = match result {
+        Some(Ok(verdict)) => conduct.judge(verdict, &mut stop).await,
+        Some(Err(problem)) => {
+            conduct.say(vec![AgentSignal::Problem { problem }]).await;
+            conduct.abandon(&mut stop).await;
+            (false, None)
+        }
+        None => {
+            conduct.abandon(&mut stop).await;
+            (false, None)
+        }
+    };
+    let output_bytes = conduct.job.shared.output_bytes();
+    conduct.job.shared.finish();
+    let last = [
+        AgentSignal::TurnEnded { ok, message },
+        AgentSignal::Ended {
+            exit: None,
+            output_bytes,
+        },
+    ];
+    conduct.say(last.into()).await;
+}
+
+impl Conduct {
+    async fn work(&mut self) -> Result<Verdict, Problem> {
+        let prompt = read_prompt(self.job.prompt.clone()).await?;
+        // A server that starts works, and is not idle.
+        let starts = |own: &Arc<Own>| self.job.shared.starts(own);
+        let server = self.job.servers.ready(&self.job.need, &starts).await;
+        let server = server.map_err(|error| of_server(&error))?;
+        self.note(server.notice.clone()).await;
+        self.server = Some(server.clone());
+        let client = server.client;
+        let (session, baseline) = self.open(&client).await?;
+        self.session = Some(session.clone());
+        // Before the prompt: what happened first would be missed.
+        let mut feed = connect(&client).await.map_err(|error| of_server(&error))?;
+        let mut turn = Turn::new(&session, baseline);
+        self.say(vec![AgentSignal::Opened {
+            session: Some(SessionId(session.clone())),
+            model: self.job.model.clone(),
+        }])
+        .await;
+        self.prompting = true;
+        self.prompts = 1;
+        let prompted = client.prompt(&session, &prompt, &self.job.wanted).await;
+        prompted.map_err(|error| of_server(&error))?;
+        self.prompting = false;
+        self.job.shared.open_steering();
+        loop {
+            let over = match self.step(&client, &mut feed, &mut turn).await {
+                Ok(over) => over,
+                Err(Broken::Stream(why)) => {
+                    let over;
+                    (feed, over) = self.reconnect(&client, &mut turn, why).await?;
+                    over
+                }
+                Err(Broken::Turn(problem)) => return Err(problem),
+            };
+            if over && self.is_done(&client, &turn) {
+                let mut signals = Vec::new();
+                turn.finish(&mut signals);
+                self.say(signals).await;
+                return Ok(turn.verdict());
+            }
+        }
+    }
+
+    /// The session to work in, and the newest message in it.
+    async fn open(&self, client: &Client) -> Result<(String, Option<String>), Problem> {
+        let failed = |error: ServerError| of_server(&error);
+        let Some(SessionId(id)) = &self.job.resume else {
+            let session = client.create_session(&self.job.title).await.map_err(failed)?;
+            return Ok((session.id, None));
+        };
+        let Some(session) = client.session(id).await.map_err(failed)? else {
+            return Err(Problem {
+                kind: ProblemKind::SessionLost,
+                text: format!("the server knows no session {}", one_line(id)),
+            });
+        };
+        let newest = client.messages(&session.id, 1).await.map_err(failed)?;
+        Ok((session.id, newest.last().map(|message| message.info.id.clone())))
+    }
+
+    /// Tells what the verdict is about. A turn that has not succeeded may be one that only seems to be over.
+    async fn judge(&mut self, verdict: Verdict, stop: &mut watch::Receiver<Option<Stop>>) -> (bool, Option<String>) {
+        let problem = verdict.problem.map(|problem| AgentSignal::Problem { problem });
+        self.say(problem.into_iter().collect()).await;
+        if !verdict.ok {
+            self.abandon(stop).await;
+        }
+        (verdict.ok, verdict.message)
+    }
+
+    /// Ends what the session may still do on the server, within bounds, faster if that is asked for meanwhile.
+    async fn abandon(&mut self, stop: &mut watch::Receiver<Option<Stop>>) {
+        self.posts.shutdown().await;
+        let Some(server) = self.server.take() else { return };
+        // Nothing was asked of it before there was a session.
+        let Some(session) = &self.session else { return };
+        let hurry = async {
+            // The handle is gone, or asks for it.
+            _ = stop.wait_for(|stop| *stop == Some(Stop::AtOnce)).await;
+            match server.own {
+                Some(_) => {}
+                None => sleep(AT_ONCE).await,
+            }
+        };
+        let aborted = tokio::select! {
+            biased;
+            () = hurry => false,
+            aborted = self.abort(&server.client, session) => aborted,
+        };
+        // A server that does not obey is ended, if it is ours, and with it whatever runs in it.
+        if let (false, Some(own)) = (aborted, &server.own) {
+            own.child.stop(Stop::AtOnce);
+            own.life.ended().await;
+        }
+    }
+
+    /// Aborts the session and waits until it does nothing; returns whether that was seen in time.
+    async fn abort(&self, client: &Client, session: &str) -> bool {
+        let patience = self.job.options.patience.abort;
+        let idle = async {
+            if self.prompting {
+                sleep(PROMPT_UNDER_WAY).await;
+            }
+            client.abort(session, patience).await?;
+            loop {
+                match client.statuses().await?.get(session) {
+                    None | Some(Status::Idle) => return Ok::<(), ServerError>(()),
+                    Some(_) => sleep(ABORT_POLL).await,
+                }
+            }
+        };
+        matches!(timeout(patience, idle).await, Ok(Ok(())))
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Clock {
+            now_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            zone: self.zone.clone(),
+            named: |name| TimeZone::get(name).ok(),
+        }
+    }
+
+    pub(super) async fn note(&self, text: Option<String>) {
+        self.say(text.map(|text| AgentSignal::Unknown { text }).into_iter().collect())
+            .await;
+    }
+
+    pub(super) async fn say(&self, signals: Vec<AgentSignal>) {
+        self.job.voice.tell(signals).await;
+    }
+}
+
+async fn read_prompt(path: PathBuf) -> Result<String, Problem> {
+    let shown = path.display().to_string();
+    let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path)).await;
+    let why = match read {
+        Ok(Ok(prompt)) => return Ok(prompt),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "the reader broke down".to_owned(),
+    };
+    Err(Problem {
+        kind: ProblemKind::Other,
+        text: format!("{shown}: the prompt cannot be read: {why}"),
+    })
+}
+
+pub(super) fn crashed(text: String) -> Problem {
+    Problem {
+        kind: ProblemKind::Crashed,
+        text,
+    }
+}

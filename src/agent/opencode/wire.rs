@@ -1,0 +1,364 @@
+//! What the server says, as far as ralph needs it. Pure, and tolerant: a field that is missing or new harms nothing.
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+/// One event of the server's stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Event {
+    /// Tells an event that arrives twice.
+    pub(super) id: String,
+    pub(super) kind: EventKind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum EventKind {
+    Connected,
+    Heartbeat,
+    SessionCreated(SessionInfo),
+    MessageUpdated(MessageInfo),
+    PartUpdated(Box<Part>),
+    PartDelta(Delta),
+    Status {
+        session: String,
+        status: Status,
+    },
+    /// `session.idle`; a `session.status` that says the same comes before it.
+    Idle {
+        session: String,
+    },
+    /// An error; it is of no session if the server could not tell.
+    Failed {
+        session: Option<String>,
+        error: Value,
+    },
+    PermissionAsked(Permission),
+    QuestionAsked(Question),
+    Todos {
+        session: String,
+        todos: Vec<Todo>,
+    },
+    /// Everything else, with the session it is about.
+    Other {
+        name: String,
+        session: Option<String>,
+    },
+    /// An event that is known by name and not by its shape.
+    Garbled {
+        name: String,
+        session: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct SessionInfo {
+    pub(super) id: String,
+    #[serde(rename = "parentID")]
+    pub(super) parent: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(super) struct MessageInfo {
+    /// Ids grow with time.
+    pub(super) id: String,
+    #[serde(rename = "sessionID")]
+    pub(super) session: String,
+    pub(super) role: Role,
+    /// Why the model stopped; none while it has not.
+    pub(super) finish: Option<String>,
+    pub(super) error: Option<Value>,
+    /// `true` in an assistant's message that sums up the session for the model; something else in one of the user.
+    #[serde(default)]
+    summary: Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Role {
+    User,
+    Assistant,
+    #[serde(other)]
+    Other,
+}
+
+impl MessageInfo {
+    /// Whether the assistant says it, rather than sums up for itself what was said.
+    pub(super) fn is_said(&self) -> bool {
+        self.role == Role::Assistant && self.summary != Value::Bool(true)
+    }
+}
+
+/// A part of a message: a text, a thought, the use of a tool, the end of a step.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(super) struct Part {
+    pub(super) id: String,
+    #[serde(rename = "sessionID")]
+    pub(super) session: String,
+    #[serde(rename = "messageID")]
+    pub(super) message: String,
+    #[serde(rename = "type")]
+    pub(super) kind: PartKind,
+    #[serde(default)]
+    pub(super) text: String,
+    /// What opencode tells the model in the user's place.
+    #[serde(default)]
+    pub(super) synthetic: bool,
+    #[serde(default)]
+    pub(super) time: Time,
+    /// All of it.
+    #[serde(skip)]
+    pub(super) raw: Value,
+}
+
+impl Part {
+    fn read(raw: Value) -> Option<Self> {
+        let part = Part::deserialize(&raw).ok()?;
+        Some(Self { raw, ..part })
+    }
+
+    /// How far the use of a tool is.
+    pub(super) fn tool_status(&self) -> ToolStatus {
+        match self.raw.pointer("/state/status").and_then(Value::as_str) {
+            Some("running") => ToolStatus::Running,
+            Some("completed") => ToolStatus::Completed,
+            Some("error") => ToolStatus::Failed,
+            Some(_) | None => ToolStatus::Pending,
+        }
+    }
+}
+
+/// How far the use of a tool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToolStatus {
+    /// The model still writes what it wants.
+    Pending,
+    Running,
+    Completed,
+    Failed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum PartKind {
+    Text,
+    Reasoning,
+    Tool,
+    StepFinish,
+    #[serde(other)]
+    Other,
+}
+
+/// When something began and ended, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Time {
+    pub(super) start: Option<u64>,
+    pub(super) end: Option<u64>,
+}
+
+/// More of the text of a part.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Delta {
+    #[serde(rename = "sessionID")]
+    pub(super) session: String,
+    #[serde(rename = "partID")]
+    pub(super) part: String,
+    #[serde(default)]
+    pub(super) field: String,
+    #[serde(default)]
+    pub(super) delta: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub(super) enum Status {
+    Idle,
+    Busy,
+    /// It repeats a request at `next`, in milliseconds since 1970.
+    Retry {
+        attempt: Option<u32>,
+        #[serde(default)]
+        message: String,
+        next: Option<u64>,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Permission {
+    pub(super) id: String,
+    #[serde(rename = "sessionID")]
+    pub(super) session: String,
+    #[serde(default)]
+    pub(super) permission: String,
+    #[serde(default)]
+    pub(super) patterns: Vec<String>,
+    #[serde(default)]
+    pub(super) metadata: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Question {
+    pub(super) id: String,
+    #[serde(rename = "sessionID")]
+    pub(super) session: String,
+    #[serde(default)]
+    pub(super) questions: Vec<Asked>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    pub(super) question: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Todo {
+    #[serde(default)]
+    pub(super) content: String,
+    #[serde(default)]
+    pub(super) status: String,
+}
+
+/// A message with its parts, as the server lists them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(super) struct Listed {
+    pub(super) info: MessageInfo,
+    #[serde(default)]
+    pub(super) parts: Vec<Value>,
+}
+
+impl Listed {
+    /// The parts that can be read.
+    pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
+        self.parts.iter().cloned().filter_map(Part::read)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Health {
+    #[serde(default)]
+    pub(super) healthy: bool,
+    pub(super) version: Option<String>,
+}
+
+/// Reads the data of one event; none if it is no JSON object with a type.
+pub(super) fn event(data: &str) -> Option<Event> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        #[serde(default)]
+        id: String,
+        #[serde(rename = "type")]
+        name: String,
+        #[serde(default)]
+        properties: Value,
+    }
+    let Envelope { id, name, properties } = serde_json::from_str(data).ok()?;
+    let session = properties.get("sessionID").and_then(Value::as_str).map(str::to_owned);
+    let kind = known(&name, &session, properties).unwrap_or(EventKind::Garbled { name, session });
+    Some(Event { id, kind })
+}
+
+fn known(name: &str, session: &Option<String>, mut properties: Value) -> Option<EventKind> {
+    let mut field = |name: &str| properties.get_mut(name).map(Value::take);
+    Some(match name {
+        "server.connected" => EventKind::Connected,
+        "server.heartbeat" => EventKind::Heartbeat,
+        "session.created" => EventKind::SessionCreated(read(field("info")?)?),
+        "message.updated" => EventKind::MessageUpdated(read(field("info")?)?),
+        "message.part.updated" => EventKind::PartUpdated(Box::new(Part::read(field("part")?)?)),
+        "message.part.delta" => EventKind::PartDelta(read(properties)?),
+        "session.status" => EventKind::Status {
+            session: session.clone()?,
+            status: read(field("status")?)?,
+        },
+        "session.idle" => EventKind::Idle {
+            session: session.clone()?,
+        },
+        "session.error" => EventKind::Failed {
+            session: session.clone(),
+            error: field("error").unwrap_or_default(),
+        },
+        "permission.asked" => EventKind::PermissionAsked(read(properties)?),
+        "question.asked" => EventKind::QuestionAsked(read(properties)?),
+        "todo.updated" => EventKind::Todos {
+            session: session.clone()?,
+            todos: read(field("todos")?)?,
+        },
+        other => EventKind::Other {
+            name: other.to_owned(),
+            session: session.clone(),
+        },
+    })
+}
+
+fn read<T: DeserializeOwned>(value: Value) -> Option<T> {
+    serde_json::from_value(value).ok()
+}
+
+impl EventKind {
+    /// The session it is about.
+    pub(super) fn session(&self) -> Option<&str> {
+        match self {
+            EventKind::Connected | EventKind::Heartbeat => None,
+            EventKind::SessionCreated(info) => Some(&info.id),
+            EventKind::MessageUpdated(info) => Some(&info.session),
+            EventKind::PartUpdated(part) => Some(&part.session),
+            EventKind::PartDelta(delta) => Some(&delta.session),
+            EventKind::Status { session, .. } | EventKind::Idle { session } | EventKind::Todos { session, .. } => {
+                Some(session)
+            }
+            EventKind::PermissionAsked(permission) => Some(&permission.session),
+            EventKind::QuestionAsked(question) => Some(&question.session),
+            EventKind::Failed { session, .. }
+            | EventKind::Other { session, .. }
+            | EventKind::Garbled { session, .. } => session.as_deref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_new_or_missing_in_an_event_does_not_matter() {
+        let text = r#"{"id":"e1","type":"message.part.updated","properties":{"new":1,"part":
+            {"id":"p","sessionID":"s","messageID":"m","type":"hologram","depth":3}}}"#;
+        let Some(EventKind::PartUpdated(part)) = event(text).map(|event| event.kind) else {
+            panic!("a part")
+        };
+        assert_eq!((part.kind, part.text.as_str()), (PartKind::Other, ""));
+        let status = r#"{"type":"session.status","properties":{"sessionID":"s","status":{"type":"dreaming","of":1}}}"#;
+        assert_eq!(
+            event(status).map(|event| event.kind),
+            Some(EventKind::Status {
+                session: "s".to_owned(),
+                status: Status::Other
+            })
+        );
+    }
+
+    #[test]
+    fn a_known_event_of_another_shape_is_told_from_an_unknown_one() {
+        let garbled = event(r#"{"type":"message.updated","properties":{"sessionID":"s","info":7}}"#);
+        assert_eq!(
+            garbled.map(|event| event.kind),
+            Some(EventKind::Garbled {
+                name: "message.updated".to_owned(),
+                session: Some("s".to_owned())
+            })
+        );
+        let unknown = event(r#"{"type":"lunch.served"}"#);
+        assert_eq!(
+            unknown.map(|event| event.kind),
+            Some(EventKind::Other {
+                name: "lunch.served".to_owned(),
+                session: None
+            })
+        );
+        assert_eq!(event("[]"), None);
+        assert_eq!(event("{\"type\""), None);
+    }
+}

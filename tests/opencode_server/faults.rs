@@ -1,0 +1,354 @@
+//! What the real server cannot be made to do when a test wants it.
+
+use std::{net::TcpListener, path::Path, time::Duration};
+
+use ralph::{
+    agent::{
+        AgentAdapter, AgentError, NotLive,
+        opencode::{Credentials, Patience, ServerError, ServerOptions},
+    },
+    event::{AgentSignal, ProblemKind},
+    proc::Stop,
+};
+use serde_json::json;
+
+use super::{
+    fake::{BRIEFLY, FakeServer, Manner, SESSION, say},
+    live::{Live, Started},
+};
+
+/// Options for a server at `url` that is soon given up.
+fn options(url: &str) -> ServerOptions {
+    ServerOptions {
+        url: Some(url.parse().expect("a URL")),
+        patience: Patience {
+            reconnect: BRIEFLY,
+            abort: BRIEFLY,
+            ..Patience::default()
+        },
+        ..ServerOptions::default()
+    }
+}
+
+/// A turn in which a tool runs.
+fn in_a_tool(server: &FakeServer, live: &Live) -> Started {
+    let mut started = live.start();
+    server.wait_for("POST /session/ses_1/prompt_async", 1);
+    server.set_busy(true);
+    server.emit("message.updated", say::user("msg_1"));
+    server.emit("message.part.updated", say::prompt("prt_1", "msg_1"));
+    server.emit(
+        "session.status",
+        json!({ "sessionID": SESSION, "status": { "type": "busy" } }),
+    );
+    server.emit("message.updated", say::assistant("msg_2", None));
+    server.emit("message.part.updated", say::tool("prt_2", "msg_2", "running"));
+    started.wait_for("tool", |signal| matches!(signal, AgentSignal::ToolStarted { .. }));
+    started
+}
+
+/// The turn ends on the server, and nobody is told.
+fn end_unheard(server: &FakeServer) {
+    server.set_messages(say::messages("All done."));
+    server.set_busy(false);
+}
+
+fn tool_ends(signal: &AgentSignal) -> bool {
+    matches!(signal, AgentSignal::ToolEnded { .. })
+}
+
+#[test]
+fn a_stream_that_is_lost_in_the_middle_of_a_turn_is_caught_up_with() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let started = in_a_tool(&server, &live);
+    end_unheard(&server);
+    server.cut_streams();
+    let told = started.finish();
+    assert_eq!(told.verdict(), (true, Some("All done.")));
+    assert_eq!(told.count(tool_ends), 1);
+    assert!(told.shown.contains("is back"), "{}", told.shown);
+    assert_eq!(server.requests("GET /event").len(), 2);
+}
+
+#[test]
+fn a_turn_goes_on_over_a_new_stream_without_a_word_doubled() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let mut started = in_a_tool(&server, &live);
+    server.set_messages(json!([
+        say::messages("x")[0],
+        { "info": say::assistant("msg_2", None)["info"], "parts": [say::tool("prt_2", "msg_2", "completed")["part"]] },
+    ]));
+    server.cut_streams();
+    started.wait_for("tool's end", tool_ends);
+    server.wait_for("GET /event", 2);
+    // Said again by events that were under way, and then the rest.
+    for (kind, event) in [
+        ("message.part.updated", say::tool("prt_2", "msg_2", "running")),
+        ("message.part.updated", say::tool("prt_2", "msg_2", "completed")),
+        ("message.updated", say::assistant("msg_2", Some("tool-calls"))),
+        ("message.updated", say::assistant("msg_3", None)),
+        ("message.part.updated", say::text("prt_3", "msg_3", "All done.")),
+        ("message.updated", say::assistant("msg_3", Some("stop"))),
+    ] {
+        server.emit(kind, event);
+    }
+    end_unheard(&server);
+    server.emit("session.idle", say::idle());
+    let told = started.finish();
+    assert_eq!(told.verdict(), (true, Some("All done.")));
+    assert_eq!(told.count(tool_ends), 1);
+    assert_eq!(
+        told.count(|signal| matches!(signal, AgentSignal::ToolStarted { .. })),
+        1
+    );
+    assert_eq!(told.count(|signal| matches!(signal, AgentSignal::Said { .. })), 1);
+}
+
+#[test]
+fn a_server_that_is_gone_for_good_is_a_failure_and_no_hang() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let started = in_a_tool(&server, &live);
+    drop(server);
+    let told = started.finish();
+    assert_eq!(told.verdict(), (false, None));
+    let problem = told.problem().expect("a problem");
+    assert_eq!(problem.kind, ProblemKind::Network);
+    assert!(problem.text.contains("does not come back"), "{}", problem.text);
+}
+
+#[test]
+fn a_heart_that_stops_beating_is_noticed() {
+    let server = FakeServer::start();
+    let mut options = options(&server.url());
+    options.patience.silence = BRIEFLY;
+    let live = Live::new(options);
+    let started = in_a_tool(&server, &live);
+    // The connection stays, and nothing comes over it any more.
+    server.wait_for("GET /event", 2);
+    end_unheard(&server);
+    let told = started.finish();
+    assert_eq!(told.verdict(), (true, Some("All done.")));
+}
+
+#[test]
+fn an_end_that_nobody_told_is_found_by_asking() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let started = in_a_tool(&server, &live);
+    end_unheard(&server);
+    server.emit("server.heartbeat", json!({}));
+    server.emit("server.heartbeat", json!({}));
+    assert_eq!(started.finish().verdict(), (true, Some("All done.")));
+}
+
+#[test]
+fn an_idle_from_before_is_no_end() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let mut started = live.start();
+    server.wait_for("POST /session/ses_1/prompt_async", 1);
+    server.emit("session.idle", say::idle());
+    // Looked at, and found unanswered: so it waits.
+    server.wait_for("GET /session/ses_1/message", 1);
+    started.opened();
+    server.set_messages(say::messages("All done."));
+    assert_eq!(started.finish().verdict(), (true, Some("All done.")));
+}
+
+#[test]
+fn a_message_that_is_taken_at_the_last_moment_is_worked_on() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let started = in_a_tool(&server, &live);
+    assert_eq!(started.session.steer("And bananas."), Ok(()));
+    end_unheard(&server);
+    server.emit("session.idle", say::idle());
+    let body = server.wait_for("POST /session/ses_1/prompt_async", 2);
+    assert_eq!(body["parts"][0]["text"], "And bananas.");
+    // The server has the second message, and its answer.
+    let mut messages = say::messages("All done.");
+    let list = messages.as_array_mut().expect("a list");
+    list.push(json!({ "info": say::user("msg_4")["info"], "parts": [say::prompt("prt_4", "msg_4")["part"]] }));
+    list.push(json!({
+        "info": say::assistant("msg_5", Some("stop"))["info"],
+        "parts": [say::text("prt_5", "msg_5", "Bananas, too.")["part"]],
+    }));
+    server.set_messages(messages);
+    server.emit("session.idle", say::idle());
+    assert_eq!(started.finish().verdict(), (true, Some("Bananas, too.")));
+}
+
+#[test]
+fn a_session_takes_messages_only_while_its_turn_runs() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    server.behave(Manner::Silent);
+    let started = live.start();
+    server.wait_for("GET /global/health", 1);
+    assert_eq!(started.session.steer("Too early."), Err(NotLive));
+    started.session.stop(Stop::AtOnce);
+    started.finish();
+}
+
+#[test]
+fn a_permission_of_a_subagent_that_was_asked_for_unheard_is_answered() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let mut started = in_a_tool(&server, &live);
+    server.set_children(json!([{ "id": "ses_child" }]));
+    server.set_permissions(json!([
+        { "id": "per_1", "sessionID": "ses_child", "permission": "bash", "metadata": { "command": "rm x" } },
+        { "id": "per_2", "sessionID": "ses_other", "permission": "bash" },
+    ]));
+    server.cut_streams();
+    let body = server.wait_for("POST /permission/per_1/reply", 1);
+    assert_eq!(body["reply"], "reject");
+    assert!(
+        body["message"].as_str().is_some_and(|text| text.contains("unattended")),
+        "{body}"
+    );
+    started.wait_for(
+        "question",
+        |signal| matches!(signal, AgentSignal::PermissionAsked { text, .. } if text == "bash (rm x): denied"),
+    );
+    assert_eq!(
+        server.requests("POST /permission/per_2").len(),
+        0,
+        "it is somebody else's"
+    );
+    started.session.stop(Stop::InOrder);
+    started.finish();
+}
+
+#[test]
+fn a_stopped_session_is_aborted_on_the_server() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let started = in_a_tool(&server, &live);
+    server.set_busy(false);
+    started.session.stop(Stop::InOrder);
+    let told = started.finish();
+    assert_eq!(told.verdict(), (false, None));
+    assert_eq!(server.requests("POST /session/ses_1/abort").len(), 1);
+}
+
+#[test]
+fn a_server_that_does_not_answer_an_abort_is_not_waited_for() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let started = in_a_tool(&server, &live);
+    server.ignore_aborts();
+    started.session.stop(Stop::InOrder);
+    assert_eq!(started.finish().verdict(), (false, None));
+}
+
+#[test]
+fn dropping_a_session_aborts_it() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let started = in_a_tool(&server, &live);
+    server.set_busy(false);
+    drop(started);
+    server.wait_for("POST /session/ses_1/abort", 1);
+}
+
+/// What keeps a session from being started on a server that behaves like this.
+fn refusal(manner: Manner, change: impl FnOnce(&mut ServerOptions)) -> (ServerError, String, ProblemKind) {
+    let server = FakeServer::start();
+    server.behave(manner);
+    let mut options = options(&server.url());
+    change(&mut options);
+    let live = Live::new(options);
+    let Err(error) = live.adapter.check(Path::new("/")) else {
+        panic!("it was accepted")
+    };
+    let hints = error.hints().join("\n");
+    let AgentError::Server { source, .. } = error else {
+        panic!("{error:?}")
+    };
+    let told = live.start().finish();
+    assert_eq!(told.verdict(), (false, None));
+    (*source, hints, told.problem().expect("a problem").kind)
+}
+
+#[test]
+fn a_password_that_is_missing_or_wrong_is_told_with_what_to_do() {
+    let (error, hint, kind) = refusal(Manner::Unauthorized, |_| {});
+    assert!(error.to_string().ends_with("the server wants a password"), "{error}");
+    assert!(hint.contains("OPENCODE_SERVER_PASSWORD"), "{hint}");
+    assert_eq!(kind, ProblemKind::Auth);
+    let (error, _, _) = refusal(Manner::Unauthorized, |options| {
+        options.credentials = Some(Credentials {
+            username: "opencode".to_owned(),
+            password: "secret".to_owned(),
+        });
+    });
+    assert!(
+        error.to_string().ends_with("the server refuses the password"),
+        "{error}"
+    );
+    assert!(!format!("{error:?}").contains("secret"));
+}
+
+#[test]
+fn a_server_that_does_not_say_whether_it_is_well_is_not_waited_for() {
+    let (error, hint, kind) = refusal(Manner::Silent, |options| options.timeout = BRIEFLY);
+    assert!(matches!(error, ServerError::TimedOut { .. }), "{error:?}");
+    assert!(hint.contains("--server-timeout"), "{hint}");
+    assert_eq!(kind, ProblemKind::Network);
+}
+
+#[test]
+fn something_else_is_not_taken_for_an_opencode_server() {
+    let (error, _, kind) = refusal(Manner::Foreign, |_| {});
+    assert!(matches!(error, ServerError::Foreign { .. }), "{error:?}");
+    assert_eq!(kind, ProblemKind::Other);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_as_such() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    drop(listener);
+    let live = Live::new(options(&url));
+    let error = live.adapter.check(Path::new("/")).expect_err("nobody is there");
+    assert!(
+        error.hints().iter().any(|hint| hint.contains("opencode serve")),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_program_that_does_not_become_a_server_is_told_with_its_last_words() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    drop(listener);
+    let options = ServerOptions {
+        port,
+        timeout: Duration::from_secs(1),
+        ..ServerOptions::default()
+    };
+    let command = json!({ "command": { "program": "sh", "args": ["-c", "echo 'no database' >&2; exit 3", "{port}"] } });
+    let live = Live::with(options, command);
+    let told = live.start().finish();
+    let problem = told.problem().expect("a problem");
+    assert_eq!(problem.kind, ProblemKind::Crashed);
+    assert!(
+        problem.text.contains("exit code 3") && problem.text.contains("no database"),
+        "{}",
+        problem.text
+    );
+}
+
+#[test]
+fn a_model_without_its_provider_is_refused() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let started = live.start_with(|request| request.model = Some("gpt-5".to_owned()));
+    let told = started.finish();
+    assert_eq!(told.problem().map(|problem| problem.kind), Some(ProblemKind::Usage));
+    assert_eq!(server.requests("POST /session").len(), 0);
+}

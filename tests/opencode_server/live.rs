@@ -1,0 +1,202 @@
+//! A session of the adapter, without the loop around it.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use ralph::{
+    agent::{
+        AgentAdapter, Display, Session, SessionRequest,
+        catalog::{Catalog, ConfigAdapters, Sources},
+        opencode::{ServerAdapter, ServerOptions},
+    },
+    event::{AgentSignal, Problem, RunId, SessionId},
+    proc::Size,
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::harness::SOON;
+
+/// A runtime that runs, a place to work in, and an adapter.
+pub struct Live {
+    pub adapter: ServerAdapter,
+    runtime: tokio::runtime::Handle,
+    /// Ends the runtime.
+    _running: tokio::sync::oneshot::Sender<()>,
+    dir: TempDir,
+}
+
+/// A session that was started.
+pub struct Started {
+    pub session: Box<dyn Session>,
+    signals: mpsc::Receiver<AgentSignal>,
+    seen: Vec<AgentSignal>,
+    shown: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Live {
+    /// An adapter for the server that `options` name.
+    pub fn new(options: ServerOptions) -> Live {
+        Live::with(options, serde_json::json!({}))
+    }
+
+    /// An adapter with changes to its manifest.
+    pub fn with(options: ServerOptions, changes: Value) -> Live {
+        let adapters = [("opencode-server".to_owned(), changes)].into_iter().collect();
+        let origin = "test".to_owned();
+        let catalog = Catalog::load(&Sources {
+            directories: Vec::new(),
+            config: vec![ConfigAdapters { origin, adapters }],
+        });
+        let manifest = catalog.manifest("opencode-server").expect("a manifest");
+        let (running, stop) = tokio::sync::oneshot::channel::<()>();
+        let (sender, handle) = mpsc::channel();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.expect("a runtime");
+            sender.send(runtime.handle().clone()).expect("the test waits for it");
+            _ = runtime.block_on(stop); // ends when the sender is dropped
+        });
+        Live {
+            adapter: ServerAdapter::new(manifest, options).guarded_by(PathBuf::from(env!("CARGO_BIN_EXE_ralph"))),
+            runtime: handle.recv().expect("a handle"),
+            _running: running,
+            dir: tempfile::tempdir().expect("a directory"),
+        }
+    }
+
+    pub fn start(&self) -> Started {
+        self.start_with(|_| {})
+    }
+
+    pub fn start_with(&self, change: impl FnOnce(&mut SessionRequest)) -> Started {
+        let prompt = self.dir.path().join("prompt.md");
+        fs::write(&prompt, "Do it.").expect("a prompt");
+        let shown = Arc::new(Mutex::new(Vec::new()));
+        let mut request = SessionRequest {
+            run: RunId("run".to_owned()),
+            iteration: 1,
+            prompt,
+            cwd: self.dir.path().to_owned(),
+            model: None,
+            agent: None,
+            resume: None::<SessionId>,
+            size: Size { cols: 80, rows: 24 },
+            env: Vec::new(),
+            scratch: self.dir.path().to_owned(),
+            display: Box::new(Screen(Arc::clone(&shown))),
+        };
+        change(&mut request);
+        let (out, mut received) = tokio::sync::mpsc::channel(16);
+        let (sender, signals) = mpsc::channel();
+        thread::spawn(move || {
+            while let Some(signal) = received.blocking_recv() {
+                if sender.send(signal).is_err() {
+                    return; // the test has ended
+                }
+            }
+        });
+        let _entered = self.runtime.enter();
+        Started {
+            session: self.adapter.start(request, out),
+            signals,
+            seen: Vec::new(),
+            shown,
+        }
+    }
+}
+
+impl Started {
+    /// Waits for a signal, those that came before included.
+    #[track_caller]
+    pub fn wait_for(&mut self, what: &str, wanted: impl Fn(&AgentSignal) -> bool) -> AgentSignal {
+        if let Some(found) = self.seen.iter().find(|signal| wanted(signal)) {
+            return found.clone();
+        }
+        let end = Instant::now() + SOON;
+        loop {
+            match self.signals.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(signal) => {
+                    self.seen.push(signal.clone());
+                    if wanted(&signal) {
+                        return signal;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    panic!("no {what}; seen: {:#?}", self.seen)
+                }
+            }
+        }
+    }
+
+    #[track_caller]
+    pub fn opened(&mut self) {
+        self.wait_for("session", |signal| matches!(signal, AgentSignal::Opened { .. }));
+    }
+
+    /// Everything until the end, which comes once and last.
+    #[track_caller]
+    pub fn finish(mut self) -> Told {
+        self.wait_for("end", |signal| matches!(signal, AgentSignal::Ended { .. }));
+        assert_eq!(
+            self.signals.recv_timeout(Duration::ZERO).ok(),
+            None,
+            "nothing after the end"
+        );
+        Told {
+            signals: self.seen,
+            shown: String::from_utf8_lossy(&self.shown.lock().expect("no panic")).into_owned(),
+        }
+    }
+}
+
+/// What a session told.
+#[derive(Debug)]
+pub struct Told {
+    pub signals: Vec<AgentSignal>,
+    pub shown: String,
+}
+
+impl Told {
+    /// The verdict on the turn.
+    #[track_caller]
+    pub fn verdict(&self) -> (bool, Option<&str>) {
+        let verdicts: Vec<_> = self
+            .signals
+            .iter()
+            .filter_map(|signal| match signal {
+                AgentSignal::TurnEnded { ok, message } => Some((*ok, message.as_deref())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(verdicts.len(), 1, "{:#?}", self.signals);
+        verdicts[0]
+    }
+
+    pub fn problem(&self) -> Option<&Problem> {
+        self.signals.iter().find_map(|signal| match signal {
+            AgentSignal::Problem { problem } => Some(problem),
+            _ => None,
+        })
+    }
+
+    pub fn count(&self, wanted: impl Fn(&AgentSignal) -> bool) -> usize {
+        self.signals.iter().filter(|signal| wanted(signal)).count()
+    }
+}
+
+struct Screen(Arc<Mutex<Vec<u8>>>);
+
+impl Display for Screen {
+    fn show(&mut self, bytes: &[u8]) {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+    }
+}

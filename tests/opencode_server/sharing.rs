@@ -1,0 +1,227 @@
+//! Whose server it is: one that was named, one that is there, one that ralph starts; and that each is left as it should.
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use ralph::{
+    agent::{AgentAdapter, opencode::ServerOptions},
+    event::{AgentSignal, Event, Outcome, ProblemKind},
+    proc::Stop,
+};
+use serde_json::json;
+
+use super::{live::Live, ralph, serve};
+use crate::{
+    agents_loop::{assert_done, in_order, outcomes, plan_one_task, signals, work_on},
+    harness::{
+        SOON, Sandbox,
+        agent::Agent,
+        agents,
+        processes::{Process, is_running},
+        wait_until,
+    },
+    stand_in::{Scenario, StandIn, say, shell},
+};
+
+/// The servers in a sandbox.
+fn servers(sandbox: &Sandbox) -> Vec<Process> {
+    let mut processes = sandbox.processes();
+    // The guard has it in its orders, not in its arguments.
+    processes.retain(|process| process.command.contains("serve --hostname"));
+    processes
+}
+
+#[test]
+fn a_server_that_was_named_does_the_work_and_runs_on() {
+    let model = StandIn::start(in_order([&work_on("hello"), &work_on("world")]));
+    let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
+        return;
+    };
+    let (server, port) = serve(&sandbox, "");
+    let finished = ralph(&sandbox)
+        .args(["--server", &format!("http://127.0.0.1:{port}")])
+        .run(SOON);
+    assert_done(&finished, 2, 2);
+    assert_eq!(sandbox.commits(), 3, "one commit for each task");
+    let told = signals(&finished.records());
+    let attached = format!("attached to http://127.0.0.1:{port}, opencode 1.18.33");
+    let notices = |signal: &&AgentSignal| matches!(signal, AgentSignal::Unknown { text } if *text == attached);
+    assert!(told.iter().any(|signal| notices(&signal)), "{told:#?}");
+    assert!(is_running(server.pid()));
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it still listens");
+    // It may still be busy with what it does by itself after a turn.
+    wait_until(SOON, "nothing but the server runs", || {
+        let left: Vec<_> = sandbox.processes().into_iter().map(|process| process.pid).collect();
+        (left == [server.pid()]).then_some(())
+    });
+}
+
+#[test]
+fn the_password_of_a_named_server_comes_from_the_environment() {
+    let model = StandIn::start(in_order([&work_on("hello")]));
+    let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    let (_server, port) = serve(&sandbox, "right");
+    let url = format!("http://127.0.0.1:{port}");
+    let with = |password: &str| {
+        let ralph = ralph(&sandbox).args(["--server", &url]);
+        ralph.env("OPENCODE_SERVER_PASSWORD", password).run(SOON)
+    };
+    for (password, why) in [
+        ("wrong", "the server refuses the password"),
+        ("", "the server wants a password"),
+    ] {
+        let refused = with(password);
+        assert_eq!(refused.code(), Some(4), "{}", refused.stderr);
+        let error = format!("error: adapter `opencode-server`: {url}: {why}\nhint: set OPENCODE_SERVER_PASSWORD");
+        assert!(refused.stderr.starts_with(&error), "{}", refused.stderr);
+        assert_eq!(refused.stdout, "", "nothing was started");
+    }
+    assert_done(&with("right"), 1, 1);
+}
+
+#[test]
+fn one_server_serves_all_iterations_and_ends_with_the_run() {
+    let asks = |name: &str| shell(&format!("while [ ! -e {name} ]; do sleep 0.05; done; rm {name}"));
+    let [_, hello] = work_on("hello");
+    let model = StandIn::start(in_order([
+        &[asks("one").into(), hello.clone()],
+        &[asks("two").into(), hello],
+    ]));
+    let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
+        return;
+    };
+    let running = ralph(&sandbox).args(["--max-iterations", "2"]).start();
+    let mut seen = Vec::new();
+    for (request, file) in [(1, "one"), (3, "two")] {
+        model.wait_for_request(request, SOON);
+        seen.extend(servers(&sandbox));
+        sandbox.write(file, "");
+    }
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(6), "{}", finished.stdout);
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    assert_eq!(seen[0], seen[1]);
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_server_that_is_killed_in_the_middle_of_a_turn_fails_the_iteration_and_is_replaced() {
+    let model = StandIn::start(in_order([&[shell("sleep 300").into()], &work_on("hello")]));
+    let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    let running = ralph(&sandbox).start();
+    wait_until(SOON, "tool call", || {
+        let mut processes = sandbox.processes().into_iter();
+        processes.find(|process| process.command == "sleep 300")
+    });
+    let server = servers(&sandbox).pop().expect("a server");
+    kill(Pid::from_raw(server.pid), Signal::SIGKILL).expect("it runs");
+    let finished = running.wait(SOON);
+    assert_done(&finished, 1, 2);
+    let ends = outcomes(&finished.records());
+    let Outcome::Failed { problem } = &ends[0] else {
+        panic!("{ends:?}")
+    };
+    assert_eq!(problem.kind, ProblemKind::Crashed);
+    assert!(problem.text.contains("signal 9"), "{}", problem.text);
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_ralph_that_is_killed_takes_its_server_along() {
+    let model = StandIn::start(Scenario::new().then(shell("sleep 300")).then(say("Slept.")));
+    let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
+        return;
+    };
+    let running = ralph(&sandbox).start();
+    wait_until(SOON, "tool call", || {
+        let mut processes = sandbox.processes().into_iter();
+        processes.find(|process| process.command == "sleep 300")
+    });
+    running.kill();
+    wait_until(SOON, "end of everything", || {
+        sandbox.processes().is_empty().then_some(())
+    });
+}
+
+#[test]
+fn a_skipped_iteration_ends_its_tool_and_leaves_the_server() {
+    let model = StandIn::start(in_order([&[shell("sleep 300").into()], &work_on("hello")]));
+    let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    let running = ralph(&sandbox).start();
+    let tool = wait_until(SOON, "tool call", || {
+        let mut processes = sandbox.processes().into_iter();
+        processes.find(|process| process.command == "sleep 300")
+    });
+    let before = servers(&sandbox);
+    let skipped = sandbox.ralph(["skip"]).run(SOON);
+    assert_eq!(skipped.code(), Some(0), "{}", skipped.stderr);
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::IterationStarted { iteration: 2, .. })
+    });
+    assert!(!is_running(tool.pid));
+    assert_eq!(servers(&sandbox), before);
+    assert_done(&running.wait(SOON), 1, 2);
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_port_that_something_else_has_is_passed_over() {
+    let model = StandIn::start(say("ok"));
+    let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
+        return;
+    };
+    // It listens, and never says a word.
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let port = taken.local_addr().expect("an address").port();
+    let options = ServerOptions {
+        port,
+        timeout: super::fake::BRIEFLY,
+        ..ServerOptions::default()
+    };
+    let environment: serde_json::Map<_, _> = sandbox
+        .environment()
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), json!(value.into_string().expect("UTF-8"))))
+        .collect();
+    let program = agents::program("opencode").expect("the sandbox has it");
+    let live = Live::with(
+        options,
+        json!({ "command": { "program": program, "env": environment } }),
+    );
+    let mut started = live.start();
+    started.opened();
+    started.session.stop(Stop::InOrder);
+    let told = started.finish();
+    assert!(told.shown.contains(&format!("port {port} is taken")), "{}", told.shown);
+    assert_eq!(servers(&sandbox).len(), 1, "it stays for the next iteration");
+    live.adapter.close();
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn an_agent_that_nobody_named_is_opencode_where_it_is_installed() {
+    let model = StandIn::start(in_order([&work_on("hello")]));
+    let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    let finished = sandbox.ralph(["--headless", "--format", "jsonl"]).run(SOON);
+    assert_done(&finished, 1, 1);
+    let noticed = finished.records().into_iter().any(|record| {
+        matches!(record.event, Event::Noticed { text, .. }
+            if text == "no adapter is named: using `opencode-server`, since opencode is installed")
+    });
+    assert!(noticed, "{}", finished.stdout);
+}

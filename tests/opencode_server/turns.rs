@@ -1,0 +1,285 @@
+//! What happens within a turn, with the real server.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use ralph::event::{AgentSignal, Claim, Delivery, Event, Outcome, ProblemKind, StopReason, Wait};
+use serde_json::json;
+
+use super::{proxy::Proxy, ralph, serve};
+use crate::{
+    agents_loop::{assert_done, in_order, outcomes, plan_one_task, signals, stopped, work_on},
+    harness::{SOON, Sandbox, agent::Agent},
+    stand_in::{Scenario, StandIn, answer, http, say, shell},
+};
+
+/// A sandbox with a plan of one task, in which opencode asks `model`.
+fn sandbox(model: &StandIn) -> Option<Sandbox> {
+    let sandbox = Agent::OpencodeServer.sandbox(model, 0)?;
+    plan_one_task(&sandbox);
+    Some(sandbox)
+}
+
+/// Makes opencode ask before it runs a command.
+fn ask_before_commands(sandbox: &Sandbox) {
+    let path = sandbox.config().join("opencode/opencode.json");
+    let text = std::fs::read_to_string(&path).expect("opencode's configuration");
+    let mut config: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    config["permission"] = json!({ "bash": "ask" });
+    std::fs::write(&path, config.to_string()).expect("opencode's configuration");
+}
+
+fn permissions(told: &[AgentSignal]) -> Vec<&str> {
+    let asked = told.iter().filter_map(|signal| match signal {
+        AgentSignal::PermissionAsked { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    asked.collect()
+}
+
+#[test]
+fn a_permission_that_is_asked_for_is_denied_and_the_turn_goes_on() {
+    let [_, done] = work_on("hello");
+    let model = StandIn::start(in_order([&[shell("touch x").into(), done]]));
+    let Some(sandbox) = sandbox(&model) else { return };
+    ask_before_commands(&sandbox);
+    let finished = ralph(&sandbox).args(["--max-iterations", "1"]).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{}", finished.stdout);
+    let records = finished.records();
+    assert_eq!(outcomes(&records), [Outcome::Completed]);
+    assert_eq!(permissions(&signals(&records)), ["bash (touch x): denied"]);
+    assert_eq!(sandbox.read("x"), None);
+    let second = &model.main_requests()[1];
+    assert!(
+        second.tool_results[0].contains("this runs unattended"),
+        "{:?}",
+        second.tool_results
+    );
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn permissions_are_given_where_that_is_wanted() {
+    let model = StandIn::start(in_order([&work_on("hello")]));
+    let Some(sandbox) = sandbox(&model) else { return };
+    ask_before_commands(&sandbox);
+    let finished = ralph(&sandbox).env("RALPH_PERMISSIONS", "allow").run(SOON);
+    assert_done(&finished, 1, 1);
+    let told = signals(&finished.records());
+    let permissions = permissions(&told);
+    assert!(!permissions.is_empty());
+    assert!(
+        permissions.iter().all(|text| text.ends_with(": allowed")),
+        "{permissions:?}"
+    );
+}
+
+#[test]
+fn a_question_is_answered_and_the_turn_goes_on() {
+    let question = json!({ "questions": [{ "question": "Which colour?", "header": "Colour", "options": [
+        { "label": "red", "description": "like fire" }, { "label": "blue", "description": "like the sea" },
+    ] }] });
+    let ask = answer().call("question", question);
+    let [work, done] = work_on("hello");
+    let model = StandIn::start(in_order([&[ask.into(), work, done]]));
+    let Some(sandbox) = sandbox(&model) else { return };
+    let finished = ralph(&sandbox).run(SOON);
+    assert_done(&finished, 1, 1);
+    let told = signals(&finished.records());
+    let asked = |signal: &AgentSignal| matches!(signal, AgentSignal::QuestionAsked { text, .. } if text.starts_with("Which colour?"));
+    assert!(told.iter().any(asked), "{told:#?}");
+    let second = &model.main_requests()[1];
+    assert!(
+        second.tool_results[0].contains("decide yourself"),
+        "{:?}",
+        second.tool_results
+    );
+}
+
+#[test]
+fn a_message_reaches_the_turn_that_runs() {
+    let [work, done] = work_on("hello");
+    let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
+    let model = StandIn::start(in_order([&[waits.into(), work, done]]));
+    let Some(sandbox) = sandbox(&model) else { return };
+    let running = ralph(&sandbox).start();
+    running.wait_for_record(SOON, |event| {
+        matches!(
+            event,
+            Event::AgentReported {
+                signal: AgentSignal::ToolStarted { .. },
+                ..
+            }
+        )
+    });
+    let steered = sandbox
+        .ralph(["steer", "--now", "Use", "British", "spelling."])
+        .run(SOON);
+    assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
+    running.wait_for_record(SOON, |event| {
+        matches!(
+            event,
+            Event::SteeringDelivered {
+                how: Delivery::Live,
+                iteration: 1,
+                ..
+            }
+        )
+    });
+    sandbox.write("go", "");
+    let finished = running.wait(SOON);
+    assert_done(&finished, 1, 1);
+    let second = &model.main_requests()[1];
+    assert_eq!(second.prompt(), "Use British spelling.");
+}
+
+#[test]
+fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing() {
+    let [work, done] = work_on("hello");
+    let waits = answer()
+        .text("I wait.")
+        .shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
+    let model = StandIn::start(in_order([&[waits.into(), work, done]]));
+    let Some(sandbox) = sandbox(&model) else { return };
+    let (_server, port) = serve(&sandbox, "");
+    let proxy = Proxy::to(port);
+    let running = ralph(&sandbox).args(["--server", &proxy.url()]).start();
+    running.wait_for_record(SOON, |event| {
+        matches!(
+            event,
+            Event::AgentReported {
+                signal: AgentSignal::ToolStarted { .. },
+                ..
+            }
+        )
+    });
+    assert!(proxy.cut() > 0);
+    // Before ralph can be back: what happens now is told to nobody.
+    sandbox.write("go", "");
+    let finished = running.wait(SOON);
+    assert_done(&finished, 1, 1);
+    let told = signals(&finished.records());
+    let count = |wanted: &dyn Fn(&AgentSignal) -> bool| told.iter().filter(|signal| wanted(signal)).count();
+    assert_eq!(
+        count(&|signal| matches!(signal, AgentSignal::ToolStarted { .. })),
+        2,
+        "{told:#?}"
+    );
+    assert_eq!(
+        count(&|signal| matches!(signal, AgentSignal::ToolEnded { ok: true, .. })),
+        2,
+        "{told:#?}"
+    );
+    assert_eq!(
+        count(&|signal| matches!(signal, AgentSignal::Said { .. })),
+        2,
+        "{told:#?}"
+    );
+    assert_eq!(
+        count(&|signal| matches!(signal, AgentSignal::Usage { .. })),
+        3,
+        "{told:#?}"
+    );
+    assert_eq!(
+        count(&|signal| matches!(signal, AgentSignal::Unknown { text } if text.ends_with("is back"))),
+        1,
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn a_promise_in_the_last_message_is_a_claim() {
+    let model = StandIn::start(say("It is done.\n\n<promise>ALL DONE</promise>"));
+    let Some(sandbox) = sandbox(&model) else { return };
+    let finished = ralph(&sandbox)
+        .args(["--promise", "ALL DONE", "--max-iterations", "1"])
+        .run(SOON);
+    let claimed = finished.records().into_iter().any(|record| {
+        matches!(
+            record.event,
+            Event::ClaimMade {
+                claim: Claim::Promise,
+                ..
+            }
+        )
+    });
+    assert!(claimed, "{}", finished.stdout);
+}
+
+/// How a run ends that its agent cannot begin, with these arguments.
+fn refused(args: &[&str]) -> Option<ProblemKind> {
+    let model = StandIn::start(say("ok"));
+    let sandbox = sandbox(&model)?;
+    let finished = ralph(&sandbox).args(args).run(SOON);
+    let (reason, _, totals) = stopped(&finished);
+    let StopReason::AgentFailed { problem } = reason else {
+        panic!("{}", finished.stdout)
+    };
+    assert_eq!(finished.code(), Some(1));
+    assert_eq!(totals.iterations, 1);
+    assert_eq!(model.main_requests().len(), 0);
+    Some(problem.kind)
+}
+
+#[test]
+fn a_model_that_the_server_does_not_know_ends_the_run() {
+    if let Some(kind) = refused(&["--model", "standin/nope"]) {
+        assert_eq!(kind, ProblemKind::ModelUnknown);
+    }
+}
+
+#[test]
+fn an_agent_that_the_server_does_not_know_ends_the_run() {
+    if let Some(kind) = refused(&["--agent", "nope"]) {
+        assert_eq!(kind, ProblemKind::Usage);
+    }
+}
+
+#[test]
+fn model_and_agent_are_those_that_were_asked_for() {
+    let model = StandIn::start(in_order([&work_on("hello")]));
+    let Some(sandbox) = sandbox(&model) else { return };
+    let finished = ralph(&sandbox)
+        .args(["--model", "standin/stand-in", "--agent", "general"])
+        .run(SOON);
+    let told = signals(&finished.records());
+    let opened = told.iter().find_map(|signal| match signal {
+        AgentSignal::Opened { model, .. } => model.as_deref(),
+        _ => None,
+    });
+    assert_eq!(opened, Some("standin/stand-in"));
+    assert_eq!(model.main_requests()[0].body["model"], "stand-in");
+}
+
+#[test]
+fn a_repetition_in_an_hour_is_waited_for_by_ralph_and_not_within_the_turn() {
+    let model = StandIn::start(Scenario::from(http(429).header("retry-after", "3600")));
+    let Some(sandbox) = sandbox(&model) else { return };
+    let running = ralph(&sandbox).start();
+    let waits = running.wait_for_record(SOON, |event| matches!(event, Event::WaitStarted { .. }));
+    let Event::WaitStarted { wait, until_ms, .. } = waits.event else {
+        unreachable!("it was just seen")
+    };
+    assert_eq!(wait, Wait::LimitReset);
+    let away = Duration::from_millis(until_ms.saturating_sub(waits.at_ms));
+    assert!(
+        away > Duration::from_secs(3500) && away < Duration::from_secs(3700),
+        "{away:?}"
+    );
+    running.signal(Signal::SIGINT);
+    assert_eq!(running.wait(SOON).code(), Some(130));
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_session_that_overflows_again_and_again_is_given_up() {
+    let body = json!({ "error": { "message": "prompt is too long: 250000 tokens > 200000 maximum" } });
+    let model = StandIn::start(Scenario::from(http(400).body(body)));
+    let Some(sandbox) = sandbox(&model) else { return };
+    let finished = ralph(&sandbox).args(["--max-iterations", "1"]).run(SOON);
+    let ends = outcomes(&finished.records());
+    assert!(
+        matches!(&ends[..], [Outcome::Failed { problem }] if problem.kind == ProblemKind::ContextOverflow),
+        "{ends:?}"
+    );
+}
