@@ -4,6 +4,7 @@ mod agents_loop;
 mod bad_input;
 mod codex;
 mod crash;
+mod demo;
 mod goals;
 mod harness;
 mod layering;

@@ -46,10 +46,17 @@ pub(super) fn run(args: &Args, show: &ShowFlags) -> Result<u8, Failure> {
     })?;
     let code = app::run(&place, &loaded, presentation(args, show))?;
     if show.format == FormatArg::Text {
+        let project = project.display();
         print(&format!(
-            "\nThe repository is in {}: look at its files and `git log`.\n",
-            project.display()
+            "\nThe repository is in {project}: look at its files and `git log`.\n"
         ));
+        if code != 0 {
+            // The same command again would be another demo.
+            let state = state.display();
+            print(&format!(
+                "`ralph demo` begins anew. To go on with this one: cd {project} && ralph --adapter demo --state-dir {state}\n"
+            ));
+        }
     }
     Ok(code)
 }

@@ -1,0 +1,47 @@
+//! `ralph demo`: the first thing somebody tries.
+
+use crate::harness::{SOON, Sandbox};
+
+/// The demo at its full speed, without a pause for whoever watches.
+fn demo(sandbox: &Sandbox, args: &[&str]) -> crate::harness::running::Finished {
+    let command = args.iter().chain(&["demo", "--headless"]);
+    sandbox.ralph(command).env("RALPH_DEMO_SPEED", "0").run(SOON)
+}
+
+#[test]
+fn it_works_off_its_plan_and_says_where_the_work_is() {
+    let sandbox = Sandbox::new();
+    let finished = demo(&sandbox, &[]);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(finished.stdout.contains("4 of 4 tasks done"), "{}", finished.stdout);
+    let place = finished
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("The repository is in "));
+    let place = place.and_then(|line| line.split([' ', ':']).nth(4)).expect("the place");
+    let plan = std::fs::read_to_string(format!("{place}/PLAN.md")).expect("its plan");
+    assert!(!plan.contains("- [ ]") && plan.matches("- [x]").count() == 4, "{plan}");
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn one_that_was_cut_short_goes_on_with_the_command_it_prints() {
+    let sandbox = Sandbox::new();
+    let finished = demo(&sandbox, &["--max-iterations", "1"]);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let command = finished
+        .stdout
+        .lines()
+        .find_map(|line| line.split_once("go on with this one: "));
+    let (_, command) = command.expect("how to go on");
+    let ralph = env!("CARGO_BIN_EXE_ralph");
+    let command = command.replace("&& ralph", &format!("&& {ralph} --headless"));
+    let resumed = sandbox
+        .program("sh")
+        .args(["-c", &command])
+        .env("RALPH_DEMO_SPEED", "0")
+        .run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert!(resumed.stdout.contains("4 of 4 tasks done"), "{}", resumed.stdout);
+    sandbox.assert_nothing_runs();
+}
