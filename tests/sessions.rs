@@ -226,6 +226,35 @@ async fn an_agent_that_ends_without_a_verdict_failed_and_its_stderr_says_why() {
 }
 
 #[tokio::test]
+async fn a_program_that_would_repeat_itself_for_ever_is_ended() {
+    let place = Place::new();
+    let overflow = r#"{"type":"error","error":{"name":"ContextOverflowError","data":{"message":"too long"}}}"#;
+    let agent = script(
+        "opencode-json",
+        &format!("while :; do echo '{overflow}'; sleep 0.01; done"),
+    );
+    let signals = ran(&agent, place.request("")).await;
+    assert_eq!(problem(&signals), Some(ProblemKind::ContextOverflow));
+    assert_eq!(verdict(&signals), Some((false, None)));
+    assert_eq!(exit(&signals), Some(Exit::Signal { signal: 15 }));
+}
+
+#[tokio::test]
+async fn what_an_agent_says_beside_its_signals_is_heard_while_it_works() {
+    let place = Place::new();
+    let says = "echo 'Attempt 1 failed with status 429. Retrying with backoff...' >&2";
+    let agent = script("gemini-stream-json", &format!("{says}; read -r line </dev/tty"));
+    let (out, mut signals) = mpsc::channel(4);
+    let session = agent.start(place.request(""), out);
+    let kind = Some(ProblemKind::RateLimited { until_ms: None });
+    assert!(
+        matches!(next(&mut signals).await, Some(AgentSignal::Retrying { attempt: Some(1), kind: found, .. }) if found == kind)
+    );
+    session.type_bytes(b"\r");
+    assert_eq!(problem(&rest(signals).await), Some(ProblemKind::Crashed));
+}
+
+#[tokio::test]
 async fn what_was_left_without_a_line_end_is_not_run_into() {
     let place = Place::new();
     let say = r#"printf 'Progress 1%%' >/dev/tty; echo '{"type":"said","text":"hello"}'"#;

@@ -2,9 +2,11 @@
 
 mod a_cut_stream;
 mod a_limit_reached;
+mod a_lost_session;
 mod a_plan;
 mod a_rate_limit;
 mod a_refused_key;
+mod an_endless_overflow;
 mod an_interrupt;
 mod resuming;
 mod silence;

@@ -83,6 +83,10 @@ impl Sandbox {
         self.path.join("config")
     }
 
+    pub fn data(&self) -> PathBuf {
+        self.path.join("data")
+    }
+
     pub fn codex_home(&self) -> PathBuf {
         self.path.join("codex")
     }
@@ -157,7 +161,7 @@ impl Sandbox {
         [
             ("HOME", self.home()),
             ("XDG_CONFIG_HOME", self.config()),
-            ("XDG_DATA_HOME", self.path.join("data")),
+            ("XDG_DATA_HOME", self.data()),
             ("XDG_STATE_HOME", self.state()),
             ("XDG_CACHE_HOME", self.path.join("cache")),
             ("XDG_RUNTIME_DIR", self.path.join("run")),

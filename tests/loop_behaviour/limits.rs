@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ralph::event::{CancelReason, Event, LimitKind, Outcome, StopReason, Wait};
+use nix::sys::signal::Signal;
+use ralph::event::{CancelReason, Event, LimitKind, Outcome, ProblemKind, StopReason, Wait};
 
 use super::{outcomes, reason, said, started};
 use crate::harness::{SOON, Sandbox, Script, events};
@@ -101,6 +102,33 @@ fn a_silent_agent_that_does_nothing_is_ended_as_hung_and_tried_again() {
     )));
     let prompt = sandbox.prompt(2);
     assert!(prompt.contains("neither wrote nor computed"), "{prompt}");
+}
+
+#[test]
+fn a_silent_agent_that_said_that_it_is_limited_is_waited_for_and_not_called_hung() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let retrying =
+        r#"{"type":"retrying","attempt":1,"of":5,"why":"429","kind":{"kind":"rate-limited","untilMs":null}}"#;
+    sandbox.install(&Script::jsonl(&format!("echo '{retrying}'; await never")));
+    let running = sandbox.looping(["--idle-timeout", "1s"]).start();
+    running.wait_for_record(SOON, |event| {
+        matches!(
+            event,
+            Event::WaitStarted {
+                wait: Wait::LimitReset,
+                ..
+            }
+        )
+    });
+    running.signal(Signal::SIGINT);
+    let records = running.wait(SOON).records();
+    assert!(
+        matches!(outcomes(&records)[..], [Outcome::Failed { problem }] if problem.kind == ProblemKind::RateLimited { until_ms: None }),
+        "{:?}",
+        outcomes(&records)
+    );
+    sandbox.assert_nothing_runs();
 }
 
 #[test]

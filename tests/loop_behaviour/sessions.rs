@@ -48,7 +48,11 @@ fn a_session_that_is_lost_is_followed_by_a_fresh_one() {
     )));
     let finished = sandbox.looping(["--session", "resume"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    assert_eq!(resumed(&finished.records()), [None, Some("session-1"), None]);
+    let records = finished.records();
+    assert_eq!(resumed(&records), [None, Some("session-1"), None]);
+    let said =
+        |event: &Event| matches!(event, Event::Noticed { text, .. } if text.contains("the next one starts fresh"));
+    assert!(events(&records).any(said), "{finished:?}");
 }
 
 #[test]
@@ -103,4 +107,28 @@ fn a_session_is_not_resumed_when_that_is_no_longer_wanted_or_by_another_agent() 
         assert_eq!(finished.code(), Some(0), "{finished:?}");
         assert_eq!(resumed(&finished.records()), [None], "{args:?}");
     }
+}
+
+#[test]
+fn a_model_is_named_as_the_agent_wants_it_and_what_was_taken_off_is_said() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let manifest = r#"
+dialect = "terminal"
+[command]
+program = "sh"
+args = ["-c", "echo \"$0\" > \"$HOME/model\"; sed -i 's/- \\[ \\]/- [x]/' \"$RALPH_PLAN\"", "{model}"]
+model = ["{model}"]
+prompt = "stdin"
+"#;
+    sandbox.install_adapter("script", manifest);
+    let finished = sandbox.looping(["--model", "openai/gpt-5"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(sandbox.read_home("model").unwrap(), "gpt-5\n");
+    let said = "`script` is given the model `gpt-5`: it takes names without the provider `openai`";
+    let records = finished.records();
+    assert!(
+        events(&records).any(|event| matches!(event, Event::Noticed { text, .. } if text == said)),
+        "{finished:?}"
+    );
 }
