@@ -222,9 +222,7 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     let config = &loaded.config;
     let mut notices = loaded.notices.clone();
     let template = template(place, config)?;
-    let plan = plan_path(&place.project, config.plan.as_deref())?;
-    let snapshot = read_plan(&plan, Taskless::with(&config.goals))
-        .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
+    let (plan, snapshot) = chosen_plan(place, config)?;
     let catalog = catalog(place, config);
     let Agents { id, agents } = Agents::choose(&catalog, config, &place.project, &mut notices)?;
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
@@ -250,6 +248,25 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
         plan: snapshot,
         notices,
     })
+}
+
+/// The adapter that a run would use, which can be started as far as can be told.
+///
+/// # Errors
+/// The [`Failure`] that such a run would end with.
+pub fn chosen_adapter(catalog: &Catalog, config: &Config, project: &Path) -> Result<String, Failure> {
+    Agents::choose(catalog, config, project, &mut Vec::new()).map(|chosen| chosen.id)
+}
+
+/// The plan that a run would work off, and what is in it.
+///
+/// # Errors
+/// The [`Failure`] that such a run would end with.
+pub fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, PlanSnapshot), Failure> {
+    let plan = plan_path(&place.project, config.plan.as_deref())?;
+    let snapshot = read_plan(&plan, Taskless::with(&config.goals))
+        .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
+    Ok((plan, snapshot))
 }
 
 /// All adapters that can be seen from `place`.

@@ -44,8 +44,10 @@ impl FailureKind {
 #[derive(Debug)]
 pub struct Failure {
     pub kind: FailureKind,
-    message: String,
-    hints: Vec<String>,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// What to type, one each.
+    pub hints: Vec<String>,
 }
 
 impl Failure {

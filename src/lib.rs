@@ -10,6 +10,7 @@ pub mod cli;
 pub mod command;
 pub mod config;
 pub mod demo;
+pub mod doctor;
 pub mod driver;
 pub mod error;
 pub mod event;

@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("narration", &["event"]),
     ("config", &["event", "plan", "position", "server_url"]),
     ("demo", &["plan", "event"]),
+    ("doctor", &["narration", "report", "text"]),
     (
         "driver",
         &[
@@ -77,6 +78,7 @@ const PURE: &[&str] = &[
     "agent/opencode/verdict",
     "agent/opencode/wire",
     "agent/transcript",
+    "doctor",
     "narration",
     "report",
     "text",

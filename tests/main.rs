@@ -5,6 +5,7 @@ mod bad_input;
 mod codex;
 mod crash;
 mod demo;
+mod doctor;
 mod goals;
 mod harness;
 mod layering;

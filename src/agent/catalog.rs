@@ -8,6 +8,7 @@ use std::{
     fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
+    thread,
 };
 
 use super::{
@@ -133,6 +134,20 @@ impl Catalog {
     /// As [`Catalog::manifest`]; a program that is missing is in the report.
     pub fn check(&self, id: &str, cwd: &Path) -> Result<CheckReport, AgentError> {
         Ok(check::check(&self.manifest(id)?, cwd))
+    }
+
+    /// Checks every adapter, all at the same time: some programs take seconds to tell their version.
+    pub fn check_all(&self, cwd: &Path) -> Vec<(&str, Result<CheckReport, AgentError>)> {
+        thread::scope(|scope| {
+            let checks: Vec<_> = self
+                .ids()
+                .map(|id| (id, scope.spawn(move || self.check(id, cwd))))
+                .collect();
+            let checked = checks.into_iter();
+            checked
+                .map(|(id, check)| (id, check.join().expect("a check does not panic")))
+                .collect()
+        })
     }
 
     /// Each adapter with whether it can be used in `cwd`.

@@ -67,13 +67,18 @@ pub enum Comparison {
 
 impl CheckReport {
     pub fn comparison(&self) -> Comparison {
-        let (Version::Said(line), Some(verified)) = (&self.version, &self.verified) else {
-            return Comparison::Unknown;
-        };
-        match number_in(line) {
-            Some(number) if number == verified => Comparison::Same,
-            Some(_) => Comparison::Other,
-            None => Comparison::Unknown,
+        match (self.version_number(), &self.verified) {
+            (Some(number), Some(verified)) if number == verified => Comparison::Same,
+            (Some(_), Some(_)) => Comparison::Other,
+            (None, _) | (_, None) => Comparison::Unknown,
+        }
+    }
+
+    /// The number in what the program says about its version: `0.169.0` of `codex-cli 0.169.0`.
+    pub fn version_number(&self) -> Option<&str> {
+        match &self.version {
+            Version::Said(line) => number_in(line),
+            Version::NotAsked | Version::Failed { .. } | Version::TimedOut { .. } => None,
         }
     }
 }
@@ -212,7 +217,7 @@ fn beginning(mut file: File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The first thing in a line that looks like a version: `codex-cli 0.169.0` has `0.169.0`.
+/// The first thing in a line that looks like a version.
 fn number_in(line: &str) -> Option<&str> {
     line.split(|character: char| !(character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '+')))
         .map(|word| word.trim_start_matches('v'))

@@ -19,6 +19,9 @@ use super::{
     run::{place, sources},
 };
 
+/// The agent inside ralph, which is always there and does no work of the user's.
+pub(super) const DEMO: &str = "demo";
+
 pub(super) fn run(args: &Args, command: &AdaptersCommand) -> Result<u8, Failure> {
     let place = place(args)?;
     let loaded = config::load(&sources(args, &place))?;
@@ -34,11 +37,18 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand) -> Result<u8, Failure>
             }
         }
         AdaptersCommand::Check { id: None } => {
-            for id in catalog.ids() {
-                match catalog.check(id, &place.project) {
-                    Ok(report) => print(&in_words(&report)),
-                    Err(error) => print(&format!("{id}: {}\n", crate::text::with_causes(&error))),
+            let checked = catalog.check_all(&place.project);
+            for (id, check) in &checked {
+                match check {
+                    Ok(report) => print(&in_words(report)),
+                    Err(error) => print(&format!("{id}: {}\n", crate::text::with_causes(error))),
                 }
+            }
+            let is_there = |(id, check): &(&str, Result<CheckReport, _>)| {
+                *id != DEMO && check.as_ref().is_ok_and(|report| report.path.is_some())
+            };
+            if !checked.iter().any(is_there) {
+                return Ok(FailureKind::AgentUnavailable.exit_code());
             }
         }
     }

@@ -261,6 +261,18 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: AdaptersCommand,
     },
+    /// Check whether ralph can run here: agents, machine, project; and say what to type where something is missing
+    Doctor {
+        /// For people or for programs
+        #[arg(
+            long = "format",
+            id = "doctor-format",
+            value_name = "FORMAT",
+            value_enum,
+            default_value = "text"
+        )]
+        format: DoctorFormatArg,
+    },
     /// Show the settings and where they come from
     Config {
         #[command(subcommand)]
@@ -279,6 +291,12 @@ pub(super) enum Command {
 pub(super) enum ReportFormatArg {
     Text,
     Markdown,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum DoctorFormatArg {
+    Text,
     Json,
 }
 

@@ -5,6 +5,7 @@ mod args;
 mod control;
 mod demo;
 mod diff;
+mod doctor;
 mod goals;
 mod mistake;
 mod replay;
@@ -77,6 +78,7 @@ fn dispatch(args: &Args) -> Result<u8, Failure> {
         Some(Command::Restore { n, before, run, yes }) => restore::run(args, *n, *before, run.as_deref(), *yes),
         Some(Command::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed),
         Some(Command::Adapters { command }) => adapters::run(args, command),
+        Some(Command::Doctor { format }) => doctor::run(args, *format),
         Some(Command::Config { command }) => configure(args, command),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),
         Some(Command::DemoAgent) => Ok(crate::demo::run()),

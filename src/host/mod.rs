@@ -1,6 +1,7 @@
-//! The machine ralph runs on: state directory, journal, recordings, lock, git, files that are watched, signals.
+//! The machine ralph runs on: state directory, journal, recordings, lock, git, disks, files that are watched, signals.
 
 pub mod control;
+pub mod disk;
 pub mod git;
 pub mod journal;
 pub mod lock;

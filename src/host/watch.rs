@@ -60,6 +60,11 @@ impl Drop for PresenceWatch {
     }
 }
 
+/// Whether the kernel takes a watch on `path`; a file system over a network may still report nothing.
+pub fn can_be_notified(path: &Path) -> bool {
+    notifier(path, thread::current()).is_some()
+}
+
 /// Wakes `thread` whenever the kernel reports something about `path`; none where it cannot.
 fn notifier(path: &Path, thread: thread::Thread) -> Option<notify::RecommendedWatcher> {
     let name = path.file_name()?.to_owned();

@@ -78,6 +78,20 @@ pub fn sweep(run_ids: &[String]) -> Vec<u32> {
     ended.into_iter().map(|pid| pid.as_raw().cast_unsigned()).collect()
 }
 
+/// Finds what [`sweep`] would end, and leaves it alone.
+#[must_use]
+pub fn left_running(run_ids: &[String]) -> Vec<u32> {
+    if run_ids.is_empty() {
+        return Vec::new();
+    }
+    let marks: Vec<Vec<u8>> = run_ids.iter().map(|id| mark(RUN_ID_VAR, id)).collect();
+    let found = marked_family(&marks, None);
+    found
+        .iter()
+        .map(|process| process.pid.as_raw().cast_unsigned())
+        .collect()
+}
+
 /// Ends at once everything that belonged to a guard that was killed.
 pub(super) fn end_orphans_of(guard: Pid, child_id: &str) {
     let marks = [mark(CHILD_ID_VAR, child_id)];

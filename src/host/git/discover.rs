@@ -80,6 +80,23 @@ impl Repository {
     }
 }
 
+/// The version of the git that is installed, such as `2.47.3`.
+///
+/// # Errors
+/// [`NoRepository::NoGit`], or [`NoRepository::Unreadable`] if it does not say.
+pub fn version() -> Result<String, NoRepository> {
+    let output = match Git::at(Path::new("/")).args(["--version"]).run() {
+        Ok(output) => output,
+        Err(GitError::Start { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Err(NoRepository::NoGit);
+        }
+        Err(error) => return Err(NoRepository::Unreadable(error)),
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let said = said.trim();
+    Ok(said.strip_prefix("git version ").unwrap_or(said).to_owned())
+}
+
 /// The work tree's root and the git directory.
 fn locate(project: &Path) -> Result<(PathBuf, PathBuf), NoRepository> {
     let args = [

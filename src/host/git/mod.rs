@@ -30,6 +30,7 @@ use thiserror::Error;
 
 use crate::event::{Changes, Checkpoint};
 
+pub use discover::version;
 pub use restore::{Place, Restored, Saved};
 pub use show::{Colour, Commit, Detail};
 

@@ -1,0 +1,89 @@
+//! `ralph doctor`: can ralph run here, with which agents, and what to type where something is missing?
+
+mod agents;
+mod machine;
+mod project;
+
+use crate::{
+    app::{self, Presentation},
+    config::{self, Config, Loaded},
+    doctor::{self, Checkup, Fatal, Finding, Section, State},
+    error::{Failure, FailureKind},
+    headless::Format,
+};
+
+use super::{
+    args::{Args, DoctorFormatArg},
+    print,
+    run::{place, sources},
+};
+
+pub(super) fn run(args: &Args, format: DoctorFormatArg) -> Result<u8, Failure> {
+    let place = place(args)?;
+    let sources = sources(args, &place);
+    let loaded = config::load(&sources).map_err(Failure::from);
+    // With a broken configuration the rest is looked at as if there were none.
+    let config = loaded
+        .as_ref()
+        .map_or_else(|_| Config::default(), |loaded| loaded.config.clone());
+    let catalog = app::catalog(&place, &config);
+    let mut of_project = vec![configuration(&loaded, &config::paths(&sources))];
+    of_project.extend(project::findings(&place, &config));
+    let section = |title, findings| Section { title, findings };
+    let checkup = Checkup {
+        version: env!("CARGO_PKG_VERSION"),
+        project: place.project.display().to_string(),
+        sections: vec![
+            section("agents", agents::findings(&place, &config, &catalog)),
+            section("machine", machine::findings(&place)),
+            section("project", of_project),
+        ],
+    };
+    match format {
+        DoctorFormatArg::Text => {
+            let style = Presentation::of_stdout(Format::Text).style;
+            print(&doctor::in_words(&checkup, style));
+        }
+        DoctorFormatArg::Json => {
+            let text = serde_json::to_string_pretty(&doctor::json(&checkup));
+            print(&(text.expect("a JSON value has no failing serialisers") + "\n"));
+        }
+    }
+    Ok(checkup.fatal().map_or(0, |fatal| {
+        match fatal {
+            Fatal::Configuration => FailureKind::Configuration,
+            Fatal::Agent => FailureKind::AgentUnavailable,
+            Fatal::Machine => FailureKind::Failed,
+        }
+        .exit_code()
+    }))
+}
+
+fn configuration(loaded: &Result<Loaded, Failure>, paths: &str) -> Finding {
+    match loaded {
+        Ok(loaded) => {
+            let read: Vec<_> = paths.lines().filter(|line| !line.ends_with("(not there)")).collect();
+            let text = match read.len() {
+                0 => "none, so the defaults count".to_owned(),
+                _ => read
+                    .iter()
+                    .filter_map(|line| line.split_once(' '))
+                    .map(|(_, path)| path.trim())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            };
+            let state = if loaded.notices.is_empty() {
+                State::Good
+            } else {
+                State::Weak
+            };
+            Finding::new("settings", state, text).todos(loaded.notices.iter().cloned())
+        }
+        Err(failure) => fatal("settings", Fatal::Configuration, failure),
+    }
+}
+
+/// What a run would end with, as a finding.
+fn fatal(name: &str, why: Fatal, failure: &Failure) -> Finding {
+    Finding::new(name, State::Fatal(why), failure.message.as_str()).todos(failure.hints.iter().cloned())
+}

@@ -1,0 +1,120 @@
+//! Which agents are there, which versions, and whether they can reach their models as far as can be told for free.
+
+use crate::{
+    agent::{
+        AgentError,
+        catalog::Catalog,
+        check::{CheckReport, Comparison, Version},
+        login::Login,
+    },
+    app::{self, Place},
+    config::Config,
+    doctor::{Fatal, Finding, State},
+    error::{Failure, FailureKind},
+    narration::short_duration,
+    text::with_causes,
+};
+
+use super::{super::adapters::DEMO, fatal};
+
+/// What a run would use first, then what else is there, then what is not.
+pub(super) fn findings(place: &Place, config: &Config, catalog: &Catalog) -> Vec<Finding> {
+    let chosen = app::chosen_adapter(catalog, config, &place.project);
+    let mut findings: Vec<Finding> = catalog
+        .check_all(&place.project)
+        .into_iter()
+        .filter(|(id, _)| *id != DEMO)
+        .map(|(id, checked)| finding(id, checked, chosen.as_ref().is_ok_and(|chosen| chosen == id)))
+        .collect();
+    findings.sort_by_key(|finding| {
+        let is_chosen = chosen.as_ref().is_ok_and(|chosen| *chosen == finding.name);
+        (!is_chosen, finding.state == State::Absent)
+    });
+    findings.insert(0, run(&chosen, config));
+    findings
+}
+
+/// What `ralph` without further words would run.
+fn run(chosen: &Result<String, Failure>, config: &Config) -> Finding {
+    match chosen {
+        Ok(id) if config.adapter.is_some() => Finding::new("run", State::Good, format!("uses `{id}`, as configured")),
+        Ok(id) => Finding::new(
+            "run",
+            State::Good,
+            format!("uses `{id}`; `--adapter ID` names another, `\"adapter\"` in the settings for good"),
+        ),
+        Err(failure) => {
+            let why = match failure.kind {
+                FailureKind::Configuration | FailureKind::Usage => Fatal::Configuration,
+                FailureKind::AgentUnavailable | FailureKind::Failed | FailureKind::Locked => Fatal::Agent,
+            };
+            fatal("run", why, failure)
+        }
+    }
+}
+
+type Checked = Result<CheckReport, AgentError>;
+
+fn finding(id: &str, checked: Checked, is_chosen: bool) -> Finding {
+    let report = match checked {
+        Ok(report) => report,
+        Err(error) => {
+            return Finding::new(id, State::Weak, with_causes(&error)).todos(error.hints());
+        }
+    };
+    let Some(path) = &report.path else {
+        if is_chosen {
+            let text = format!("{}: not installed here, but its server answers", report.title);
+            return Finding::new(id, State::Good, text);
+        }
+        let text = format!("`{}` is not installed", report.program);
+        return Finding::new(id, State::Absent, text).todos(report.install.clone());
+    };
+    let (answers, version) = version(&report);
+    let (logged_in, login, hint) = login(&report.login);
+    let state = if answers && logged_in { State::Good } else { State::Weak };
+    let text = [Some(format!("{} {version}", report.title)), login]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" · ");
+    Finding::new(id, state, text)
+        .todos(hint)
+        .detail("program", Some(path.display().to_string()))
+        .detail("version", report.version_number().map(str::to_owned))
+        .detail("verified", report.verified.clone())
+        .detail("chosen", is_chosen.then(|| "yes".to_owned()))
+}
+
+/// Whether the program tells its version, and how that compares.
+fn version(report: &CheckReport) -> (bool, String) {
+    match &report.version {
+        Version::NotAsked => (true, "is there".to_owned()),
+        Version::Said(said) => {
+            let version = report.version_number().unwrap_or(said);
+            let text = match (report.comparison(), &report.verified) {
+                (Comparison::Same, _) => format!("{version}, as verified"),
+                (Comparison::Other | Comparison::Unknown, Some(verified)) => {
+                    format!("{version}, verified with {verified}")
+                }
+                (Comparison::Other | Comparison::Unknown, None) => version.to_owned(),
+            };
+            (true, text)
+        }
+        Version::Failed { why } => (false, format!("does not tell its version: {why}")),
+        Version::TimedOut { after } => {
+            let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+            (false, format!("told no version within {}", short_duration(after_ms)))
+        }
+    }
+}
+
+/// Whether it can log in as far as can be told, how, and what to type if not.
+fn login(login: &Login) -> (bool, Option<String>, Option<String>) {
+    match login {
+        Login::NotAsked => (true, None, None),
+        Login::Variable(name) => (true, Some(format!("{name} is set")), None),
+        Login::File(path) => (true, Some(format!("{} is there", path.display())), None),
+        Login::NotFound { hint } => (false, Some("no login found".to_owned()), hint.clone()),
+    }
+}

@@ -1,0 +1,211 @@
+//! What the machine has to offer: terminals and guards for agents, git, a place for state, a terminal to look at.
+
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+    sync::mpsc::{self, RecvTimeoutError, SyncSender},
+    time::Duration,
+};
+
+use crate::{
+    app::Place,
+    doctor::{Fatal, Finding, State},
+    event::Exit,
+    faces::surroundings,
+    host::{
+        disk::{self, FileSystem},
+        git::{self, NoRepository},
+        watch,
+    },
+    proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal},
+    text::with_causes,
+};
+
+/// How long a shell may take to say that it has a terminal.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Less room than this is gone within a night of recordings.
+const ROOM_BYTES: u64 = 256 << 20;
+
+pub(super) fn findings(place: &Place) -> Vec<Finding> {
+    vec![
+        guard(),
+        git(),
+        state(place.paths.state()),
+        watching(&place.project),
+        terminal(),
+    ]
+}
+
+/// Starts something the way agents are started.
+fn guard() -> Finding {
+    const NAME: &str = "guard";
+    let broken = |why: String| {
+        Finding::new(
+            NAME,
+            State::Fatal(Fatal::Machine),
+            format!("agents cannot be started: {why}"),
+        )
+        .todo("a container may lack /dev/ptmx, /proc or processes to spare: give it those")
+    };
+    match run_guarded() {
+        Ok(()) => Finding::new(NAME, State::Good, "agents get a terminal and a guard"),
+        Err(why) => broken(why),
+    }
+}
+
+fn run_guarded() -> Result<(), String> {
+    let scratch = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
+    let launch = Launch {
+        program: PathBuf::from("/bin/sh"),
+        args: ["-c", "test -t 0 && test -t 1"].map(OsString::from).into(),
+        cwd: PathBuf::from("/"),
+        env: Vec::new(),
+        env_remove: Vec::new(),
+        stdin: Stdin::Terminal,
+        stdout: Stdout::Terminal,
+        size: Size { cols: 80, rows: 24 },
+        ladder: Ladder {
+            first: StopSignal::Terminate,
+            grace: Duration::from_secs(1),
+        },
+        run_id: format!("doctor-{}", std::process::id()),
+        scratch: scratch.path().to_owned(),
+        guard: None,
+    };
+    let (sender, ended) = mpsc::sync_channel(1);
+    let _child = proc::spawn(launch, Box::new(Ended(sender))).map_err(|error| with_causes(&error))?;
+    match ended.recv_timeout(PATIENCE) {
+        Ok(End::Exited(Exit::Code { code: 0 })) => Ok(()),
+        Ok(End::Exited(exit)) => Err(format!("a shell that should have found its terminal: {exit}")),
+        Ok(End::NotStarted(why)) => Err(why),
+        Ok(End::GuardLost) => Err("the guard was killed".to_owned()),
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+            Err(format!("no end of a shell within {} s", PATIENCE.as_secs()))
+        }
+    }
+}
+
+/// Waits for the end and reads nothing.
+struct Ended(SyncSender<End>);
+
+impl Output for Ended {
+    fn terminal(&mut self, _bytes: &[u8]) {}
+    fn stdout(&mut self, _bytes: &[u8]) {}
+    fn ended(&mut self, end: End) {
+        _ = self.0.send(end); // nobody waits any more
+    }
+}
+
+fn git() -> Finding {
+    match git::version() {
+        Ok(version) => Finding::new("git", State::Good, version),
+        Err(NoRepository::NoGit) => Finding::new(
+            "git",
+            State::Weak,
+            "not installed: no checkpoints, no statistics, and progress is told from the plan alone",
+        )
+        .todo("install git with the package manager of your system"),
+        Err(error) => Finding::new("git", State::Weak, with_causes(&error)),
+    }
+}
+
+fn state(path: &Path) -> Finding {
+    const ELSEWHERE: &str = "name another directory with `--state-dir DIR` or RALPH_STATE_DIR";
+    let shown = path.display();
+    if let Err(error) = disk::try_to_write(path) {
+        let text = format!("{shown}: cannot be written: {error}");
+        return Finding::new("state", State::Fatal(Fatal::Machine), text).todo(ELSEWHERE);
+    }
+    let system = FileSystem::of(path);
+    let on = system
+        .as_ref()
+        .map_or_else(String::new, |system| format!(" on {}", system.name));
+    let free = disk::free_bytes(path);
+    let room = free.map_or_else(String::new, |bytes| format!(", {} free", in_bytes(bytes)));
+    let finding = |state, more: &str| Finding::new("state", state, format!("{shown}{on}{room}{more}"));
+    match (&system, free) {
+        (_, Some(bytes)) if bytes < ROOM_BYTES => {
+            finding(State::Weak, ": little for journals and recordings").todo(ELSEWHERE)
+        }
+        (Some(system), _) if system.is_remote() => {
+            finding(State::Weak, ": locks and sockets may not work there").todo(ELSEWHERE)
+        }
+        (Some(system), _) if system.is_in_memory() => {
+            finding(State::Weak, ": a restart of the machine forgets runs").todo(ELSEWHERE)
+        }
+        (Some(_) | None, _) => finding(State::Good, ""),
+    }
+    .detail("path", Some(path.display().to_string()))
+    .detail("fileSystem", system.map(|system| system.name))
+}
+
+/// Whether `.ralph-pause` and `.ralph-done` are heard of at once.
+fn watching(project: &Path) -> Finding {
+    let system = FileSystem::of(project);
+    let slow = "the project's files are looked at once a second";
+    match &system {
+        Some(system) if system.is_remote() => {
+            Finding::new("watching", State::Good, format!("{slow} ({})", system.name))
+        }
+        Some(_) | None if watch::can_be_notified(project) => {
+            Finding::new("watching", State::Good, "the kernel tells of changes at once")
+        }
+        Some(_) | None => Finding::new(
+            "watching",
+            State::Weak,
+            format!("{slow}: the kernel takes no more watches"),
+        )
+        .todo("raise fs.inotify.max_user_instances or max_user_watches, if a second is too long"),
+    }
+}
+
+fn terminal() -> Finding {
+    let around = surroundings();
+    if !io::stdout().is_terminal() {
+        return Finding::new(
+            "terminal",
+            State::Good,
+            "stdout is none: a run prints text, as with `--headless`",
+        );
+    }
+    let colours = match around.colorterm.as_str() {
+        _ if around.no_color => "no colours (NO_COLOR)",
+        "truecolor" | "24bit" => "true colour",
+        _ if around.term.contains("256") => "256 colours",
+        _ => "16 colours",
+    };
+    let size = match crossterm::terminal::size() {
+        Ok((cols, rows)) if cols > 0 && rows > 0 => format!("{cols}×{rows}"),
+        Ok(_) | Err(_) => "size unknown".to_owned(),
+    };
+    match around.term.as_str() {
+        "" | "dumb" => Finding::new(
+            "terminal",
+            State::Weak,
+            format!("TERM is `{}`: no screen, only text", around.term),
+        )
+        .todo("set TERM to what your terminal is, such as xterm-256color"),
+        term => Finding::new("terminal", State::Good, format!("{term}, {size}, {colours}")),
+    }
+}
+
+/// `812 MiB`, `12.3 GiB`.
+#[allow(clippy::cast_precision_loss)]
+fn in_bytes(bytes: u64) -> String {
+    match bytes >> 20 {
+        mib @ 0..1024 => format!("{mib} MiB"),
+        mib => format!("{:.1} GiB", mib as f64 / 1024.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_told_in_units_of_its_size() {
+        assert_eq!(in_bytes(3 << 20), "3 MiB");
+        assert_eq!(in_bytes(12_595 << 20), "12.3 GiB");
+    }
+}

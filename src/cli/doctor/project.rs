@@ -1,0 +1,151 @@
+//! The project: its repository, its plan, and what earlier runs have left.
+
+use crate::{
+    app::{self, Place},
+    config::Config,
+    doctor::{Fatal, Finding, State},
+    driver::read_run,
+    error::Failure,
+    host::{
+        git::{NoRepository, Repository},
+        lock,
+    },
+    machine::Phase,
+    narration::{counted, stop_in_words},
+    proc,
+    text::with_causes,
+};
+
+use super::fatal;
+
+pub(super) fn findings(place: &Place, config: &Config) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = repository(place).into_iter().collect();
+    findings.push(plan(place, config));
+    findings.push(runs(place));
+    findings.extend(left_running(place));
+    findings.extend(files(place));
+    findings
+}
+
+/// Nothing where git itself is missing, which is said elsewhere.
+fn repository(place: &Place) -> Option<Finding> {
+    const NAME: &str = "repository";
+    let scratch = match tempfile::tempdir() {
+        Ok(scratch) => scratch,
+        Err(error) => {
+            let text = format!("cannot be looked at: no temporary directory: {error}");
+            return Some(Finding::new(NAME, State::Weak, text));
+        }
+    };
+    match Repository::discover(&place.project, scratch.path()) {
+        Ok((repository, notes)) => {
+            let text = [vec![repository.root().display().to_string()], notes].concat();
+            Some(Finding::new(NAME, State::Good, text.join(" · ")))
+        }
+        Err(NoRepository::NoGit) => None,
+        Err(error) => {
+            let text = format!("{}: no checkpoints, no statistics", with_causes(&error));
+            let todo = match error {
+                NoRepository::NotARepository { .. } => Some("git init"),
+                NoRepository::Bare { .. } | NoRepository::InsideGitDirectory { .. } => {
+                    Some("run ralph in a work tree of it: `git worktree add DIR`")
+                }
+                NoRepository::Ignored { .. } | NoRepository::Home { .. } => {
+                    Some("give the project a repository of its own: `git init`")
+                }
+                NoRepository::NoGit | NoRepository::Unreadable(_) => None,
+            };
+            Some(Finding::new(NAME, State::Weak, text).todos(todo.map(str::to_owned)))
+        }
+    }
+}
+
+fn plan(place: &Place, config: &Config) -> Finding {
+    match app::chosen_plan(place, config) {
+        Ok((path, plan)) => {
+            let path = path.strip_prefix(&place.project).unwrap_or(&path);
+            let tasks = match (plan.open(), plan.tasks.len()) {
+                (_, 0) => "no tasks: the goals tell when it is done".to_owned(),
+                (open, all) => format!("{open} of {} open", counted(all as u64, "task")),
+            };
+            Finding::new("plan", State::Good, format!("{}: {tasks}", path.display()))
+        }
+        // Needed for a run, but no fault of the machine: whoever is setting up writes it last.
+        Err(failure) => Finding::new("plan", State::Weak, failure.message).todos(failure.hints),
+    }
+}
+
+/// Whether ralph runs here, and how it ended last.
+fn runs(place: &Place) -> Finding {
+    let paths = &place.paths;
+    if lock::is_held(&paths.lock()) {
+        let who = lock::holder(&paths.lock()).map_or_else(String::new, |holder| format!(" (pid {})", holder.pid));
+        return Finding::new("runs", State::Good, format!("a ralph works here now{who}"))
+            .todo("`ralph status` shows what it does, `ralph stop` ends it");
+    }
+    let Some(latest) = paths.latest_run() else {
+        return Finding::new("runs", State::Good, "none yet");
+    };
+    match read_run(paths, &latest) {
+        Ok((_, state)) => match &state.phase {
+            Phase::Stopped(reason) => {
+                Finding::new("runs", State::Good, format!("the last one: {}", stop_in_words(reason)))
+            }
+            Phase::Idle
+            | Phase::Preparing { .. }
+            | Phase::Running { .. }
+            | Phase::Cancelling { .. }
+            | Phase::Settling { .. }
+            | Phase::Verifying { .. }
+            | Phase::Waiting { .. }
+            | Phase::Paused => Finding::new("runs", State::Weak, format!("run {latest} was cut off"))
+                .todo("`ralph` with the same plan goes on with it"),
+        },
+        Err(error) => fatal("runs", Fatal::Machine, &Failure::from(error)),
+    }
+}
+
+/// What runs left behind that are over.
+fn left_running(place: &Place) -> Option<Finding> {
+    if lock::is_held(&place.paths.lock()) {
+        return None;
+    }
+    let runs: Vec<String> = place.paths.run_ids().into_iter().map(|run| run.0).collect();
+    let left = proc::left_running(&runs);
+    if left.is_empty() {
+        return None;
+    }
+    let pids: Vec<String> = left.iter().map(u32::to_string).collect();
+    let text = match pids.len() {
+        1 => format!("a process of an earlier run is still there (pid {})", pids[0]),
+        count => format!(
+            "{count} processes of earlier runs are still there (pids {})",
+            pids.join(", ")
+        ),
+    };
+    Some(Finding::new("left over", State::Weak, text).todo("the next `ralph` here ends them first"))
+}
+
+/// What the user or an agent has left to tell the loop.
+fn files(place: &Place) -> Vec<Finding> {
+    let paths = &place.paths;
+    let told = [
+        (
+            paths.pause_file(),
+            "a run starts paused",
+            "`rm .ralph-pause` lets it go on",
+        ),
+        (
+            paths.done_file(),
+            "of an earlier run: the next one clears it",
+            "`rm .ralph-done`, if it should not be there",
+        ),
+    ];
+    told.into_iter()
+        .filter(|(path, ..)| path.symlink_metadata().is_ok())
+        .map(|(path, text, todo)| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Finding::new(name, State::Weak, text).todo(todo)
+        })
+        .collect()
+}

@@ -1,0 +1,155 @@
+//! What `ralph doctor` found, as text for people and as JSON: whether ralph can run here, and what to type if not.
+//!
+//! A finding that is [`State::Fatal`] stops every run; a missing agent that nobody asked for does not.
+
+mod text;
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+pub use text::in_words;
+
+/// All that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Checkup {
+    /// Of ralph.
+    pub version: &'static str,
+    /// The directory that a run would work in.
+    pub project: String,
+    pub sections: Vec<Section>,
+}
+
+/// Findings about one thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Section {
+    pub title: &'static str,
+    pub findings: Vec<Finding>,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub name: String,
+    pub state: State,
+    pub text: String,
+    /// What to do, a sentence or a command each.
+    pub todo: Vec<String>,
+    /// The same for programs, where there is more to say than the text does.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub details: BTreeMap<&'static str, String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Good,
+    /// Not there, and not needed.
+    Absent,
+    /// It works, but not as well as it could; or it may fail later.
+    Weak,
+    /// No run can start.
+    Fatal(Fatal),
+}
+
+/// As its name alone: what kind of fatal it is, the exit code says.
+impl Serialize for State {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            State::Good => "good",
+            State::Absent => "absent",
+            State::Weak => "weak",
+            State::Fatal(_) => "fatal",
+        })
+    }
+}
+
+/// What keeps ralph from running; the first of several chooses the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fatal {
+    Configuration,
+    Agent,
+    Machine,
+}
+
+impl Finding {
+    pub fn new(name: impl Into<String>, state: State, text: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            state,
+            text: text.into(),
+            todo: Vec::new(),
+            details: BTreeMap::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn todo(mut self, todo: impl Into<String>) -> Self {
+        self.todo.push(todo.into());
+        self
+    }
+
+    #[must_use]
+    pub fn todos(mut self, todos: impl IntoIterator<Item = String>) -> Self {
+        self.todo.extend(todos);
+        self
+    }
+
+    #[must_use]
+    pub fn detail(mut self, name: &'static str, value: Option<String>) -> Self {
+        self.details.extend(value.map(|value| (name, value)));
+        self
+    }
+}
+
+impl Checkup {
+    /// What keeps ralph from running here; none if it can run.
+    pub fn fatal(&self) -> Option<Fatal> {
+        let states = self.findings().map(|finding| finding.state);
+        states
+            .filter_map(|state| match state {
+                State::Fatal(why) => Some(why),
+                State::Good | State::Absent | State::Weak => None,
+            })
+            .min()
+    }
+
+    fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.sections.iter().flat_map(|section| &section.findings)
+    }
+}
+
+/// The checkup as one JSON object, with `canRun` beside what was found.
+pub fn json(checkup: &Checkup) -> serde_json::Value {
+    let mut value = serde_json::to_value(checkup).expect("a checkup has no failing serialisers");
+    value["canRun"] = checkup.fatal().is_none().into();
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checkup(states: &[State]) -> Checkup {
+        let findings = states.iter().map(|state| Finding::new("x", *state, "y")).collect();
+        Checkup {
+            version: "0.0.0",
+            project: "/p".to_owned(),
+            sections: vec![Section { title: "all", findings }],
+        }
+    }
+
+    #[test]
+    fn only_what_is_fatal_keeps_ralph_from_running_and_a_broken_configuration_comes_first() {
+        assert_eq!(checkup(&[State::Good, State::Absent, State::Weak]).fatal(), None);
+        let fatal = [Fatal::Machine, Fatal::Configuration, Fatal::Agent].map(State::Fatal);
+        assert_eq!(checkup(&fatal).fatal(), Some(Fatal::Configuration));
+    }
+
+    #[test]
+    fn programs_read_states_by_name() {
+        let json = json(&checkup(&[State::Weak, State::Fatal(Fatal::Agent)]));
+        assert_eq!(json["canRun"], false);
+        assert_eq!(json["sections"][0]["findings"][0]["state"], "weak");
+        assert_eq!(json["sections"][0]["findings"][1]["state"], "fatal");
+    }
+}

@@ -1,0 +1,311 @@
+//! `ralph doctor` and `ralph adapters check` in places where all is well, and in places where something is missing.
+
+use std::{fs, io::Read, os::unix::fs::symlink, path::PathBuf};
+
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use ralph::{event::Event, host::paths::ProjectPaths};
+use serde_json::Value;
+
+use crate::harness::{Program, SOON, Sandbox, Script, running::Finished};
+
+/// The real ralph where no agent is installed but those given: name and version.
+fn doctor(sandbox: &Sandbox, agents: &[(&str, &str)]) -> Program {
+    sandbox.ralph(["doctor"]).env("PATH", programs(sandbox, agents))
+}
+
+/// A directory with nothing but what ralph needs and such agents.
+fn programs(sandbox: &Sandbox, agents: &[(&str, &str)]) -> PathBuf {
+    let directory = sandbox.home().join("programs");
+    fs::create_dir_all(&directory).unwrap();
+    for name in ["git", "sh"] {
+        let path = which::which(name).unwrap();
+        _ = symlink(path, directory.join(name)); // it is there already
+    }
+    for (name, version) in agents {
+        write_program(&directory.join(name), &format!("echo '{name} {version}'"));
+    }
+    directory
+}
+
+fn write_program(path: &std::path::Path, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The line about `name`, without its sign.
+#[track_caller]
+fn about<'a>(finished: &'a Finished, name: &str) -> &'a str {
+    let mut lines = finished.stdout.lines();
+    let found = lines.find_map(|line| line.get(2..)?.split_once(' ')?.1.strip_prefix(name));
+    found
+        .unwrap_or_else(|| panic!("nothing about {name}:\n{}{}", finished.stdout, finished.stderr))
+        .trim_start()
+}
+
+/// What is to be done about something, the lines after the one about `name`.
+#[track_caller]
+fn todo(finished: &Finished, name: &str) -> Vec<String> {
+    about(finished, name);
+    let mut lines = finished.stdout.lines();
+    lines.find(|line| line.split_whitespace().nth(1) == Some(name));
+    lines
+        .map_while(|line| Some(line.trim_start().strip_prefix('→')?.trim().to_owned()))
+        .collect()
+}
+
+#[test]
+fn where_all_is_well_it_says_what_a_run_would_use_and_exits_with_0() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(2);
+    fs::write(sandbox.codex_home().join("auth.json"), "{}").unwrap();
+    let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(about(&finished, "run").starts_with("uses `codex`"), "{finished:?}");
+    let codex = about(&finished, "codex");
+    assert!(codex.starts_with("Codex CLI 0.169.0, as verified · "), "{codex}");
+    assert!(codex.ends_with("auth.json is there"), "{codex}");
+    assert_eq!(about(&finished, "guard"), "agents get a terminal and a guard");
+    assert!(about(&finished, "state").contains(" free"), "{finished:?}");
+    assert_eq!(about(&finished, "repository"), sandbox.project().to_str().unwrap());
+    assert_eq!(about(&finished, "plan"), "PLAN.md: 2 of 2 tasks open");
+    assert_eq!(about(&finished, "runs"), "none yet");
+    assert!(!finished.stdout.contains('\u{1b}'), "no colours without a terminal");
+    assert!(
+        finished.stdout.contains("\n\nralph can run here"),
+        "{}",
+        finished.stdout
+    );
+    sandbox.assert_clean();
+    assert!(!sandbox.state().join("ralph").exists(), "it only looks");
+}
+
+#[test]
+fn without_any_agent_nothing_can_run_and_it_says_what_to_type() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let finished = doctor(&sandbox, &[]).run(SOON);
+    assert_eq!(finished.code(), Some(4), "{finished:?}");
+    assert_eq!(about(&finished, "claude"), "`claude` is not installed");
+    assert_eq!(todo(&finished, "claude"), ["npm install -g @anthropic-ai/claude-code"]);
+    assert!(finished.stdout.ends_with("ralph cannot run here: 1 thing to mend\n"));
+    let check = sandbox
+        .ralph(["adapters", "check"])
+        .env("PATH", programs(&sandbox, &[]))
+        .run(SOON);
+    assert_eq!(check.code(), Some(4), "{check:?}");
+}
+
+#[test]
+fn an_agent_of_another_version_or_without_a_login_can_be_used() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let agents = [("claude", "9.9.9")];
+    let finished = doctor(&sandbox, &agents).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(
+        about(&finished, "claude"),
+        "Claude Code 9.9.9, verified with 2.1.197 · no login found"
+    );
+    assert_eq!(
+        todo(&finished, "claude"),
+        ["run `claude` and type `/login`, or set ANTHROPIC_API_KEY"]
+    );
+    let keyed = doctor(&sandbox, &agents)
+        .env("ANTHROPIC_API_KEY", "sk-secret")
+        .run(SOON);
+    assert!(
+        about(&keyed, "claude").ends_with("ANTHROPIC_API_KEY is set"),
+        "{keyed:?}"
+    );
+    assert!(!keyed.stdout.contains("sk-secret"), "no key is shown");
+    let check = sandbox
+        .ralph(["adapters", "check", "claude"])
+        .env("PATH", programs(&sandbox, &agents))
+        .run(SOON);
+    assert_eq!(check.code(), Some(0), "{check:?}");
+    assert!(
+        check.stdout.contains("with version 2.1.197; others should do"),
+        "{check:?}"
+    );
+}
+
+#[test]
+fn a_configured_agent_that_is_missing_stops_runs_whatever_else_is_there() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.write(".ralph/config.json", r#"{ "adapter": "gemini" }"#);
+    let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
+    assert_eq!(finished.code(), Some(4), "{finished:?}");
+    assert!(about(&finished, "run").contains("`gemini`"), "{finished:?}");
+    assert!(
+        todo(&finished, "run")
+            .iter()
+            .any(|todo| todo.contains("npm install -g @google/gemini-cli")),
+        "{finished:?}"
+    );
+}
+
+#[test]
+fn a_broken_configuration_is_shown_with_its_place_and_the_rest_is_looked_at_all_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.write(".ralph/config.json", "{\n  \"adaptor\": \"codex\"\n}");
+    let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
+    assert_eq!(finished.code(), Some(3), "{finished:?}");
+    assert!(about(&finished, "settings").contains("config.json:2:"), "{finished:?}");
+    assert!(finished.stdout.contains("`adapter`"), "a suggestion: {finished:?}");
+    assert!(about(&finished, "codex").contains("0.169.0"), "{finished:?}");
+}
+
+#[test]
+fn a_broken_adapter_of_ones_own_harms_nobody_else() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.write(
+        ".ralph/adapters/mine.toml",
+        "dialect = \"terminal\"\n[command]\nprogramm = \"x\"\n",
+    );
+    let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(about(&finished, "mine").contains("mine.toml:3"), "{finished:?}");
+}
+
+#[test]
+fn state_that_cannot_be_written_stops_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let file = sandbox.home().join("file");
+    fs::write(&file, "").unwrap();
+    let finished = doctor(&sandbox, &[("codex", "0.169.0")])
+        .env("RALPH_STATE_DIR", file.join("state"))
+        .run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(about(&finished, "state").contains("cannot be written"), "{finished:?}");
+    assert!(todo(&finished, "state")[0].contains("--state-dir"), "{finished:?}");
+}
+
+#[test]
+fn without_a_repository_and_without_git_it_says_what_is_lost() {
+    let sandbox = Sandbox::new();
+    let elsewhere = sandbox.home().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("PLAN.md"), "- [ ] x\n").unwrap();
+    let agents = [("codex", "0.169.0")];
+    let bare = doctor(&sandbox, &agents).current_dir(&elsewhere).run(SOON);
+    assert_eq!(bare.code(), Some(0), "{bare:?}");
+    assert!(about(&bare, "repository").contains("no checkpoints"), "{bare:?}");
+    assert_eq!(todo(&bare, "repository"), ["git init"]);
+
+    let without = doctor(&sandbox, &agents);
+    fs::remove_file(sandbox.home().join("programs/git")).unwrap();
+    let without = without.current_dir(&elsewhere).run(SOON);
+    assert_eq!(without.code(), Some(0), "{without:?}");
+    assert!(about(&without, "git").starts_with("not installed"), "{without:?}");
+    assert!(
+        !without.stdout.contains("repository"),
+        "one cause is said once: {without:?}"
+    );
+}
+
+#[test]
+fn a_running_ralph_and_what_a_killed_one_left_are_told() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl("await never"));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    let seen = doctor(&sandbox, &[]).run(SOON);
+    let pid = format!("a ralph works here now (pid {})", running.pid());
+    assert_eq!(about(&seen, "runs"), pid, "{seen:?}");
+    running.kill();
+    running.wait_for_exit(SOON);
+
+    let paths = ProjectPaths::new(&sandbox.project(), Some(&sandbox.state().join("ralph"))).unwrap();
+    let run = paths.latest_run().expect("a run");
+    let left = sandbox
+        .program("sh")
+        .args(["-c", "echo ready; exec sleep 600"])
+        .env("RALPH_RUN_ID", &run.0)
+        .start();
+    left.wait_for_line(SOON, |line| line == "ready");
+    let seen = doctor(&sandbox, &[]).run(SOON);
+    assert_eq!(about(&seen, "runs"), format!("run {run} was cut off"), "{seen:?}");
+    let over = about(&seen, "left over");
+    assert!(over.contains(&left.pid().to_string()), "{seen:?}");
+    assert!(crate::harness::processes::is_running(left.pid()), "it only looks");
+}
+
+#[test]
+fn a_file_that_pauses_runs_is_told_before_one_starts() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.write(".ralph-pause", "");
+    let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
+    assert_eq!(about(&finished, ".ralph-pause"), "a run starts paused", "{finished:?}");
+    assert_eq!(sandbox.read(".ralph-pause").as_deref(), Some(""));
+}
+
+#[test]
+fn programs_get_the_same_as_json() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let finished = doctor(&sandbox, &[("codex", "0.170.1")])
+        .args(["--format", "json"])
+        .run(SOON);
+    let found: Value = serde_json::from_str(&finished.stdout).expect("one JSON value");
+    assert_eq!(found["canRun"], true, "{finished:?}");
+    let sections = found["sections"].as_array().unwrap();
+    let findings = sections
+        .iter()
+        .flat_map(|section| section["findings"].as_array().unwrap());
+    let codex = findings
+        .clone()
+        .find(|finding| finding["name"] == "codex")
+        .expect("a finding about codex");
+    assert_eq!(codex["details"]["version"], "0.170.1");
+    assert_eq!(codex["details"]["verified"], "0.169.0");
+    assert_eq!(codex["details"]["chosen"], "yes");
+    assert_eq!(codex["state"], "weak", "nobody is logged in: {codex}");
+    let absent = findings.filter(|finding| finding["state"] == "absent").count();
+    assert!(absent >= 4, "{finished:?}");
+}
+
+#[test]
+fn on_a_terminal_it_is_coloured_unless_nobody_wants_that() {
+    let sandbox = Sandbox::new();
+    let path = programs(&sandbox, &[("codex", "0.169.0")]);
+    let on_terminal = |no_colour: Option<&str>| {
+        let size = PtySize {
+            rows: 30,
+            cols: 100,
+            ..PtySize::default()
+        };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_ralph"));
+        command.arg("doctor");
+        command.cwd(sandbox.project());
+        command.env_clear();
+        command.env("PATH", &path);
+        command.env("HOME", sandbox.home());
+        command.env("TERM", "xterm-256color");
+        if let Some(value) = no_colour {
+            command.env("NO_COLOR", value);
+        }
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let mut child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let mut shown = Vec::new();
+        _ = reader.read_to_end(&mut shown); // ends with an error when the terminal is gone
+        child.wait().unwrap();
+        String::from_utf8(shown).unwrap()
+    };
+    let coloured = on_terminal(None);
+    assert!(coloured.contains("\u{1b}[32m✔\u{1b}[0m"), "{coloured}");
+    assert!(coloured.contains("xterm-256color, 100×30, 256 colours"), "{coloured}");
+    let plain = on_terminal(Some("1"));
+    assert!(
+        !plain.contains('\u{1b}') && plain.contains("no colours (NO_COLOR)"),
+        "{plain}"
+    );
+}
