@@ -135,6 +135,8 @@ struct Prepared {
     /// What is shown of agents is made from their signals.
     transcript: bool,
     plan: PlanSnapshot,
+    /// Variables that are for agents alone.
+    withheld: Vec<String>,
     notices: Vec<String>,
 }
 
@@ -161,6 +163,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         promise: loaded.config.promise.clone(),
         agents: prepared.agents,
         goals_parallel: loaded.config.goals_parallel,
+        withheld: prepared.withheld,
         size: match presentation.screen {
             Some(_) => pane_size(&prepared.plan),
             None => terminal_size(),
@@ -206,6 +209,7 @@ pub fn check_goals(place: &Place, loaded: &Loaded) -> Result<Vec<GoalResult>, Fa
         place.project.clone(),
         format!("goals-{}", std::process::id()),
         scratch.path().to_owned(),
+        catalog(place, config).keys(),
     );
     Ok(runtime()?.block_on(checks))
 }
@@ -246,6 +250,7 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
         transcript: !agents[0].last_line_claims,
         agents,
         plan: snapshot,
+        withheld: catalog.keys(),
         notices,
     })
 }

@@ -1,6 +1,7 @@
 //! The loop as its users run it: the real binary, agents that are shell scripts, records on stdout.
 
 mod claims;
+mod environment;
 mod failures;
 mod limits;
 mod pausing;

@@ -4,7 +4,7 @@
 //! a whole one. A broken adapter harms nobody but who asks for it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
@@ -17,6 +17,7 @@ use super::{
     layers::{self, Entries, Entry, Origin, Setting},
     manifest::Manifest,
     manifest_error::ManifestError,
+    opencode::Credentials,
     subprocess::SubprocessAdapter,
 };
 
@@ -148,6 +149,14 @@ impl Catalog {
                 .map(|(id, check)| (id, check.join().expect("a check does not panic")))
                 .collect()
         })
+    }
+
+    /// The variables that hold a key of some agent's, each once: what runs beside agents has no use for them.
+    pub fn keys(&self) -> Vec<String> {
+        let manifests = self.ids().filter_map(|id| self.manifest(id).ok());
+        let of_agents = manifests.flat_map(|manifest| manifest.credentials.env);
+        let keys: BTreeSet<String> = of_agents.chain([Credentials::PASSWORD_VAR.to_owned()]).collect();
+        keys.into_iter().collect()
     }
 
     /// Each adapter with whether it can be used in `cwd`.

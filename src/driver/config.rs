@@ -13,6 +13,8 @@ pub struct RunConfig {
     /// The agent of the settings first, then those that stand in while it is limited.
     pub agents: Vec<Agent>,
     pub goals_parallel: bool,
+    /// Variables that goals do not get: the keys of agents.
+    pub withheld: Vec<String>,
     pub size: Size,
     pub recording_cap_bytes: u64,
     /// Tells the terminal's size, after it changed; none where a face gives agents the size of its pane.

@@ -33,6 +33,8 @@ pub(super) struct Place {
     pub(super) project: PathBuf,
     pub(super) run_id: String,
     pub(super) scratch: PathBuf,
+    /// Variables that goals do not get: they run what an agent wrote, which is no reason to hand it a key.
+    pub(super) withheld: Vec<String>,
 }
 
 /// Goals that are running. Dropping it ends them at once.
@@ -63,18 +65,20 @@ impl Drop for GoalRun {
 
 /// Runs `goals` in `project` without a loop around them, and returns their results in order.
 ///
-/// `run_id` marks their processes; short-lived files of theirs are in `scratch`.
+/// `run_id` marks their processes; short-lived files of theirs are in `scratch`; the variables `withheld` are not theirs.
 pub async fn check_goals(
     goals: Vec<Goal>,
     parallel: bool,
     project: PathBuf,
     run_id: String,
     scratch: PathBuf,
+    withheld: Vec<String>,
 ) -> Vec<GoalResult> {
     let place = Place {
         project,
         run_id,
         scratch,
+        withheld,
     };
     run_all(goals, parallel, Arc::new(place)).await
 }
@@ -140,7 +144,7 @@ fn launch(goal: &Goal, place: &Place) -> Launch {
         args: vec![OsString::from("-c"), OsString::from(&goal.command)],
         cwd: place.project.clone(),
         env: plain.into(),
-        env_remove: Vec::new(),
+        env_remove: place.withheld.clone(),
         stdin: Stdin::Null,
         stdout: Stdout::Terminal,
         size: SIZE,

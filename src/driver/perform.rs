@@ -99,6 +99,7 @@ impl Driver {
             project: self.workshop.paths.project().to_owned(),
             run_id: self.workshop.run.0.clone(),
             scratch: self.workshop.files.scratch(),
+            withheld: self.withheld.clone(),
         };
         let goals = self.state().settings.goals.clone();
         let done = move |results| Input::Verified {

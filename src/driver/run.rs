@@ -53,6 +53,8 @@ pub struct Driver {
     /// Never empty.
     pub(super) agents: Vec<Agent>,
     pub(super) goals_parallel: bool,
+    /// Variables that goals do not get.
+    pub(super) withheld: Vec<String>,
     /// The goals that are being run.
     pub(super) goals: Option<GoalRun>,
     pub(super) workshop: SharedWorkshop,
@@ -134,6 +136,7 @@ impl Driver {
             pid,
             agents: config.agents,
             goals_parallel: config.goals_parallel,
+            withheld: config.withheld,
             goals: None,
             workshop: Arc::new(workshop),
             size: config.size,

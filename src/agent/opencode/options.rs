@@ -75,7 +75,7 @@ pub struct Credentials {
 impl Credentials {
     const USERNAME: &str = "opencode";
     pub(super) const USERNAME_VAR: &str = "OPENCODE_SERVER_USERNAME";
-    pub(super) const PASSWORD_VAR: &str = "OPENCODE_SERVER_PASSWORD";
+    pub const PASSWORD_VAR: &str = "OPENCODE_SERVER_PASSWORD";
 
     /// A password that nobody can guess.
     ///

@@ -212,9 +212,15 @@ impl Output {
     }
 }
 
-/// Whether an inherited variable would point git somewhere else or make it behave in another way.
+/// How variables end that hold what lets somebody in: git's filters and helpers are not told.
+const KEYS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_SERVER_PASSWORD"];
+
+/// Whether an inherited variable would point git somewhere else or make it behave in another way, or is a secret.
 fn is_foreign(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
+    if KEYS.iter().any(|end| name.ends_with(end)) {
+        return true;
+    }
     let numbered = name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_");
     name.starts_with("GIT_") && !numbered && !KEPT.contains(&name)
 }
@@ -370,6 +376,8 @@ mod tests {
             "GIT_TRACE",
             "GIT_EXTERNAL_DIFF",
             "GIT_AUTHOR_DATE",
+            "ANTHROPIC_API_KEY",
+            "CLAUDE_CODE_OAUTH_TOKEN",
         ];
         assert!(foreign.iter().all(|name| is_foreign(OsStr::new(name))));
         let harmless = [

@@ -1,0 +1,66 @@
+//! What an agent finds in its environment, and what nobody else does.
+
+use super::outcomes;
+use crate::harness::{SOON, Sandbox, Script};
+
+#[test]
+fn keys_reach_the_agent_and_neither_goals_nor_git() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    // A filter is what git runs of the user's when a checkpoint is made.
+    sandbox.write(".gitattributes", "*.note filter=spy\n");
+    sandbox.git(["config", "filter.spy.clean", "env > \"$HOME/git\"; cat"]);
+    sandbox.install(&Script::jsonl(
+        "env > \"$HOME/agent\"; echo x > a.note; work; over Done.",
+    ));
+    let run = sandbox.looping(["--goal", "spy=env > \"$HOME/goal\""]);
+    let secrets = [
+        ("ANTHROPIC_API_KEY", "sk-one"),
+        ("CLAUDE_CODE_OAUTH_TOKEN", "sk-two"),
+        ("OPENCODE_SERVER_PASSWORD", "sk-three"),
+    ];
+    let run = secrets.iter().fold(run, |run, (name, value)| run.env(name, value));
+    let finished = run.env("HARMLESS", "sk-less").run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let seen = |who: &str| {
+        let environment = sandbox.read_home(who).unwrap_or_else(|| panic!("{who} did not run"));
+        assert!(environment.contains("HARMLESS=sk-less"), "{environment}");
+        secrets.map(|(name, value)| environment.contains(&format!("{name}={value}")))
+    };
+    assert_eq!(seen("agent"), [true; 3]);
+    assert_eq!(seen("goal"), [false; 3]);
+    assert_eq!(seen("git"), [false; 3]);
+    let alone = sandbox
+        .ralph(["--goal", "spy=env > \"$HOME/alone\"", "goals", "check"])
+        .env("ANTHROPIC_API_KEY", "sk-one")
+        .run(SOON);
+    assert_eq!(alone.code(), Some(0), "{alone:?}");
+    assert!(!sandbox.read_home("alone").unwrap().contains("sk-one"));
+}
+
+#[test]
+fn an_agent_does_not_take_itself_for_one_that_runs_inside_of_another() {
+    for (adapter, marks) in [
+        (
+            "claude",
+            &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"][..],
+        ),
+        ("gemini", &["GEMINI_CLI"]),
+        ("opencode-run", &["OPENCODE", "OPENCODE_PID"]),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.plan(1);
+        let config = format!(
+            r#"{{ "adapters": {{ "{adapter}": {{ "command": {{ "program": "sh", "args": ["-c", "env > $HOME/seen"] }} }} }} }}"#
+        );
+        sandbox.write(".ralph/config.json", &config);
+        let run = sandbox.looping(["--adapter", adapter, "--max-iterations", "1"]);
+        let run = marks.iter().fold(run, |run, name| run.env(name, "1"));
+        let finished = run.run(SOON);
+        assert_eq!(outcomes(&finished.records()).len(), 1, "{finished:?}");
+        let seen = sandbox.read_home("seen").expect("the agent ran");
+        for mark in marks {
+            assert!(!seen.contains(&format!("{mark}=1")), "{adapter}: {seen}");
+        }
+    }
+}
