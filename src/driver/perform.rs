@@ -49,7 +49,7 @@ impl Driver {
                 }
             }
             Effect::RemovePauseFile => {
-                // If it cannot be removed, the watch finds it again and the loop pauses, which is visible.
+                // If it cannot be removed, the loop goes on all the same, as the user wanted; the next run will pause.
                 _ = std::fs::remove_file(self.workshop.paths.pause_file());
             }
             // The loop leaves when it sees the phase.

@@ -1,9 +1,9 @@
 //! The loop around the machine.
 
-use std::{collections::VecDeque, future::pending, io, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::VecDeque, future::pending, io, sync::Arc, time::Duration};
 
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::{
     command::UserCommand,
@@ -12,6 +12,7 @@ use crate::{
         control::{Reply, Request},
         git::Repository,
         journal::{Journal, JournalError},
+        paths::ProjectPaths,
     },
     machine::{Input, LoopState, Phase, Start, Step, step},
     proc::Size,
@@ -27,7 +28,7 @@ use super::{
     jobs::{SharedWorkshop, Taskless, Workshop},
     open::OpenRun,
     session::Current,
-    sources::{Sources, received},
+    sources::{Arrived, Sources, received},
     status::{reply_to, status_of},
     timers::Timers,
 };
@@ -84,10 +85,9 @@ pub struct Driver {
 
 /// What of the opened run is only kept.
 struct HeldProject {
-    pause_file: PathBuf,
-    /// Whether that was there when the first input was made.
+    paths: ProjectPaths,
+    /// Whether the pause file was there when the first input was made.
     paused: bool,
-    socket: PathBuf,
     _open: OpenRun,
 }
 
@@ -102,8 +102,7 @@ impl Driver {
             ),
         };
         notices.splice(0..0, std::mem::take(&mut open.notices));
-        let pause_file = open.paths.pause_file();
-        let paused = pause_file.symlink_metadata().is_ok();
+        let paused = open.paths.pause_file().symlink_metadata().is_ok();
         let pid = std::process::id();
         let first = if open.recovered {
             Input::Recover {
@@ -156,9 +155,8 @@ impl Driver {
             handle,
             wishes,
             open: HeldProject {
-                pause_file,
+                paths: open.paths.clone(),
                 paused,
-                socket: open.paths.socket(),
                 _open: open,
             },
         }
@@ -175,8 +173,8 @@ impl Driver {
     /// [`DriverError::Journal`] if a record cannot be written: the agent has been ended then.
     pub async fn run(mut self) -> Result<StopReason, DriverError> {
         let open = &self.open;
-        let mut sources = Sources::open(&open.pause_file, open.paused, &open.socket, self.results.clone())
-            .map_err(DriverError::Signals)?;
+        let mut sources =
+            Sources::open(&open.paths, open.paused, self.results.clone()).map_err(DriverError::Signals)?;
         let result = self.loop_until_stopped(&mut sources).await;
         if result.is_err() {
             self.end_session_at_once().await;
@@ -333,11 +331,11 @@ impl Driver {
         let Some(Err(error)) = &sources.listener else {
             return Ok(());
         };
-        let path = self.open.socket.display();
-        self.note(
-            Level::Warning,
-            format!("no steering from other terminals: {path}: {error}"),
-        )
+        let text = format!(
+            "no steering from other terminals: {}: {error}",
+            self.open.paths.socket().display()
+        );
+        self.note(Level::Warning, text)
     }
 
     /// Keeps what of a signal the state does not.
@@ -377,11 +375,4 @@ impl Driver {
     pub(super) fn state(&self) -> &LoopState {
         self.state.as_ref().expect("the state is there between steps")
     }
-}
-
-enum Arrived {
-    Input(Input),
-    Asked(Request, oneshot::Sender<Reply>),
-    Wish(Wish),
-    Resized,
 }

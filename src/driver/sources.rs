@@ -1,20 +1,36 @@
 //! Where inputs come from, besides agent, timers and jobs.
 
-use std::{future::pending, io, path::Path};
+use std::{future::pending, io};
 
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
-    sync::mpsc,
+    sync::{mpsc, oneshot},
 };
 
 use crate::{
-    host::{signals, watch::PresenceWatch},
+    host::{
+        control::{Reply, Request},
+        paths::ProjectPaths,
+        signals,
+        watch::PresenceWatch,
+    },
     machine::Input,
 };
 
-use super::listener::{Asked, Listener};
+use super::{
+    handle::Wish,
+    listener::{Asked, Listener},
+};
 
 const REQUESTS: usize = 64;
+
+/// What the loop was waiting for.
+pub(super) enum Arrived {
+    Input(Input),
+    Asked(Request, oneshot::Sender<Reply>),
+    Wish(Wish),
+    Resized,
+}
 
 /// Signals, requests and the pause file, until it is dropped.
 pub(super) struct Sources {
@@ -30,14 +46,9 @@ pub(super) struct Sources {
 
 impl Sources {
     /// Opens them all. Changes of the pause file go to `inputs`, first its presence now if that is not `paused`.
-    pub(super) fn open(
-        pause_file: &Path,
-        paused: bool,
-        socket: &Path,
-        inputs: mpsc::Sender<Input>,
-    ) -> io::Result<Self> {
+    pub(super) fn open(paths: &ProjectPaths, paused: bool, inputs: mpsc::Sender<Input>) -> io::Result<Self> {
         let (asked_in, asked) = mpsc::channel(REQUESTS);
-        let watch = PresenceWatch::start(pause_file, paused, move |present| {
+        let watch = PresenceWatch::start(&paths.pause_file(), paused, move |present| {
             _ = inputs.blocking_send(Input::PauseFile { present }); // the run is over
         });
         let unless_ignored =
@@ -48,7 +59,11 @@ impl Sources {
             hangup: unless_ignored(nix::sys::signal::Signal::SIGHUP).transpose()?,
             resized: signal(SignalKind::window_change())?,
             asked,
-            listener: Some(Listener::open(socket, asked_in)),
+            listener: Some(
+                paths
+                    .make_socket_dir()
+                    .and_then(|()| Listener::open(&paths.socket(), asked_in)),
+            ),
             _watch: watch,
         })
     }

@@ -5,7 +5,7 @@ use std::{
     fs, io,
     os::unix::{
         ffi::OsStrExt,
-        fs::{DirBuilderExt, PermissionsExt},
+        fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     },
     path::{Path, PathBuf},
 };
@@ -101,6 +101,19 @@ impl ProjectPaths {
             .join(name)
     }
 
+    /// Makes sure that the socket's directory is there and that nobody else can enter it.
+    ///
+    /// # Errors
+    /// Whatever the file system says; `PermissionDenied` if it is another user's, as one below `/tmp` may be.
+    pub fn make_socket_dir(&self) -> io::Result<()> {
+        let socket = self.socket();
+        let Some(dir) = socket.parent().filter(|dir| *dir != self.state) else {
+            return Ok(());
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        is_private(dir)
+    }
+
     pub fn run(&self, run: &RunId) -> RunPaths {
         RunPaths {
             dir: self.runs().join(&run.0),
@@ -186,6 +199,18 @@ pub fn create_private_dir(dir: &Path) -> Result<(), PathsError> {
         })
 }
 
+/// Fails unless `dir` is a directory of this user's that nobody else can enter.
+fn is_private(dir: &Path) -> io::Result<()> {
+    let meta = fs::symlink_metadata(dir)?;
+    if meta.is_dir() && meta.uid() == nix::unistd::getuid().as_raw() && meta.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        "others can enter its directory",
+    ))
+}
+
 /// Replaces `path` with `bytes` so that a reader, or a crash, sees the old content or the new, never a part.
 ///
 /// # Errors
@@ -227,6 +252,21 @@ mod tests {
         assert!(paths.socket().as_os_str().len() <= SOCKET_PATH_BYTES);
         let other = ProjectPaths::new(Path::new("/b/app"), Some(&root)).unwrap();
         assert_ne!(paths.socket(), other.socket());
+    }
+
+    #[test]
+    fn a_socket_beside_the_state_goes_into_a_directory_of_the_users_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let shared = dir.path().join("shared");
+        fs::create_dir(&shared).unwrap();
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(is_private(&shared).is_err());
+        let own = dir.path().join("own");
+        assert!(is_private(&own).is_err(), "it is not there");
+        create_private_dir(&own).unwrap();
+        is_private(&own).unwrap();
+        std::os::unix::fs::symlink(&own, dir.path().join("link")).unwrap();
+        assert!(is_private(&dir.path().join("link")).is_err(), "who made the link?");
     }
 
     #[test]

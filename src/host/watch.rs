@@ -4,6 +4,7 @@
 //! watches), so the files are looked at every second as well; two `stat` calls cost nothing.
 
 use std::{
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -17,7 +18,7 @@ use notify::{RecursiveMode, Watcher};
 
 const POLL_EVERY: Duration = Duration::from_secs(1);
 
-/// Tells about every change of a file's presence until it is dropped.
+/// Tells about every change of a file's presence until it is dropped, and about another file in its place.
 #[derive(Debug)]
 pub struct PresenceWatch {
     stopped: Arc<AtomicBool>,
@@ -33,12 +34,15 @@ impl PresenceWatch {
             move || {
                 let _watcher = notifier(&path, thread::current());
                 let mut reported = known;
+                let mut seen = identity(&path);
                 while !stopped.load(Ordering::Acquire) {
-                    let present = path.symlink_metadata().is_ok();
-                    if present != reported {
-                        reported = present;
-                        report(present);
+                    let found = identity(&path);
+                    // One that was removed and made anew between two looks was made for a reason.
+                    if found.is_some() != reported || (found.is_some() && found != seen) {
+                        reported = found.is_some();
+                        report(reported);
                     }
+                    seen = found;
                     thread::park_timeout(POLL_EVERY);
                 }
             }
@@ -63,6 +67,12 @@ impl Drop for PresenceWatch {
 /// Whether the kernel takes a watch on `path`; a file system over a network may still report nothing.
 pub fn can_be_notified(path: &Path) -> bool {
     notifier(path, thread::current()).is_some()
+}
+
+/// What tells a file from another of the same name: its number, and when it was last changed in any way.
+fn identity(path: &Path) -> Option<(u64, i64, i64)> {
+    let meta = path.symlink_metadata().ok()?;
+    Some((meta.ino(), meta.ctime(), meta.ctime_nsec()))
 }
 
 /// Wakes `thread` whenever the kernel reports something about `path`; none where it cannot.
@@ -107,6 +117,19 @@ mod tests {
             reports.recv_timeout(DEADLINE).is_err(),
             "the thread is gone and its sender with it"
         );
+    }
+
+    #[test]
+    fn a_file_that_takes_the_place_of_another_is_reported() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(".ralph-pause");
+        std::fs::write(&path, "").unwrap();
+        std::fs::write(dir.path().join("other"), "").unwrap();
+        let (sender, reports) = mpsc::channel();
+        let _watch = PresenceWatch::start(&path, false, move |present| sender.send(present).unwrap());
+        assert_eq!(reports.recv_timeout(DEADLINE), Ok(true));
+        std::fs::rename(dir.path().join("other"), &path).unwrap();
+        assert_eq!(reports.recv_timeout(DEADLINE), Ok(true));
     }
 
     #[test]

@@ -215,7 +215,8 @@ fn the_calls_of_an_hour_are_waited_for_and_can_be_stopped_while_they_are() {
     };
     let hour_ms = u64::try_from(Duration::from_secs(3600).as_millis()).unwrap();
     assert!(until_ms <= waiting.at_ms + hour_ms && until_ms > waiting.at_ms);
-    assert_eq!(sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
+    let stopped = sandbox.ralph(["stop"]).run(SOON);
+    assert_eq!(stopped.code(), Some(0), "{stopped:?}");
     assert_eq!(running.wait(SOON).code(), Some(130));
 }
 

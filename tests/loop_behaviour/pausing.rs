@@ -188,3 +188,21 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         "{finished:?}"
     );
 }
+
+#[test]
+fn a_state_directory_too_deep_for_a_socket_is_reached_all_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
+    let deep = sandbox.state().join("deep/".repeat(20));
+    let in_it = |program: crate::harness::Program| {
+        program
+            .env("RALPH_STATE_DIR", &deep)
+            // As where nobody logged in.
+            .env("XDG_RUNTIME_DIR", "")
+    };
+    let running = in_it(sandbox.looping([] as [&str; 0])).start();
+    running.wait_for_record(SOON, said("ready"));
+    let finished = in_it(sandbox.ralph(["stop"])).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(running.wait(SOON).code(), Some(130));
+}
