@@ -121,6 +121,7 @@ impl From<JournalError> for Failure {
                 let run = path.parent().unwrap_or(path);
                 failure.hint(format!("move {} away to begin a new run", run.display()))
             }
+            JournalError::Meddled { .. } => failure.hint("`ralph runs` shows what is left of the runs"),
             JournalError::Open { .. } | JournalError::Write { .. } | JournalError::Read { .. } => failure
                 .hint("make the state directory writable, free some space, or name another with `--state-dir DIR`"),
         }
@@ -152,6 +153,8 @@ impl From<DriverError> for Failure {
     fn from(error: DriverError) -> Self {
         let failure = Failure::of(FailureKind::Failed, &error);
         match error {
+            DriverError::Journal(JournalError::Meddled { .. }) => failure
+                .hint("an agent, or whatever it ran, reached into ralph's state: look at what the last iteration did"),
             DriverError::Journal(_) => {
                 failure.hint("free some space or make it writable, then type the same command again to go on")
             }

@@ -6,7 +6,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, BufRead, BufReader, Read, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -33,6 +33,8 @@ pub enum JournalError {
         #[source]
         source: io::Error,
     },
+    #[error("{path}: was deleted, or changed by somebody else, while the run wrote to it", path = path.display())]
+    Meddled { path: PathBuf },
     #[error("{path}: cannot be read", path = path.display())]
     Read {
         path: PathBuf,
@@ -162,7 +164,7 @@ impl Journal {
     /// A line that could be written only in part is taken back, so that a later reader does not take it for a crash.
     ///
     /// # Errors
-    /// [`JournalError::Write`]; nothing was appended.
+    /// [`JournalError::Write`] and [`JournalError::Meddled`]; nothing was appended.
     pub fn append(&mut self, at_ms: u64, event: Event) -> Result<Record, JournalError> {
         let record = Record {
             seq: self.next_seq,
@@ -171,6 +173,7 @@ impl Journal {
         };
         let mut line = serde_json::to_vec(&record).expect("records have string keys and no failing serialisers");
         line.push(b'\n');
+        self.check_untouched()?;
         if let Err(source) = self.file.write_all(&line) {
             _ = self.file.set_len(self.length); // the write error is what is reported
             return Err(JournalError::Write {
@@ -181,6 +184,23 @@ impl Journal {
         self.length += line.len() as u64;
         self.next_seq += 1;
         Ok(record)
+    }
+
+    /// Fails if nobody could read what would be written: the file is gone, or its length is another's doing.
+    fn check_untouched(&self) -> Result<(), JournalError> {
+        let meta = self.file.metadata().map_err(|source| JournalError::Write {
+            path: self.path.clone(),
+            source,
+        })?;
+        if meta.len() > self.length {
+            _ = self.file.set_len(self.length); // what is not ours must not be read as ours; that it was there is said
+        }
+        if meta.nlink() == 0 || meta.len() != self.length {
+            return Err(JournalError::Meddled {
+                path: self.path.clone(),
+            });
+        }
+        Ok(())
     }
 }
 
@@ -399,6 +419,32 @@ mod tests {
                 found: 2,
                 ..
             }
+        ));
+    }
+
+    #[test]
+    fn what_somebody_else_did_to_an_open_journal_is_noticed_and_nothing_of_it_is_taken_for_a_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        let (mut journal, _) = Journal::create(&path, 1, &RunId("r".to_owned())).unwrap();
+        journal.append(2, notice("one")).unwrap();
+        let forged = serde_json::json!({"seq": 2, "atMs": 2, "event": {"type": "held"}});
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        writeln!(file, "{forged}").unwrap();
+        assert!(matches!(
+            journal.append(3, notice("two")),
+            Err(JournalError::Meddled { .. })
+        ));
+        assert_eq!(read(&path).unwrap().0.len(), 2);
+        file.set_len(5).unwrap();
+        assert!(matches!(
+            journal.append(3, notice("two")),
+            Err(JournalError::Meddled { .. })
+        ));
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(
+            journal.append(3, notice("two")),
+            Err(JournalError::Meddled { .. })
         ));
     }
 
