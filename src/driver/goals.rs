@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::{
     event::{Exit, Goal, GoalResult},
-    machine::Input,
+    machine::{Input, Verification},
     narration::short_duration,
     proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal},
     text::{Keep, PlainText, with_causes},
@@ -42,17 +42,21 @@ pub(super) struct Place {
 pub(super) struct GoalRun(JoinHandle<()>);
 
 impl GoalRun {
-    /// Starts `goals`, side by side or one after the other, and turns their results, in the goals' order, into an input.
+    /// Starts `goals`, side by side or one after the other. Their results, in the goals' order, are given to `look`, and what
+    /// that found, or nothing if it panicked, becomes an input.
     pub(super) fn start(
         goals: Vec<Goal>,
         parallel: bool,
         place: Place,
-        done: impl FnOnce(Vec<GoalResult>) -> Input + Send + 'static,
+        look: impl FnOnce(Vec<GoalResult>) -> Verification + Send + 'static,
+        done: impl FnOnce(Option<Verification>) -> Input + Send + 'static,
         results: mpsc::Sender<Input>,
     ) -> Self {
         Self(tokio::spawn(async move {
-            let input = done(run_all(goals, parallel, Arc::new(place)).await);
-            _ = results.send(input).await; // the run is over
+            let checked = run_all(goals, parallel, Arc::new(place)).await;
+            // It reads files: not on the loop's thread.
+            let found = spawn_blocking(move || look(checked)).await.ok();
+            _ = results.send(done(found)).await; // the run is over
         }))
     }
 }

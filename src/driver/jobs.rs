@@ -11,17 +11,20 @@ use std::{
 };
 
 use crate::{
-    event::{Changes, Checkpoint, Claim, Goal, Level, PlanSnapshot, RunId, SteeringId, SteeringKind},
+    event::{Changes, Checkpoint, Claim, GoalResult, Level, PlanSnapshot, RunId, SteeringId, SteeringKind},
     host::{
         git::{Moment, Repository},
         paths::{ProjectPaths, RunPaths},
     },
-    machine::{LoopState, Notice, Preparation, Refusal, Settlement},
-    plan::{self, PlanError, PlanKind, PromptInput, StatusPlace, Template},
+    machine::{LoopState, Notice, Preparation, Refusal, Settlement, Verification},
+    plan::{self, PlanChanges, PlanKind, PromptInput, StatusPlace, Template},
     text::with_causes,
 };
 
-use super::clock::random_share;
+use super::{
+    clock::random_share,
+    plan_file::{Taskless, read_plan},
+};
 
 /// An editor or an agent may be caught between emptying the plan and writing it.
 const PLAN_READS: u32 = 4;
@@ -107,6 +110,10 @@ impl Workshop {
             ));
         }
         let plan = self.read_plan().map_err(|why| Refusal::Plan { why })?;
+        // Whatever the last session ran may have taken a directory away.
+        self.files.create().map_err(|error| Refusal::State {
+            why: with_causes(&error),
+        })?;
         let checkpoint = self.checkpoint_before(job, &mut notices);
         let prompt = self.render(job, &plan);
         let path = self.files.prompt(job.iteration);
@@ -135,10 +142,7 @@ impl Workshop {
         claims.extend(said.claims);
         let (checkpoint, changes, totals) = self.checkpoint_after(job, &mut notices);
         let plan = self.read_plan();
-        let edits = plan
-            .as_ref()
-            .map(|plan| plan::diff(&job.plan, plan))
-            .unwrap_or_default();
+        let edits = edits(&job.plan, &plan);
         Settlement {
             plan,
             checkpoint,
@@ -185,6 +189,19 @@ impl Workshop {
                 }
                 result => return result.map_err(|(why, _)| why),
             }
+        }
+    }
+
+    /// Reads the plan after the goals were run: what they run may be the agent's.
+    pub(super) fn look_again(&self, before: &PlanSnapshot, results: Vec<GoalResult>) -> Verification {
+        let plan = self.read_plan();
+        let edits = edits(before, &plan);
+        Verification {
+            results,
+            plan,
+            vanished: edits.vanished,
+            added: edits.added,
+            random: random_share(),
         }
     }
 
@@ -296,54 +313,9 @@ impl Said {
     }
 }
 
-/// What a plan without any task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taskless {
-    /// A description; goals tell when it is carried out.
-    Allowed,
-    Refused,
-}
-
-impl Taskless {
-    /// Goals are evidence enough to do without tasks.
-    pub fn with(goals: &[Goal]) -> Self {
-        if goals.is_empty() {
-            Taskless::Refused
-        } else {
-            Taskless::Allowed
-        }
-    }
-}
-
-/// Reads and parses the plan at `path`.
-///
-/// # Errors
-/// What is wrong with it, with its path and the place in it, and what the user can do.
-pub fn read_plan(path: &Path, taskless: Taskless) -> Result<PlanSnapshot, (String, String)> {
-    let bytes = fs::read(path).map_err(|error| {
-        let hint = match error.kind() {
-            io::ErrorKind::NotFound => "write one with tasks as `- [ ] …`, or name another with `--plan FILE`",
-            io::ErrorKind::IsADirectory => "name the file in it with `--plan FILE`",
-            _ => "make it readable, or name another with `--plan FILE`",
-        };
-        let why = match error.kind() {
-            io::ErrorKind::NotFound => "there is no such plan".to_owned(),
-            io::ErrorKind::IsADirectory => "the plan is a directory".to_owned(),
-            _ => format!("the plan cannot be read: {error}"),
-        };
-        (format!("{}: {why}", path.display()), hint.to_owned())
-    })?;
-    plan::parse_bytes(PlanKind::of(path), &bytes).or_else(|error| {
-        let hint = match (&error, taskless) {
-            (PlanError::NoTasks { .. }, Taskless::Allowed) => return Ok(PlanSnapshot::default()),
-            (PlanError::NoTasks { .. }, Taskless::Refused) => format!(
-                "{}; or name what tells that the work is done: `--goal tests=\"cargo test\"`",
-                error.hint()
-            ),
-            _ => error.hint().to_owned(),
-        };
-        Err((format!("{}: {}", path.display(), with_causes(&error)), hint))
-    })
+/// What was done to the tasks; nothing can be told of a plan that cannot be read.
+fn edits(before: &PlanSnapshot, after: &Result<PlanSnapshot, String>) -> PlanChanges {
+    after.as_ref().map(|plan| plan::diff(before, plan)).unwrap_or_default()
 }
 
 fn warning(text: impl Into<String>) -> Notice {
@@ -353,11 +325,15 @@ fn warning(text: impl Into<String>) -> Notice {
     }
 }
 
+/// Writes a file that only the user can read, in place of whatever lies there: it is never waited for.
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
     fs::OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(path)?
         .write_all(bytes)

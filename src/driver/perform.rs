@@ -6,7 +6,7 @@ use crate::{
     agent::SessionRequest,
     event::Outcome,
     host::recording::Recording,
-    machine::{Effect, Input, Phase, Refusal, Settlement},
+    machine::{Effect, Input, Phase, Refusal, Settlement, Verification},
 };
 
 use super::{
@@ -102,15 +102,18 @@ impl Driver {
             withheld: self.withheld.clone(),
         };
         let goals = self.state().settings.goals.clone();
-        let done = move |results| Input::Verified {
+        let workshop = Arc::clone(&self.workshop);
+        let before = self.state().plan.clone();
+        let look = move |results| workshop.look_again(&before, results);
+        let done = move |found: Option<Verification>| Input::Verified {
             iteration,
-            results,
-            random: random_share(),
+            verification: Box::new(found.unwrap_or_else(nothing_verified)),
         };
         self.goals = Some(GoalRun::start(
             goals,
             self.goals_parallel,
             place,
+            look,
             done,
             self.results.clone(),
         ));
@@ -183,11 +186,23 @@ impl Driver {
 }
 
 const GAVE_UP: &str = "an internal error while the iteration was prepared";
+const GAVE_UP_LOOKING: &str = "an internal error while the iteration's result was looked at";
+
+/// The verification of a look that broke.
+fn nothing_verified() -> Verification {
+    Verification {
+        results: Vec::new(),
+        plan: Err(GAVE_UP_LOOKING.to_owned()),
+        vanished: Vec::new(),
+        added: Vec::new(),
+        random: random_share(),
+    }
+}
 
 /// The settlement of a job that broke: it claims nothing and knows nothing.
 fn nothing_found() -> Settlement {
     Settlement {
-        plan: Err("an internal error while the iteration's result was looked at".to_owned()),
+        plan: Err(GAVE_UP_LOOKING.to_owned()),
         checkpoint: None,
         changes: None,
         totals: None,

@@ -1,5 +1,7 @@
 //! A plan as it was read.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 /// A plan's tasks in file order.
@@ -31,6 +33,20 @@ impl PlanSnapshot {
     /// Has tasks, and all of them are done. A plan without check-boxes is never complete.
     pub fn is_complete(&self) -> bool {
         !self.tasks.is_empty() && self.open() == 0
+    }
+
+    /// Takes out of `missing` the tasks that are back: as often as this plan has them more often than `before` had.
+    pub fn take_back(&self, before: &PlanSnapshot, missing: &mut Vec<String>) {
+        let count = |plan: &PlanSnapshot, text: &str| plan.tasks.iter().filter(|task| task.text == text).count();
+        let mut back = HashMap::new();
+        missing.retain(|text| {
+            let left = back
+                .entry(text.clone())
+                .or_insert_with(|| count(self, text).saturating_sub(count(before, text)));
+            let is_back = *left > 0;
+            *left = left.saturating_sub(1);
+            !is_back
+        });
     }
 
     /// The first open task, the one an iteration works on.

@@ -1,7 +1,7 @@
 //! Recordings: what an iteration's terminal showed, as asciicast v2 files that `asciinema play` understands.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
@@ -41,12 +41,12 @@ impl Recording {
     /// # Errors
     /// Whatever the file system says.
     pub fn create(path: &Path, cols: u16, rows: u16, unix_seconds: u64, cap_bytes: u64) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(path)?;
+        // Whatever else lies there must not be waited for, as a pipe would be.
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         let mut file = BufWriter::with_capacity(64 * 1024, file);
         let header = json!({"version": 2, "width": cols, "height": rows, "timestamp": unix_seconds});
         writeln!(file, "{header}")?;

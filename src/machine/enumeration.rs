@@ -13,7 +13,10 @@ use crate::{
     },
 };
 
-use super::{Effect, Input, LoopState, Phase, Preparation, Refusal, Settlement, Start, Step, Timer, TimerKind, step};
+use super::{
+    Effect, Input, LoopState, Phase, Preparation, Refusal, Settlement, Start, Step, Timer, TimerKind, Verification,
+    step,
+};
 
 const STEP_MS: u64 = 1_000;
 
@@ -137,10 +140,29 @@ fn verified(iteration: u32, passed: bool) -> Input {
         why: String::new(),
         tail: "output".to_owned(),
     };
+    let verification = Verification {
+        results: vec![result],
+        plan: Ok(plan(false)),
+        vanished: Vec::new(),
+        added: Vec::new(),
+        random: 0.5,
+    };
     Input::Verified {
         iteration,
-        results: vec![result],
-        random: 0.5,
+        verification: Box::new(verification),
+    }
+}
+
+/// Goals that pass and, while they run, do something to the plan.
+fn verified_with_another_plan(iteration: u32, found: Result<PlanSnapshot, String>, vanished: &[&str]) -> Input {
+    let Input::Verified { mut verification, .. } = verified(iteration, true) else {
+        unreachable!("a verification was made")
+    };
+    verification.plan = found;
+    verification.vanished = vanished.iter().map(|task| (*task).to_owned()).collect();
+    Input::Verified {
+        iteration,
+        verification,
     }
 }
 
@@ -308,6 +330,9 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             troubled(iteration, true, &[], Some("which one?")),
             verified(iteration, true),
             verified(iteration, false),
+            verified_with_another_plan(iteration, Ok(plan(true)), &[]),
+            verified_with_another_plan(iteration, Ok(plan(false)), &["third"]),
+            verified_with_another_plan(iteration, Err("plan is gone".to_owned()), &[]),
             user(UserCommand::ResetCircuit),
         ]);
         // Pauses and messages are enumerated without goals: together they would be too many states, and neither knows

@@ -75,9 +75,7 @@ pub enum Input {
     /// The goals were run.
     Verified {
         iteration: u32,
-        results: Vec<GoalResult>,
-        /// As in [`Settlement`].
-        random: f64,
+        verification: Box<Verification>,
     },
     Settled {
         iteration: u32,
@@ -140,6 +138,17 @@ pub struct Settlement {
     pub question: Option<String>,
     pub notices: Vec<Notice>,
     /// Evenly distributed in 0..1; spreads retries.
+    pub random: f64,
+}
+
+/// What came of the goals, and of the plan meanwhile: a goal runs what the agent may have written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verification {
+    pub results: Vec<GoalResult>,
+    /// As in [`Settlement`].
+    pub plan: Result<PlanSnapshot, String>,
+    pub vanished: Vec<String>,
+    pub added: Vec<String>,
     pub random: f64,
 }
 

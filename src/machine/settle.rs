@@ -1,12 +1,12 @@
 //! What follows an iteration: done, a look at the goals, another iteration, a wait, a pause or the end.
 
 use crate::event::{
-    BreakerState, CancelReason, Claim, Event, GoalResult, GoalsWhen, Level, LimitKind, Outcome, Problem, ProblemKind,
+    BreakerState, CancelReason, Claim, Event, GoalsWhen, Level, LimitKind, Outcome, PlanSnapshot, Problem, ProblemKind,
     RequestedBy, SessionMode, StopReason, StopRequest, Wait,
 };
 
 use super::{
-    Settlement,
+    Settlement, Verification,
     breaker::{self, Observation, Permit},
     gate,
     policy::{self, Reaction},
@@ -24,15 +24,8 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
     }
     let task = decision.state.task.clone();
     match &found.plan {
-        Ok(plan) => decision.plan_read(plan),
+        Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
         Err(why) => decision.notice(Level::Warning, why.clone()),
-    }
-    if !found.vanished.is_empty() || !found.added.is_empty() {
-        decision.push(Event::PlanEdited {
-            iteration,
-            vanished: found.vanished.clone(),
-            added: found.added.clone(),
-        });
     }
     let progress = progress(&decision.state, found);
     decision.push(Event::IterationSettled {
@@ -105,21 +98,30 @@ fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
 }
 
 /// Records the goals' results and goes on from them.
-pub(super) fn verified(
-    decision: &mut Decision,
-    now_ms: u64,
-    iteration: u32,
-    outcome: &Outcome,
-    results: &[GoalResult],
-    random: f64,
-) {
-    for result in results {
+pub(super) fn verified(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Verification) {
+    for result in &found.results {
         decision.push(Event::GoalChecked {
             iteration,
             result: result.clone(),
         });
     }
-    conclude(decision, now_ms, iteration, outcome, random);
+    match &found.plan {
+        Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
+        Err(why) => return decision.stop(StopReason::PlanInvalid { why: why.clone() }),
+    }
+    conclude(decision, now_ms, iteration, outcome, found.random);
+}
+
+/// Records the plan as it is now, and what was taken out of it or put into it.
+fn plan_found(decision: &mut Decision, iteration: u32, plan: &PlanSnapshot, vanished: &[String], added: &[String]) {
+    decision.plan_read(plan);
+    if !vanished.is_empty() || !added.is_empty() {
+        decision.push(Event::PlanEdited {
+            iteration,
+            vanished: vanished.to_vec(),
+            added: added.to_vec(),
+        });
+    }
 }
 
 /// Everything is known about the iteration: judges its claims, and goes on.

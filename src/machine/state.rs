@@ -115,14 +115,11 @@ impl LoopState {
             }
             Event::Noticed { .. } => {}
             Event::PlanRead { plan } => {
-                self.missing
-                    .retain(|missing| !plan.tasks.iter().any(|task| task.text == *missing));
+                plan.take_back(&self.plan, &mut self.missing);
                 self.plan = plan.clone();
             }
-            Event::PlanEdited { vanished, added, .. } => {
-                self.missing.extend(vanished.iter().cloned());
-                self.missing.retain(|missing| !added.contains(missing));
-            }
+            // What was added is in the plan that was read before.
+            Event::PlanEdited { vanished, .. } => self.missing.extend(vanished.iter().cloned()),
             Event::TaskBlocked { task, question, .. } => {
                 self.feedback.extend(
                     task.iter()
@@ -343,13 +340,12 @@ impl LoopState {
     fn start_verification(&mut self, iteration: u32) {
         self.goals.clear();
         let outcome = match &self.phase {
-            Phase::Settling { outcome, .. } => outcome.clone(),
+            Phase::Settling { outcome, .. } | Phase::Verifying { outcome, .. } => outcome.clone(),
             // The look before the first iteration: what is there is taken as completed.
             Phase::Idle
             | Phase::Preparing { .. }
             | Phase::Running { .. }
             | Phase::Cancelling { .. }
-            | Phase::Verifying { .. }
             | Phase::Waiting { .. }
             | Phase::Paused
             | Phase::Stopped(_) => Outcome::Completed,

@@ -92,10 +92,16 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             settings,
             pause_file,
         } => {
+            let goals_differ = decision.state.settings.goals != settings.goals;
             decision.push(Event::RunResumed {
                 pid: *pid,
                 settings: settings.clone(),
             });
+            if goals_differ {
+                let text =
+                    "the goals are not those that the run began with: whoever changed them, the run goes by them now";
+                decision.notice(Level::Warning, text);
+            }
             recover(decision, now_ms, *pause_file);
         }
         Input::Command { command, by } => user::obey(decision, now_ms, command, *by),
@@ -119,8 +125,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
         }
         Input::Verified {
             iteration,
-            results,
-            random,
+            verification,
         } => {
             if let Phase::Verifying {
                 iteration: current,
@@ -128,7 +133,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             } = decision.state.phase.clone()
                 && current == *iteration
             {
-                settle::verified(decision, now_ms, *iteration, &outcome, results, *random);
+                settle::verified(decision, now_ms, *iteration, &outcome, verification);
             }
         }
         Input::ActivityProbed {

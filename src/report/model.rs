@@ -59,8 +59,7 @@ impl Report {
                 text,
             } => self.warnings.push(text.clone()),
             Event::PlanRead { plan } => {
-                let is_back = |gone: &String| plan.tasks.iter().any(|task| task.text == *gone);
-                self.fold.vanished.retain(|gone| !is_back(gone));
+                plan.take_back(&self.fold.plan, &mut self.fold.vanished);
                 self.fold.plan = plan.clone();
             }
             Event::IterationStarted {
@@ -182,10 +181,10 @@ impl Report {
                 added,
             } => {
                 self.fold.vanished.extend(vanished.iter().cloned());
-                self.fold.vanished.retain(|gone| !added.contains(gone));
                 if let Some(found) = self.iteration(*iteration) {
-                    found.vanished.clone_from(vanished);
-                    found.added.clone_from(added);
+                    // The agent may edit it, and so may a goal that is run after it.
+                    found.vanished.extend(vanished.iter().cloned());
+                    found.added.extend(added.iter().cloned());
                 }
             }
             Event::TaskBlocked {
