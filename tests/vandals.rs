@@ -5,6 +5,8 @@
 //! `cargo test vandals -- --nocapture`.
 
 mod scenarios;
+mod state;
+mod tricks;
 
 use std::{
     fmt::Write as _,
@@ -15,9 +17,9 @@ use std::{
     time::Instant,
 };
 
-use ralph::event::{Event, StopReason};
+use ralph::event::{Event, Record};
 
-use crate::harness::{SOON, Sandbox, Script, events};
+use crate::harness::{SOON, Sandbox, Script, events, wait_until};
 
 /// Side by side: most of them wait most of the time.
 const WORKERS: usize = 4;
@@ -26,19 +28,29 @@ const WORKERS: usize = 4;
 struct Scenario {
     name: &'static str,
     script: Script,
-    /// Open tasks of the plan.
-    tasks: usize,
+    /// `PLAN.md` as the run begins.
+    plan: &'static str,
     /// The user's configuration.
     config: &'static str,
     args: &'static [&'static str],
-    /// The exit code.
-    code: i32,
+    /// The exit code; none if ralph itself is killed.
+    code: Option<i32>,
     /// Most iterations it may take.
     iterations: u32,
-    /// A word that the report of the end has to contain.
+    /// A word that the end has to contain.
     because: &'static str,
+    /// A file of the user's home that must not come to be.
+    never: &'static str,
+    /// Whether there is a report afterwards: not if the agent took the records it is made of.
+    reported: Reported,
     /// The state directory's files can grow to this size only.
     quota_blocks: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Reported {
+    Yes,
+    No,
 }
 
 /// What came of one.
@@ -52,19 +64,26 @@ struct Row {
 }
 
 impl Scenario {
-    fn run(&self) -> Row {
+    /// Runs it; what panics, as a run without an end does, is one row that failed and not the end of the table.
+    fn run_to_a_row(&self) -> Row {
         let started = Instant::now();
-        let sandbox = Sandbox::new();
-        sandbox.plan(self.tasks);
-        sandbox.install(&self.script);
-        let config = sandbox.config().join("ralph");
-        std::fs::create_dir_all(&config).expect("the user's configuration");
-        std::fs::write(config.join("config.json"), self.config).expect("the user's configuration");
+        std::panic::catch_unwind(|| self.run(started)).unwrap_or_else(|_| Row {
+            name: self.name,
+            required: self.because.to_owned(),
+            came: "panicked".to_owned(),
+            iterations: 0,
+            seconds: started.elapsed().as_secs_f32(),
+            faults: vec!["panicked: see above".to_owned()],
+        })
+    }
+
+    fn run(&self, started: Instant) -> Row {
+        let sandbox = self.sandbox();
         let mut program = sandbox.looping(self.args);
         if let Some(blocks) = self.quota_blocks {
             program = program.with_small_files(blocks);
         }
-        let finished = program.run(2 * SOON);
+        let finished = program.run(SOON);
         let records = finished.records();
         let iterations = events(&records)
             .filter(|event| matches!(event, Event::IterationStarted { .. }))
@@ -74,7 +93,7 @@ impl Scenario {
             Event::RunStopped { reason, .. } => Some(reason.clone()),
             _ => None,
         });
-        let code = finished.code().unwrap_or(-1);
+        let code = finished.code();
         let said = format!(
             "{} {}",
             reason.as_ref().map(|reason| format!("{reason:?}")).unwrap_or_default(),
@@ -86,22 +105,26 @@ impl Scenario {
                 faults.push(what);
             }
         };
-        expect(code == self.code, format!("exit code {code}"));
+        expect(code == self.code, format!("exit code {code:?}"));
         expect(iterations <= self.iterations, format!("{iterations} iterations"));
         expect(
             said.contains(self.because),
             format!("`{}` is not in: {said}", self.because),
         );
-        let lied = matches!(reason, Some(StopReason::Done { .. }))
-            && sandbox.read("PLAN.md").is_some_and(|plan| plan.contains("- [ ]"));
-        expect(!lied, "done with an open task".to_owned());
-        let left = sandbox.processes();
-        expect(left.is_empty(), format!("left running: {left:?}"));
+        expect(
+            !sandbox.home().join(self.never).is_file(),
+            format!("{} is there", self.never),
+        );
+        faults.extend(self.lies(&sandbox, &records, code == Some(0)));
+        faults.extend(self.unreported(&sandbox));
+        faults.extend(left_running(&sandbox, code));
+        let word = |code: Option<i32>| code.map_or_else(|| "-".to_owned(), |code| code.to_string());
         Row {
             name: self.name,
-            required: format!("{} {}", self.code, self.because),
+            required: format!("{} {}", word(self.code), self.because),
             came: format!(
-                "{code} {}",
+                "{} {}",
+                word(code),
                 reason.as_ref().map(ralph::narration::stop_in_words).unwrap_or_default()
             ),
             iterations,
@@ -109,18 +132,91 @@ impl Scenario {
             faults,
         }
     }
+
+    fn sandbox(&self) -> Sandbox {
+        let sandbox = Sandbox::new();
+        sandbox.write("PLAN.md", self.plan);
+        sandbox.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+        sandbox.install(&self.script);
+        let config = sandbox.config().join("ralph");
+        std::fs::create_dir_all(&config).expect("the user's configuration");
+        std::fs::write(config.join("config.json"), self.config).expect("the user's configuration");
+        sandbox
+    }
+
+    /// What may not be when a run ends with 0: a task that is not ticked, or a goal that does not pass.
+    fn lies(&self, sandbox: &Sandbox, records: &[Record], ended_well: bool) -> Vec<String> {
+        if !ended_well {
+            return Vec::new();
+        }
+        let plan = sandbox.read("PLAN.md").unwrap_or_default();
+        let mut lies = Vec::new();
+        if plan.contains("- [ ]") {
+            lies.push("done with an open task".to_owned());
+        }
+        let tasks = self.plan.lines().filter_map(|line| line.strip_prefix("- [ ] "));
+        for task in tasks {
+            let count = |text: &str, task: &str| text.lines().filter(|line| line.contains(task)).count();
+            if count(&plan, &format!("- [x] {task}")) < count(self.plan, &format!("- [ ] {task}")) {
+                lies.push(format!("done without `{task}`"));
+            }
+        }
+        let mut goals = std::collections::BTreeMap::new();
+        for event in events(records) {
+            if let Event::GoalChecked { result, .. } = event {
+                goals.insert(&result.name, result.passed);
+            }
+        }
+        lies.extend(
+            goals
+                .iter()
+                .filter(|(_, passed)| !**passed)
+                .map(|(name, _)| format!("done without {name}")),
+        );
+        lies
+    }
+
+    /// What is wrong with the report.
+    fn unreported(&self, sandbox: &Sandbox) -> Vec<String> {
+        if self.reported == Reported::No {
+            return Vec::new();
+        }
+        let report = sandbox.ralph(["report"]).run(SOON);
+        let mut faults = Vec::new();
+        if report.code() != Some(0) || !report.stdout.contains("Needs a person") {
+            faults.push(format!("no report: {report:?}"));
+        }
+        if report.stdout.contains(|c: char| c.is_control() && c != '\n') {
+            faults.push("control characters in the report".to_owned());
+        }
+        faults
+    }
+}
+
+/// Processes that the run left; one that was killed leaves them to the guard, which takes a moment.
+fn left_running(sandbox: &Sandbox, code: Option<i32>) -> Option<String> {
+    if code.is_none() {
+        wait_until(SOON, "end of what was left running", || {
+            sandbox.processes().is_empty().then_some(())
+        });
+    }
+    let left = sandbox.processes();
+    (!left.is_empty()).then(|| format!("left running: {left:?}"))
 }
 
 #[test]
 fn every_agent_that_lies_stalls_or_vandalises_comes_to_its_end() {
-    let scenarios = scenarios::all();
+    let scenarios: Vec<Scenario> = [scenarios::all(), tricks::all(), state::all()]
+        .into_iter()
+        .flatten()
+        .collect();
     let next = AtomicUsize::new(0);
     let rows = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some(scenario) = scenarios.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let row = scenario.run();
+                    let row = scenario.run_to_a_row();
                     rows.lock().expect("no scenario panics with the lock").push(row);
                 }
             });
@@ -139,14 +235,14 @@ fn every_agent_that_lies_stalls_or_vandalises_comes_to_its_end() {
 
 fn table(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<34} {:<28} {:<60} {:>5} {:>6}\n",
+        "{:<46} {:<24} {:<60} {:>5} {:>6}\n",
         "scenario", "required", "what happened", "iter", "s"
     );
     for row in rows {
         let came: String = row.came.chars().take(60).collect();
         writeln!(
             text,
-            "{:<34} {:<28} {came:<60} {:>5} {:>6.1}",
+            "{:<46} {:<24} {came:<60} {:>5} {:>6.1}",
             row.name, row.required, row.iterations, row.seconds
         )
         .expect("a string takes every write");

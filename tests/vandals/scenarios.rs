@@ -1,35 +1,37 @@
 //! The scenarios.
 
-use super::Scenario;
+use super::{Reported, Scenario};
 use crate::harness::Script;
 
 /// No breaker waits for half an hour here.
-const QUICK: &str = r#"{ "breaker": { "cooldown": "100ms" } }"#;
+pub(super) const QUICK: &str = r#"{ "breaker": { "cooldown": "100ms" } }"#;
 /// A goal that passes once `real.txt` is there.
-const GOAL: &str =
+pub(super) const GOAL: &str =
     r#"{ "breaker": { "cooldown": "100ms" }, "goals": [ { "name": "real", "command": "test -f real.txt" } ] }"#;
 
 /// Ticks every box and does nothing else.
-const TICK_ALL: &str = r#"sed -i 's/- \[ \]/- [x]/' "$RALPH_PLAN""#;
+pub(super) const TICK_ALL: &str = r#"sed -i 's/- \[ \]/- [x]/' "$RALPH_PLAN""#;
 /// A signal that says when an hour from now is, in milliseconds.
 const LIMITED: &str =
     r#"failed "{\"kind\":\"rate-limited\",\"untilMs\":$(($(date +%s) * 1000 + 3600000))}" "too many requests""#;
 
-fn jsonl(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
+pub(super) fn jsonl(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
     Scenario {
         name,
         script: Script::jsonl(body),
-        tasks: 2,
+        plan: "- [ ] Task 1\n- [ ] Task 2\n",
         config: QUICK,
         args: &["--max-iterations", "20"],
-        code,
+        code: Some(code),
         iterations,
         because,
+        never: "nothing",
+        reported: Reported::Yes,
         quota_blocks: None,
     }
 }
 
-fn terminal(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
+pub(super) fn terminal(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
     Scenario {
         script: Script::terminal(body),
         ..jsonl(name, body, code, iterations, because)
