@@ -139,12 +139,3 @@ fn an_adapter_to_fall_back_on_that_is_not_installed_is_left_out_and_an_unknown_o
     assert_eq!(refused.code(), Some(3), "{refused:?}");
     assert!(refused.stderr.contains("`nobody`"), "{}", refused.stderr);
 }
-
-#[test]
-fn resetting_the_circuit_of_a_loop_that_does_not_run_says_so() {
-    let sandbox = Sandbox::new();
-    for args in [["reset-circuit"], ["--reset-circuit"]] {
-        let finished = sandbox.ralph(args).run(SOON);
-        assert_eq!(finished.code(), Some(1), "{finished:?}");
-    }
-}

@@ -1,8 +1,10 @@
 //! The loop as its users run it: the real binary, agents that are shell scripts, records on stdout.
 
+mod breaker;
 mod claims;
 mod environment;
 mod failures;
+mod fallback;
 mod limits;
 mod pausing;
 mod plans;

@@ -2,9 +2,10 @@
 
 use crate::{
     command::UserCommand,
+    driver::{self, Reset},
     error::{Failure, FailureKind},
     event::{SteeringId, SteeringKind, StopRequest},
-    host::control::{self, Reply, Request},
+    host::control::{self, ControlError, Reply, Request},
 };
 
 use super::{args::Args, print, run::place};
@@ -49,7 +50,17 @@ pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
 }
 
 pub(super) fn reset_circuit(args: &Args) -> Result<u8, Failure> {
-    send(args, UserCommand::ResetCircuit)
+    let paths = place(args)?.paths;
+    let command = UserCommand::ResetCircuit;
+    match control::ask(&paths.socket(), &Request::Command { command }) {
+        Err(ControlError::NotRunning) => {}
+        reply => return show(reply?),
+    }
+    print(match driver::reset_circuit(&paths)? {
+        Reset::Done => "the breaker is closed: the run that was cut off goes on with it\n",
+        Reset::Nothing => "no ralph runs here, and the next run begins with a closed breaker\n",
+    });
+    Ok(0)
 }
 
 pub(super) fn skip(args: &Args) -> Result<u8, Failure> {

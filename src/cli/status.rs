@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::{
     driver::{now_ms, read_run, status_of},
     error::{Failure, FailureKind},
-    event::SteeringKind,
-    host::control::{self, ControlError, Reply, Request, Status},
+    event::{BreakerState, SteeringKind},
+    host::control::{self, BreakerStatus, ControlError, Reply, Request, Status},
     machine::{LoopState, Phase},
     narration::{changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
     text::one_line,
@@ -35,7 +35,7 @@ fn print_last(state: &LoopState, json: bool) {
         | Phase::Waiting { .. }
         | Phase::Paused => "not running; the last run was cut off and goes on with the next `ralph`".to_owned(),
     };
-    print_status(&status_of(state, 0), &how, json);
+    print_status(&status_of(state, 0, None), &how, json);
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
@@ -68,16 +68,33 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
 }
 
 fn in_words(status: &Status, how: &str) -> String {
+    let now_ms = now_ms();
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         writeln!(text, "{name:<10}{}", one_line(value)).expect("a string takes every write");
     };
     line("state", how);
     if let Some(until_ms) = status.until_ms {
-        line("left", &short_duration(until_ms.saturating_sub(now_ms())));
+        line("left", &short_duration(until_ms.saturating_sub(now_ms)));
+    }
+    if let Some(quiet) = status.quiet {
+        let (since, left) = (
+            now_ms.saturating_sub(quiet.since_ms),
+            quiet.until_ms.saturating_sub(now_ms),
+        );
+        let text = format!(
+            "for {}; the iteration is ended in {} unless the agent writes or computes",
+            short_duration(since),
+            short_duration(left)
+        );
+        line("quiet", &text);
     }
     line("run", &status.run.0);
     line("adapter", &status.adapter);
+    for (adapter, until_ms) in status.limited.iter().filter(|(_, until_ms)| **until_ms > now_ms) {
+        let text = format!("{adapter} is limited for {}", short_duration(until_ms - now_ms));
+        line("limit", &text);
+    }
     line("plan", &status.plan.display().to_string());
     let totals = &status.totals;
     let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
@@ -92,6 +109,9 @@ fn in_words(status: &Status, how: &str) -> String {
     work.extend(totals.changes.as_ref().map(changes_in_words));
     work.extend(usage_in_words(&totals.usage));
     line("work", &work.join(" · "));
+    if let Some(breaker) = breaker_in_words(&status.breaker) {
+        line("breaker", &breaker);
+    }
     for steering in &status.steering {
         let when = match steering.kind {
             SteeringKind::Next => "next prompt",
@@ -101,4 +121,22 @@ fn in_words(status: &Status, how: &str) -> String {
         line("message", &format!("{} ({when}): {}", steering.id.0, steering.text));
     }
     text
+}
+
+/// The breaker's state and why, or what it has counted; none where there is nothing to say.
+fn breaker_in_words(breaker: &BreakerStatus) -> Option<String> {
+    let counted = [
+        (breaker.no_progress, "without progress"),
+        (breaker.same_error, "failed in the same way"),
+    ];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<String> = counted
+        .map(|(count, what)| format!("{} {what}", self::counted(u64::from(count), "iteration")))
+        .collect();
+    match breaker.state {
+        BreakerState::Closed if counted.is_empty() => None,
+        BreakerState::Closed => Some(format!("closed; {}", counted.join(", "))),
+        BreakerState::HalfOpen => Some(format!("half-open: {}", breaker.why)),
+        BreakerState::Open => Some(format!("open: {}", breaker.why)),
+    }
 }

@@ -8,13 +8,13 @@ use std::{
 use thiserror::Error;
 
 use crate::{
-    event::{Event, Record, RunId, StopReason},
+    event::{BreakerState, Event, Record, RunId, StopReason},
     host::{
         journal::{self, Journal, JournalError, ReadNote},
         lock::{Holder, Lock, LockError},
         paths::{PathsError, ProjectPaths, RunPaths, create_private_dir, replace_file},
     },
-    machine::LoopState,
+    machine::{Breaker, LoopState},
     proc,
 };
 
@@ -210,6 +210,35 @@ fn sweep(paths: &ProjectPaths, notices: &mut Vec<String>) {
         )),
         count => notices.push(format!("ended {count} processes that an earlier run left behind")),
     }
+}
+
+/// What there was to reset where no loop runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reset {
+    /// The run that was cut off goes on with a closed breaker.
+    Done,
+    /// The next run begins with a closed one anyway.
+    Nothing,
+}
+
+/// Closes the breaker of the run that was cut off, if there is one.
+///
+/// # Errors
+/// As [`OpenRun::open`].
+pub fn reset_circuit(paths: &ProjectPaths) -> Result<Reset, OpenError> {
+    if !paths.lock().exists() {
+        return Ok(Reset::Nothing);
+    }
+    let _lock = Lock::take(&paths.lock())?;
+    let Some(mut run) = unfinished(paths)?.filter(|run| run.state.breaker != Breaker::default()) else {
+        return Ok(Reset::Nothing);
+    };
+    let event = Event::BreakerMoved {
+        to: BreakerState::Closed,
+        why: "reset by the user".to_owned(),
+    };
+    run.journal.append(now_ms(), event)?;
+    Ok(Reset::Done)
 }
 
 /// Reads the journal of `run`.

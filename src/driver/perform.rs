@@ -7,6 +7,7 @@ use crate::{
     event::Outcome,
     host::recording::Recording,
     machine::{Effect, Input, Phase, Refusal, Settlement, Verification},
+    narration::short_duration,
 };
 
 use super::{
@@ -46,6 +47,7 @@ impl Driver {
                         iteration,
                         quiet_since_ms,
                     });
+                    self.count_down(now_ms);
                 }
             }
             Effect::RemovePauseFile => {
@@ -55,6 +57,25 @@ impl Driver {
             // The loop leaves when it sees the phase.
             Effect::Finish => {}
         }
+    }
+
+    /// Says from half of the idle limit on how long the agent has left.
+    fn count_down(&mut self, now_ms: u64) {
+        let Some(idle_ms) = self.state().settings.limits.idle_timeout_ms else {
+            return;
+        };
+        let Some(quiet) = self
+            .session
+            .as_mut()
+            .and_then(|session| session.news_of_quiet(now_ms, idle_ms))
+        else {
+            return;
+        };
+        self.untold.push(format!(
+            "the agent has neither written nor computed for {}: it is ended in {} unless it does",
+            short_duration(now_ms.saturating_sub(quiet.since_ms)),
+            short_duration(quiet.until_ms.saturating_sub(now_ms)),
+        ));
     }
 
     fn prepare(&mut self, iteration: u32, input: &Input) {

@@ -9,7 +9,7 @@ use crate::{
     command::UserCommand,
     event::{AgentSignal, Event, Level, RequestedBy, StopReason, StopRequest},
     host::{
-        control::{Reply, Request},
+        control::{Quiet, Reply, Request},
         git::Repository,
         journal::{Journal, JournalError},
         paths::ProjectPaths,
@@ -70,6 +70,8 @@ pub struct Driver {
     pub(super) results: mpsc::Sender<Input>,
     /// Inputs that the driver made itself.
     pub(super) own: VecDeque<Input>,
+    /// What is to be said before the loop waits again.
+    pub(super) untold: Vec<String>,
     /// Set only between steps.
     state: Option<LoopState>,
     journal: Journal,
@@ -147,6 +149,7 @@ impl Driver {
             final_message: None,
             results,
             own: VecDeque::new(),
+            untold: Vec::new(),
             state: Some(state),
             journal,
             results_in,
@@ -220,6 +223,9 @@ impl Driver {
         loop {
             if let Phase::Stopped(reason) = &self.state().phase {
                 return Ok(reason.clone());
+            }
+            for text in std::mem::take(&mut self.untold) {
+                self.note(Level::Info, text)?;
             }
             let arrived = match self.own.pop_front() {
                 Some(input) => Arrived::Input(input),
@@ -352,7 +358,10 @@ impl Driver {
     fn answer(&mut self, request: Request) -> Result<Reply, DriverError> {
         match request {
             Request::Status => Ok(Reply::Status {
-                status: Box::new(status_of(self.state(), self.pid)),
+                status: {
+                    let quiet = self.quiet();
+                    Box::new(status_of(self.state(), self.pid, quiet))
+                },
             }),
             Request::Command { command } => {
                 let events = self.advance(&Input::Command {
@@ -362,6 +371,12 @@ impl Driver {
                 Ok(reply_to(&command, &events))
             }
         }
+    }
+
+    /// Looks whether the agent has done nothing for half of the idle limit.
+    fn quiet(&mut self) -> Option<Quiet> {
+        let idle_ms = self.state().settings.limits.idle_timeout_ms?;
+        self.session.as_mut()?.quiet(now_ms(), idle_ms)
     }
 
     /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.

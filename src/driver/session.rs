@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use crate::{
     agent::{Activity, AgentAdapter, Display, Session, SessionRequest},
     event::AgentSignal,
-    host::recording::Recording,
+    host::{control::Quiet, recording::Recording},
     proc::{Size, Stop},
 };
 
@@ -28,6 +28,8 @@ pub(super) struct Current {
     /// What the session had done at `quiet_since_ms`, but for the little that an idle one does, too.
     seen: Activity,
     quiet_since_ms: u64,
+    /// Since when it is quiet, and how many quarters of the idle limit were told of that.
+    told: (u64, u64),
 }
 
 impl Current {
@@ -41,6 +43,7 @@ impl Current {
             signals,
             seen: Activity::default(),
             quiet_since_ms: now_ms,
+            told: (now_ms, 0),
         }
     }
 
@@ -80,6 +83,24 @@ impl Current {
             self.quiet_since_ms = now_ms;
         }
         self.quiet_since_ms
+    }
+
+    /// Tells of a session that has done nothing for half of the idle limit.
+    pub(super) fn quiet(&mut self, now_ms: u64, idle_ms: u64) -> Option<Quiet> {
+        let since_ms = self.quiet_since_ms(now_ms);
+        let is_long = now_ms.saturating_sub(since_ms) >= idle_ms / 2;
+        is_long.then_some(Quiet {
+            since_ms,
+            until_ms: since_ms.saturating_add(idle_ms),
+        })
+    }
+
+    /// The same after each quarter of the limit from the second on, once, as long as anything is left.
+    pub(super) fn news_of_quiet(&mut self, now_ms: u64, idle_ms: u64) -> Option<Quiet> {
+        let quiet = self.quiet(now_ms, idle_ms)?;
+        let quarters = now_ms.saturating_sub(quiet.since_ms).saturating_mul(4) / idle_ms.max(1);
+        let told = std::mem::replace(&mut self.told, (quiet.since_ms, quarters));
+        (told < self.told && now_ms < quiet.until_ms).then_some(quiet)
     }
 }
 

@@ -3,16 +3,20 @@
 use crate::{
     command::UserCommand,
     event::{Event, RunId, SteeringKind, StopReason, StopRequest, Wait},
-    host::control::{QueuedSteering, Reply, Status},
+    host::control::{BreakerStatus, QueuedSteering, Quiet, Reply, Status},
     machine::{LoopState, Phase},
 };
 
-/// Summarises `state`.
-pub fn status_of(state: &LoopState, pid: u32) -> Status {
+/// Summarises `state`; `quiet` is what is known of the session that runs.
+pub fn status_of(state: &LoopState, pid: u32, quiet: Option<Quiet>) -> Status {
     Status {
         run: state.run.clone().unwrap_or_else(|| RunId(String::new())),
         pid,
-        adapter: state.settings.adapter.clone(),
+        adapter: match &state.adapter[..] {
+            "" => state.settings.adapter.clone(),
+            adapter => adapter.to_owned(),
+        },
+        limited: state.limited.clone(),
         plan: state.settings.plan.clone(),
         phase: phase_in_words(state),
         until_ms: match state.phase {
@@ -26,8 +30,15 @@ pub fn status_of(state: &LoopState, pid: u32) -> Status {
             | Phase::Paused
             | Phase::Stopped(_) => None,
         },
+        quiet,
         task: state.plan.current().map(|task| task.text.clone()),
         paused: state.is_paused(),
+        breaker: BreakerStatus {
+            state: state.breaker.state,
+            why: state.breaker.why.clone(),
+            no_progress: state.breaker.no_progress,
+            same_error: state.breaker.same_error,
+        },
         totals: state.run_totals(),
         steering: state
             .steering

@@ -3,6 +3,7 @@
 //! The socket lies in the state directory, which only the user can enter; that is its access control.
 
 use std::{
+    collections::BTreeMap,
     io::{self, BufRead, BufReader, Write},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
@@ -14,7 +15,7 @@ use thiserror::Error;
 
 use crate::{
     command::UserCommand,
-    event::{RunId, SteeringId, SteeringKind, Totals},
+    event::{BreakerState, RunId, SteeringId, SteeringKind, Totals},
 };
 
 /// A loop answers at once; one that does not within this time is stuck or stopped.
@@ -66,16 +67,47 @@ pub enum Reply {
 pub struct Status {
     pub run: RunId,
     pub pid: u32,
+    /// The one that works now: another than the first while that is limited.
     pub adapter: String,
+    /// Until when adapters are limited.
+    #[serde(default)]
+    pub limited: BTreeMap<String, u64>,
     pub plan: PathBuf,
     /// What the loop does now, in words.
     pub phase: String,
     /// When the phase ends by itself, if it does: the wait's end.
     pub until_ms: Option<u64>,
+    /// Set while the agent has neither written nor computed for half of the idle limit or longer.
+    #[serde(default)]
+    pub quiet: Option<Quiet>,
     pub task: Option<String>,
     pub paused: bool,
+    #[serde(default)]
+    pub breaker: BreakerStatus,
     pub totals: Totals,
     pub steering: Vec<QueuedSteering>,
+}
+
+/// An agent that does nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Quiet {
+    pub since_ms: u64,
+    /// When its iteration is ended unless it does something.
+    pub until_ms: u64,
+}
+
+/// What the breaker has counted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BreakerStatus {
+    pub state: BreakerState,
+    /// Why it is not closed.
+    pub why: String,
+    /// Iterations running without progress.
+    pub no_progress: u32,
+    /// Iterations running that failed in the same way.
+    pub same_error: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use std::fmt;
 use super::{End, Iteration, Look, Message, Report, Task, TaskState, Waited, check};
 use crate::{
     event::{AgentSignal, BreakerState, Changes, Event, Level, PlanSnapshot, Record, Settings, Usage},
+    narration::short_duration,
     text::one_line,
 };
 
@@ -96,9 +97,16 @@ impl Report {
                     BreakerState::HalfOpen => "half-open",
                     BreakerState::Open => "open",
                 };
-                self.troubles.push(format!("breaker {to}: {why}"));
+                let after = self.iterations.last().map_or(0, |iteration| iteration.number);
+                self.troubles
+                    .push(format!("after iteration {after}: breaker {to}: {why}"));
             }
-            Event::AdapterLimited { adapter, .. } => self.troubles.push(format!("{adapter} was limited")),
+            Event::AdapterLimited { adapter, until_ms } => {
+                let left = short_duration(until_ms.saturating_sub(record.at_ms));
+                let after = self.iterations.last().map_or(0, |iteration| iteration.number);
+                self.troubles
+                    .push(format!("after iteration {after}: {adapter} was limited for {left}"));
+            }
             Event::RunStopped { reason, hints, totals } => {
                 self.end = Some(End {
                     reason: reason.clone(),

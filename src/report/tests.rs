@@ -352,7 +352,10 @@ fn a_breaker_that_opened_is_named_as_what_needs_a_person() {
     };
     let why = "six iterations changed nothing".to_owned();
     let report = report([began(&[]), moved, stopped(StopReason::BreakerOpen { why })]);
-    assert_eq!(report.troubles, ["breaker open: six iterations changed nothing"]);
+    assert_eq!(
+        report.troubles,
+        ["after iteration 0: breaker open: six iterations changed nothing"]
+    );
     assert_eq!(
         report.needs_person,
         ["stopped, the loop gets nowhere (six iterations changed nothing)"]

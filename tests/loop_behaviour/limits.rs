@@ -132,6 +132,49 @@ fn a_silent_agent_that_said_that_it_is_limited_is_waited_for_and_not_called_hung
 }
 
 #[test]
+fn a_silent_agent_is_counted_down_from_half_of_the_limit_on() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(HANG));
+    let running = sandbox
+        .looping(["--idle-timeout", "6s", "--max-iterations", "1"])
+        .start();
+    let counts_down = |event: &Event| matches!(event, Event::Noticed { text, .. } if text.starts_with("the agent has neither written nor computed for "));
+    running.wait_for_record(SOON, counts_down);
+    let status = sandbox.ralph(["status"]).run(SOON).stdout;
+    assert!(status.contains("quiet     for "), "{status}");
+    assert!(status.contains("the iteration is ended in "), "{status}");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let records = finished.records();
+    assert_eq!(outcomes(&records), [&cancelled(CancelReason::IdleTimeout)]);
+    // At half, at three quarters; a look that comes late may find both over.
+    let told = events(&records).filter(|event| counts_down(event)).count();
+    assert!((1..=2).contains(&told), "{told}");
+}
+
+#[test]
+fn what_a_hung_agent_had_changed_is_kept_counted_and_progress() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl(&format!(
+        "if [ $n = 1 ]; then echo half > half.txt; {HANG}; else work; over done; fi"
+    )));
+    let finished = sandbox.looping(["--idle-timeout", "300ms"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(sandbox.read("half.txt").as_deref(), Some("half\n"));
+    let records = finished.records();
+    let settled = events(&records).find_map(|event| match event {
+        Event::IterationSettled { changes, progress, .. } => Some((changes.map(|changes| changes.added), *progress)),
+        _ => None,
+    });
+    assert_eq!(settled, Some((Some(1), Some(true))));
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains("0 commits, 1 file, +1 −0"), "{report}");
+    let patch = sandbox.ralph(["diff", "1"]).run(SOON).stdout;
+    assert!(patch.contains("+half"), "{patch}");
+}
+
+#[test]
 fn a_silent_agent_that_computes_is_spared_by_the_idle_limit() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
