@@ -3,7 +3,7 @@
 mod agents;
 
 use std::{
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -16,7 +16,12 @@ use crate::{
     event::{GoalResult, PlanSnapshot, Settings},
     faces::Faces,
     headless::{Format, Style},
-    host::{paths::ProjectPaths, prune::prune, signals},
+    host::{
+        journal,
+        paths::{ProjectPaths, RunPaths},
+        prune::prune,
+        signals,
+    },
     plan::Template,
     proc::{self, Size},
     report::{Report, write_head},
@@ -171,7 +176,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         measure: presentation.screen.is_none().then_some(terminal_size),
     };
-    let journal = open.files.journal();
+    let files = open.files.clone();
     let runtime = runtime()?;
     // However this function is left, the terminal is the user's again.
     let terminal = tui::terminal::Guard;
@@ -181,7 +186,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     runtime.block_on(face.wait(result.as_ref().ok()));
     drop(terminal);
     if presentation.screen.is_some() {
-        print_summary(&journal, presentation.style);
+        print_summary(&files, presentation.style);
     }
     runtime.shutdown_timeout(JOB_PATIENCE);
     Ok(result?.exit_code())
@@ -336,14 +341,18 @@ fn read_prompt(path: &Path) -> Result<String, Failure> {
 }
 
 /// Prints what the screen leaves behind.
-fn print_summary(journal: &Path, style: Style) {
-    let Ok((records, _)) = crate::host::journal::read(journal) else {
+fn print_summary(files: &RunPaths, style: Style) {
+    let Ok((records, _)) = journal::read(&files.journal()) else {
         return;
     };
     let mut report = Report::default();
     records.iter().for_each(|record| report.apply(record));
     report.conclude();
-    _ = write_head(&report, style, &mut io::stdout().lock()); // a closed terminal wants no summary
+    let mut text = Vec::new();
+    _ = write_head(&report, style, &mut text); // memory takes every write
+    let recordings = files.dir().join("iterations");
+    text.extend(format!("  recordings: {} (`ralph replay` plays them)\n", recordings.display()).bytes());
+    _ = io::stdout().lock().write_all(&text); // a closed terminal wants no summary
 }
 
 /// The size an agent's terminal gets on a screen: that of the pane that shows it.

@@ -14,12 +14,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossterm::event::Event as Input;
+use crossterm::event::{Event as Input, KeyCode};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ratatui::{Terminal, backend::CrosstermBackend};
+use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 use thiserror::Error;
 
 use crate::{
@@ -279,6 +279,7 @@ impl<'a> Face<'a> {
 
     fn apply(&mut self, event: UiEvent) -> io::Result<Turn> {
         self.dirty = true;
+        break_on_request(&event);
         for order in update(&mut self.model, event) {
             if self.obey(order)? == Turn::Leave {
                 return Ok(Turn::Leave);
@@ -333,7 +334,8 @@ impl<'a> Face<'a> {
         let (cols, rows) = crossterm::terminal::size()?;
         (self.model.ui.cols, self.model.ui.rows) = (cols, rows);
         self.fit();
-        self.terminal.clear()?;
+        // Not `clear`: that asks the terminal where its cursor is, and the answer would be taken for keys.
+        self.terminal.resize(Rect::new(0, 0, cols, rows))?;
         self.title.clear();
         self.dirty = true;
         Ok(Turn::Next)
@@ -366,6 +368,17 @@ impl<'a> Face<'a> {
         write!(self.frame, "\x1b]2;{title}\x07")?;
         self.title = title;
         Ok(())
+    }
+}
+
+/// Panics where a test asks for it: the variable and a key that nothing else uses. Not in a release.
+fn break_on_request(event: &UiEvent) {
+    if cfg!(debug_assertions)
+        && let UiEvent::Input(Input::Key(key)) = event
+        && key.code == KeyCode::F(12)
+        && std::env::var_os("RALPH_TEST_BREAK_SCREEN").is_some()
+    {
+        panic!("the screen was asked to break");
     }
 }
 

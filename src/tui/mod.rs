@@ -18,6 +18,8 @@ mod player;
 mod screens;
 mod source;
 pub mod terminal;
+#[cfg(test)]
+mod testing;
 pub mod theme;
 mod typing;
 pub mod update;

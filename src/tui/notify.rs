@@ -39,6 +39,7 @@ pub fn reason(event: &Event) -> Option<String> {
             signal: AgentSignal::PermissionAsked { text, .. } | AgentSignal::QuestionAsked { text, .. },
             ..
         } => format!("the agent asks: {text}"),
+        Event::TaskBlocked { question, .. } => format!("blocked: {question}"),
         _ => return None,
     };
     Some(

@@ -231,7 +231,7 @@ impl Source for Player {
                 let begun = |at: &usize| self.position_ms > self.records[*at].at_ms + JUST_BEGUN_MS;
                 let at = match current {
                     Some(at) if begun(&at) => at,
-                    Some(current) => self.starts().rfind(|at| *at < current).unwrap_or(0),
+                    Some(current) => self.starts().rfind(|at| *at < current).unwrap_or(current),
                     None => 0,
                 };
                 return Some(self.jump(at));

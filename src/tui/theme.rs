@@ -2,7 +2,7 @@
 //!
 //! Without knowledge of the background, only the terminal's own sixteen colours are used: its theme makes them legible.
 
-use std::str::FromStr;
+use std::{borrow::Cow, str::FromStr};
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -237,6 +237,22 @@ impl Theme {
             },
             Role::Key => plain.add_modifier(Modifier::BOLD),
         }
+    }
+
+    /// The text as it can be written: where there is no Unicode, ralph's own punctuation gives way to plain signs.
+    ///
+    /// Words of others stay as they are: what their terminal makes of them is nobody's guess.
+    pub fn spelled<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.glyphs != &ASCII || text.is_ascii() {
+            return Cow::Borrowed(text);
+        }
+        let plain = |sign: char| match sign {
+            '·' | '−' => '-',
+            '…' => '~',
+            '×' => 'x',
+            other => other,
+        };
+        Cow::Owned(text.chars().map(plain).collect())
     }
 
     pub fn tone(&self, tone: Tone) -> (&'static str, Style) {

@@ -286,14 +286,17 @@ fn refused(model: &mut Model, why: &str) -> Vec<Order> {
 }
 
 fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
-    model.ui.show(pane);
-    if pane != Pane::Diff {
-        return Vec::new();
-    }
-    let Some(iteration) = model.run.current().map(|iteration| iteration.number) else {
-        return Vec::new();
+    // From the history, the changes of what is chosen there.
+    let chosen = match model.ui.pane {
+        Pane::History => model.run.iterations.iter().rev().nth(model.ui.history.selected),
+        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Messages | Pane::Limits => model.run.current(),
     };
-    load_diff(model, iteration)
+    let iteration = chosen.map(|iteration| iteration.number);
+    model.ui.show(pane);
+    match iteration {
+        Some(iteration) if pane == Pane::Diff => load_diff(model, iteration),
+        Some(_) | None => Vec::new(),
+    }
 }
 
 pub(super) fn load_diff(model: &mut Model, iteration: u32) -> Vec<Order> {
@@ -389,3 +392,6 @@ pub fn parse_message(typed: &str) -> Option<(SteeringKind, String)> {
     let text = text.trim();
     (!text.is_empty()).then(|| (kind, text.to_owned()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,12 @@ impl Face<'_> {
         self.model.ui.replay = self.source.replay();
         self.dirty = true;
         self.fit();
+        if let Event::IterationSettled { iteration, .. } = record.event
+            && self.model.ui.pane == Pane::Diff
+            && self.model.ui.diff.iteration == Some(iteration)
+        {
+            self.load_diff(iteration);
+        }
         if let Some(reason) = notify::reason(&record.event) {
             self.notify(reason);
         }

@@ -3,12 +3,14 @@
 //! The run's part is the fold of the records and of nothing else, so a resumed run and a replay look like the run itself.
 
 mod estimate;
+mod facts;
 mod log;
 mod run;
 mod ui;
 
+pub use facts::{End, GoalState, Iteration, Message, MessageState, Phase};
 pub use log::{Log, LogLine, Sign};
-pub use run::{End, Iteration, Message, MessageState, Phase, Run};
+pub use run::Run;
 pub use ui::{Diff, DiffState, History, Mode, Pane, Playback, PlaybackState, Question, ReplayState, Search, Toast, Ui};
 
 use crate::event::Record;

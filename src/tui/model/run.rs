@@ -2,100 +2,18 @@
 
 use crate::{
     event::{
-        AgentSignal, CancelReason, Changes, Checkpoint, Delivery, Event, Outcome, PausedBy, PlanSnapshot, Record,
-        RunId, Settings, SteeringId, SteeringKind, StopReason, StopRequest, Totals, Usage, Wait,
+        AgentSignal, BreakerState, CancelReason, Changes, Event, Outcome, PausedBy, PlanSnapshot, PlanTask, Record,
+        RunId, Settings, SteeringId, StopRequest, Usage,
     },
     narration::Line,
 };
 
-use super::Log;
+use super::{
+    Log,
+    facts::{End, GoalState, Iteration, Message, MessageState, Phase},
+};
 
 const HOUR_MS: u64 = 3_600_000;
-
-/// What the loop does.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Phase {
-    #[default]
-    Starting,
-    Preparing {
-        iteration: u32,
-    },
-    Running {
-        iteration: u32,
-    },
-    Ending {
-        iteration: u32,
-        reason: CancelReason,
-    },
-    Settling {
-        iteration: u32,
-    },
-    /// The goals are being run.
-    Verifying,
-    Waiting {
-        wait: Wait,
-        until_ms: u64,
-        attempt: u32,
-        why: String,
-    },
-    /// Paused, and no iteration is running any more.
-    Held,
-    Stopped,
-}
-
-/// One iteration, running or past.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Iteration {
-    pub number: u32,
-    pub task: Option<String>,
-    pub started_ms: u64,
-    /// None while it runs.
-    pub outcome: Option<Outcome>,
-    pub duration_ms: u64,
-    pub output_bytes: u64,
-    pub changes: Option<Changes>,
-    pub progress: Option<bool>,
-    pub usage: Usage,
-    pub before: Option<Checkpoint>,
-    pub after: Option<Checkpoint>,
-}
-
-/// A message of the user to the agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    pub id: SteeringId,
-    pub kind: SteeringKind,
-    pub text: String,
-    pub state: MessageState,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MessageState {
-    Queued,
-    Delivered { iteration: u32, how: Delivery },
-    Withdrawn,
-}
-
-impl Message {
-    /// It will be in a prompt yet, so it can be taken back.
-    pub fn is_due(&self) -> bool {
-        match (self.kind, self.state) {
-            (_, MessageState::Withdrawn) => false,
-            (SteeringKind::Standing, MessageState::Queued | MessageState::Delivered { .. }) => true,
-            (SteeringKind::Next | SteeringKind::Now, MessageState::Queued) => true,
-            (SteeringKind::Next | SteeringKind::Now, MessageState::Delivered { .. }) => false,
-        }
-    }
-}
-
-/// How the run ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct End {
-    pub at_ms: u64,
-    pub reason: StopReason,
-    pub hints: Vec<String>,
-    pub totals: Totals,
-}
 
 /// The run, as its records tell it.
 #[derive(Debug, Clone, Default)]
@@ -116,6 +34,15 @@ pub struct Run {
     /// Consecutive failures.
     pub failures: u32,
     pub live_steering: bool,
+    /// The adapter that runs, which is another than the settings' first while that is limited.
+    pub adapter: Option<String>,
+    pub breaker: BreakerState,
+    /// Why the breaker is not closed.
+    pub breaker_why: String,
+    /// Goals by name, in the order of the settings.
+    pub goals: Vec<(String, GoalState)>,
+    /// Texts of the tasks that are set aside until the user says something.
+    pub set_aside: Vec<String>,
     pub end: Option<End>,
     pub log: Log,
     /// When it began, moved by the times in which there was no ralph.
@@ -137,6 +64,11 @@ impl Run {
     /// Whether an agent runs, or is being ended.
     pub fn is_busy(&self) -> bool {
         matches!(self.phase, Phase::Running { .. } | Phase::Ending { .. })
+    }
+
+    /// The task that is worked on, or comes next.
+    pub fn task(&self) -> Option<&PlanTask> {
+        self.plan.current_except(&self.set_aside).filter(|_| !self.is_over())
     }
 
     pub fn current(&self) -> Option<&Iteration> {
@@ -204,11 +136,11 @@ impl Run {
         match event {
             Event::JournalOpened { run, .. } => self.id = Some(run.clone()),
             Event::RunStarted { settings, .. } => {
-                self.settings = (**settings).clone();
+                self.take_settings(settings);
                 self.started_ms = Some(at_ms);
             }
             Event::RunResumed { settings, .. } => {
-                self.settings = (**settings).clone();
+                self.take_settings(settings);
                 self.stop = None;
             }
             Event::PlanRead { plan } => self.plan = plan.clone(),
@@ -239,12 +171,16 @@ impl Run {
             Event::Paused { by } => self.set_paused(*by, true),
             Event::Unpaused { by } => self.set_paused(*by, false),
             Event::Held => self.phase = Phase::Held,
-            Event::SteeringQueued { id, kind, text } => self.messages.push(Message {
-                id: *id,
-                kind: *kind,
-                text: text.clone(),
-                state: MessageState::Queued,
-            }),
+            Event::SteeringQueued { id, kind, text } => {
+                // The user has said something: it may be the answer.
+                self.set_aside.clear();
+                self.messages.push(Message {
+                    id: *id,
+                    kind: *kind,
+                    text: text.clone(),
+                    state: MessageState::Queued,
+                });
+            }
             Event::SteeringDelivered { id, iteration, how } => {
                 self.set_message(
                     *id,
@@ -267,16 +203,24 @@ impl Run {
                     totals: totals.clone(),
                 });
             }
-            Event::VerificationStarted { .. } => self.phase = Phase::Verifying,
+            Event::VerificationStarted { goals, .. } => {
+                self.phase = Phase::Verifying;
+                goals.iter().for_each(|name| self.set_goal(name, GoalState::Running));
+            }
+            Event::GoalChecked { result, .. } => {
+                self.set_goal(&result.name, GoalState::Checked(Box::new(result.clone())));
+            }
+            Event::TaskBlocked { task, .. } => self.set_aside.extend(task.clone()),
+            Event::BreakerMoved { to, why } => {
+                self.breaker = *to;
+                self.breaker_why.clone_from(why);
+            }
             // In the log, where they happened.
             Event::Noticed { .. }
             | Event::PlanEdited { .. }
-            | Event::TaskBlocked { .. }
-            | Event::GoalChecked { .. }
             | Event::ClaimMade { .. }
             | Event::ClaimJudged { .. }
             | Event::ClaimRefused { .. }
-            | Event::BreakerMoved { .. }
             | Event::AdapterLimited { .. }
             | Event::WaitEnded { .. } => {}
         }
@@ -286,11 +230,17 @@ impl Run {
         match event {
             Event::IterationStarted {
                 iteration,
+                adapter,
                 task,
                 live_steering,
                 checkpoint,
                 ..
             } => {
+                if self.adapter.as_ref() != Some(adapter) {
+                    // The name of the other adapter's model.
+                    self.model = None;
+                    self.adapter = Some(adapter.clone());
+                }
                 self.phase = Phase::Running { iteration: *iteration };
                 self.live_steering = *live_steering;
                 self.starts_ms.retain(|start| start + HOUR_MS > at_ms);
@@ -363,6 +313,21 @@ impl Run {
             .iter_mut()
             .rev()
             .find(|iteration| iteration.number == number)
+    }
+
+    fn take_settings(&mut self, settings: &Settings) {
+        self.settings = settings.clone();
+        let goals = settings
+            .goals
+            .iter()
+            .map(|goal| (goal.name.clone(), GoalState::Unknown));
+        self.goals = goals.collect();
+    }
+
+    fn set_goal(&mut self, name: &str, state: GoalState) {
+        if let Some((_, known)) = self.goals.iter_mut().find(|(goal, _)| goal == name) {
+            *known = state;
+        }
     }
 
     fn set_paused(&mut self, by: PausedBy, paused: bool) {

@@ -3,8 +3,8 @@
 use ratatui::{layout::Rect, style::Style};
 
 use crate::{
-    event::{StopReason, StopRequest, Wait},
-    narration::{changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
+    event::{BreakerState, StopReason, StopRequest, Usage, Wait},
+    narration::{changes_in_words, counted, short_count, short_duration, stop_in_words},
     text::one_line,
     tui::{
         keys,
@@ -79,7 +79,7 @@ fn gauge(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         let text = format!("iteration {} of {max} ", iteration.number);
         right = pen.right(x + 30, area.y, end, &text, pen.theme.style(Role::Dim));
     }
-    if let Some(task) = plan.current().filter(|_| !model.run.is_over()) {
+    if let Some(task) = model.run.task() {
         let text = format!("{} {}", glyphs.dot, one_line(&task.text));
         pen.role(x, area.y, right.saturating_sub(1), &text, Role::Dim);
     }
@@ -87,10 +87,16 @@ fn gauge(model: &Model, area: Rect, pen: &mut Pen<'_>) {
 
 fn agent_in_words(model: &Model) -> String {
     let settings = &model.run.settings;
-    let named = model.run.model.as_ref().or(settings.model.as_ref());
+    let adapter = model.run.adapter.as_ref().unwrap_or(&settings.adapter);
+    // The settings' model is that of their own adapter.
+    let named = model
+        .run
+        .model
+        .as_ref()
+        .or(settings.model.as_ref().filter(|_| *adapter == settings.adapter));
     match named {
-        Some(named) => one_line(&format!("{} · {named}", settings.adapter)),
-        None => settings.adapter.clone(),
+        Some(named) => one_line(&format!("{adapter} · {named}")),
+        None => one_line(adapter),
     }
 }
 
@@ -177,18 +183,16 @@ pub(super) fn title(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut 
     let line = pen.theme.style(if typing { Role::User } else { Role::GaugeRest });
     pen.rule(area.x, area.y, area.right(), line);
     let mut x = area.x;
+    // Where the keys go matters more than where else one could look.
+    let all = tabs_fit(area) && !typing;
     for (pane, start, end) in tabs(area) {
         let name = TABS.iter().find(|(tab, _)| *tab == pane).map_or("", |(_, name)| name);
         let chosen = pane == model.ui.pane;
-        let name = if tabs_fit(area) {
-            name.to_owned()
-        } else {
-            name[2..].to_owned()
-        };
-        if !tabs_fit(area) && !chosen {
+        let name = if all { name.to_owned() } else { name[2..].to_owned() };
+        if !all && !chosen {
             continue;
         }
-        let start = if tabs_fit(area) { start } else { area.x + 1 };
+        let start = if all { start } else { area.x + 1 };
         let style = match (chosen, typing) {
             (true, true) => pen.theme.style(Role::User),
             (true, false) => pen.theme.style(Role::Accent),
@@ -286,6 +290,14 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         .iter()
         .rev()
         .find_map(|iteration| Some((iteration.number, iteration.changes?)));
+    let breaker = match run.breaker {
+        BreakerState::Closed => None,
+        BreakerState::HalfOpen => Some("breaker half-open"),
+        BreakerState::Open => Some("breaker open"),
+    };
+    if let Some(breaker) = breaker {
+        pieces.push((format!("{breaker} "), pen.theme.style(Role::Bad)));
+    }
     if let Some((number, changes)) = last {
         pieces.push((format!("#{number} "), dim));
         pieces.push((format!("+{}", changes.added), pen.theme.style(Role::Added)));
@@ -299,7 +311,7 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         .iter()
         .map(|totals| format!("all {}", changes_in_words(totals)))
         .collect();
-    parts.extend(usage_in_words(&run.usage));
+    parts.extend(usage_in_short(&run.usage));
     let due = run.messages.iter().filter(|message| message.is_due()).count();
     if due > 0 {
         parts.push(format!("{} waiting", counted(due as u64, "message")));
@@ -312,6 +324,18 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         pieces.push((format!("{gap}{part}"), dim));
     }
     pen.pieces(area.x + 1, area.y, area.right(), &pieces);
+}
+
+/// Tokens in all and what they cost; the pane of the limits has them apart.
+fn usage_in_short(usage: &Usage) -> Option<String> {
+    let tokens = match (usage.input_tokens, usage.output_tokens) {
+        (None, None) => None,
+        (input, output) => Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))),
+    };
+    let tokens = tokens.map(|tokens| format!("{} tokens", short_count(tokens)));
+    let cost = usage.cost_usd.map(|cost| format!("${cost:.2}"));
+    let parts: Vec<String> = tokens.into_iter().chain(cost).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {

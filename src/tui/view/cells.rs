@@ -75,7 +75,8 @@ fn symbol(cell: &vt100::Cell) -> &str {
         return if byte.is_ascii_control() { " " } else { contents };
     }
     let columns = if cell.is_wide() { 2 } else { 1 };
-    if contents.width() == columns && !contents.contains(char::is_control) {
+    let joined = contents.contains('\u{200d}');
+    if contents.width() == columns && !joined && !contents.contains(char::is_control) {
         return contents;
     }
     let first = contents.chars().next().map_or(0, char::len_utf8);

@@ -4,10 +4,13 @@ use ratatui::layout::Rect;
 
 use crate::{
     config::format_duration,
-    event::{SessionMode, Usage},
-    narration::{counted, short_count, short_duration},
+    event::{BreakerState, SessionMode, Usage},
+    narration::{counted, goal_in_words, short_count, short_duration},
     text::one_line,
-    tui::{model::Model, theme::Role},
+    tui::{
+        model::{GoalState, Model},
+        theme::Role,
+    },
 };
 
 use super::pen::Pen;
@@ -24,23 +27,51 @@ struct Line {
 }
 
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
-    let lines = lines(model);
-    let settings = settings(model);
-    for (y, line) in (area.top()..area.bottom()).zip(&lines) {
-        let end = area.right();
+    let end = area.right();
+    let texts = area.x + 1 + NAME_COLS;
+    let mut rows = area.top()..area.bottom();
+    for line in lines(model) {
+        let Some(y) = rows.next() else { return };
         pen.role(area.x + 1, y, end, line.name, Role::Dim);
-        let mut x = area.x + 1 + NAME_COLS;
-        if area.width > 60 {
-            x = bar(line.share, x, y, end, pen) + 2;
-        }
+        let x = if area.width > 60 {
+            bar(line.share, texts, y, end, pen) + 2
+        } else {
+            texts
+        };
         pen.role(x, y, end, &line.text, Role::Plain);
     }
-    let below = area
-        .top()
-        .saturating_add(u16::try_from(lines.len() + 1).unwrap_or(u16::MAX));
-    for (y, (name, text)) in (below..area.bottom()).zip(settings) {
-        pen.role(area.x + 1, y, area.right(), name, Role::Dim);
-        pen.role(area.x + 1 + NAME_COLS, y, area.right(), &one_line(&text), Role::Plain);
+    rows.next();
+    for (name, state) in &model.run.goals {
+        let Some(y) = rows.next() else { return };
+        pen.role(area.x + 1, y, end, "goal", Role::Dim);
+        let (sign, role, text) = goal(name, state, pen);
+        let x = pen.role(texts, y, end, sign, role) + 1;
+        pen.role(x, y, end, &one_line(&text), Role::Plain);
+    }
+    if !model.run.goals.is_empty() {
+        rows.next();
+    }
+    for (name, text) in settings(model) {
+        let Some(y) = rows.next() else { return };
+        let moved = name == "breaker" && model.run.breaker != BreakerState::Closed;
+        pen.role(area.x + 1, y, end, name, Role::Dim);
+        pen.role(
+            texts,
+            y,
+            end,
+            &one_line(&text),
+            if moved { Role::Bad } else { Role::Plain },
+        );
+    }
+}
+
+fn goal(name: &str, state: &GoalState, pen: &Pen<'_>) -> (&'static str, Role, String) {
+    let glyphs = pen.theme.glyphs;
+    match state {
+        GoalState::Unknown => (glyphs.open, Role::Dim, format!("{name}: not checked yet")),
+        GoalState::Running => (glyphs.wait, Role::Wait, format!("{name}: being checked")),
+        GoalState::Checked(result) if result.passed => (glyphs.good, Role::Good, goal_in_words(result)),
+        GoalState::Checked(result) => (glyphs.bad, Role::Bad, goal_in_words(result)),
     }
 }
 
@@ -111,7 +142,7 @@ fn lines(model: &Model) -> Vec<Line> {
         Line {
             name: "tokens",
             text: of(
-                tokens.map_or_else(|| "not told".to_owned(), short_count),
+                tokens.map_or_else(|| "not told".to_owned(), |tokens| in_and_out(tokens, &run.usage)),
                 limits.max_tokens.map(short_count),
             ),
             share: share(tokens.unwrap_or(0), limits.max_tokens),
@@ -124,6 +155,12 @@ fn lines(model: &Model) -> Vec<Line> {
     ]
 }
 
+fn in_and_out(tokens: u64, usage: &Usage) -> String {
+    let side = |tokens: Option<u64>| short_count(tokens.unwrap_or(0));
+    let (input, output) = (side(usage.input_tokens), side(usage.output_tokens));
+    format!("{} ({input} in, {output} out)", short_count(tokens))
+}
+
 fn tokens(usage: &Usage) -> Option<u64> {
     match (usage.input_tokens, usage.output_tokens) {
         (None, None) => None,
@@ -134,7 +171,13 @@ fn tokens(usage: &Usage) -> Option<u64> {
 fn settings(model: &Model) -> Vec<(&'static str, String)> {
     let run = &model.run;
     let settings = &run.settings;
+    let breaker = match run.breaker {
+        BreakerState::Closed => "closed".to_owned(),
+        BreakerState::HalfOpen => format!("half-open: {}", run.breaker_why),
+        BreakerState::Open => format!("open: {}", run.breaker_why),
+    };
     let mut lines = vec![
+        ("breaker", breaker),
         ("failures", format!("{} in a row", run.failures)),
         (
             "idle limit",

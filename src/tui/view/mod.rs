@@ -130,3 +130,6 @@ fn described(model: &Model, screens: &Screens<'_>) -> String {
         (Pane::Limits, _) => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Puts text into cells so that nothing an agent or a plan says can break the layout.
 
+use std::borrow::Cow;
+
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
@@ -33,8 +35,9 @@ impl<'a> Pen<'a> {
             return x;
         }
         let room = usize::from(end - x);
-        let shown = shortened(text, room, self.theme.glyphs.more);
-        self.buffer.set_stringn(x, y, shown, room, style).0
+        let text = self.theme.spelled(text);
+        let text = shortened(&shown(&text), room, self.theme.glyphs.more);
+        self.buffer.set_stringn(x, y, text, room, style).0
     }
 
     pub(super) fn role(&mut self, x: u16, y: u16, end: u16, text: &str, role: Role) -> u16 {
@@ -134,20 +137,42 @@ impl<'a> Pen<'a> {
 
 /// How many columns a text takes.
 pub(super) fn columns(text: &str) -> u16 {
-    u16::try_from(text.width()).unwrap_or(u16::MAX)
+    u16::try_from(width(text)).unwrap_or(u16::MAX)
+}
+
+fn width(text: &str) -> usize {
+    shown(text).width()
+}
+
+/// A text as every terminal shows it in as many columns: of what is joined to one picture, the first part.
+///
+/// Terminals do not agree on the width of joined characters and of those that a selector turns into pictures; a row in
+/// which one is taken for wider than it is would be drawn askew from there on.
+fn shown(text: &str) -> Cow<'_, str> {
+    let disputed = |character: char| matches!(character, '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+    let agreed = |grapheme: &str| !grapheme.contains(disputed) && grapheme.width() <= 2;
+    if text.is_ascii() || text.graphemes(true).all(agreed) {
+        return Cow::Borrowed(text);
+    }
+    let parts = text.graphemes(true).map(|grapheme| match grapheme.chars().next() {
+        Some(first) if !agreed(grapheme) && !disputed(first) => &grapheme[..first.len_utf8()],
+        Some(first) if disputed(first) => "",
+        Some(_) | None => grapheme,
+    });
+    Cow::Owned(parts.collect())
 }
 
 /// Cuts a text to `room` columns, with a mark at the cut.
 pub(super) fn shortened(text: &str, room: usize, mark: &str) -> String {
-    if text.width() <= room {
+    if width(text) <= room {
         return text.to_owned();
     }
     let room = room.saturating_sub(mark.width());
-    let mut width = 0;
+    let mut taken = 0;
     let mut out = String::new();
     for grapheme in text.graphemes(true) {
-        width += grapheme.width();
-        if width > room {
+        taken += width(grapheme);
+        if taken > room {
             break;
         }
         out.push_str(grapheme);
@@ -160,30 +185,30 @@ pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let room = room.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();
-    let mut width = 0;
+    let mut taken = 0;
     for word in text.split_word_bounds() {
-        let word_width = word.width();
-        if width + word_width <= room {
+        let word_width = width(word);
+        if taken + word_width <= room {
             line.push_str(word);
-            width += word_width;
+            taken += word_width;
             continue;
         }
         if word_width <= room {
             lines.push(std::mem::take(&mut line).trim_end().to_owned());
-            width = 0;
+            taken = 0;
             if !word.trim().is_empty() {
                 line.push_str(word);
-                width = word_width;
+                taken = word_width;
             }
             continue;
         }
         for grapheme in word.graphemes(true) {
-            if width + grapheme.width() > room && width > 0 {
+            if taken + width(grapheme) > room && taken > 0 {
                 lines.push(std::mem::take(&mut line));
-                width = 0;
+                taken = 0;
             }
             line.push_str(grapheme);
-            width += grapheme.width();
+            taken += width(grapheme);
         }
     }
     lines.push(line.trim_end().to_owned());
@@ -207,5 +232,12 @@ mod tests {
         assert_eq!(shortened("abcdef", 6, "…"), "abcdef");
         assert_eq!(shortened("abcdef", 4, "…"), "abc…");
         assert_eq!(shortened("漢字漢字", 4, "…"), "漢…");
+    }
+
+    #[test]
+    fn of_pictures_whose_width_is_disputed_the_first_part_is_shown() {
+        assert_eq!(shown("a 👩\u{200d}💻 b ❤\u{fe0f} e\u{301} 漢"), "a 👩 b ❤ e\u{301} 漢");
+        assert_eq!(columns("👩\u{200d}💻❤\u{fe0f}"), 3);
+        assert_eq!(shown("\u{fe0f}x"), "x");
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn draw(model: &Model, layout: &Layout, pen: &mut Pen<'_>) {
     let plan = &model.run.plan;
     title(area, &format!("plan {}/{}", plan.done(), plan.tasks.len()), pen);
     let rows = Rect::new(area.x, area.y + 1, area.width, area.height - 1);
-    let current = plan.current().filter(|_| !model.run.is_over());
+    let current = model.run.task();
     if plan.tasks.is_empty() {
         pen.role(
             rows.x + 1,
@@ -101,6 +101,7 @@ fn task(
     let glyphs = pen.theme.glyphs;
     let (sign, sign_role, text_role) = match (task.done, is_current) {
         (true, _) => (glyphs.done, Role::Good, Role::Dim),
+        (false, _) if model.run.set_aside.contains(&task.text) => (glyphs.bad, Role::Bad, Role::Plain),
         (false, true) if model.run.is_busy() => (glyphs.current, Role::Accent, Role::Strong),
         (false, true) => (glyphs.current, Role::Wait, Role::Strong),
         (false, false) => (glyphs.open, Role::Dim, Role::Plain),
@@ -202,11 +203,12 @@ fn iterations(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Rect {
             None => super::bars::ticking(model.now_ms.saturating_sub(iteration.started_ms)),
         };
         x = pen.role(x, y, end, &format!("{duration:>6} "), Role::Dim);
-        if let Some(changes) = iteration.changes {
-            x = pen.role(x, y, end, &format!("{:>6}", format!("+{}", changes.added)), Role::Added);
-            let removed = format!("{}{}", pen.theme.glyphs.minus, changes.removed);
-            x = pen.role(x, y, end, &format!(" {removed:<5}"), Role::Removed);
-        }
+        let (added, removed) = iteration.changes.map_or_else(Default::default, |changes| {
+            let minus = pen.theme.glyphs.minus;
+            (format!("+{}", changes.added), format!("{minus}{}", changes.removed))
+        });
+        x = pen.role(x, y, end, &format!("{added:>6}"), Role::Added);
+        x = pen.role(x, y, end, &format!(" {removed:<5}"), Role::Removed);
         let task = iteration.task.as_deref().unwrap_or_default();
         pen.role(x + 1, y, end, &one_line(task), Role::Dim);
     }
