@@ -17,4 +17,5 @@ mod protocols;
 mod report;
 mod sessions;
 mod stand_in;
+mod tui;
 mod vandals;

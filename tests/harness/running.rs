@@ -108,6 +108,11 @@ impl Program {
         self
     }
 
+    /// What would be started: program, arguments, environment and directory.
+    pub fn command(&self) -> &Command {
+        &self.command
+    }
+
     pub fn start(mut self) -> Running {
         let name = self.command.get_program().to_owned();
         let mut child = self

@@ -1,0 +1,46 @@
+//! The screen as its users have it: the real binary in a terminal, keys that are pressed, cells that are read.
+
+mod ending;
+mod keys;
+mod output;
+mod replaying;
+mod steering;
+mod terminal;
+
+use ralph::{
+    event::{Event, Record, StopReason},
+    proc::Size,
+    tui::Layout,
+};
+
+use crate::harness::{Sandbox, Script};
+use terminal::Terminal;
+
+/// An agent that says it is ready and works until it is let go, one task in each iteration.
+const PATIENT: &str = r#"echo "ready $n"; await "go$n"; work; echo "finished $n""#;
+
+/// The screen over `PLAN.md` with an adapter `script`.
+fn watching(sandbox: &Sandbox, script: &Script) -> Terminal {
+    sandbox.install(script);
+    Terminal::start(&screen(sandbox), 100, 30)
+}
+
+fn screen(sandbox: &Sandbox) -> crate::harness::Program {
+    sandbox
+        .ralph(["--adapter", "script"])
+        .env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
+        .env("RALPH_BACKOFF_BASE", "10ms")
+        .env("RALPH_BACKOFF_MAX", "40ms")
+}
+
+/// The size of the agent's terminal on a screen of this size, over the plan of a new sandbox.
+fn pane(cols: u16, rows: u16) -> Size {
+    Layout::of(cols, rows, 2).pane()
+}
+
+fn reason(records: &[Record]) -> Option<&StopReason> {
+    match &records.last()?.event {
+        Event::RunStopped { reason, .. } => Some(reason),
+        _ => None,
+    }
+}

@@ -1,0 +1,172 @@
+//! How one leaves, and what is left on the terminal.
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use ralph::event::StopReason;
+
+use super::{PATIENT, Terminal, reason, screen, watching};
+use crate::harness::{SOON, Sandbox, Script, wait_until};
+
+const BACK: &str = "\x1b[?1049l";
+
+#[test]
+fn an_end_stays_on_the_screen_until_it_was_seen_and_leaves_a_summary() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
+    terminal.sees("2 of 2 tasks");
+    assert!(terminal.on_other_screen());
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    assert!(!terminal.on_other_screen());
+    let text = terminal.text();
+    assert!(text.contains("2 of 2 tasks done · 2 iterations"), "{text}");
+    assert!(text.contains("recordings: ") && text.contains("ralph replay"), "{text}");
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn leaving_asks_while_the_run_is_not_over() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
+    terminal.sees("ready 1");
+    terminal.press("q");
+    terminal.sees("stop the run?");
+    terminal.press("n");
+    terminal.sees_no("stop the run?");
+    terminal.press("q");
+    terminal.sees("stop the run?");
+    terminal.press("y");
+    assert_eq!(terminal.ends(), 130);
+    assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Requested));
+    assert!(terminal.text().contains("stopped as asked"));
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn leaving_after_the_iteration_lets_it_finish() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
+    terminal.sees("ready 1");
+    terminal.press("qa");
+    terminal.sees("stops after it");
+    sandbox.let_go("go1");
+    assert_eq!(terminal.ends(), 130);
+    assert_eq!(sandbox.commits(), 2, "the iteration did its work");
+}
+
+#[test]
+fn one_ctrl_c_stops_in_order_and_a_second_one_at_once() {
+    let sandbox = Sandbox::new();
+    let stubborn =
+        Script::terminal(r#"echo ready; exec "$FAKE_AGENT" ignore-signals hang"#).stopped_by("interrupt", 60_000);
+    let mut terminal = watching(&sandbox, &stubborn);
+    terminal.sees("ready");
+    terminal.press("\x03");
+    terminal.sees("ending iteration 1 · stopping");
+    terminal.press("\x03");
+    assert_eq!(terminal.ends(), 130);
+    assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Interrupted));
+    assert!(!terminal.on_other_screen());
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_signal_that_ends_the_run_gives_the_terminal_back() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
+    terminal.sees("ready 1");
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGTERM).unwrap();
+    assert_eq!(terminal.ends(), 143);
+    assert!(!terminal.on_other_screen());
+    assert!(terminal.text().contains("terminated"), "{}", terminal.text());
+}
+
+#[test]
+fn a_signal_ends_a_screen_that_only_shows_the_end() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
+    terminal.sees("2 of 2 tasks");
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGTERM).unwrap();
+    assert_eq!(terminal.ends(), 0, "the run was done all the same");
+    assert!(!terminal.on_other_screen());
+}
+
+#[test]
+fn a_screen_that_breaks_becomes_text_and_the_run_goes_on() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal(PATIENT));
+    let program = screen(&sandbox).env("RALPH_TEST_BREAK_SCREEN", "1");
+    let mut terminal = Terminal::start(&program, 100, 30);
+    terminal.sees("ready 1");
+    terminal.press("\x1b[24~");
+    terminal.sees("the screen broke; the run goes on as text");
+    assert!(!terminal.on_other_screen());
+    sandbox.let_go("go1");
+    sandbox.let_go("go2");
+    assert_eq!(terminal.ends(), 0);
+    assert!(terminal.written().contains("finished 2"));
+    assert_eq!(sandbox.commits(), 3);
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back_until_the_run_is_continued() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
+    terminal.sees("ready 1");
+    let before = terminal.written().len();
+    terminal.press("\x1a");
+    terminal.writes(BACK, before);
+    let stat = format!("/proc/{}/stat", terminal.pid());
+    wait_until(SOON, "a stopped process", || {
+        std::fs::read_to_string(&stat).ok()?.contains(") T ").then_some(())
+    });
+    let stopped = terminal.written().len();
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).unwrap();
+    terminal.writes("\x1b[?1049h", stopped);
+    terminal.sees("ready 1");
+    terminal.press("qy");
+    assert_eq!(terminal.ends(), 130);
+}
+
+#[test]
+fn the_window_is_named_after_the_run_and_gets_its_name_back() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
+    terminal.writes("\x1b]2;ralph 2/2 · done", 0);
+    terminal.writes("\x1b]9;ralph: done", 0);
+    terminal.press("q");
+    terminal.ends();
+    let written = terminal.written();
+    assert!(written.contains("\x1b[22;2t") && written.contains("\x1b[23;2t"));
+}
+
+#[test]
+fn a_command_is_told_why_the_run_ended() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".ralph/config.json",
+        r#"{"notify": "printf %s \"$RALPH_REASON\" > \"$HOME/told\""}"#,
+    );
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Configure"]);
+    let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
+    let told = wait_until(SOON, "the command", || {
+        sandbox.read_home("told").filter(|told| !told.is_empty())
+    });
+    assert!(told.starts_with("ralph: done"), "{told}");
+    terminal.press("q");
+    terminal.ends();
+}
+
+#[test]
+fn the_demo_works_on_a_screen() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.ralph(["demo"]).env("RALPH_DEMO_SPEED", "0");
+    let mut terminal = Terminal::start(&program, 80, 24);
+    terminal.sees("4 of 4 tasks");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    assert!(terminal.text().contains("The repository is in"));
+}

@@ -1,0 +1,57 @@
+//! `ralph replay`.
+
+use super::{Terminal, watching};
+use crate::harness::{SOON, Sandbox, Script};
+
+/// A run of two iterations that is over.
+fn past() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(r#"echo "here is $n"; work; promise"#));
+    terminal.sees("2 of 2 tasks");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    sandbox
+}
+
+#[test]
+fn a_past_run_is_played_and_one_moves_in_it_by_iterations() {
+    let sandbox = past();
+    let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "64"]), 100, 30);
+    terminal.sees("replay · end");
+    terminal.sees("here is 2");
+    terminal.sees("✔ done");
+    terminal.press("bp");
+    terminal.press("b");
+    terminal.sees("plan 0/2");
+    terminal.sees("replay · paused");
+    terminal.press("p");
+    terminal.sees("here is 2");
+    terminal.press("l");
+    terminal.sees("iteration 2 · completed");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    assert!(!terminal.on_other_screen());
+}
+
+#[test]
+fn a_transcript_of_the_history_is_read_from_its_recording() {
+    let sandbox = past();
+    let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "64"]), 100, 30);
+    terminal.sees("replay · end");
+    terminal.press("h\x1b[A\r");
+    terminal.sees("here is 1");
+    terminal.press("\x1b");
+    terminal.sees("outcome");
+    terminal.press("d");
+    terminal.sees("work of iteration 1");
+    terminal.press("q");
+    terminal.ends();
+}
+
+#[test]
+fn without_a_terminal_a_replay_says_where_the_recordings_are() {
+    let sandbox = past();
+    let finished = sandbox.ralph(["replay"]).run(SOON);
+    assert_eq!(finished.code(), Some(2));
+    assert!(finished.stderr.contains("needs a terminal") && finished.stderr.contains("iterations"));
+}

@@ -1,0 +1,196 @@
+//! A terminal with somebody in front of it.
+
+use std::{
+    fmt::Write as _,
+    io::{Read, Write},
+    num::NonZeroU16,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+use crate::harness::{Program, SOON, wait::poll};
+
+/// A program on a terminal of its own. Dropping it kills the program.
+pub struct Terminal {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    keyboard: Box<dyn Write + Send>,
+    shown: Arc<(Mutex<Shown>, Condvar)>,
+}
+
+struct Shown {
+    parser: vt100::Parser,
+    /// Everything that was written.
+    bytes: Vec<u8>,
+    ended: bool,
+}
+
+fn size(cols: u16, rows: u16) -> PtySize {
+    PtySize {
+        rows,
+        cols,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
+}
+
+fn positive(number: u16) -> NonZeroU16 {
+    NonZeroU16::new(number).expect("a size")
+}
+
+impl Terminal {
+    /// Starts `program` on a terminal of `cols` and `rows`.
+    pub fn start(program: &Program, cols: u16, rows: u16) -> Terminal {
+        let pair = native_pty_system().openpty(size(cols, rows)).expect("a terminal");
+        let command = program.command();
+        let mut builder = CommandBuilder::new(command.get_program());
+        builder.args(command.get_args());
+        builder.env_clear();
+        for (name, value) in command.get_envs() {
+            builder.env(name, value.expect("set, not removed"));
+        }
+        builder.cwd(command.get_current_dir().expect("a directory"));
+        let child = pair.slave.spawn_command(builder).expect("a program");
+        let reader = pair.master.try_clone_reader().expect("its output");
+        let keyboard = pair.master.take_writer().expect("its input");
+        let shown = Arc::new((
+            Mutex::new(Shown {
+                parser: vt100::Parser::new(positive(rows), positive(cols), 1_000),
+                bytes: Vec::new(),
+                ended: false,
+            }),
+            Condvar::new(),
+        ));
+        let reading = Arc::clone(&shown);
+        thread::spawn(move || read(reader, &reading));
+        Terminal {
+            child,
+            master: pair.master,
+            keyboard,
+            shown,
+        }
+    }
+
+    pub fn pid(&self) -> i32 {
+        let pid = self.child.process_id().expect("a process");
+        pid.cast_signed()
+    }
+
+    /// Presses keys, as the bytes a terminal sends for them.
+    pub fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("a keyboard");
+        self.keyboard.flush().expect("a keyboard");
+    }
+
+    pub fn resize(&self, cols: u16, rows: u16) {
+        self.lock().parser.set_size(positive(rows), positive(cols));
+        self.master.resize(size(cols, rows)).expect("a new size");
+    }
+
+    /// What is shown, row by row.
+    pub fn text(&self) -> String {
+        self.lock().parser.screen().contents()
+    }
+
+    /// Everything that was written so far, sequences and all.
+    pub fn written(&self) -> String {
+        String::from_utf8_lossy(&self.lock().bytes).into_owned()
+    }
+
+    /// Whether the program has the other screen.
+    pub fn on_other_screen(&self) -> bool {
+        self.lock().parser.screen().alternate_screen()
+    }
+
+    /// Waits until `wanted` is shown.
+    #[track_caller]
+    pub fn sees(&self, wanted: &str) {
+        self.waits(&format!("`{wanted}` on the screen"), |shown| {
+            shown.parser.screen().contents().contains(wanted)
+        });
+    }
+
+    /// Waits until `unwanted` is not shown any more.
+    #[track_caller]
+    pub fn sees_no(&self, unwanted: &str) {
+        self.waits(&format!("a screen without `{unwanted}`"), |shown| {
+            !shown.parser.screen().contents().contains(unwanted)
+        });
+    }
+
+    /// Waits until `wanted` was written after the first `since` bytes.
+    #[track_caller]
+    pub fn writes(&self, wanted: &str, since: usize) {
+        self.waits(&format!("`{}` written", wanted.escape_debug()), |shown| {
+            let bytes = &shown.bytes[since.min(shown.bytes.len())..];
+            bytes.windows(wanted.len()).any(|window| window == wanted.as_bytes())
+        });
+    }
+
+    /// Waits for the program's end; returns its exit code.
+    #[track_caller]
+    pub fn ends(&mut self) -> u32 {
+        let status = poll(SOON, || self.child.try_wait().expect("the state of a child"));
+        let Some(status) = status else {
+            panic!("no end; {}", self.described())
+        };
+        self.waits("the end of the output", |shown| shown.ended);
+        status.exit_code()
+    }
+
+    #[track_caller]
+    fn waits(&self, what: &str, condition: impl Fn(&Shown) -> bool) {
+        let deadline = Instant::now() + SOON;
+        let mut shown = self.lock();
+        while !condition(&shown) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || (shown.ended && !condition(&shown)) {
+                drop(shown);
+                panic!("no {what}; {}", self.described());
+            }
+            let waited = self.shown.1.wait_timeout(shown, left.min(Duration::from_millis(500)));
+            shown = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn described(&self) -> String {
+        let mut text = "the screen:\n".to_owned();
+        for line in self.text().lines() {
+            writeln!(text, "  {line}").expect("a string takes all");
+        }
+        text
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shown> {
+        self.shown.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        _ = self.child.kill(); // it may have ended
+        _ = self.child.wait();
+    }
+}
+
+fn read(mut reader: Box<dyn Read + Send>, shown: &(Mutex<Shown>, Condvar)) {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let count = reader.read(&mut buffer).unwrap_or(0);
+        let mut now = shown.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if count == 0 {
+            now.ended = true;
+        } else {
+            now.parser.process(&buffer[..count]);
+            now.bytes.extend_from_slice(&buffer[..count]);
+        }
+        drop(now);
+        shown.1.notify_all();
+        if count == 0 {
+            return;
+        }
+    }
+}
