@@ -1,8 +1,8 @@
 //! opencode as a server: one for the whole run, a session of it for every iteration.
 //!
-//! A session is prompted over HTTP and told of over a stream of events; [`turn`] makes signals of what it says, and is
-//! the one part that is pure. The others are small tasks with one owner each: [`session`] follows a turn, [`posts`]
-//! answers what may not wait, [`voice`] speaks, [`server`] keeps the process.
+//! A session is prompted over HTTP and told of over a stream of events; `turn` makes signals of what it says, and is
+//! the one part that is pure. The others are small tasks with one owner each: `session` follows a turn, `posts`
+//! answers what may not wait, `voice` speaks, `server` keeps the process.
 //!
 //! What surprises: a stream that ends means nothing, since connections break and the server works on. And a permission
 //! that is asked for keeps a turn waiting for ever, so each one is answered.
