@@ -57,7 +57,19 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand) -> Result<u8, Failure>
 
 fn list(catalog: &Catalog, project: &Path) {
     let mut text = String::new();
-    for adapter in catalog.list(project) {
+    let listed = catalog.list(project);
+    // Of their own adapters, people choose the names.
+    let ids = listed
+        .iter()
+        .map(|adapter| adapter.id.chars().count())
+        .max()
+        .unwrap_or(0);
+    let titles = listed
+        .iter()
+        .map(|adapter| adapter.title.chars().count())
+        .max()
+        .unwrap_or(0);
+    for adapter in listed {
         let state = match (&adapter.broken, &adapter.installed) {
             (Some(why), _) => format!("broken: {why}"),
             (None, Some(path)) => path.display().to_string(),
@@ -65,7 +77,7 @@ fn list(catalog: &Catalog, project: &Path) {
         };
         writeln!(
             text,
-            "{:<16} {:<20} {state}  ({})",
+            "{:<ids$}  {:<titles$}  {state}  ({})",
             adapter.id, adapter.title, adapter.origin
         )
         .expect("a string takes every write");
