@@ -126,6 +126,9 @@ impl Scratch {
     pub fn run(&self, format: &str, iterations: usize) -> Command {
         let mut command = self.ralph(["--headless", "--adapter", "bench", "--format", format]);
         command.args(["--max-iterations", &iterations.to_string()]);
+        // Agents of benches do the same again and again.
+        command.env("RALPH_BREAKER_NO_PROGRESS", "unlimited");
+        command.env("RALPH_BREAKER_SAME_ERROR", "unlimited");
         command
     }
 
