@@ -2,12 +2,14 @@
 
 mod a_cut_stream;
 mod a_limit_reached;
+mod a_long_limit;
 mod a_lost_session;
 mod a_plan;
 mod a_rate_limit;
 mod a_refused_key;
 mod an_endless_overflow;
 mod an_interrupt;
+mod names;
 mod resuming;
 mod silence;
 mod whichever;
