@@ -15,6 +15,8 @@ const POLICY: &str = "RALPH_TEST_AGENTS";
 
 const PACKAGE: &str = include_str!("../agents/package.json");
 const LOCK: &str = include_str!("../agents/package-lock.json");
+/// The agent of the example in `adapters/README.md`, in a directory of its own.
+const EXAMPLE: &str = include_str!("../agents/example/package.json");
 
 /// Packages whose own scripts put the program in place. No other script runs: those of gemini's optional packages
 /// compile C++ and fetch from outside the registry.
@@ -33,9 +35,22 @@ pub fn codex() -> Option<PathBuf> {
 /// # Panics
 /// As [`codex`].
 pub fn program(name: &str) -> Option<PathBuf> {
+    Some(installed(name)?.join("node_modules/.bin").join(name))
+}
+
+/// The agent of the example in `adapters/README.md`, as [`codex`].
+///
+/// # Panics
+/// As [`codex`].
+pub fn example(name: &str) -> Option<PathBuf> {
+    Some(installed(name)?.join("example/node_modules/.bin").join(name))
+}
+
+/// The directory with all agents, of which `name` is wanted.
+fn installed(name: &str) -> Option<&'static Path> {
     static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     match INSTALLED.get_or_init(install) {
-        Ok(directory) => Some(directory.join("node_modules/.bin").join(name)),
+        Ok(directory) => Some(directory),
         Err(why) if env::var(POLICY).is_ok_and(|policy| policy == "required") => {
             panic!("{name} is required and cannot be installed: {why}")
         }
@@ -90,6 +105,20 @@ fn install() -> Result<PathBuf, String> {
     ];
     npm(&unfinished, &install)?;
     npm(&unfinished, &["rebuild", SCRIPTED[0], SCRIPTED[1]])?;
+    let example = unfinished.join("example");
+    fs::create_dir(&example).map_err(failed)?;
+    fs::write(example.join("package.json"), EXAMPLE).map_err(failed)?;
+    let install = [
+        "install",
+        "--ignore-scripts",
+        "--omit=optional",
+        "--no-package-lock",
+        "--no-audit",
+        "--no-fund",
+        "--prefer-offline",
+        "--fetch-retries=1",
+    ];
+    npm(&example, &install)?;
     fs::rename(&unfinished, &directory).map_err(failed)?;
     Ok(directory)
 }
@@ -116,6 +145,6 @@ fn npm(directory: &Path, args: &[&str]) -> Result<(), String> {
 
 fn contents() -> String {
     let mut hasher = DefaultHasher::new();
-    (PACKAGE, LOCK).hash(&mut hasher);
+    (PACKAGE, LOCK, EXAMPLE).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }

@@ -205,7 +205,11 @@ impl Turn {
     }
 
     fn problem(&self, event: &Value, clock: &Clock) -> Problem {
-        let errors: Vec<_> = array(event, "/errors").filter_map(Value::as_str).collect();
+        // The second is how others say it that speak like claude.
+        let errors: Vec<_> = array(event, "/errors")
+            .filter_map(Value::as_str)
+            .chain(Some(text(event, "/error/message")).filter(|text| !text.is_empty()))
+            .collect();
         let said = match (text(event, "/result"), errors.is_empty()) {
             ("", _) if text(event, "/terminal_reason").starts_with("aborted") => "the turn was interrupted".to_owned(),
             ("", true) => "the turn failed, and claude does not say why".to_owned(),

@@ -230,3 +230,15 @@ fn programs_that_speak_the_same_dialect_count_in_their_own_way() {
     let apart = json!({"input_tokens": 2000, "output_tokens": 100, "cache_read_input_tokens": 200});
     assert_eq!(used(apart), (Some(2200), Some(200), Some(100)));
 }
+
+#[test]
+fn an_error_is_understood_as_others_put_it_that_speak_like_claude() {
+    let end = json!({
+        "type": "result", "subtype": "error_during_execution", "is_error": true,
+        "error": { "message": "[API Error: 429 rate limit reached]" },
+    });
+    let recording = Recording::made_up(&event(end), "", Exit::Code { code: 1 });
+    let problem = problem(KIND, &recording).expect("a problem");
+    assert_eq!(problem.kind, ProblemKind::RateLimited { until_ms: None });
+    assert_eq!(problem.text, "[API Error: 429 rate limit reached]");
+}
