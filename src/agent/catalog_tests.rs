@@ -99,20 +99,26 @@ fn every_built_in_adapter_is_complete() {
     }
 }
 
+/// The cells of the row about an adapter in a table of a page.
+#[track_caller]
+fn row<'a>(page: &'a str, id: &str) -> Vec<&'a str> {
+    let row = page.lines().find(|line| line.starts_with(&format!("| `{id}` |")));
+    let row = row.unwrap_or_else(|| panic!("no row for {id}"));
+    row.split('|').map(str::trim).skip(1).collect()
+}
+
+/// What four cells say about live steering, resuming, usage and cost.
+fn told(cells: &[&str]) -> [bool; 4] {
+    std::array::from_fn(|index| !(cells[index].starts_with("no") || cells[index] == "-"))
+}
+
 #[test]
-fn the_table_of_the_reference_has_every_built_in_adapter_as_it_is() {
+fn the_tables_have_every_built_in_adapter_as_it_is() {
     let reference = include_str!("../../adapters/README.md");
+    let readme = include_str!("../../README.md");
     let catalog = Catalog::load(&Sources::default());
     for id in catalog.ids() {
         let manifest = catalog.manifest(id).expect("a good manifest");
-        let row = reference.lines().find(|line| line.starts_with(&format!("| `{id}` |")));
-        let row = row.unwrap_or_else(|| panic!("no row for {id}"));
-        let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        let told = |cell: &str| !cell.starts_with("no");
-        assert!(
-            cells[2].starts_with(manifest.verified.as_deref().unwrap_or("built in")),
-            "{row}"
-        );
         let Capabilities {
             live_steering,
             resume,
@@ -120,14 +126,23 @@ fn the_table_of_the_reference_has_every_built_in_adapter_as_it_is() {
             cost,
             ..
         } = manifest.capabilities;
-        assert_eq!(
-            (told(cells[3]), told(cells[4]), told(cells[5]), told(cells[6])),
-            (live_steering, resume, usage, cost),
-            "{row}"
-        );
+        let can = [live_steering, resume, usage, cost];
+        let verified = manifest.verified.as_deref();
+
+        let cells = row(reference, id);
+        assert!(cells[1].starts_with(verified.unwrap_or("built in")), "{cells:?}");
+        assert_eq!(told(&cells[2..]), can, "{cells:?}");
+        let dialect = (cells[6].trim_matches('`'), manifest.dialect);
+        assert!(DialectKind::NAMES.contains(&dialect), "{cells:?}");
+
+        let cells = row(readme, id);
+        assert_eq!(cells[2], verified.unwrap_or("-"), "{cells:?}");
+        assert_eq!(told(&cells[3..]), can, "{cells:?}");
+        let to_install = manifest.install.iter().all(|hint| readme.contains(hint.as_str()));
         assert!(
-            DialectKind::NAMES.contains(&(cells[7].trim_matches('`'), manifest.dialect)),
-            "{row}"
+            to_install,
+            "README does not say how to install {id}: {:?}",
+            manifest.install
         );
     }
 }
