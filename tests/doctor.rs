@@ -147,6 +147,19 @@ fn a_configured_agent_that_is_missing_stops_runs_whatever_else_is_there() {
 }
 
 #[test]
+fn a_server_that_does_not_answer_stops_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    // Nobody listens on port 1.
+    let finished = doctor(&sandbox, &[("opencode", "1.18.33")])
+        .env("RALPH_SERVER", "http://127.0.0.1:1")
+        .run(SOON);
+    assert_eq!(finished.code(), Some(4), "{finished:?}");
+    assert!(about(&finished, "run").contains("http://127.0.0.1:1"), "{finished:?}");
+    assert!(!todo(&finished, "run").is_empty(), "{finished:?}");
+}
+
+#[test]
 fn a_broken_configuration_is_shown_with_its_place_and_the_rest_is_looked_at_all_the_same() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);

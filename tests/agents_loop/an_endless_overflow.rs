@@ -6,21 +6,20 @@ use serde_json::json;
 
 use super::{PATIENCE, outcomes, ralph};
 use crate::{
-    harness::agent::Agent,
+    harness::agent::{Agent, each_agent},
     stand_in::{StandIn, http},
 };
 
-#[test]
-fn opencode() {
+fn scenario(agent: Agent) {
     let too_long = json!({ "error": {
         "message": "This model's maximum context length is 200000 tokens.",
         "type": "invalid_request_error", "code": "context_length_exceeded",
     } });
     let model = StandIn::start(http(400).body(too_long));
-    let Some(sandbox) = Agent::Opencode.sandbox(&model, 0) else {
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    let finished = ralph(Agent::Opencode, &sandbox)
+    let finished = ralph(agent, &sandbox)
         .args(["--session", "resume", "--max-iterations", "2"])
         .run(PATIENCE);
     assert_eq!(finished.code(), Some(6), "{}", finished.stdout);
@@ -44,3 +43,5 @@ fn opencode() {
     assert!(records.iter().any(|record| fresh(&record.event)), "{}", finished.stdout);
     sandbox.assert_nothing_runs();
 }
+
+each_agent!(scenario: opencode Opencode, opencode_server OpencodeServer);

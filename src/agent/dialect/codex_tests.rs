@@ -3,7 +3,7 @@ use crate::{
         DialectKind,
         recordings::{
             OK, Recording, assert_cuts_change_nothing, assert_noise_is_said_once, assert_one_verdict_wherever_it_stops,
-            assert_reads_well, assert_reviewed, recordings, signals,
+            assert_pieces_change_nothing, assert_reads_well, assert_reviewed, recordings, signals,
         },
     },
     event::{Exit, ProblemKind},
@@ -33,6 +33,11 @@ fn a_person_can_read_what_happened() {
         "codex",
         recordings!("codex": "success" "toolfail" "q-usage-limit"),
     );
+}
+
+#[test]
+fn every_recording_in_pieces_of_any_size_gives_the_same_signals() {
+    assert_pieces_change_nothing(KIND, &all());
 }
 
 #[test]

@@ -5,8 +5,8 @@ use crate::{
         DialectKind,
         recordings::{
             NOW, OK, Recording, assert_cuts_change_nothing, assert_noise_is_said_once,
-            assert_one_verdict_wherever_it_stops, assert_problems, assert_reads_well, assert_reviewed, ms, problem,
-            recordings, signals,
+            assert_one_verdict_wherever_it_stops, assert_pieces_change_nothing, assert_problems, assert_reads_well,
+            assert_reviewed, ms, problem, recordings, signals,
         },
     },
     event::ProblemKind,
@@ -33,6 +33,11 @@ fn recordings_give_the_signals_that_were_reviewed() {
 #[test]
 fn a_person_can_read_what_happened() {
     assert_reads_well(KIND, "gemini", recordings!("gemini": "success" "toolfail" "q-perday"));
+}
+
+#[test]
+fn every_recording_in_pieces_of_any_size_gives_the_same_signals() {
+    assert_pieces_change_nothing(KIND, &all());
 }
 
 #[test]

@@ -5,8 +5,8 @@ use crate::{
         DialectKind,
         recordings::{
             NOW, OK, Recording, assert_cuts_change_nothing, assert_noise_is_said_once,
-            assert_one_verdict_wherever_it_stops, assert_problems, assert_reads_well, assert_reviewed, ms, problem,
-            recordings, signals,
+            assert_one_verdict_wherever_it_stops, assert_pieces_change_nothing, assert_problems, assert_reads_well,
+            assert_reviewed, ms, problem, recordings, signals,
         },
     },
     event::{Exit, ProblemKind, Usage},
@@ -37,6 +37,11 @@ fn a_person_can_read_what_happened() {
         "opencode",
         recordings!("opencode": "success" "toolfail" "y-thinking" "overflow-loop" "x-noauto-ask"),
     );
+}
+
+#[test]
+fn every_recording_in_pieces_of_any_size_gives_the_same_signals() {
+    assert_pieces_change_nothing(KIND, &all());
 }
 
 #[test]

@@ -113,7 +113,13 @@ impl Turn {
 mod tests {
     use crate::event::{Exit, Problem, ProblemKind};
 
-    use super::*;
+    use super::{
+        super::{
+            DialectKind,
+            recordings::{Recording, assert_cuts_change_nothing, assert_pieces_change_nothing},
+        },
+        *,
+    };
 
     fn parsed(input: &str, exit: Exit, stderr: &str) -> Vec<AgentSignal> {
         let clock = Clock::at("2026-11-20T10:00:00Z");
@@ -224,5 +230,15 @@ mod tests {
             matches!(&out[0], AgentSignal::Problem { problem } if problem.kind == kind),
             "{out:?}"
         );
+    }
+
+    #[test]
+    fn signals_cut_at_every_byte_and_in_pieces_are_the_same() {
+        let input = r#"{"type":"opened","session":"s1","model":null}
+{"type":"said","text":"wörds"}
+{"type":"turn-ended","ok":true}"#;
+        let recording = Recording::made_up(input, "", OK);
+        assert_cuts_change_nothing(DialectKind::RalphJsonl, &recording);
+        assert_pieces_change_nothing(DialectKind::RalphJsonl, &[recording]);
     }
 }

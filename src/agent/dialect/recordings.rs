@@ -126,9 +126,22 @@ pub(super) fn assert_cuts_change_nothing(kind: DialectKind, recording: &Recordin
         let cut = signals_of_pieces(kind, &[head, tail], recording);
         assert_eq!(cut, whole, "{name} cut at {at}");
     }
-    let bytes: Vec<_> = recording.stdout.chunks(1).collect();
-    let cut = signals_of_pieces(kind, &bytes, recording);
-    assert_eq!(cut, whole, "{name} byte by byte");
+}
+
+/// Checks that it does not matter in how many pieces recordings come.
+pub(super) fn assert_pieces_change_nothing(kind: DialectKind, recordings: &[Recording]) {
+    for recording in recordings {
+        let whole = signals(kind, recording);
+        for size in [1, 2, 3, 7, 64, 4096] {
+            let pieces: Vec<_> = recording.stdout.chunks(size).collect();
+            let name = recording.name;
+            assert_eq!(
+                signals_of_pieces(kind, &pieces, recording),
+                whole,
+                "{name} in pieces of {size}"
+            );
+        }
+    }
 }
 
 /// Checks that a recording that stops anywhere ends with its one verdict, which is good only after its last line.

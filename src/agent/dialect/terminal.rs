@@ -91,7 +91,13 @@ impl Tail {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{
+            DialectKind,
+            recordings::{Recording, assert_cuts_change_nothing, assert_pieces_change_nothing},
+        },
+        *,
+    };
 
     fn parsed(pieces: &[&[u8]], exit: Option<Exit>) -> Vec<AgentSignal> {
         let clock = Clock::at("2026-11-20T10:00:00Z");
@@ -147,5 +153,13 @@ mod tests {
         let text = tail.text();
         assert!(text.len() <= TAIL_CAP_BYTES + TAIL_CAP_LINES);
         assert!(text.lines().last().is_some_and(|line| line.starts_with("line 99999")));
+    }
+
+    #[test]
+    fn output_cut_at_every_byte_and_in_pieces_gives_the_same() {
+        let output = "\x1b[1;32mwörking\x1b[0m\r\n\x1b]0;title\x07\r\n<promise>x</promise>\r\n";
+        let recording = Recording::made_up(output, "", Exit::Code { code: 0 });
+        assert_cuts_change_nothing(DialectKind::Terminal, &recording);
+        assert_pieces_change_nothing(DialectKind::Terminal, &[recording]);
     }
 }
