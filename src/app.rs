@@ -5,7 +5,7 @@ mod agents;
 use std::{
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     host::{
         journal,
         paths::{ProjectPaths, RunPaths},
-        prune::prune,
+        prune::{Keep, prune},
         signals,
     },
     plan::Template,
@@ -155,10 +155,8 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     proc::become_subreaper();
     let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan)?;
     let mut notices = prepared.notices;
-    if let Some(keep) = loaded.config.keep.runs {
-        let failures = prune(&open.paths, &open.run, keep);
-        notices.extend(failures.iter().map(|error| with_causes(error)));
-    }
+    let failures = prune(&open.paths, &open.run, kept(&loaded.config), SystemTime::now());
+    notices.extend(failures.iter().map(|error| with_causes(error)));
     open.notice_first(notices);
     let bus = Bus::default();
     let faces = Faces::of(place, &open, presentation, prepared.transcript, &loaded.config.notify);
@@ -190,6 +188,16 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     }
     runtime.shutdown_timeout(JOB_PATIENCE);
     Ok(result?.exit_code())
+}
+
+/// What is kept of old runs.
+fn kept(config: &Config) -> Keep {
+    let keep = &config.keep;
+    Keep {
+        runs: keep.runs,
+        age: keep.age_ms.map(Duration::from_millis),
+        size_bytes: keep.size_mib.map(|mib| u64::from(mib) << 20),
+    }
 }
 
 /// Runs the configured goals once, without a loop.

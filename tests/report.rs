@@ -208,6 +208,15 @@ fn diff_shows_what_one_iteration_changed() {
 
 #[test]
 fn runs_beyond_those_to_keep_lose_their_files_and_their_checkpoints() {
+    assert_only_the_last_run_is_kept("RALPH_KEEP_RUNS", "1");
+}
+
+#[test]
+fn so_do_runs_that_are_too_old() {
+    assert_only_the_last_run_is_kept("RALPH_KEEP_AGE", "1ms");
+}
+
+fn assert_only_the_last_run_is_kept(variable: &str, value: &str) {
     let sandbox = Sandbox::new();
     sandbox.plan(3);
     sandbox.install(&Script::worker());
@@ -216,7 +225,7 @@ fn runs_beyond_those_to_keep_lose_their_files_and_their_checkpoints() {
     }
     let before = sandbox.paths().run_ids();
     assert_eq!(before.len(), 3);
-    let finished = sandbox.looping([] as [&str; 0]).env("RALPH_KEEP_RUNS", "1").run(SOON);
+    let finished = sandbox.looping([] as [&str; 0]).env(variable, value).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let left = sandbox.paths().run_ids();
     assert_eq!(left[0], before[2], "the last one that ended is kept: {left:?}");

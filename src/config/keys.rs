@@ -60,6 +60,8 @@ pub(super) const KEYS: &[Key] = &[
     key("adapters", Kind::Adapters, "{}", "Changes to adapters and adapters of your own, by id, with the keys of a manifest."),
     key("notify", Kind::Text, r#""osc9""#, "How the screen tells that the run is over or needs somebody: none, bell, osc9, or a command that finds the reason in RALPH_REASON."),
     key("keep.runs", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "20", "Runs whose journals, recordings and checkpoints are kept."),
+    key("keep.age", Kind::Duration(Unlimited::ByWord), r#""90d""#, "Time since a run's last record after which it is not kept."),
+    key("keep.sizeMiB", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "2048", "Size of all journals and recordings, in MiB, beyond which the oldest runs are not kept."),
     key("keep.recordingMiB", Kind::Count { most: COUNT, unlimited: Unlimited::Never }, "64", "Size at which the recording of an iteration ends, in MiB."),
 ];
 

@@ -75,6 +75,10 @@ pub enum Permissions {
 pub struct Keep {
     /// Runs, the latest ones; none for all.
     pub runs: Option<u32>,
+    /// Time since a run's last record.
+    pub age_ms: Option<u64>,
+    /// Size of the files of all runs, without their checkpoints.
+    pub size_mib: Option<u32>,
     /// Size at which the recording of one iteration ends.
     pub recording_mib: u32,
 }
@@ -150,6 +154,8 @@ impl Config {
             },
             keep: Keep {
                 runs: read.count("keep.runs"),
+                age_ms: read.duration_ms("keep.age"),
+                size_mib: read.count("keep.sizeMiB"),
                 recording_mib: read.count("keep.recordingMiB").expect(CHECKED),
             },
         }
@@ -254,7 +260,8 @@ mod tests {
                 | "limits.maxTime"
                 | "limits.iterationTimeout"
                 | "limits.idleTimeout"
-                | "breaker.cooldown" => "9m",
+                | "breaker.cooldown"
+                | "keep.age" => "9m",
                 "backoff.base" => "9s",
                 "adapters" => r#"{"codex": {"title": "x"}}"#,
                 _ => "7",
