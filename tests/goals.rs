@@ -47,7 +47,11 @@ fn a_plan_without_tasks_is_taken_with_a_goal_and_refused_without() {
     sandbox.install(&Script::jsonl("[ $n = 2 ] && touch proof; over \"$(promise)\""));
     let refused = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(refused.code(), Some(3), "{refused:?}");
-    assert!(refused.stderr.contains("--goal"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("--goal") && refused.stderr.contains("--promise"),
+        "{}",
+        refused.stderr
+    );
     let finished = sandbox.looping(["--goal", "proof=test -e proof"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(

@@ -19,15 +19,16 @@ const CAP_BYTES: u64 = 4 << 20;
 /// What a plan without any task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taskless {
-    /// A description; goals tell when it is carried out.
+    /// A description; goals tell when it is carried out, or the agent, twice.
     Allowed,
     Refused,
 }
 
 impl Taskless {
-    /// Goals are evidence enough to do without tasks.
-    pub fn with(goals: &[Goal]) -> Self {
-        if goals.is_empty() {
+    /// Goals are evidence enough to do without tasks. Where the user chose the words of the promise, the agent's own word was
+    /// asked for; else a plan without tasks is rather a mistake, and a run over it could only end unverified.
+    pub fn with(goals: &[Goal], promise: Option<&str>) -> Self {
+        if goals.is_empty() && promise.is_none() {
             Taskless::Refused
         } else {
             Taskless::Allowed
@@ -60,7 +61,8 @@ pub fn read_plan(path: &Path, taskless: Taskless) -> Result<PlanSnapshot, (Strin
         let hint = match (&error, taskless) {
             (PlanError::NoTasks { .. }, Taskless::Allowed) => return Ok(PlanSnapshot::default()),
             (PlanError::NoTasks { .. }, Taskless::Refused) => format!(
-                "{}; or name what tells that the work is done: `--goal tests=\"cargo test\"`",
+                "{}; or name what tells that the work is done: `--goal tests=\"cargo test\"`, or `--promise DONE` to take the \
+                 agent's word for it",
                 error.hint()
             ),
             _ => error.hint().to_owned(),

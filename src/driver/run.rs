@@ -107,6 +107,7 @@ impl Driver {
         notices.splice(0..0, std::mem::take(&mut open.notices));
         let paused = open.paths.pause_file().symlink_metadata().is_ok();
         let pid = std::process::id();
+        let taskless = Taskless::with(&config.settings.goals, config.promise.as_deref());
         let first = if open.recovered {
             Input::Recover {
                 pid,
@@ -127,7 +128,7 @@ impl Driver {
             paths: open.paths.clone(),
             files: open.files.clone(),
             plan: config.settings.plan.clone(),
-            taskless: Taskless::with(&config.settings.goals),
+            taskless,
             template: config.template,
             repository,
         };

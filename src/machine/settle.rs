@@ -47,15 +47,18 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
             claim: Claim::PlanComplete,
         });
     }
+    // Who asked and got somewhere all the same found an answer.
+    let asked = decision.state.asked.clone().filter(|_| *outcome == Outcome::Completed);
     let asks = found
         .question
-        .as_ref()
+        .clone()
+        .or(asked)
         .filter(|_| progress != Some(true) && decision.state.claims.is_empty());
-    if let Some(question) = found.blocked.as_ref().or(asks) {
+    if let Some(question) = found.blocked.clone().or(asks) {
         decision.push(Event::TaskBlocked {
             iteration,
             task,
-            question: question.clone(),
+            question,
         });
     }
     if let Some(reason) = requested(&decision.state) {

@@ -26,9 +26,9 @@ impl LoopState {
             | AgentSignal::ToolStarted { .. }
             | AgentSignal::ToolEnded { .. }
             | AgentSignal::FileChanged { .. } => self.holdup = None,
+            AgentSignal::QuestionAsked { text, .. } => self.asked = Some(text.clone()),
             AgentSignal::LimitHit { .. }
             | AgentSignal::PermissionAsked { .. }
-            | AgentSignal::QuestionAsked { .. }
             | AgentSignal::Unknown { .. }
             | AgentSignal::Ended { .. } => {}
         }

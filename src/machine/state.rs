@@ -40,6 +40,8 @@ pub struct LoopState {
     pub task: Option<String>,
     /// What agents said blocks them, since the user last said something.
     pub blocks: Vec<Block>,
+    /// What the agent of the latest iteration asked through its own channel, where nobody answers.
+    pub asked: Option<String>,
     /// Claims made in the latest iteration.
     pub claims: Vec<Claim>,
     /// The iteration before made an explicit claim, too.
@@ -229,6 +231,7 @@ impl LoopState {
         self.problem = None;
         self.holdup = None;
         self.verdict = None;
+        self.asked = None;
         self.feedback.clear();
         self.claimed_before = self.claims.iter().any(|claim| *claim != Claim::PlanComplete);
         self.claims.clear();

@@ -174,3 +174,26 @@ fn the_last_box_ticked_by_a_session_that_was_cut_off_is_looked_at_once_more() {
         "{third:?}"
     );
 }
+
+#[test]
+fn a_plan_without_tasks_and_goals_is_done_when_the_same_is_claimed_in_two_iterations_running() {
+    let sandbox = Sandbox::new();
+    sandbox.write("PLAN.md", "# Make it pretty\n\nAll of it.\n");
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+    sandbox.install(&Script::jsonl(
+        r#"date +%N > f; case $n in 2|4|5) over "$(promise)";; *) over 'Not yet.';; esac"#,
+    ));
+    let finished = sandbox.looping(["--promise", "PRETTY"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let records = finished.records();
+    assert_eq!(
+        claims(&records),
+        [(2, Claim::Promise), (4, Claim::Promise), (5, Claim::Promise)]
+    );
+    assert_eq!(*reason(&records), StopReason::Done { verified: false });
+    let prompt = sandbox.prompt(3);
+    assert!(
+        prompt.contains("nothing proves it: if it is true, claim it once more"),
+        "{prompt}"
+    );
+}

@@ -196,6 +196,13 @@ fn stalls() -> Vec<Scenario> {
             "Done",
         ),
         jsonl(
+            "asks through its own channel",
+            r#"echo '{"type":"question-asked","id":"1","text":"Which colour?"}'; over 'I could not go on.'"#,
+            8,
+            2,
+            "Which colour?",
+        ),
+        jsonl(
             "asks a question",
             "over 'Which of the two do you want?'",
             8,
