@@ -18,6 +18,7 @@ use crate::{
     },
     machine::{LoopState, Notice, Preparation, Refusal, Settlement, Verification},
     plan::{self, PlanChanges, PlanKind, PromptInput, StatusPlace, Template},
+    proc,
     text::with_causes,
 };
 
@@ -263,7 +264,10 @@ impl Workshop {
         notices: &mut Vec<Notice>,
     ) -> Option<(Checkpoint, Vec<Changes>)> {
         let repository = self.repository.as_ref()?;
-        match repository.checkpoint_since(&self.run, iteration, moment, since) {
+        let taken = repository.checkpoint_since(&self.run, iteration, moment, since);
+        // git runs the filters that its configuration names, and an agent can write that.
+        proc::end_strays();
+        match taken {
             Ok((taken, counted)) => {
                 notices.extend(taken.notices.into_iter().map(warning));
                 let counted = counted.unwrap_or_else(|error| {

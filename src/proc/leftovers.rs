@@ -92,6 +92,12 @@ pub fn left_running(run_ids: &[String]) -> Vec<u32> {
         .collect()
 }
 
+/// Ends who became a child of this process without having been started by it: what a helper left behind in a session of its
+/// own. Does nothing where there are no sub-reapers.
+pub fn end_strays() {
+    end_adopted(Instant::now() + PATIENCE);
+}
+
 /// Ends at once everything that belonged to a guard that was killed.
 pub(super) fn end_orphans_of(guard: Pid, child_id: &str) {
     let marks = [mark(CHILD_ID_VAR, child_id)];

@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::Exit;
 
 pub use child::Child;
-pub use leftovers::{become_subreaper, left_running, sweep};
+pub use leftovers::{become_subreaper, end_strays, left_running, sweep};
 pub use spawn::{SpawnError, spawn};
 
 /// Marks every descendant of a run that keeps its environment.

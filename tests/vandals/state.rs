@@ -112,6 +112,14 @@ fn repositories() -> Vec<Scenario> {
             )
         },
         jsonl(
+            "has git itself start a daemon",
+            r#"echo '* filter=evil' > .gitattributes; git config filter.evil.clean "(setsid sh -c 'exec sleep 600' > /dev/null 2>&1 &); cat"
+            echo $n > f; sed -i '0,/- \[ \]/s//- [x]/' PLAN.md; over ok"#,
+            0,
+            2,
+            "Done",
+        ),
+        jsonl(
             "leaves the index locked",
             r#"touch .git/index.lock .git/HEAD.lock; echo $n > f; sed -i '0,/- \[ \]/s//- [x]/' PLAN.md; over ok"#,
             0,

@@ -17,7 +17,10 @@ use std::{
 
 use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::signal::{Signal, killpg},
+    sys::{
+        signal::{Signal, killpg},
+        wait::{Id, WaitPidFlag, WaitStatus, waitid},
+    },
     unistd::Pid,
 };
 
@@ -36,6 +39,10 @@ const SETTINGS: [&str; 9] = [
     "submodule.recurse=false",
     "advice.addEmbeddedRepo=false",
 ];
+
+/// How often to look whether git has ended, while its pipes are open and silent.
+const LOOK: Duration = Duration::from_millis(50);
+const ROUND_UP: Duration = Duration::from_millis(1);
 
 /// Inherited variables of git that may stay: where its configuration is, and how far it looks for a repository.
 const KEPT: [&str; 8] = [
@@ -81,8 +88,7 @@ impl Git {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_NO_LAZY_FETCH", "1")
-            .env("RALPH_HELPER", "1")
-            // Its own group, so that Ctrl-C leaves it alone and the deadline takes filters with it.
+            // Its own group, so that Ctrl-C leaves it alone, and filters end with it.
             .process_group(0);
         let git = Git {
             command,
@@ -235,7 +241,8 @@ fn file_of(bytes: &[u8]) -> io::Result<File> {
 
 type Collected = (ExitStatus, Vec<u8>, Vec<u8>);
 
-/// Reads both pipes until they end and waits for the process; none when the deadline has passed.
+/// Reads both pipes until they end, or until git has ended and they are empty: a filter may leave somebody behind who keeps
+/// them open. Ends whom git left behind. None when the deadline has passed.
 fn collect(child: &mut Child, deadline: Duration) -> io::Result<Option<Collected>> {
     let end = Instant::now() + deadline;
     let mut pipes = [
@@ -247,12 +254,13 @@ fn collect(child: &mut Child, deadline: Duration) -> io::Result<Option<Collected
             return Ok(None);
         };
         // Rounded up: a last fraction of a millisecond is waited for, not spun through.
-        let timeout = PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::MAX);
+        let timeout = PollTimeout::try_from((left + ROUND_UP).min(LOOK).as_millis()).unwrap_or(PollTimeout::MAX);
         let mut watched: Vec<PollFd> = pipes
             .iter()
             .filter_map(|pipe| Some(PollFd::new(pipe.file.as_ref()?.as_fd(), PollFlags::POLLIN)))
             .collect();
         match poll(&mut watched, timeout) {
+            Ok(0) if has_ended(child)? => break,
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -266,14 +274,23 @@ fn collect(child: &mut Child, deadline: Duration) -> io::Result<Option<Collected
     let [stdout, stderr] = pipes;
     loop {
         // The pipes close a moment before the process can be waited for.
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some((status, stdout.bytes, stderr.bytes)));
+        if has_ended(child)? {
+            // Nobody can have its number while it is not waited for.
+            _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL); // nobody is left, usually
+            return Ok(Some((child.wait()?, stdout.bytes, stderr.bytes)));
         }
         if Instant::now() >= end {
             return Ok(None);
         }
         thread::sleep(Duration::from_micros(50));
     }
+}
+
+/// Tells whether the process has ended, and leaves it to be waited for.
+fn has_ended(child: &Child) -> io::Result<bool> {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG;
+    let status = waitid(Id::Pid(Pid::from_raw(child.id().cast_signed())), flags)?;
+    Ok(status != WaitStatus::StillAlive)
 }
 
 struct Pipe {
@@ -343,6 +360,16 @@ mod tests {
         // Hung up when the last process that held the other end is gone.
         let mut watched = [PollFd::new(held.as_fd(), PollFlags::empty())];
         assert_eq!(poll(&mut watched, PollTimeout::from(30_000_u16)).unwrap(), 1);
+    }
+
+    #[test]
+    fn who_is_left_behind_by_a_git_that_has_ended_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        // One in its group, which is ended, and one that goes by itself, after the deadline.
+        let alias = "alias.leave=!echo done; (sleep 600 &); (setsid sleep 40 &)";
+        let git = Git::at(directory.path()).args(["-c", alias, "leave"]);
+        let output = git.deadline(Duration::from_secs(20)).run().unwrap();
+        assert_eq!(output.line().unwrap(), "done");
     }
 
     #[test]
