@@ -1,5 +1,7 @@
 //! Every short run of the machine, and every state it can reach, checked against what must always hold.
 
+mod inputs;
+
 use std::{
     collections::{HashSet, VecDeque},
     sync::LazyLock,
@@ -7,363 +9,13 @@ use std::{
 
 use crate::{
     command::UserCommand,
-    event::{
-        AgentSignal, Backoff, BreakerLimits, Claim, Event, Goal, GoalResult, Limits, Outcome, PlanSnapshot, PlanTask,
-        Problem, ProblemKind, Record, RequestedBy, Settings, SteeringKind, StopReason, StopRequest,
-    },
+    event::{AgentSignal, Event, Outcome, Record, RequestedBy, Settings, StopReason, StopRequest},
 };
 
-use super::{
-    Effect, Input, LoopState, Phase, Preparation, Refusal, Settlement, Start, Step, Timer, TimerKind, Verification,
-    step,
-};
+use super::{Effect, Input, LoopState, Phase, Preparation, Step, TimerKind, step};
+use inputs::{alphabet, answers, demanding_settings, plan, settings, started, started_with};
 
 const STEP_MS: u64 = 1_000;
-
-fn plan(open: bool) -> PlanSnapshot {
-    let task = |text: &str, done| PlanTask {
-        text: text.to_owned(),
-        done,
-        line: 1,
-        depth: 0,
-    };
-    PlanSnapshot {
-        tasks: vec![task("first", true), task("second", !open)],
-    }
-}
-
-fn settings() -> Settings {
-    Settings {
-        adapter: "fake".to_owned(),
-        limits: Limits {
-            max_iterations: Some(3),
-            max_time_ms: Some(1_000_000),
-            iteration_timeout_ms: Some(60_000),
-            idle_timeout_ms: Some(10_000),
-            calls_per_hour: Some(2),
-            max_tokens: Some(100),
-            ..Limits::default()
-        },
-        backoff: Backoff {
-            base_ms: 5_000,
-            max_ms: 300_000,
-            jitter: 0.1,
-        },
-        breaker: BreakerLimits {
-            no_progress: None,
-            same_error: None,
-            cooldown_ms: 9_000,
-        },
-        ..Settings::default()
-    }
-}
-
-/// As `settings`, and with all that has to do with being done and with other agents.
-fn demanding_settings() -> Settings {
-    let goal = Goal {
-        name: "tests".to_owned(),
-        command: "true".to_owned(),
-        target: None,
-        timeout_ms: 1_000,
-    };
-    Settings {
-        goals: vec![goal],
-        fallback: vec!["other".to_owned()],
-        breaker: BreakerLimits {
-            no_progress: Some(1),
-            same_error: Some(1),
-            cooldown_ms: 9_000,
-        },
-        limits: Limits {
-            max_iterations: Some(2),
-            idle_timeout_ms: Some(10_000),
-            iteration_timeout_ms: Some(60_000),
-            ..Limits::default()
-        },
-        ..settings()
-    }
-}
-
-fn started() -> LoopState {
-    started_with(settings())
-}
-
-fn started_with(settings: Settings) -> LoopState {
-    let start = Start {
-        project: "/project".into(),
-        pid: 1,
-        settings,
-        promise: "nonce".to_owned(),
-        pause_file: false,
-    };
-    step(LoopState::default(), STEP_MS, &Input::Start(Box::new(start))).state
-}
-
-fn settled(iteration: u32, plan: Result<PlanSnapshot, String>, claims: Vec<Claim>) -> Input {
-    let settlement = Settlement {
-        plan,
-        checkpoint: None,
-        changes: None,
-        totals: None,
-        claims,
-        vanished: Vec::new(),
-        added: Vec::new(),
-        blocked: None,
-        question: None,
-        notices: Vec::new(),
-        random: 0.5,
-    };
-    Input::Settled {
-        iteration,
-        settlement: Box::new(settlement),
-    }
-}
-
-/// The settlement of an agent that takes a task out of the plan, or says that it is blocked.
-fn troubled(iteration: u32, open: bool, vanished: &[&str], blocked: Option<&str>) -> Input {
-    let Input::Settled { mut settlement, .. } = settled(iteration, Ok(plan(open)), vec![Claim::Promise]) else {
-        unreachable!("a settlement was made")
-    };
-    settlement.vanished = vanished.iter().map(|task| (*task).to_owned()).collect();
-    settlement.blocked = blocked.map(str::to_owned);
-    Input::Settled { iteration, settlement }
-}
-
-fn verified(iteration: u32, passed: bool) -> Input {
-    let result = GoalResult {
-        name: "tests".to_owned(),
-        passed,
-        exit: None,
-        score: None,
-        target: None,
-        duration_ms: 5,
-        why: String::new(),
-        tail: "output".to_owned(),
-    };
-    let verification = Verification {
-        results: vec![result],
-        plan: Ok(plan(false)),
-        vanished: Vec::new(),
-        added: Vec::new(),
-        random: 0.5,
-    };
-    Input::Verified {
-        iteration,
-        verification: Box::new(verification),
-    }
-}
-
-/// Goals that pass and, while they run, do something to the plan.
-fn verified_with_another_plan(iteration: u32, found: Result<PlanSnapshot, String>, vanished: &[&str]) -> Input {
-    let Input::Verified { mut verification, .. } = verified(iteration, true) else {
-        unreachable!("a verification was made")
-    };
-    verification.plan = found;
-    verification.vanished = vanished.iter().map(|task| (*task).to_owned()).collect();
-    Input::Verified {
-        iteration,
-        verification,
-    }
-}
-
-fn problem(kind: ProblemKind) -> AgentSignal {
-    AgentSignal::Problem {
-        problem: Problem {
-            kind,
-            text: "went wrong".to_owned(),
-        },
-    }
-}
-
-/// All inputs that may reach the machine in `state`: the ones its phase waits for, late and early ones, the user's.
-fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
-    let iteration = match state.phase {
-        Phase::Preparing { iteration } | Phase::Running { iteration, .. } | Phase::Cancelling { iteration, .. } => {
-            iteration
-        }
-        Phase::Settling { iteration, .. } | Phase::Verifying { iteration, .. } => iteration,
-        Phase::Idle | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped(_) => state.iteration,
-    };
-    let prepared = |open, live_steering| Input::Prepared {
-        iteration,
-        result: Ok(Preparation {
-            plan: plan(open),
-            checkpoint: None,
-            prompt_bytes: 10,
-            overhead_bytes: 5,
-            delivered: state
-                .steering
-                .iter()
-                .filter(|steering| steering.is_due())
-                .map(|steering| steering.id)
-                .collect(),
-            live_steering,
-            notices: Vec::new(),
-        }),
-    };
-    let signal = |signal| Input::Agent { iteration, signal };
-    let user = |command| Input::Command {
-        command,
-        by: RequestedBy::User,
-    };
-    let stop = |stop, by| Input::Command {
-        command: UserCommand::Stop { stop },
-        by,
-    };
-    let steer = |kind| {
-        user(UserCommand::Steer {
-            kind,
-            text: "listen".to_owned(),
-        })
-    };
-    let timer = |kind, epoch| Input::TimerFired {
-        timer: Timer {
-            kind,
-            epoch,
-            at_ms: now_ms,
-        },
-    };
-    let usage = crate::event::Usage {
-        input_tokens: Some(60),
-        ..Default::default()
-    };
-    let mut inputs = vec![
-        prepared(true, false),
-        prepared(true, true),
-        prepared(false, false),
-        Input::Prepared {
-            iteration,
-            result: Err(Refusal::Plan { why: "gone".to_owned() }),
-        },
-        Input::Prepared {
-            iteration: iteration + 7,
-            result: Err(Refusal::State { why: "full".to_owned() }),
-        },
-        signal(AgentSignal::Usage { usage }),
-        signal(AgentSignal::Said { text: "hm".to_owned() }),
-        signal(AgentSignal::Retrying {
-            attempt: Some(1),
-            of: Some(5),
-            why: "slow down".to_owned(),
-            kind: Some(ProblemKind::RateLimited { until_ms: None }),
-        }),
-        signal(AgentSignal::TurnEnded {
-            ok: true,
-            message: None,
-        }),
-        signal(AgentSignal::TurnEnded {
-            ok: false,
-            message: None,
-        }),
-        signal(AgentSignal::Ended {
-            exit: None,
-            output_bytes: 1,
-        }),
-        Input::Agent {
-            iteration: iteration + 1,
-            signal: AgentSignal::Ended {
-                exit: None,
-                output_bytes: 0,
-            },
-        },
-        settled(iteration, Ok(plan(true)), Vec::new()),
-        settled(iteration, Ok(plan(true)), vec![Claim::DoneFile, Claim::Promise]),
-        settled(iteration, Ok(plan(false)), Vec::new()),
-        settled(iteration, Err("plan is gone".to_owned()), vec![Claim::DoneFile]),
-        Input::ActivityProbed {
-            iteration,
-            quiet_since_ms: now_ms,
-        },
-        Input::ActivityProbed {
-            iteration,
-            quiet_since_ms: now_ms.saturating_sub(10_000),
-        },
-        timer(TimerKind::IterationTimeout, Some(state.epoch)),
-        timer(TimerKind::Idle, Some(state.epoch)),
-        timer(TimerKind::Lingering, Some(state.epoch)),
-        timer(TimerKind::WaitOver, Some(state.epoch)),
-        timer(TimerKind::WaitOver, Some(state.epoch.saturating_sub(1))),
-        timer(TimerKind::MaxTime, None),
-        Input::PauseFile { present: true },
-        Input::PauseFile { present: false },
-        user(UserCommand::Pause),
-        user(UserCommand::Resume),
-        user(UserCommand::Skip),
-        user(UserCommand::RetryNow),
-        steer(SteeringKind::Now),
-        steer(SteeringKind::Next),
-        steer(SteeringKind::Standing),
-        stop(StopRequest::AfterIteration, RequestedBy::User),
-        stop(StopRequest::InOrder, RequestedBy::Interrupt),
-        stop(StopRequest::AtOnce, RequestedBy::Terminate),
-    ];
-    for kind in [
-        ProblemKind::Auth,
-        ProblemKind::Network,
-        ProblemKind::RateLimited {
-            until_ms: Some(now_ms + 50_000),
-        },
-        ProblemKind::PermissionDenied,
-        ProblemKind::ContextOverflow,
-    ] {
-        inputs.push(signal(problem(kind)));
-    }
-    inputs.extend(
-        state
-            .steering
-            .iter()
-            .map(|steering| user(UserCommand::Withdraw { id: steering.id })),
-    );
-    inputs.extend(state.steering.iter().map(|steering| Input::Steered {
-        iteration,
-        id: steering.id,
-        taken: true,
-    }));
-    inputs.extend(state.steering.iter().map(|steering| Input::Steered {
-        iteration,
-        id: steering.id,
-        taken: false,
-    }));
-    if !state.settings.goals.is_empty() {
-        inputs.extend([
-            troubled(iteration, false, &["third"], None),
-            troubled(iteration, true, &[], Some("which one?")),
-            verified(iteration, true),
-            verified(iteration, false),
-            verified_with_another_plan(iteration, Ok(plan(true)), &[]),
-            verified_with_another_plan(iteration, Ok(plan(false)), &["third"]),
-            verified_with_another_plan(iteration, Err("plan is gone".to_owned()), &[]),
-            user(UserCommand::ResetCircuit),
-        ]);
-        // Pauses and messages are enumerated without goals: together they would be too many states, and neither knows
-        // of the other.
-        inputs.retain(|input| match input {
-            Input::PauseFile { .. } | Input::Steered { .. } | Input::ActivityProbed { .. } => false,
-            Input::Command { command, .. } => match command {
-                UserCommand::Steer { .. } | UserCommand::Withdraw { .. } | UserCommand::Pause => false,
-                UserCommand::Resume | UserCommand::Skip => false,
-                UserCommand::RetryNow | UserCommand::ResetCircuit => true,
-                UserCommand::Stop { stop } => *stop == StopRequest::InOrder,
-            },
-            // One failure that is waited for, one that is not, and one that is worked around.
-            Input::Agent {
-                signal: AgentSignal::Problem { problem },
-                ..
-            } => matches!(
-                problem.kind,
-                ProblemKind::Network | ProblemKind::RateLimited { .. } | ProblemKind::TurnLimit
-            ),
-            Input::Agent { signal, .. } => !matches!(signal, AgentSignal::Usage { .. }),
-            Input::Start(_)
-            | Input::Recover { .. }
-            | Input::Prepared { .. }
-            | Input::Verified { .. }
-            | Input::Settled { .. }
-            | Input::TimerFired { .. } => true,
-        });
-    }
-    inputs
-}
 
 fn fold(mut state: LoopState, now_ms: u64, events: &[Event]) -> LoopState {
     for event in events {
@@ -592,6 +244,22 @@ fn every_short_run_keeps_the_promises_of_the_machine() {
         }
     }
     extend(&started(), STEP_MS, 3);
+}
+
+#[test]
+fn whatever_answers_a_phase_leads_out_of_it() {
+    for (state, now_ms) in REACHED.iter() {
+        // As late as the longest wait ends.
+        let now_ms = match state.phase {
+            Phase::Waiting { until_ms, .. } => until_ms.max(*now_ms),
+            _ => *now_ms + 20_000,
+        };
+        for input in answers(state, now_ms) {
+            let next = step(state.clone(), now_ms, &input);
+            check(state, now_ms, &input, &next);
+            assert_ne!(next.state.epoch, state.epoch, "{:?} stays after {input:?}", state.phase);
+        }
+    }
 }
 
 #[test]
