@@ -157,6 +157,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     let mut notices = prepared.notices;
     let failures = prune(&open.paths, &open.run, kept(&loaded.config), SystemTime::now());
     notices.extend(failures.iter().map(|error| with_causes(error)));
+    notices.extend(open.let_go(&prepared.settings, &prepared.plan));
     open.notice_first(notices);
     let bus = Bus::default();
     let faces = Faces::of(place, &open, presentation, prepared.transcript, &loaded.config.notify);

@@ -8,13 +8,13 @@ use std::{
 use thiserror::Error;
 
 use crate::{
-    event::{BreakerState, Event, Record, RunId, StopReason},
+    event::{BreakerState, Event, PlanSnapshot, Record, RunId, Settings, StopReason},
     host::{
         journal::{self, Journal, JournalError, ReadNote},
         lock::{Holder, Lock, LockError},
         paths::{PathsError, ProjectPaths, RunPaths, create_private_dir, replace_file},
     },
-    machine::{Breaker, LoopState},
+    machine::{Breaker, LoopState, Phase},
     proc,
 };
 
@@ -50,6 +50,8 @@ pub struct OpenRun {
     pub recovered: bool,
     /// Things to be said once the loop runs.
     pub(super) notices: Vec<String>,
+    /// Where the run before ended, if it did.
+    ended: Option<LoopState>,
     _lock: Lock,
 }
 
@@ -68,8 +70,12 @@ impl OpenRun {
             run: None,
         });
         let mut notices = Vec::new();
-        let unfinished = unfinished(&paths)?;
+        let latest = latest(&paths)?;
         sweep(&paths, &mut notices);
+        let (ended, unfinished) = match latest {
+            Some(run) if run.state.is_stopped() => (Some(run.state), None),
+            other => (None, other),
+        };
         let opened = match unfinished {
             Some(run) if is_same_file(&run.state.settings.plan, plan) => {
                 notices.extend(run.torn_notice());
@@ -106,6 +112,7 @@ impl OpenRun {
             history,
             recovered,
             notices,
+            ended,
             _lock: lock,
         })
     }
@@ -117,14 +124,35 @@ impl OpenRun {
         self.notices.splice(0..0, notices);
     }
 
+    /// Says what the run before wanted and this one does not: tasks that an agent took out of the plan, goals that are gone
+    /// from the configuration, which an agent may have edited as well.
+    pub fn let_go(&self, settings: &Settings, plan: &PlanSnapshot) -> Vec<String> {
+        let Some(ended) = &self.ended else { return Vec::new() };
+        let is_done = matches!(ended.phase, Phase::Stopped(StopReason::Done { .. }));
+        if is_done || !is_same_file(&ended.settings.plan, &settings.plan) {
+            return Vec::new();
+        }
+        let is_back = |text: &String| plan.tasks.iter().any(|task| task.text == *text);
+        let tasks = ended.missing.iter().filter(|text| !is_back(text));
+        let tasks =
+            tasks.map(|text| format!("the task \"{text}\" vanished from the plan in the last run and is not done"));
+        let gone = ended
+            .settings
+            .goals
+            .iter()
+            .filter(|goal| !settings.goals.contains(goal));
+        let gone = gone.map(|goal| format!("goal `{}` of the last run is not checked as it was then", goal.name));
+        tasks.chain(gone).collect()
+    }
+
     /// Hands over the journal and the state it folds to.
     pub(super) fn take(&mut self) -> (Journal, LoopState) {
         self.loaded.take().expect("an opened run is driven once")
     }
 }
 
-/// A run whose journal has no end.
-struct Unfinished {
+/// An earlier run.
+struct Earlier {
     id: RunId,
     journal: Journal,
     state: LoopState,
@@ -132,7 +160,7 @@ struct Unfinished {
     note: ReadNote,
 }
 
-impl Unfinished {
+impl Earlier {
     fn torn_notice(&self) -> Option<String> {
         match self.note {
             ReadNote::Whole => None,
@@ -143,7 +171,12 @@ impl Unfinished {
     }
 }
 
-fn unfinished(paths: &ProjectPaths) -> Result<Option<Unfinished>, JournalError> {
+fn unfinished(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
+    Ok(latest(paths)?.filter(|run| !run.state.is_stopped()))
+}
+
+/// The latest run, if it ever started.
+fn latest(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
     let Some(id) = paths.latest_run() else { return Ok(None) };
     let path = paths.run(&id).journal();
     if !path.exists() {
@@ -158,7 +191,7 @@ fn unfinished(paths: &ProjectPaths) -> Result<Option<Unfinished>, JournalError> 
     let started = records
         .iter()
         .any(|record| matches!(record.event, Event::RunStarted { .. }));
-    Ok((started && !state.is_stopped()).then_some(Unfinished {
+    Ok(started.then_some(Earlier {
         id,
         journal,
         state,
@@ -175,7 +208,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-fn supersede(mut run: Unfinished) -> Result<(), JournalError> {
+fn supersede(mut run: Earlier) -> Result<(), JournalError> {
     let totals = run.state.run_totals();
     run.journal.append(
         now_ms(),

@@ -170,3 +170,30 @@ fn text_for_people_names_every_iteration_and_how_it_ended() {
         finished.stdout
     );
 }
+
+#[test]
+fn a_run_after_one_that_lost_tasks_or_goals_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(2);
+    sandbox.install(&Script::jsonl(
+        "sed -i '/Task 2/d' PLAN.md; [ $n = 2 ] && work; over ok",
+    ));
+    let first = sandbox
+        .looping(["--max-iterations", "2", "--goal", "tests=false"])
+        .run(SOON);
+    assert_eq!(first.code(), Some(6), "{first:?}");
+    let second = sandbox.looping([] as [&str; 0]).run(SOON);
+    let records = second.records();
+    let said = notices(&records).join("\n");
+    assert!(
+        said.contains("the task \"Task 2\" vanished from the plan in the last run"),
+        "{said}"
+    );
+    assert!(said.contains("goal `tests` of the last run is not checked"), "{said}");
+    assert_eq!(*reason(&records), StopReason::Done { verified: false });
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains("vanished from the plan in the last run"), "{report}");
+    // It has been said; the run that ended with it is done.
+    let third = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert!(!notices(&third.records()).join("\n").contains("vanished"), "{third:?}");
+}
