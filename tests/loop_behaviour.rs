@@ -1,5 +1,6 @@
 //! The loop as its users run it: the real binary, agents that are shell scripts, records on stdout.
 
+mod blocks;
 mod breaker;
 mod claims;
 mod environment;

@@ -300,6 +300,9 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
     let adapter = policy::adapter_at(&decision.state, now_ms)
         .unwrap_or(&decision.state.settings.adapter)
         .to_owned();
+    if !decision.state.adapter.is_empty() && decision.state.adapter != adapter {
+        decision.notice(Level::Info, format!("going on with {adapter}"));
+    }
     decision.push(Event::PreparationStarted {
         iteration: decision.state.iteration + 1,
         adapter,

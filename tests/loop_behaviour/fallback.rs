@@ -2,7 +2,7 @@
 
 use ralph::event::{Event, Record, StopReason, Wait, WaitEnd};
 
-use super::{reason, said, started};
+use super::{notices, reason, said, started};
 use crate::harness::{Program, SOON, Sandbox, Script, events, running::Running};
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
@@ -57,9 +57,10 @@ fn the_next_adapter_works_while_the_first_is_limited_and_leaves_when_it_is_back(
         !events(&records).any(|event| matches!(event, Event::WaitStarted { .. })),
         "nobody had to wait"
     );
+    assert_eq!(notices(&records), ["going on with second", "going on with script"]);
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(
-        report.contains("after iteration 1: script was limited for 1."),
+        report.contains("after iteration 1: script was limited for "),
         "{report}"
     );
     assert!(report.contains("(second)"), "{report}");

@@ -1,0 +1,58 @@
+//! Agents that cannot go on without a person.
+
+use ralph::event::{Event, StopReason};
+
+use super::{reason, said};
+use crate::harness::{SOON, Sandbox, Script, events};
+
+const BLOCKED: &str =
+    r"over '---RALPH_STATUS---\nSTATUS: BLOCKED\nREASON: Which key do I use?\n---END_RALPH_STATUS---'";
+
+#[test]
+fn a_message_answers_a_blocked_task_which_is_then_worked_on_again() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(2);
+    sandbox.install(&Script::jsonl(&format!(
+        "case $n in 1) {BLOCKED}; exit;; 2) sed -i 's/- \\[ \\] Task 2/- [x] Task 2/' PLAN.md; said ready; await go;; \
+         *) work;; esac; over ok"
+    )));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, said("ready"));
+    let second = sandbox.prompt(2);
+    assert!(
+        second.contains("\"Task 1\" is set aside until the user answers: Which key do I use?"),
+        "{second}"
+    );
+    assert_eq!(sandbox.ralph(["steer", "the blue one"]).run(SOON).code(), Some(0));
+    sandbox.let_go("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let records = finished.records();
+    let tasks: Vec<Option<&str>> = events(&records)
+        .filter_map(|event| match event {
+            Event::IterationStarted { task, .. } => Some(task.as_deref()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tasks, [Some("Task 1"), Some("Task 2"), Some("Task 1")]);
+    assert!(sandbox.prompt(3).contains("the blue one"), "{}", sandbox.prompt(3));
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains("blocked: Which key do I use?"), "{report}");
+}
+
+#[test]
+fn without_an_answer_the_others_go_on_and_the_end_is_the_question() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(3);
+    sandbox.install(&Script::jsonl(&format!(
+        "[ $n = 2 ] && {{ {BLOCKED}; exit; }}; sed -i \"s/- \\[ \\] Task $n/- [x] Task $n/\" PLAN.md; over ok"
+    )));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(8), "{finished:?}");
+    let question = "Which key do I use?".to_owned();
+    assert_eq!(*reason(&finished.records()), StopReason::Blocked { question });
+    assert_eq!(
+        sandbox.read("PLAN.md").as_deref(),
+        Some("- [x] Task 1\n- [ ] Task 2\n- [x] Task 3\n")
+    );
+}
