@@ -11,6 +11,7 @@ pub mod numbers;
 pub mod processes;
 pub mod report;
 pub mod scratch;
+pub mod screen;
 pub mod terminal;
 
 use std::time::{SystemTime, UNIX_EPOCH};

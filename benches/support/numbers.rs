@@ -12,6 +12,8 @@ pub enum Quantity {
     MegabytesPerSecond(f64),
     Megabytes(f64),
     Bytes(f64),
+    Count(f64),
+    Percent(f64),
 }
 
 impl Quantity {
@@ -21,7 +23,9 @@ impl Quantity {
             Quantity::Milliseconds(number)
             | Quantity::MegabytesPerSecond(number)
             | Quantity::Megabytes(number)
-            | Quantity::Bytes(number) => number,
+            | Quantity::Bytes(number)
+            | Quantity::Count(number)
+            | Quantity::Percent(number) => number,
         }
     }
 
@@ -33,6 +37,8 @@ impl Quantity {
             Quantity::MegabytesPerSecond(_) => Quantity::MegabytesPerSecond(number),
             Quantity::Megabytes(_) => Quantity::Megabytes(number),
             Quantity::Bytes(_) => Quantity::Bytes(number),
+            Quantity::Count(_) => Quantity::Count(number),
+            Quantity::Percent(_) => Quantity::Percent(number),
         }
     }
 }
@@ -51,6 +57,8 @@ impl fmt::Display for Quantity {
             Quantity::MegabytesPerSecond(number) => format!("{number:.1} MB/s"),
             Quantity::Megabytes(number) => format!("{number:.2} MB"),
             Quantity::Bytes(number) => format!("{number:.0} B"),
+            Quantity::Count(number) => format!("{number:.0}"),
+            Quantity::Percent(number) => format!("{number:.2} %"),
         };
         f.pad(&text)
     }

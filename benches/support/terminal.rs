@@ -50,6 +50,28 @@ pub fn piped_and_discarded(script: Script) -> Duration {
     since_start(&log, end)
 }
 
+/// The same in a tmux that nobody is attached to; none where there is no tmux.
+pub fn in_tmux(script: Script) -> Option<Duration> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let log = directory.path().join("log");
+    let agent = agent::alone(script, &log);
+    let words = std::iter::once(agent.get_program()).chain(agent.get_args());
+    let words: Vec<String> = words.map(|word| format!("'{}'", word.to_string_lossy())).collect();
+    let socket = directory.path().join("tmux");
+    let tmux = |args: &[&str]| {
+        let mut command = Command::new("tmux");
+        command.arg("-S").arg(&socket).args(["-f", "/dev/null"]).args(args);
+        command.output().ok().filter(|output| output.status.success())
+    };
+    let run = format!("{}; tmux -S '{}' wait-for -S done", words.join(" "), socket.display());
+    tmux(&["new-session", "-d", "-x", "120", "-y", "40", &run])?;
+    tmux(&["wait-for", "done"])?;
+    let log = Log::read(&log);
+    Some(Duration::from_nanos(
+        log.ends.first()?.saturating_sub(*log.starts.first()?),
+    ))
+}
+
 fn since_start(log: &std::path::Path, end: u64) -> Duration {
     let start = Log::read(log).starts[0];
     Duration::from_nanos(end.saturating_sub(start))

@@ -5,7 +5,6 @@ mod jobs;
 
 use std::{
     cell::RefCell,
-    collections::VecDeque,
     fs::{self, File},
     io::{self, BufRead, BufReader, Write},
     rc::Rc,
@@ -107,7 +106,9 @@ struct Face<'a> {
     terminal: Terminal<CrosstermBackend<FrameBytes>>,
     frame: FrameBytes,
     /// Output that was taken and not processed yet.
-    pending: VecDeque<u8>,
+    pending: Vec<u8>,
+    /// How much of it was processed.
+    processed: usize,
     dirty: bool,
     /// A key was pressed since the last frame.
     pressed: bool,
@@ -155,7 +156,8 @@ impl<'a> Face<'a> {
             played: None,
             terminal,
             frame,
-            pending: VecDeque::new(),
+            pending: Vec::new(),
+            processed: 0,
             dirty: true,
             pressed: false,
             // The first frame is due at once.
@@ -184,7 +186,7 @@ impl<'a> Face<'a> {
         if self.dirty && self.due() <= now {
             self.draw()?;
         }
-        if !self.pending.is_empty() {
+        if self.processed < self.pending.len() {
             self.process_slice();
             return Ok(Turn::Next);
         }
@@ -343,11 +345,12 @@ impl<'a> Face<'a> {
 
     fn draw(&mut self) -> io::Result<()> {
         self.model.advance(self.source.now_ms());
+        self.live.catch_up();
         self.write_title()?;
         // The terminal shows a frame whole or not at all, where it knows this.
         self.frame.write_all(b"\x1b[?2026h")?;
         let screens = Screens {
-            live: &self.live.screen,
+            live: self.live.screen(),
             played: self.played.as_deref(),
         };
         let (model, theme) = (&self.model, &self.setup.theme);

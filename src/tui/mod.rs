@@ -16,6 +16,7 @@ pub mod model;
 mod notify;
 mod player;
 mod screens;
+mod skim;
 mod source;
 pub mod terminal;
 #[cfg(test)]

@@ -1,34 +1,49 @@
 //! The terminals behind the panes, and what they need to be made anew at another size.
 
-use std::collections::VecDeque;
-
 use crate::proc::{Size, screen::Screen};
+
+use super::skim::{self, Skimmer};
 
 /// Rows above the visible ones that are remembered.
 pub(super) const SCROLLBACK_ROWS: usize = 10_000;
-/// Most bytes of a session's output that are kept to render it anew.
-const KEPT_BYTES: usize = 1024 * 1024;
+/// Bytes of a session's output that are kept to draw it anew; at times twice as many.
+const KEPT_BYTES: usize = 2 * 1024 * 1024;
 
 /// The running session's terminal.
 ///
-/// vt100 does not wrap anew: rows that get narrower lose what does not fit. So the session's latest output is kept, and
-/// a screen of another width is made from that, where it can be: for what is a transcript anyway, and for a program
-/// whose whole output is still there.
+/// Its latest output is kept, for two reasons. vt100 does not wrap anew, so a screen of another width is made from the
+/// output, where it can be. And as long as output only adds lines, nobody sees those that have scrolled away: only the
+/// last screenful is drawn, when it is looked at, and the history when somebody scrolls. That is what makes floods cheap.
 pub(super) struct LiveScreen {
-    pub(super) screen: Screen,
-    kept: VecDeque<u8>,
+    screen: Screen,
+    kept: Vec<u8>,
+    /// How much of `kept` is on the screen.
+    drawn: usize,
     /// Something of the session is not in `kept` any more.
     cut: bool,
     transcript: bool,
+    skimmer: Skimmer,
+    history: History,
+}
+
+/// Whether the screen has the rows above the visible ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum History {
+    /// It is in what is kept.
+    Folded,
+    Drawn,
 }
 
 impl LiveScreen {
     pub(super) fn new(size: Size, transcript: bool) -> Self {
         Self {
-            screen: Screen::new(size, SCROLLBACK_ROWS),
-            kept: VecDeque::new(),
+            screen: Screen::new(size, 0),
+            kept: Vec::new(),
+            drawn: 0,
             cut: false,
             transcript,
+            skimmer: Skimmer::default(),
+            history: History::Folded,
         }
     }
 
@@ -37,35 +52,111 @@ impl LiveScreen {
         *self = Self::new(self.screen.size(), self.transcript);
     }
 
+    /// The terminal as it was when it was last brought up to date.
+    pub(super) fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    /// Takes output. What of it is to be seen is drawn in [`Self::catch_up`].
     pub(super) fn process(&mut self, bytes: &[u8]) {
-        self.screen.process(bytes);
+        let only_adds = self.skimmer.take(bytes);
+        self.kept.extend_from_slice(bytes);
+        if !only_adds || self.history == History::Drawn {
+            self.unfold();
+            self.catch_up();
+        }
+        if self.kept.len() > 2 * KEPT_BYTES {
+            self.catch_up();
+            self.cut = true;
+            self.kept.drain(..self.kept.len() - KEPT_BYTES);
+            self.drawn = self.kept.len();
+        }
+    }
+
+    /// Brings the screen up to date.
+    pub(super) fn catch_up(&mut self) {
+        let new = &self.kept[self.drawn..];
+        let rows = self.screen.size().rows;
+        match self.history {
+            History::Folded => match skim::unseen(new, rows) {
+                Some(unseen) => {
+                    self.screen.process(&new[..unseen.start]);
+                    self.screen.process(&skim::lasting(&new[unseen.clone()]));
+                    self.screen.process(&new[unseen.end..]);
+                }
+                None => self.screen.process(new),
+            },
+            History::Drawn => self.screen.process(new),
+        }
         // The session's own terminal has answered.
         self.screen.take_replies();
-        self.kept.extend(bytes);
-        if self.kept.len() > KEPT_BYTES {
-            self.cut = true;
-            let start = self.kept.len() - KEPT_BYTES;
-            self.kept.drain(..start);
+        self.drawn = self.kept.len();
+    }
+
+    /// The terminal with its history, for those who look back.
+    pub(super) fn unfolded(&mut self) -> &mut Screen {
+        self.unfold();
+        self.catch_up();
+        &mut self.screen
+    }
+
+    /// Gives the history up when nobody looks at it any more.
+    pub(super) fn fold(&mut self) {
+        let only_adds = self.skimmer.take(&[]);
+        if only_adds && self.history == History::Drawn && self.screen.vt().scrollback() == 0 {
+            self.draw_anew(self.screen.size(), History::Folded);
         }
     }
 
     pub(super) fn resize(&mut self, size: Size) {
         let old = self.screen.size();
         let anew = self.transcript || !(self.cut || self.screen.vt().alternate_screen());
-        if size.cols == old.cols || !anew {
-            return self.screen.resize(size);
+        if size == old {
+            return;
         }
-        let mut screen = Screen::new(size, SCROLLBACK_ROWS);
-        let bytes = self.kept.make_contiguous();
+        match self.history {
+            // A part of what is shown may not have been wrapped at all.
+            History::Folded => self.draw_anew(size, History::Folded),
+            History::Drawn if size.cols != old.cols && anew => self.draw_anew(size, History::Drawn),
+            History::Drawn => {
+                self.catch_up();
+                self.screen.resize(size);
+            }
+        }
+    }
+
+    fn unfold(&mut self) {
+        if self.history == History::Folded {
+            self.draw_anew(self.screen.size(), History::Drawn);
+        }
+    }
+
+    /// Makes the screen from what is kept.
+    fn draw_anew(&mut self, size: Size, history: History) {
+        self.history = history;
         // A cut goes through the middle of a line, perhaps of a sequence.
-        let start = if self.cut {
-            bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+        let mut start = if self.cut {
+            self.kept.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1)
         } else {
             0
         };
-        screen.process(&bytes[start..]);
-        screen.take_replies();
-        self.screen = screen;
+        self.screen = match history {
+            History::Folded => Screen::new(size, 0),
+            History::Drawn => {
+                let rows = SCROLLBACK_ROWS + usize::from(size.rows);
+                let mut screen = Screen::new(size, SCROLLBACK_ROWS);
+                if let Some(seen) = skim::last_lines(&self.kept, rows).filter(|seen| *seen > start)
+                    && self.skimmer.take(&[])
+                {
+                    screen.process(&skim::lasting(&self.kept[start..seen]));
+                    // Behind the line end.
+                    start = seen + 2;
+                }
+                screen
+            }
+        };
+        self.drawn = start;
+        self.catch_up();
     }
 }
 
@@ -76,15 +167,117 @@ mod tests {
     const WIDE: Size = Size { cols: 40, rows: 4 };
     const NARROW: Size = Size { cols: 10, rows: 4 };
 
+    fn seen(live: &mut LiveScreen) -> String {
+        live.catch_up();
+        live.screen.contents()
+    }
+
+    /// Output that only adds lines, of all kinds.
+    fn lines(dice: &mut impl FnMut(usize) -> usize) -> String {
+        const PIECES: [&str; 14] = [
+            "word ",
+            "漢字",
+            "e\u{301}",
+            "\t",
+            "\x1b[31m",
+            "\x1b[1;48;5;7m",
+            "\x1b[0m",
+            "\x1b[K",
+            "\r\x1b[2Kagain",
+            "\x1b[5G",
+            "\x08",
+            "\x1b]8;;http://x\x07",
+            "\x1b[?25l",
+            "\x1b[?25h",
+        ];
+        let mut text = String::new();
+        for _ in 0..dice(400) {
+            match dice(4) {
+                0 => text.push_str("\r\n"),
+                1 => text.push_str(&"long ".repeat(dice(8))),
+                _ => text.push_str(PIECES[dice(PIECES.len())]),
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn what_is_left_undrawn_is_never_missed() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut dice = |sides: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state % sides as u64).unwrap()
+        };
+        for round in 0..300 {
+            let size = Size {
+                cols: 2 + dice(30) as u16,
+                rows: 2 + dice(6) as u16,
+            };
+            let (mut live, mut whole) = (LiveScreen::new(size, false), Screen::new(size, SCROLLBACK_ROWS));
+            for _ in 0..6 {
+                let text = lines(&mut dice);
+                let (head, tail) = text.as_bytes().split_at(dice(text.len() + 1));
+                for piece in [head, tail] {
+                    live.process(piece);
+                    whole.process(piece);
+                }
+                match dice(6) {
+                    0 => drop(live.unfolded().vt()),
+                    1 => live.fold(),
+                    2 => live.process(b""),
+                    _ => live.catch_up(),
+                }
+            }
+            live.catch_up();
+            let state = |screen: &Screen| screen.vt().state_formatted();
+            assert_eq!(state(&live.screen), state(&whole), "round {round}");
+            live.unfolded().scroll_to(usize::MAX);
+            whole.scroll_to(usize::MAX);
+            assert_eq!(live.screen.contents(), whole.contents(), "round {round}, scrolled up");
+        }
+    }
+
+    #[test]
+    fn only_who_looks_back_pays_for_the_history() {
+        let mut live = LiveScreen::new(WIDE, false);
+        live.process("line\r\n".repeat(1000).as_bytes());
+        live.catch_up();
+        assert_eq!(live.screen().vt().scrollback_len(), 0);
+        live.unfolded().scroll_to(5);
+        live.fold();
+        assert_eq!(live.screen().vt().scrollback(), 5, "somebody still looks");
+        live.process(b"more\r\n");
+        assert_eq!(
+            live.screen().vt().scrollback(),
+            6,
+            "what is looked at stays where it is"
+        );
+        live.unfolded().scroll_to(0);
+        live.fold();
+        assert_eq!(live.screen().vt().scrollback_len(), 0);
+        assert!(seen(&mut live).ends_with("line\nmore"));
+    }
+
+    #[test]
+    fn a_program_that_moves_about_keeps_its_history() {
+        let mut live = LiveScreen::new(WIDE, false);
+        live.process("line\r\n".repeat(1000).as_bytes());
+        live.process(b"\x1b[2Aup\r\n");
+        assert_eq!(live.screen().vt().scrollback_len(), 997);
+        assert_eq!(live.screen().contents(), "line\nupne\nline");
+    }
+
     #[test]
     fn what_was_said_is_wrapped_anew_and_nothing_is_lost() {
         let mut live = LiveScreen::new(WIDE, false);
         live.process(b"one two three four five\r\n");
         live.resize(NARROW);
-        assert_eq!(live.screen.contents(), "one two three four five");
-        assert_eq!(live.screen.vt().rows(0, 10).next().as_deref(), Some("one two th"));
+        assert_eq!(seen(&mut live), "one two three four five");
+        assert_eq!(live.screen().vt().rows(0, 10).next().as_deref(), Some("one two th"));
         live.resize(WIDE);
-        assert_eq!(live.screen.contents(), "one two three four five");
+        assert_eq!(seen(&mut live), "one two three four five");
     }
 
     #[test]
@@ -92,8 +285,8 @@ mod tests {
         let mut live = LiveScreen::new(WIDE, false);
         live.process(b"\x1b[?1049h\x1b[2;1Hone two three");
         live.resize(NARROW);
-        assert!(live.screen.vt().alternate_screen());
-        assert_eq!(live.screen.size(), NARROW);
+        assert!(live.screen().vt().alternate_screen());
+        assert_eq!(live.screen().size(), NARROW);
     }
 
     #[test]
@@ -103,8 +296,8 @@ mod tests {
             live.process(format!("line {n}\r\n").as_bytes());
         }
         live.resize(NARROW);
-        assert!(live.kept.len() <= KEPT_BYTES);
-        assert!(live.screen.contents().ends_with("line 199999"));
-        assert!(live.screen.vt().scrollback_len() > 1000);
+        assert!(live.kept.len() <= 2 * KEPT_BYTES);
+        assert!(seen(&mut live).ends_with("line 199999"));
+        assert!(live.unfolded().vt().scrollback_len() > 1000);
     }
 }

@@ -6,7 +6,7 @@ impl Face<'_> {
     pub(super) fn take_message(&mut self, message: FaceMessage) -> Turn {
         match message {
             FaceMessage::Record(record) => self.take_record(&record),
-            FaceMessage::Output(bytes) => self.pending = bytes.into(),
+            FaceMessage::Output(bytes) => (self.pending, self.processed) = (bytes, 0),
             FaceMessage::Dropped { bytes } => {
                 self.model.ui.dropped_bytes += bytes;
                 self.dirty = true;
@@ -44,9 +44,9 @@ impl Face<'_> {
     }
 
     pub(super) fn process_slice(&mut self) {
-        let count = self.pending.len().min(SLICE_BYTES);
-        let slice: Vec<u8> = self.pending.drain(..count).collect();
-        self.live.process(&slice);
+        let end = self.pending.len().min(self.processed + SLICE_BYTES);
+        self.live.process(&self.pending[self.processed..end]);
+        self.processed = end;
         self.dirty |= self.model.ui.pane == Pane::Terminal;
     }
 
@@ -55,7 +55,7 @@ impl Face<'_> {
         self.model.run = crate::tui::model::Run::default();
         self.model.now_ms = 0;
         self.live.restart();
-        self.pending.clear();
+        (self.pending, self.processed) = (Vec::new(), 0);
         for record in records {
             self.model.apply(record);
         }

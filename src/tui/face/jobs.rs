@@ -4,7 +4,7 @@ use super::*;
 
 impl Face<'_> {
     pub(super) fn type_to_agent(&mut self, input: &Input) {
-        let bytes = typing::bytes(input, self.live.screen.vt(), self.model.layout().main);
+        let bytes = typing::bytes(input, self.live.screen().vt(), self.model.layout().main);
         if let Some(handle) = self.setup.handle.as_ref().filter(|_| !bytes.is_empty()) {
             handle.type_bytes(bytes);
         }
@@ -13,7 +13,7 @@ impl Face<'_> {
     /// The terminal that is shown, if one is.
     pub(super) fn shown_screen(&mut self) -> Option<&mut Screen> {
         match (self.model.ui.pane, &self.model.ui.history.open) {
-            (Pane::Terminal, _) => Some(&mut self.live.screen),
+            (Pane::Terminal, _) => Some(self.live.unfolded()),
             (Pane::History, Some(playback)) if playback.state == PlaybackState::Loaded => self.played.as_deref_mut(),
             _ => None,
         }
@@ -28,6 +28,7 @@ impl Face<'_> {
             Scroll::Top => usize::MAX,
             Scroll::Bottom => 0,
         });
+        self.live.fold();
     }
 
     pub(super) fn load_diff(&mut self, number: u32) {

@@ -1,0 +1,176 @@
+//! A ralph on a terminal, with somebody in front of it who presses keys and sees what is drawn.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    io::{Read, Write},
+    num::NonZeroU16,
+    process::Command,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+/// For what takes long only when something does not work.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+pub const COLS: u16 = 120;
+pub const ROWS: u16 = 44;
+
+/// Time on the CPU by thread, in nanoseconds.
+pub struct Cpu(BTreeMap<OsString, u64>);
+
+impl Cpu {
+    /// The time since `before`; what a thread used that has ended meanwhile is not known.
+    pub fn since(&self, before: &Cpu) -> Duration {
+        let used = |(thread, time): (&OsString, &u64)| time.saturating_sub(before.0.get(thread).copied().unwrap_or(0));
+        Duration::from_nanos(self.0.iter().map(used).sum())
+    }
+}
+
+pub struct Screen {
+    child: Box<dyn Child + Send + Sync>,
+    keyboard: Box<dyn Write + Send>,
+    seen: Arc<(Mutex<Seen>, Condvar)>,
+    // Closing it would hang up on the program.
+    _master: Box<dyn MasterPty + Send>,
+}
+
+struct Seen {
+    parser: vt100::Parser,
+    /// Frames that were drawn: each begins with the same sequence.
+    frames: u64,
+    bytes: u64,
+    ended: bool,
+}
+
+impl Screen {
+    pub fn start(command: &Command) -> Screen {
+        let size = PtySize {
+            rows: ROWS,
+            cols: COLS,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        let pair = native_pty_system().openpty(size).expect("a terminal");
+        let mut builder = CommandBuilder::new(command.get_program());
+        builder.args(command.get_args());
+        builder.env_clear();
+        for (name, value) in command.get_envs() {
+            builder.env(name, value.expect("set, not removed"));
+        }
+        builder.env("LANG", "C.UTF-8");
+        builder.cwd(command.get_current_dir().expect("a directory"));
+        let child = pair.slave.spawn_command(builder).expect("a program");
+        let reader = pair.master.try_clone_reader().expect("its output");
+        let keyboard = pair.master.take_writer().expect("its input");
+        let positive = |number| NonZeroU16::new(number).expect("a size");
+        let seen = Arc::new((
+            Mutex::new(Seen {
+                parser: vt100::Parser::new(positive(ROWS), positive(COLS), 0),
+                frames: 0,
+                bytes: 0,
+                ended: false,
+            }),
+            Condvar::new(),
+        ));
+        let reading = Arc::clone(&seen);
+        thread::spawn(move || read(reader, &reading));
+        Screen {
+            child,
+            keyboard,
+            seen,
+            _master: pair.master,
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.process_id().expect("a process")
+    }
+
+    pub fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("a keyboard");
+    }
+
+    /// Waits until `wanted` is shown, or is not; returns when that was.
+    pub fn wait_for(&self, wanted: &str, shown: bool) -> Instant {
+        let deadline = Instant::now() + PATIENCE;
+        let mut seen = self.lock();
+        while seen.parser.screen().contents().contains(wanted) != shown {
+            assert!(
+                !seen.ended && Instant::now() < deadline,
+                "`{wanted}`: {}",
+                seen.parser.screen().contents()
+            );
+            let waited = self.seen.1.wait_timeout(seen, Duration::from_secs(1));
+            seen = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Instant::now()
+    }
+
+    /// How long `key` takes to make `wanted` appear or go away.
+    pub fn latency(&mut self, key: &str, wanted: &str, shown: bool) -> Duration {
+        let pressed = Instant::now();
+        self.press(key);
+        self.wait_for(wanted, shown) - pressed
+    }
+
+    /// Frames and bytes so far.
+    pub fn drawn(&self) -> (u64, u64) {
+        let seen = self.lock();
+        (seen.frames, seen.bytes)
+    }
+
+    /// Time on the CPU so far, of each thread of ralph.
+    pub fn cpu(&self) -> Cpu {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.pid()));
+        let times = threads.into_iter().flatten().flatten().filter_map(|thread| {
+            let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            Some((thread.file_name(), text.split(' ').next()?.parse().ok()?))
+        });
+        Cpu(times.collect())
+    }
+
+    /// Resident memory now, in bytes.
+    pub fn resident(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kib.unwrap_or(0) * 1024
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        _ = self.child.kill(); // it may have ended; its guard ends the rest
+        _ = self.child.wait();
+    }
+}
+
+fn read(mut reader: Box<dyn Read + Send>, seen: &(Mutex<Seen>, Condvar)) {
+    const FRAME: &[u8] = b"\x1b[?2026h";
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let count = reader.read(&mut buffer).unwrap_or(0);
+        let mut now = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if count == 0 {
+            now.ended = true;
+        }
+        let bytes = &buffer[..count];
+        now.parser.process(bytes);
+        now.bytes += count as u64;
+        now.frames += bytes.windows(FRAME.len()).filter(|window| *window == FRAME).count() as u64;
+        drop(now);
+        seen.1.notify_all();
+        if count == 0 {
+            return;
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Tells output that only adds lines from output that moves about on the screen, and finds what of it can still be
+//! seen. Pure.
+//!
+//! Whatever fills the screen with new lines pushes everything else off it. So of a flood of lines only the last
+//! screenful has to be drawn, and of what came before it only what lasts: colours and modes.
+
+use std::ops::Range;
+
+/// Modes that change neither cells nor where the cursor is.
+const HARMLESS_MODES: [&[u8]; 11] = [
+    b"?1", b"?12", b"?25", b"?1000", b"?1002", b"?1003", b"?1004", b"?1005", b"?1006", b"?2004", b"?2026",
+];
+/// Most bytes of parameters; a longer sequence is nothing that is known here.
+const PARAMETERS_CAP_BYTES: usize = 64;
+
+/// Watches a stream of output, cut anywhere.
+#[derive(Debug, Default)]
+pub(super) struct Skimmer {
+    state: State,
+    parameters: Vec<u8>,
+    moves: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    #[default]
+    Ground,
+    Escape,
+    Charset,
+    Csi,
+    Osc,
+    OscEscape,
+}
+
+impl Skimmer {
+    /// Takes output; returns whether all of it so far only adds lines.
+    ///
+    /// Then every line end in it is one, and none is within a sequence.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        while !self.moves {
+            if self.state == State::Ground {
+                let Some(at) = rest.iter().position(|byte| *byte == 0x1b) else {
+                    break;
+                };
+                self.state = State::Escape;
+                rest = &rest[at + 1..];
+            }
+            let Some((&byte, after)) = rest.split_first() else {
+                break;
+            };
+            match self.after(byte) {
+                Some(state) => self.state = state,
+                None => self.moves = true,
+            }
+            rest = after;
+        }
+        !self.moves
+    }
+
+    /// The state after one more byte of a sequence; none if this is one that moves about, or is not known.
+    fn after(&mut self, byte: u8) -> Option<State> {
+        match (self.state, byte) {
+            (State::Escape, b'[') => {
+                self.parameters.clear();
+                Some(State::Csi)
+            }
+            (State::Escape, b']') => Some(State::Osc),
+            (State::Escape, b'(' | b')' | b'*' | b'+') => Some(State::Charset),
+            (State::Escape, b'\\') => Some(State::Ground),
+            (State::Charset, b' '..=b'~') => Some(State::Ground),
+            (State::Csi, b' '..=b'?') if self.parameters.len() < PARAMETERS_CAP_BYTES => {
+                self.parameters.push(byte);
+                Some(State::Csi)
+            }
+            // Colours; what stays on its line.
+            (State::Csi, b'm' | b'K' | b'G' | b'C' | b'D') => Some(State::Ground),
+            (State::Csi, b'h' | b'l') if HARMLESS_MODES.contains(&&self.parameters[..]) => Some(State::Ground),
+            (State::Osc, 0x07) | (State::OscEscape, b'\\') => Some(State::Ground),
+            (State::Osc, 0x1b) => Some(State::OscEscape),
+            (State::Osc, b' '..) => Some(State::Osc),
+            (State::Ground | State::Escape | State::Charset | State::Csi | State::Osc | State::OscEscape, _) => None,
+        }
+    }
+}
+
+/// Finds what of `new` need not be drawn on a screen of so many rows, as everything there will have scrolled off it.
+///
+/// It begins behind a line end, where no sequence is under way, and ends before another one.
+pub(super) fn unseen(new: &[u8], rows: u16) -> Option<Range<usize>> {
+    let start = new.iter().position(|byte| *byte == b'\n')? + 1;
+    let end = last_lines(new, usize::from(rows) + 2)?;
+    (start < end).then_some(start..end)
+}
+
+/// Where the last so many line ends begin, of those that also return to the first column.
+pub(super) fn last_lines(bytes: &[u8], count: usize) -> Option<usize> {
+    let mut left = count;
+    for at in (1..bytes.len()).rev() {
+        if bytes[at] == b'\n' && bytes[at - 1] == b'\r' {
+            left -= 1;
+            if left == 0 {
+                return Some(at - 1);
+            }
+        }
+    }
+    None
+}
+
+/// What lasts of output that only adds lines: modes, and colours since they were last reset.
+pub(super) fn lasting(bytes: &[u8]) -> Vec<u8> {
+    let mut modes: Vec<&[u8]> = Vec::new();
+    let mut colours: Vec<u8> = Vec::new();
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == 0x1b) {
+        rest = &rest[at..];
+        let parameters = rest.strip_prefix(b"\x1b[").unwrap_or_default();
+        let Some(last) = parameters.iter().position(|byte| !(b' '..=b'?').contains(byte)) else {
+            rest = &rest[1..];
+            continue;
+        };
+        let sequence = &rest[..last + 3];
+        match parameters[last] {
+            b'm' if last == 0 || &parameters[..last] == b"0" => {
+                colours.clear();
+                colours.extend_from_slice(sequence);
+            }
+            b'm' => colours.extend_from_slice(sequence),
+            b'h' | b'l' => {
+                let same_mode = |other: &&[u8]| other[..other.len() - 1] == sequence[..sequence.len() - 1];
+                modes.retain(|other| !same_mode(other));
+                modes.push(sequence);
+            }
+            _ => {}
+        }
+        rest = &rest[last + 3..];
+    }
+    [modes.concat(), colours].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only_adds(output: &[u8]) -> bool {
+        let whole = Skimmer::default().take(output);
+        for at in 0..=output.len() {
+            let mut skimmer = Skimmer::default();
+            skimmer.take(&output[..at]);
+            assert_eq!(skimmer.take(&output[at..]), whole, "cut at {at}");
+        }
+        whole
+    }
+
+    #[test]
+    fn colours_links_and_progress_on_a_line_only_add_lines() {
+        for output in [
+            "plain\r\n\tand 漢字\x08\x07\r".as_bytes(),
+            b"\x1b[1;38;2;1;2;3mred\x1b[0m\x1b[K\r\x1b[2K\x1b[12G\x1b[3C\x1b[2D",
+            b"\x1b]8;;http://x\x1b\\link\x1b]8;;\x07\x1b]0;title\x07\x1b(B\x1b[m",
+            b"\x1b[?25l\x1b[?2004h\x1b[?25h",
+        ] {
+            assert!(only_adds(output), "{}", output.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn whatever_else_is_in_it_may_move_about() {
+        for output in [
+            b"\x1b[A".as_slice(),
+            b"\x1b[2J",
+            b"\x1b[3;1H",
+            b"\x1b[1;5r",
+            b"\x1b[?1049h",
+            b"\x1b[?7l",
+            b"\x1bM",
+            b"\x1bc",
+            b"\x1b7",
+            b"\x1bP1$r\x1b\\",
+            b"\x1b[3\n1m",
+            b"\x1b]0;a\nb\x07",
+            b"\x1b[6n",
+        ] {
+            assert!(!only_adds(output), "{}", output.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn of_many_lines_all_but_the_last_screenful_are_unseen() {
+        let output = "a\r\n".repeat(20);
+        assert_eq!(unseen(output.as_bytes(), 4), Some(3..43));
+        assert_eq!(unseen(output.as_bytes(), 18), None);
+        assert_eq!(
+            unseen(&b"a\n".repeat(20), 4),
+            None,
+            "such lines begin where the last one ended"
+        );
+    }
+
+    #[test]
+    fn what_lasts_are_modes_and_the_colours_since_the_last_reset() {
+        let text = |bytes: &[u8]| lasting(bytes).escape_ascii().to_string();
+        assert_eq!(text(b"\x1b[31mx\x1b[0my\x1b[1mz\x1b[K\x1b[32"), "\\x1b[0m\\x1b[1m");
+        assert_eq!(
+            text(b"\x1b[?25l\x1b[31mx\x1b[mz\x1b[?25h"),
+            "\\x1b[?25h\\x1b[m",
+            "the latest of a mode"
+        );
+    }
+}
