@@ -2,6 +2,7 @@
 
 mod ending;
 mod keys;
+mod looks;
 mod output;
 mod replaying;
 mod steering;

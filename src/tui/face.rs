@@ -357,6 +357,7 @@ impl<'a> Face<'a> {
         self.terminal.draw(|frame| view::draw(model, &screens, theme, frame))?;
         self.frame.write_all(b"\x1b[?2026l")?;
         let bytes = std::mem::take(&mut *self.frame.0.borrow_mut());
+        let bytes = self.setup.theme.encoded(bytes);
         self.drawn = Instant::now();
         self.dirty = false;
         self.pressed = false;
@@ -365,6 +366,7 @@ impl<'a> Face<'a> {
 
     fn write_title(&mut self) -> io::Result<()> {
         let title = view::window_title(&self.model);
+        let title = self.setup.theme.spelled(&title).into_owned();
         if title == self.title {
             return Ok(());
         }

@@ -255,6 +255,30 @@ impl Theme {
         Cow::Owned(text.chars().map(plain).collect())
     }
 
+    /// A frame as the terminal understands it: one of sixteen colours may know only their short forms, and take the long
+    /// ones, which are all that is drawn with, for something else.
+    pub fn encoded(&self, frame: Vec<u8>) -> Vec<u8> {
+        if self.depth != Depth::Sixteen {
+            return frame;
+        }
+        let mut encoded = Vec::with_capacity(frame.len());
+        let mut rest = &frame[..];
+        while let Some(at) = rest.windows(2).position(|pair| pair == b"\x1b[") {
+            let (before, sequence) = rest.split_at(at + 2);
+            encoded.extend_from_slice(before);
+            let end = sequence.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';'));
+            let (parameters, after) = sequence.split_at(end.unwrap_or(sequence.len()));
+            if after.first() == Some(&b'm') {
+                encoded.extend_from_slice(shortened(parameters).as_bytes());
+            } else {
+                encoded.extend_from_slice(parameters);
+            }
+            rest = after;
+        }
+        encoded.extend_from_slice(rest);
+        encoded
+    }
+
     pub fn tone(&self, tone: Tone) -> (&'static str, Style) {
         let glyphs = self.glyphs;
         let (sign, role) = match tone {
@@ -283,6 +307,33 @@ impl Theme {
             (Depth::Sixteen, colour) => colour,
         }
     }
+}
+
+/// Parameters with the short forms of the sixteen colours.
+fn shortened(parameters: &[u8]) -> String {
+    let text = String::from_utf8_lossy(parameters);
+    let mut numbers = text.split(';');
+    let mut out: Vec<String> = Vec::new();
+    while let Some(number) = numbers.next() {
+        let base: Option<u16> = match number {
+            "38" => Some(30),
+            "48" => Some(40),
+            _ => None,
+        };
+        let index = base.and_then(|_| {
+            let mut ahead = numbers.clone();
+            let index = (ahead.next()? == "5").then(|| ahead.next()?.parse::<u16>().ok())??;
+            numbers = ahead;
+            Some(index)
+        });
+        out.push(match (base, index) {
+            (Some(base), Some(index @ 0..8)) => (base + index).to_string(),
+            (Some(base), Some(index @ 8..16)) => (base + 60 + index - 8).to_string(),
+            (Some(_), Some(index)) => format!("{number};5;{index}"),
+            (_, None) | (None, Some(_)) => number.to_owned(),
+        });
+    }
+    out.join(";")
 }
 
 /// The index of a colour in the 6×6×6 cube or on the grey ramp.
@@ -373,6 +424,18 @@ mod tests {
         for sign in [ASCII.done, ASCII.rule, ASCII.full, ASCII.minus] {
             assert!(sign.is_ascii());
         }
+    }
+
+    #[test]
+    fn a_terminal_of_sixteen_colours_gets_the_short_forms() {
+        let encoded = |depth, frame: &str| {
+            let theme = Theme::new(Palette::Sixteen, depth, false);
+            String::from_utf8(theme.encoded(frame.as_bytes().to_vec())).unwrap()
+        };
+        let frame = "38;5;1m\x1b[38;5;6;49mé\x1b[1;38;5;9;48;5;15mb\x1b[5;38Hc\x1b[0m\x1b[m";
+        let short = "38;5;1m\x1b[36;49mé\x1b[1;91;107mb\x1b[5;38Hc\x1b[0m\x1b[m";
+        assert_eq!(encoded(Depth::Sixteen, frame), short);
+        assert_eq!(encoded(Depth::Indexed, frame), frame);
     }
 
     #[test]

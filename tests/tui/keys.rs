@@ -9,7 +9,7 @@ use super::{Terminal, watching};
 use crate::harness::{Sandbox, Script};
 
 /// As a terminal sends it.
-fn bytes(chord: keys::Chord) -> String {
+pub(super) fn bytes(chord: keys::Chord) -> String {
     use crossterm::event::{KeyCode, KeyModifiers};
     match chord.code {
         KeyCode::Char(character) if chord.modifiers.contains(KeyModifiers::CONTROL) => {

@@ -1,6 +1,8 @@
 //! `ralph replay`.
 
-use super::{Terminal, watching};
+use ralph::tui::keys::{self, Action, When};
+
+use super::{Terminal, keys::bytes, watching};
 use crate::harness::{SOON, Sandbox, Script};
 
 /// A run of two iterations that is over.
@@ -54,4 +56,61 @@ fn without_a_terminal_a_replay_says_where_the_recordings_are() {
     let finished = sandbox.ralph(["replay"]).run(SOON);
     assert_eq!(finished.code(), Some(2));
     assert!(finished.stderr.contains("needs a terminal") && finished.stderr.contains("iterations"));
+}
+
+/// Presses `key` in a replay that is held at its first iteration, and checks what it does.
+fn check(terminal: &mut Terminal, action: Action, key: &str) {
+    match action {
+        Action::PauseOrResume => {
+            terminal.press(key);
+            terminal.sees("replay · end");
+            // Back to the first iteration, and on hold again.
+            terminal.press("bb");
+            terminal.press(key);
+            terminal.sees("replay · paused");
+            terminal.press("bb");
+        }
+        Action::Faster => {
+            terminal.press(key);
+            terminal.sees("paused · 64×");
+            terminal.press("-");
+        }
+        Action::Slower => {
+            terminal.press(key);
+            terminal.sees("paused · 16×");
+            terminal.press("+");
+        }
+        Action::NextIteration => {
+            terminal.press(key);
+            terminal.sees("iteration 2");
+            terminal.press("b");
+        }
+        Action::PreviousIteration => {
+            terminal.press("n");
+            terminal.sees("iteration 2");
+            terminal.press(key);
+        }
+        other => panic!("{other:?} is not of a replay"),
+    }
+    terminal.sees("iteration 1");
+    terminal.sees("paused · 32×");
+}
+
+#[test]
+fn every_key_of_a_replay_does_what_the_help_says() {
+    let sandbox = past();
+    let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "32"]), 100, 30);
+    terminal.sees("replay · end");
+    terminal.press("bb");
+    terminal.press("p");
+    terminal.sees("paused · 32×");
+    terminal.press("bb");
+    terminal.sees("iteration 1");
+    for binding in keys::bindings(true).filter(|binding| binding.when == When::Replay) {
+        for key in binding.keys {
+            check(&mut terminal, binding.action, &bytes(*key));
+        }
+    }
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
 }

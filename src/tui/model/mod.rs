@@ -13,7 +13,7 @@ pub use log::{Log, LogLine, Sign};
 pub use run::Run;
 pub use ui::{Diff, DiffState, History, Mode, Pane, Playback, PlaybackState, Question, ReplayState, Search, Toast, Ui};
 
-use crate::event::Record;
+use crate::event::{Event, Record};
 
 use super::layout::Layout;
 
@@ -36,6 +36,10 @@ impl Model {
         let clock = |at_ms| clock_time(at_ms, offset_s);
         if let Some(line) = self.run.apply(record, clock) {
             self.ui.announce(line, record.at_ms);
+        }
+        // The end is told where notices are, and must not wait for one to pass.
+        if let Event::RunStopped { .. } = record.event {
+            self.ui.toast = None;
         }
     }
 

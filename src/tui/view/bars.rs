@@ -343,7 +343,7 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     if let Some(replay) = model.ui.replay {
         let state = match (replay.over, replay.paused) {
             (true, _) => "replay · end".to_owned(),
-            (false, true) => "replay · paused".to_owned(),
+            (false, true) => format!("replay · paused · {}×", replay.speed),
             (false, false) => format!("replay · {}×", replay.speed),
         };
         right = pen.right(

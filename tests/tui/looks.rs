@@ -1,0 +1,136 @@
+//! What terminals of all kinds are sent: colours, signs, the mouse.
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use super::{PATIENT, Terminal, screen, watching};
+use crate::harness::{SOON, Sandbox, Script, wait_until};
+
+/// An agent that writes in colours: one of 16 million, one of 256, one of 16.
+const COLOURFUL: &str = r#"printf '\033[38;2;250;20;20mred\033[0m \033[38;5;208morange\033[0m \033[32mgreen\033[0m\n'; echo "ready"; await go"#;
+
+/// Watches the colourful agent until it is ready, with these arguments and this environment; returns what was written.
+fn written(arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal(COLOURFUL));
+    let mut program = screen(&sandbox);
+    for argument in arguments {
+        program = program.arg(argument);
+    }
+    for (name, value) in environment {
+        program = program.env(name, value);
+    }
+    let mut terminal = Terminal::start(&program, 100, 30);
+    terminal.sees("ready");
+    let written = terminal.written();
+    terminal.press("qy");
+    assert_eq!(terminal.ends(), 130);
+    written
+}
+
+/// Every colour that a text asks for, as its parameters: foreground, then background.
+fn colours(written: &str) -> Vec<String> {
+    let sequences = written.split("\x1b[").skip(1);
+    let parameters = sequences.filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+        rest[end..].starts_with('m').then(|| rest[..end].to_owned())
+    });
+    let is_colour = |parameters: &String| {
+        let first = parameters.split(';').next().and_then(|first| first.parse().ok());
+        matches!(first, Some(30..=38 | 40..=48 | 90..=97 | 100..=107))
+    };
+    parameters.filter(is_colour).collect()
+}
+
+#[test]
+fn a_terminal_of_many_colours_gets_the_agents_own() {
+    let all = colours(&written(&["--theme", "dark"], &[("COLORTERM", "truecolor")]));
+    assert!(
+        all.iter().any(|colour| colour.starts_with("38;2;250;20;20;")),
+        "{all:?}"
+    );
+    assert!(all.iter().any(|colour| colour.starts_with("38;5;208;")), "{all:?}");
+}
+
+#[test]
+fn a_light_terminal_gets_other_colours_than_a_dark_one() {
+    let [dark, light] = ["dark", "light"].map(|theme| colours(&written(&["--theme", theme], &[])));
+    assert!(light.iter().any(|colour| colour.starts_with("38;5;25;")), "{light:?}");
+    assert!(!dark.iter().any(|colour| colour.starts_with("38;5;25;")), "{dark:?}");
+}
+
+#[test]
+fn a_terminal_of_sixteen_colours_gets_no_other() {
+    let all = colours(&written(&[], &[("TERM", "xterm")]));
+    assert!(!all.is_empty());
+    // The longer forms would be taken for something else there: for blinking, for one.
+    assert!(
+        all.iter()
+            .all(|colour| !colour.contains("8;5;") && !colour.contains("8;2;")),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn no_color_means_none() {
+    assert_eq!(colours(&written(&[], &[("NO_COLOR", "1")])), Vec::<String>::new());
+}
+
+#[test]
+fn a_terminal_without_unicode_gets_plain_signs() {
+    let text = written(&[], &[("LANG", "C")]);
+    let others: String = text.chars().filter(|character| !character.is_ascii()).collect();
+    assert_eq!(others, "");
+}
+
+#[test]
+fn the_wheel_scrolls_and_a_click_shows_a_pane() {
+    let sandbox = Sandbox::new();
+    let body = r#"i=0; while [ $i -lt 300 ]; do echo "line $i"; i=$((i+1)); done; await go"#;
+    let mut terminal = watching(&sandbox, &Script::terminal(body));
+    terminal.sees("line 299");
+    terminal.press("\x1b[<64;20;15M");
+    terminal.sees("3 rows below");
+    terminal.press("\x1b[<65;20;15M");
+    terminal.sees_no("rows below");
+    let (row, line) = terminal
+        .text()
+        .lines()
+        .map(str::to_owned)
+        .enumerate()
+        .find(|(_, line)| line.contains("l log"))
+        .expect("the panes' names");
+    let column = line[..line.find("l log").expect("found")].chars().count();
+    terminal.press(&format!("\x1b[<0;{};{}M", column + 1, row + 1));
+    terminal.sees("iteration 1: Write hello.txt");
+}
+
+#[test]
+fn without_the_mouse_selecting_is_left_to_the_terminal() {
+    assert!(written(&[], &[]).contains("\x1b[?1000h"));
+    assert!(!written(&["--no-mouse"], &[]).contains("\x1b[?1000h"));
+}
+
+#[test]
+fn who_stops_it_with_a_signal_gets_the_terminal_back_until_it_is_continued() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
+    terminal.sees("ready 1");
+    let before = terminal.written().len();
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGTSTP).unwrap();
+    terminal.writes("\x1b[?1049l", before);
+    let stat = format!("/proc/{}/stat", terminal.pid());
+    wait_until(SOON, "a stopped process", || {
+        std::fs::read_to_string(&stat).ok()?.contains(") T ").then_some(())
+    });
+    // Smaller, when it comes back.
+    terminal.resize(60, 20);
+    let stopped = terminal.written().len();
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).unwrap();
+    terminal.writes("\x1b[?1049h", stopped);
+    terminal.sees("ready 1");
+    terminal.press("qy");
+    assert_eq!(terminal.ends(), 130);
+}
