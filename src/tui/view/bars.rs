@@ -8,25 +8,12 @@ use crate::{
     text::one_line,
     tui::{
         keys,
-        model::{Model, Pane, Phase},
+        model::{Model, Phase},
         theme::Role,
     },
 };
 
-use super::{
-    Screens,
-    pen::{Pen, Piece, columns},
-};
-
-/// The panes in the title, with the key that shows each.
-const TABS: [(Pane, &str); 6] = [
-    (Pane::Terminal, "t terminal"),
-    (Pane::Log, "l log"),
-    (Pane::Diff, "d diff"),
-    (Pane::History, "h history"),
-    (Pane::Messages, "m messages"),
-    (Pane::Limits, "c limits"),
-];
+use super::pen::{Pen, Piece, columns};
 
 pub(super) fn header(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     if area.is_empty() {
@@ -175,66 +162,6 @@ pub(super) fn phase_in_words(model: &Model) -> (String, Role) {
     }
 }
 
-pub(super) fn title(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) {
-    if area.is_empty() {
-        return;
-    }
-    let typing = model.ui.mode == crate::tui::model::Mode::Typing;
-    let line = pen.theme.style(if typing { Role::User } else { Role::GaugeRest });
-    pen.rule(area.x, area.y, area.right(), line);
-    let mut x = area.x;
-    // Where the keys go matters more than where else one could look.
-    let all = tabs_fit(area) && !typing;
-    for (pane, start, end) in tabs(area) {
-        let name = TABS.iter().find(|(tab, _)| *tab == pane).map_or("", |(_, name)| name);
-        let chosen = pane == model.ui.pane;
-        let name = if all { name.to_owned() } else { name[2..].to_owned() };
-        if !all && !chosen {
-            continue;
-        }
-        let start = if all { start } else { area.x + 1 };
-        let style = match (chosen, typing) {
-            (true, true) => pen.theme.style(Role::User),
-            (true, false) => pen.theme.style(Role::Accent),
-            (false, _) => pen.theme.style(Role::Dim),
-        };
-        x = pen.text(start, area.y, end.max(area.right()), &format!(" {name} "), style);
-    }
-    let text = super::described(model, screens);
-    if !text.is_empty() {
-        let style = pen.theme.style(if typing { Role::User } else { Role::Dim });
-        pen.right(
-            x + 1,
-            area.y,
-            area.right().saturating_sub(1),
-            &format!(" {text} "),
-            style,
-        );
-    }
-}
-
-fn tabs_fit(area: Rect) -> bool {
-    let width: usize = TABS.iter().map(|(_, name)| name.len() + 3).sum();
-    usize::from(area.width) > width + 2
-}
-
-/// The panes' names in the title, each with its first column and the one after it.
-fn tabs(area: Rect) -> impl Iterator<Item = (Pane, u16, u16)> {
-    let mut x = area.x + 1;
-    TABS.iter().map(move |(pane, name)| {
-        let start = x;
-        x += u16::try_from(name.len()).unwrap_or(0) + 3;
-        (*pane, start, x)
-    })
-}
-
-/// The pane whose name is at `column` of the title.
-pub fn tab_at(area: Rect, column: u16) -> Option<Pane> {
-    tabs(area)
-        .find(|(_, start, end)| tabs_fit(area) && (*start..*end).contains(&column))
-        .map(|(pane, _, _)| pane)
-}
-
 pub(super) fn footer(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     if area.is_empty() {
         return;
@@ -298,6 +225,11 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     if let Some(breaker) = breaker {
         pieces.push((format!("{breaker} "), pen.theme.style(Role::Bad)));
     }
+    if let Phase::Waiting { why, .. } = &run.phase
+        && !why.is_empty()
+    {
+        pieces.push((format!("{} ", one_line(why)), pen.theme.style(Role::Wait)));
+    }
     if let Some((number, changes)) = last {
         pieces.push((format!("#{number} "), dim));
         pieces.push((format!("+{}", changes.added), pen.theme.style(Role::Added)));
@@ -309,7 +241,7 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let mut parts: Vec<String> = run
         .totals
         .iter()
-        .map(|totals| format!("all {}", changes_in_words(totals)))
+        .map(|totals| format!("in all {}", changes_in_words(totals)))
         .collect();
     parts.extend(usage_in_short(&run.usage));
     let due = run.messages.iter().filter(|message| message.is_due()).count();
@@ -318,6 +250,9 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
     if model.ui.dropped_bytes > 0 {
         parts.push("some output is only in the recording".to_owned());
+    }
+    if pieces.is_empty() && parts.is_empty() {
+        parts.push(one_line(&run.settings.plan.display().to_string()));
     }
     for part in parts {
         let gap = if pieces.is_empty() { "" } else { " · " };

@@ -23,11 +23,19 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         return pen.note(area, "No iteration has run.");
     }
     let wide = area.width >= WIDE_COLS;
+    let costs = wide && rows.iter().any(|iteration| iteration.usage.cost_usd.is_some());
     let minus = pen.theme.glyphs.minus;
     let head = if wide {
         format!(
-            " {:>5}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6} {:>6}  {:>8}  task",
-            "#", "outcome", "time", "commits", "files", "+", minus, "cost"
+            " {:>5}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6} {:>6}  {}task",
+            "#",
+            "outcome",
+            "time",
+            "commits",
+            "files",
+            "+",
+            minus,
+            if costs { "    cost  " } else { "" }
         )
     } else {
         format!(" {:>5}  {:>6}  {:>6} {:>6}  task", "#", "time", "+", minus)
@@ -39,6 +47,11 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         let (sign, style) = sign(iteration, pen.theme);
         let mut x = pen.text(area.x + 1, y, area.right(), sign, style);
         x = pen.role(x, y, area.right(), &cells(model, iteration, wide, minus), Role::Plain);
+        if costs {
+            let cost = iteration.usage.cost_usd.map(|cost| format!("${cost:.4}"));
+            let cost = cost.as_deref().unwrap_or("-");
+            x = pen.role(x, y, area.right(), &format!("{cost:>8}  "), Role::Plain);
+        }
         let task = iteration.task.as_deref().unwrap_or("check that everything is done");
         pen.role(x, y, area.right(), &one_line(task), Role::Dim);
         if at == chosen {
@@ -63,12 +76,8 @@ fn cells(model: &Model, iteration: &Iteration, wide: bool, minus: &str) -> Strin
     let outcome = iteration.outcome.as_ref().map_or("running", outcome_word);
     let commits = number(changes.map(|changes| u64::from(changes.commits)));
     let files = number(changes.map(|changes| u64::from(changes.files)));
-    let cost = iteration
-        .usage
-        .cost_usd
-        .map_or_else(|| "-".to_owned(), |cost| format!("${cost:.4}"));
     format!(
-        "{:>4}  {outcome:<9}  {duration:>6}  {commits:>7}  {files:>5}  {added:>6} {removed:>6}  {cost:>8}  ",
+        "{:>4}  {outcome:<9}  {duration:>6}  {commits:>7}  {files:>5}  {added:>6} {removed:>6}  ",
         iteration.number
     )
 }

@@ -10,6 +10,7 @@ mod log;
 mod messages;
 mod pen;
 mod tasks;
+mod title;
 
 use ratatui::{Frame, layout::Rect};
 
@@ -20,9 +21,9 @@ use super::{
     theme::Theme,
 };
 
-pub use bars::tab_at;
 pub use history::first_in_history;
 use pen::Pen;
+pub use title::tab_at;
 
 /// The terminals that can be shown.
 pub struct Screens<'a> {
@@ -39,7 +40,7 @@ pub fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &mut Fra
     let mut pen = Pen::new(frame.buffer_mut(), theme);
     bars::header(model, layout.header, &mut pen);
     tasks::draw(model, &layout, &mut pen);
-    bars::title(model, screens, layout.title, &mut pen);
+    title::draw(model, screens, layout.title, &mut pen);
     let cursor = main(model, screens, layout.main, &mut pen);
     bars::footer(model, layout.footer, &mut pen);
     let typed_at = match &model.ui.mode {

@@ -35,7 +35,9 @@ pub(super) fn draw(model: &Model, layout: &Layout, pen: &mut Pen<'_>) {
     }
     let plan = &model.run.plan;
     title(area, &format!("plan {}/{}", plan.done(), plan.tasks.len()), pen);
-    let rows = Rect::new(area.x, area.y + 1, area.width, area.height - 1);
+    // Beside the divider, a column is left free.
+    let margin = u16::from(layout.has_side_bar());
+    let rows = Rect::new(area.x, area.y + 1, area.width - margin, area.height - 1);
     let current = model.run.task();
     if plan.tasks.is_empty() {
         pen.role(
@@ -195,7 +197,7 @@ fn iterations(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Rect {
     title(part, &counted(all.len() as u64, "iteration"), pen);
     for (y, iteration) in (part.y + 1..).zip(shown) {
         let (sign, style) = history::sign(iteration, pen.theme);
-        let end = part.right();
+        let end = part.right() - 1;
         let mut x = pen.text(part.x + 1, y, end, &format!("{sign} "), style);
         x = pen.role(x, y, end, &format!("{:>3} ", iteration.number), Role::Dim);
         let duration = match iteration.outcome {
