@@ -1,0 +1,68 @@
+//! Draws `docs/screen.svg`: the demo, as it was on a terminal, with somebody who presses keys.
+//!
+//! `cargo run --example screenshot` builds ralph, runs `ralph demo` in a terminal of its own and writes what was shown as
+//! one picture that moves. Nothing else is needed.
+
+mod stage;
+mod svg;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+use stage::Stage;
+
+const COLS: u16 = 112;
+const ROWS: u16 = 30;
+/// Between two keys of somebody who types.
+const TYPING: Duration = Duration::from_millis(60);
+/// For looking at a pane.
+const LOOK: Duration = Duration::from_millis(1800);
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut stage = Stage::open(&built(root), COLS, ROWS);
+    play(&mut stage);
+    let picture = svg::draw(&stage.close(), COLS, ROWS);
+    fs::write(root.join("docs/screen.svg"), picture).expect("a file for the picture");
+}
+
+/// Builds ralph and returns where it is.
+fn built(root: &Path) -> PathBuf {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["build", "--release", "--bin", "ralph"])
+        .current_dir(root)
+        .status()
+        .expect("cargo");
+    assert!(status.success(), "ralph can be built");
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    target.join("release/ralph")
+}
+
+/// What is done in front of the screen.
+fn play(stage: &mut Stage) {
+    stage.wait_for("iteration 1");
+    stage.wait_for("edit greet.sh");
+    stage.wait_for("edit test.sh");
+    for key in ":Greet in two languages".chars() {
+        stage.press(&key.to_string());
+        thread::sleep(TYPING);
+    }
+    thread::sleep(LOOK / 2);
+    stage.press("\r");
+    stage.wait_for("iteration 3 ");
+    thread::sleep(LOOK);
+    for pane in ["l", "d", "h"] {
+        stage.press(pane);
+        thread::sleep(LOOK);
+    }
+    stage.press("t");
+    stage.wait_for("4 of 4 tasks");
+    thread::sleep(LOOK);
+    stage.press("q");
+}

@@ -1,0 +1,150 @@
+//! A terminal with ralph in it, and every picture that was to be seen on it.
+
+use std::{
+    io::{Read, Write},
+    num::NonZeroU16,
+    path::Path,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+use tempfile::TempDir;
+
+/// For what takes long only when something does not work.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What was shown from a moment on.
+pub struct Frame {
+    pub at: Duration,
+    pub screen: vt100::Screen,
+}
+
+pub struct Stage {
+    child: Box<dyn Child + Send + Sync>,
+    keyboard: Box<dyn Write + Send>,
+    film: Arc<(Mutex<Film>, Condvar)>,
+    /// The home of whoever watches.
+    _home: TempDir,
+}
+
+struct Film {
+    parser: vt100::Parser,
+    start: Instant,
+    frames: Vec<Frame>,
+    ended: bool,
+}
+
+impl Stage {
+    /// Starts the demo of `ralph`.
+    pub fn open(ralph: &Path, cols: u16, rows: u16) -> Stage {
+        let home = tempfile::tempdir().expect("a home");
+        let size = PtySize {
+            rows,
+            cols,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        let pair = native_pty_system().openpty(size).expect("a terminal");
+        let mut command = CommandBuilder::new(ralph);
+        command.args(["demo", "--theme", "dark"]);
+        command.env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        for name in ["HOME", "TMPDIR"] {
+            command.env(name, home.path());
+        }
+        for (name, value) in [
+            ("LANG", "C.UTF-8"),
+            ("TERM", "xterm-256color"),
+            ("COLORTERM", "truecolor"),
+        ] {
+            command.env(name, value);
+        }
+        command.cwd(home.path());
+        let child = pair.slave.spawn_command(command).expect("ralph");
+        let reader = pair.master.try_clone_reader().expect("its output");
+        let keyboard = pair.master.take_writer().expect("its input");
+        let positive = |number| NonZeroU16::new(number).expect("a size");
+        let film = Film {
+            parser: vt100::Parser::new(positive(rows), positive(cols), 0),
+            start: Instant::now(),
+            frames: Vec::new(),
+            ended: false,
+        };
+        let film = Arc::new((Mutex::new(film), Condvar::new()));
+        let filming = Arc::clone(&film);
+        // The terminal stays open as long as its reader.
+        let master = pair.master;
+        thread::spawn(move || {
+            shoot(reader, &filming);
+            drop(master);
+        });
+        Stage {
+            child,
+            keyboard,
+            film,
+            _home: home,
+        }
+    }
+
+    pub fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("a keyboard");
+    }
+
+    /// Waits until `wanted` is shown.
+    pub fn wait_for(&self, wanted: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut film = self.lock();
+        while !film.parser.screen().contents().contains(wanted) {
+            assert!(
+                !film.ended && Instant::now() < deadline,
+                "`{wanted}`: {}",
+                film.parser.screen().contents()
+            );
+            let waited = self.film.1.wait_timeout(film, Duration::from_secs(1));
+            film = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits for the end and returns what was shown.
+    pub fn close(mut self) -> Vec<Frame> {
+        self.child.wait().expect("ralph's end");
+        let mut film = self.lock();
+        while !film.ended {
+            film = self.film.1.wait(film).unwrap_or_else(PoisonError::into_inner);
+        }
+        std::mem::take(&mut film.frames)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Film> {
+        self.film.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps every frame that ralph has finished, as long as it has the screen to itself.
+fn shoot(mut reader: Box<dyn Read + Send>, film: &(Mutex<Film>, Condvar)) {
+    const FINISHED: &[u8] = b"\x1b[?2026l";
+    let mut buffer = vec![0; 64 * 1024];
+    let mut written = Vec::new();
+    loop {
+        let count = reader.read(&mut buffer).unwrap_or(0);
+        let mut now = film.0.lock().unwrap_or_else(PoisonError::into_inner);
+        written.extend_from_slice(&buffer[..count]);
+        while let Some(end) = written.windows(FINISHED.len()).position(|part| part == FINISHED) {
+            let frame: Vec<u8> = written.drain(..end + FINISHED.len()).collect();
+            now.parser.process(&frame);
+            let screen = now.parser.screen().clone();
+            if screen.alternate_screen() {
+                let at = now.start.elapsed();
+                now.frames.push(Frame { at, screen });
+            }
+        }
+        now.ended = count == 0;
+        drop(now);
+        film.1.notify_all();
+        if count == 0 {
+            return;
+        }
+    }
+}
