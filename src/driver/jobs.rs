@@ -55,6 +55,8 @@ pub(super) struct Prepare {
     pub(super) live_steering: bool,
     /// Tasks that nobody works on for now.
     pub(super) set_aside: Vec<String>,
+    /// The plan as it was last read.
+    pub(super) plan: PlanSnapshot,
 }
 
 /// What a settlement needs of the state.
@@ -84,6 +86,7 @@ impl Prepare {
             feedback: state.prompt_feedback(),
             live_steering,
             set_aside: state.set_aside(),
+            plan: state.plan.clone(),
         }
     }
 }
@@ -111,6 +114,7 @@ impl Workshop {
             ));
         }
         let plan = self.read_plan().map_err(|why| Refusal::Plan { why })?;
+        notices.extend(taken_out(&job.plan, &plan));
         // Whatever the last session ran may have taken a directory away.
         self.files.create().map_err(|error| Refusal::State {
             why: with_causes(&error),
@@ -320,6 +324,18 @@ impl Said {
 /// What was done to the tasks; nothing can be told of a plan that cannot be read.
 fn edits(before: &PlanSnapshot, after: &Result<PlanSnapshot, String>) -> PlanChanges {
     after.as_ref().map(|plan| plan::diff(before, plan)).unwrap_or_default()
+}
+
+/// What to say of tasks that went while no agent worked. It is the user who does that, but what is gone is never done.
+fn taken_out(before: &PlanSnapshot, now: &PlanSnapshot) -> Option<Notice> {
+    let vanished = plan::diff(before, now).vanished;
+    let named: Vec<String> = vanished.iter().map(|task| format!("\"{task}\"")).collect();
+    (!named.is_empty()).then(|| {
+        warning(format!(
+            "taken out of the plan since it was last read, which is held for your wish: {}",
+            named.join(", ")
+        ))
+    })
 }
 
 fn warning(text: impl Into<String>) -> Notice {

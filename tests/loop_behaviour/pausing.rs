@@ -206,3 +206,23 @@ fn a_state_directory_too_deep_for_a_socket_is_reached_all_the_same() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(running.wait(SOON).code(), Some(130));
 }
+
+#[test]
+fn a_task_that_is_taken_out_while_the_loop_is_held_is_given_up_and_named() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(2);
+    let running = running(&sandbox);
+    type_command(&sandbox, &["pause"]);
+    sandbox.let_go("go");
+    running.wait_for_record(SOON, held);
+    sandbox.write("PLAN.md", "- [x] Task 1\n- [ ] Another task\n");
+    type_command(&sandbox, &["resume"]);
+    let records = finishes(running).records();
+    let said = notices(&records).join("\n");
+    assert!(
+        said.contains("taken out of the plan since it was last read") && said.contains("\"Task 2\""),
+        "{said}"
+    );
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains("taken out of the plan"), "{report}");
+}
