@@ -85,7 +85,7 @@ impl Kind {
 }
 
 /// Every key but those of `command.env`, whose names are free; in the order in which they are shown.
-const KEYS: [(&str, Kind); 23] = [
+const KEYS: [(&str, Kind); 24] = [
     ("id", Kind::Text),
     ("title", Kind::Text),
     ("verified", Kind::Text),
@@ -99,6 +99,7 @@ const KEYS: [(&str, Kind); 23] = [
     ("command.prompt", Kind::Text),
     ("command.env_remove", Kind::List),
     ("model.form", Kind::Text),
+    ("usage.counts", Kind::Text),
     ("stop.first", Kind::Text),
     ("stop.grace_ms", Kind::Number),
     ("probe.args", Kind::List),

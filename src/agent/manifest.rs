@@ -29,6 +29,8 @@ pub struct Manifest {
     pub dialect: DialectKind,
     pub command: Command,
     pub model_form: ModelForm,
+    /// Whether usage is reported as the sum over a session, those of its turns that came before included.
+    pub sums_usage: bool,
     pub stop: Ladder,
     /// Arguments that make the program print its version.
     pub probe: Option<Vec<String>>,
@@ -102,6 +104,11 @@ impl Manifest {
                 "model.form",
                 ModelForm::Name,
                 &[("name", ModelForm::Name), ("provider/name", ModelForm::ProviderName)],
+            )?,
+            sums_usage: reader.choice(
+                "usage.counts",
+                dialect.sums_usage(),
+                &[("turn", false), ("session", true)],
             )?,
             stop: reader.stop()?,
             probe: reader.list("probe.args").map(<[String]>::to_vec),

@@ -115,7 +115,7 @@ impl Reporter {
         request: SessionRequest,
         out: mpsc::Sender<AgentSignal>,
         link: Arc<Link>,
-        meter: &Arc<Meter>,
+        meter: Option<Arc<Meter>>,
     ) -> Self {
         let form = if dialect.is_structured() {
             Form::Structured {
@@ -136,7 +136,7 @@ impl Reporter {
             zone: TimeZone::system(),
             form,
             link,
-            meter: dialect.sums_usage().then(|| Arc::clone(meter)),
+            meter,
             continued: request.resume.is_some(),
             session: request.resume,
             output_bytes: 0,

@@ -78,7 +78,7 @@ impl AgentAdapter for SubprocessAdapter {
             request,
             out.clone(),
             Arc::clone(&link),
-            &self.meter,
+            self.manifest.sums_usage.then(|| Arc::clone(&self.meter)),
         );
         match proc::spawn(launch, Box::new(reporter)) {
             Ok(child) => {

@@ -99,7 +99,8 @@ impl DialectKind {
         }
     }
 
-    /// Whether usage is reported as the sum over a session, those of its turns that came before included.
+    /// Whether usage is the sum over a session unless the manifest says otherwise: so with the program that the dialect
+    /// was made for.
     pub fn sums_usage(self) -> bool {
         match self {
             DialectKind::CodexJson => true,
