@@ -10,6 +10,7 @@ mod a_refused_key;
 mod an_endless_overflow;
 mod an_interrupt;
 mod names;
+mod nobody_listens;
 mod one_of_your_own;
 mod resuming;
 mod silence;
