@@ -7,11 +7,15 @@ use crate::harness::{SOON, Sandbox, Script};
 fn keys_reach_the_agent_and_neither_goals_nor_git() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
-    // A filter is what git runs of the user's when a checkpoint is made.
+    // A filter is what git runs of the user's when a checkpoint is made; the agent's own git runs it as well.
     sandbox.write(".gitattributes", "*.note filter=spy\n");
-    sandbox.git(["config", "filter.spy.clean", "env > \"$HOME/git\"; cat"]);
+    sandbox.git([
+        "config",
+        "filter.spy.clean",
+        "[ -n \"$RALPH_ITERATION\" ] || env > \"$HOME/git\"; cat",
+    ]);
     sandbox.install(&Script::jsonl(
-        "env > \"$HOME/agent\"; echo x > a.note; work; over Done.",
+        "env > \"$HOME/agent\"; work; echo x > a.note; over Done.",
     ));
     let run = sandbox.looping(["--goal", "spy=env > \"$HOME/goal\""]);
     let secrets = [
