@@ -1,11 +1,12 @@
 //! The work around an iteration that touches disk and git: blocking, done off the loop, its result an input.
 
 use std::{
+    collections::HashSet,
     fs, io,
     io::Write,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
@@ -13,6 +14,7 @@ use std::{
 use crate::{
     event::{Changes, Checkpoint, Claim, GoalResult, Level, PlanSnapshot, RunId, SteeringId, SteeringKind},
     host::{
+        census::census,
         git::{Moment, Repository},
         paths::{ProjectPaths, RunPaths},
     },
@@ -41,6 +43,9 @@ pub(super) struct Workshop {
     pub(super) taskless: Taskless,
     pub(super) template: Template,
     pub(super) repository: Option<Repository>,
+    /// How the files were, where no checkpoint tells. Not in the journal: after a restart one iteration may count as progress
+    /// that is none.
+    pub(super) seen: Mutex<HashSet<u64>>,
 }
 
 /// What a preparation needs of the state.
@@ -120,6 +125,9 @@ impl Workshop {
             why: with_causes(&error),
         })?;
         let checkpoint = self.checkpoint_before(job, &mut notices);
+        if checkpoint.is_none() {
+            self.take_census();
+        }
         let prompt = self.render(job, &plan);
         let path = self.files.prompt(job.iteration);
         write_private(&path, prompt.text.as_bytes()).map_err(|error| Refusal::State {
@@ -146,6 +154,7 @@ impl Workshop {
         let said = Said::read(job);
         claims.extend(said.claims);
         let (checkpoint, changes, totals) = self.checkpoint_after(job, &mut notices);
+        let moved = if checkpoint.is_some() { None } else { self.take_census() };
         let plan = self.read_plan();
         let edits = edits(&job.plan, &plan);
         Settlement {
@@ -153,6 +162,7 @@ impl Workshop {
             checkpoint,
             changes,
             totals,
+            moved,
             claims,
             vanished: edits.vanished,
             added: edits.added,
@@ -238,6 +248,13 @@ impl Workshop {
         }
         self.checkpoint_since(job.iteration, Moment::Before, &[], notices)
             .map(|(checkpoint, _)| checkpoint)
+    }
+
+    /// Tells whether the files are as they never were before when this was asked; none where that cannot be told.
+    fn take_census(&self) -> Option<bool> {
+        let census = census(self.paths.project())?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(seen.insert(census))
     }
 
     /// Makes the checkpoint and counts the changes of the iteration and of the run.

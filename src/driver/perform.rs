@@ -227,6 +227,7 @@ fn nothing_found() -> Settlement {
         checkpoint: None,
         changes: None,
         totals: None,
+        moved: None,
         claims: Vec::new(),
         vanished: Vec::new(),
         added: Vec::new(),

@@ -1,6 +1,12 @@
 //! The loop around the machine.
 
-use std::{collections::VecDeque, future::pending, io, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    future::pending,
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -9,7 +15,6 @@ use crate::{
     command::UserCommand,
     event::{AgentSignal, Event, Level, RequestedBy, StopReason, StopRequest},
     host::{
-        control::{Quiet, Reply, Request},
         git::Repository,
         journal::{Journal, JournalError},
         paths::ProjectPaths,
@@ -30,7 +35,6 @@ use super::{
     plan_file::Taskless,
     session::Current,
     sources::{Arrived, Sources, received},
-    status::{reply_to, status_of},
     timers::Timers,
 };
 
@@ -131,6 +135,7 @@ impl Driver {
             taskless,
             template: config.template,
             repository,
+            seen: Mutex::default(),
         };
         let (results, results_in) = mpsc::channel(INPUTS);
         let (handle, wishes) = Handle::new();
@@ -296,7 +301,7 @@ impl Driver {
     }
 
     /// Steps the machine by one input and does what follows from it. Returns the events.
-    fn advance(&mut self, input: &Input) -> Result<Vec<Event>, DriverError> {
+    pub(super) fn advance(&mut self, input: &Input) -> Result<Vec<Event>, DriverError> {
         let now_ms = now_ms();
         if let Input::Agent { signal, .. } = input {
             self.note_signal(signal);
@@ -354,30 +359,6 @@ impl Driver {
             AgentSignal::Ended { .. } => self.session = None,
             _ => {}
         }
-    }
-
-    fn answer(&mut self, request: Request) -> Result<Reply, DriverError> {
-        match request {
-            Request::Status => Ok(Reply::Status {
-                status: {
-                    let quiet = self.quiet();
-                    Box::new(status_of(self.state(), self.pid, quiet))
-                },
-            }),
-            Request::Command { command } => {
-                let events = self.advance(&Input::Command {
-                    command: command.clone(),
-                    by: RequestedBy::User,
-                })?;
-                Ok(reply_to(&command, &events))
-            }
-        }
-    }
-
-    /// Looks whether the agent has done nothing for half of the idle limit.
-    fn quiet(&mut self) -> Option<Quiet> {
-        let idle_ms = self.state().settings.limits.idle_timeout_ms?;
-        self.session.as_mut()?.quiet(now_ms(), idle_ms)
     }
 
     /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.

@@ -2,9 +2,14 @@
 
 use crate::{
     command::UserCommand,
-    event::{Event, RunId, SteeringKind, StopReason, StopRequest, Wait},
-    host::control::{BreakerStatus, QueuedSteering, Quiet, Reply, Status},
-    machine::{LoopState, Phase},
+    event::{Event, RequestedBy, RunId, SteeringKind, StopReason, StopRequest, Wait},
+    host::control::{BreakerStatus, QueuedSteering, Quiet, Reply, Request, Status},
+    machine::{Input, LoopState, Phase},
+};
+
+use super::{
+    clock::now_ms,
+    run::{Driver, DriverError},
 };
 
 /// Summarises `state`; `quiet` is what is known of the session that runs.
@@ -82,6 +87,33 @@ pub fn phase_in_words(state: &LoopState) -> String {
         Phase::Stopped(StopReason::Done { verified: true }) => "done".to_owned(),
         Phase::Stopped(StopReason::Done { verified: false }) => "done, unverified".to_owned(),
         Phase::Stopped(_) => "stopped".to_owned(),
+    }
+}
+
+impl Driver {
+    /// Does what was asked over the control socket, and says what came of it.
+    pub(super) fn answer(&mut self, request: Request) -> Result<Reply, DriverError> {
+        match request {
+            Request::Status => Ok(Reply::Status {
+                status: {
+                    let quiet = self.quiet();
+                    Box::new(status_of(self.state(), self.pid, quiet))
+                },
+            }),
+            Request::Command { command } => {
+                let events = self.advance(&Input::Command {
+                    command: command.clone(),
+                    by: RequestedBy::User,
+                })?;
+                Ok(reply_to(&command, &events))
+            }
+        }
+    }
+
+    /// Looks whether the agent has done nothing for half of the idle limit.
+    fn quiet(&mut self) -> Option<Quiet> {
+        let idle_ms = self.state().settings.limits.idle_timeout_ms?;
+        self.session.as_mut()?.quiet(now_ms(), idle_ms)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The machine ralph runs on: state directory, journal, recordings, lock, git, disks, files that are watched, signals.
 
+pub mod census;
 pub mod control;
 pub mod disk;
 pub mod git;

@@ -113,6 +113,7 @@ impl Loop {
             checkpoint: None,
             changes: None,
             totals: None,
+            moved: None,
             claims: Vec::new(),
             vanished: Vec::new(),
             added: Vec::new(),

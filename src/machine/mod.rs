@@ -128,6 +128,8 @@ pub struct Settlement {
     pub checkpoint: Option<Checkpoint>,
     pub changes: Option<Changes>,
     pub totals: Option<Changes>,
+    /// Where no checkpoint was made: whether the files are as they never were before in this run.
+    pub moved: Option<bool>,
     pub claims: Vec<Claim>,
     /// Tasks that are not in the plan any more, and new ones; moved and ticked ones are neither.
     pub vanished: Vec<String>,

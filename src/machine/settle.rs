@@ -172,7 +172,9 @@ fn progress(state: &LoopState, found: &Settlement) -> Option<bool> {
     if found.plan.as_ref().is_ok_and(|plan| plan.done() > state.most_done) {
         return Some(true);
     }
-    let (now, before) = (found.checkpoint.as_ref()?, state.latest.as_ref()?);
+    let (Some(now), Some(before)) = (&found.checkpoint, &state.latest) else {
+        return found.moved;
+    };
     let commits_what_was_there = now.head != before.head
         && now.tree == before.tree
         && state.committed_tree.as_deref() != Some(now.tree.as_str());

@@ -152,3 +152,21 @@ fn where_no_loop_runs_there_is_nothing_to_reset_but_in_a_run_that_was_cut_off() 
     assert!(events(&records).any(started(11)) && !events(&records).any(started(12)));
     nothing(&sandbox);
 }
+
+#[test]
+fn without_git_it_goes_by_the_files_themselves() {
+    for (does, iterations) in [
+        ("true", 6),
+        // What was there before is no progress, however often it changes.
+        ("if [ -f t ]; then rm t; else echo t > t; fi", 7),
+    ] {
+        let sandbox = Sandbox::new();
+        std::fs::remove_dir_all(sandbox.project().join(".git")).unwrap();
+        sandbox.install(&Script::jsonl(&format!("{does}; over ok")));
+        let finished = sandbox.looping(["--max-iterations", "20"]).run(SOON);
+        assert_eq!(finished.code(), Some(7), "{does}: {finished:?}");
+        let records = finished.records();
+        assert!(events(&records).any(started(iterations)), "{does}");
+        assert!(!events(&records).any(started(iterations + 1)), "{does}");
+    }
+}

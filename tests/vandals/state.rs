@@ -120,6 +120,13 @@ fn repositories() -> Vec<Scenario> {
             "Done",
         ),
         jsonl(
+            "deletes .git and changes nothing else",
+            "rm -rf .git; over ok",
+            7,
+            7,
+            "BreakerOpen",
+        ),
+        jsonl(
             "leaves the index locked",
             r#"touch .git/index.lock .git/HEAD.lock; echo $n > f; sed -i '0,/- \[ \]/s//- [x]/' PLAN.md; over ok"#,
             0,

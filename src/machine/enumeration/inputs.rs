@@ -97,6 +97,7 @@ pub(super) fn settled(iteration: u32, plan: Result<PlanSnapshot, String>, claims
         checkpoint: None,
         changes: None,
         totals: None,
+        moved: None,
         claims,
         vanished: Vec::new(),
         added: Vec::new(),
