@@ -24,6 +24,14 @@ fn processes() -> Vec<Scenario> {
             4,
             "Done",
         ),
+        Scenario {
+            args: &["--iteration-timeout", "1s", "--max-iterations", "2"],
+            ..jsonl("stops itself", "kill -STOP $$", 6, 2, "MaxIterations")
+        },
+        Scenario {
+            args: &["--iteration-timeout", "1s", "--max-iterations", "2"],
+            ..jsonl("stops its guard", "kill -STOP $PPID; sleep 600", 6, 2, "MaxIterations")
+        },
         jsonl(
             "terminates ralph",
             &format!("kill -TERM {RALPH_PID}; sleep 600"),

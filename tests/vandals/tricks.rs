@@ -80,6 +80,20 @@ fn plans() -> Vec<Scenario> {
             )
         },
         jsonl(
+            "writes the plan with other line ends",
+            r#"work; sed -i 's/\r*$/\r/' PLAN.md; over ok"#,
+            0,
+            2,
+            "Done",
+        ),
+        jsonl(
+            "fails and does nothing by turns",
+            r#"if [ $((n % 2)) = 1 ]; then over ok; else failed '{"kind":"other"}' broken; fi"#,
+            7,
+            12,
+            "BreakerOpen",
+        ),
+        jsonl(
             "ticks everything and fails",
             &format!("{TICK_ALL}; failed '{{\"kind\":\"other\"}}' 'no idea'"),
             0,
