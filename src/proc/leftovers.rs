@@ -95,7 +95,11 @@ pub fn left_running(run_ids: &[String]) -> Vec<u32> {
 /// Ends who became a child of this process without having been started by it: what a helper left behind in a session of its
 /// own. Does nothing where there are no sub-reapers.
 pub fn end_strays() {
-    end_adopted(Instant::now() + PATIENCE);
+    // Asked after every checkpoint, and there is hardly ever anybody.
+    let is_anybody = || !adopted(&tree::children(getpid()), &guards()).is_empty();
+    if system::is_subreaper() && is_anybody() {
+        end_adopted(Instant::now() + PATIENCE);
+    }
 }
 
 /// Ends at once everything that belonged to a guard that was killed.
