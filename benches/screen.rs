@@ -45,9 +45,20 @@ fn main() {
         "coloured text",
         Script::Colours(COLOURS_BYTES),
         COLOURS_BYTES,
-        LEAST_COLOURS,
+        Some(LEAST_COLOURS),
     );
-    through("lines of `y`", Script::Lines(LINES_BYTES), LINES_BYTES, LEAST_LINES);
+    through(
+        "lines of `y`",
+        Script::Lines(LINES_BYTES),
+        LINES_BYTES,
+        Some(LEAST_LINES),
+    );
+    through(
+        "text that moves about",
+        Script::Moves(COLOURS_BYTES),
+        COLOURS_BYTES,
+        None,
+    );
     messages(MB);
     messages(10 * MB);
     title("from a key to what it shows");
@@ -98,16 +109,18 @@ fn fastest(dialect: &str, script: Script) -> Duration {
     times.min().expect("a round")
 }
 
-fn through(name: &str, script: Script, bytes: u64, least: f64) {
+fn through(name: &str, script: Script, bytes: u64, least: Option<f64>) {
     let raw = (0..ROUNDS).map(|_| terminal::discarded(script)).min().expect("a round");
     let raw = rate(bytes, raw);
-    Row::new(
+    let row = Row::new(
         format!("{name}, {} in", megabytes(bytes)),
         rate(bytes, fastest("terminal", script)),
     )
-    .beside("raw PTY", raw)
-    .at_least(raw.with(raw.number() * least))
-    .print();
+    .beside("raw PTY", raw);
+    match least {
+        Some(least) => row.at_least(raw.with(raw.number() * least)).print(),
+        None => row.print(),
+    }
     if let Some(tmux) = terminal::in_tmux(script) {
         note(&format!("tmux, nobody attached: {}", rate(bytes, tmux)));
     }
@@ -169,14 +182,17 @@ fn row(name: &str, times: &Times, [p99, most]: [f64; 2]) {
 fn memory() {
     let (_, small) = pass("terminal", Script::Colours(MB));
     Row::new("after 1 MB of output", megabytes(small)).print();
-    let mut sizes = vec![("after 100 MB of output", 100 * MB)];
+    let mut sizes = vec![
+        ("after 100 MB of output", Script::Colours(100 * MB)),
+        ("after 100 MB that move about", Script::Moves(100 * MB)),
+    ];
     if env::var_os(LONG).is_some_and(|value| value == "1") {
-        sizes.push(("after 1 GB of output", 1000 * MB));
+        sizes.push(("after 1 GB of output", Script::Colours(1000 * MB)));
     } else {
         note(&format!("{LONG}=1 adds what a gigabyte leaves"));
     }
-    for (name, bytes) in sizes {
-        let (_, large) = pass("terminal", Script::Colours(bytes));
+    for (name, script) in sizes {
+        let (_, large) = pass("terminal", script);
         Row::new(name, megabytes(large))
             .beside("after 1 MB", megabytes(small))
             .at_most(Quantity::Megabytes(40.0))

@@ -26,6 +26,8 @@ pub enum Script {
     Commit,
     /// Writes so many bytes of coloured text as agents print it.
     Colours(u64),
+    /// Writes so many bytes of the same, in which the cursor goes up at times, as progress bars have it.
+    Moves(u64),
     /// Writes so many bytes of the shortest lines.
     Lines(u64),
     /// Writes so many bytes of messages, one JSON object a line.
@@ -39,6 +41,7 @@ impl Script {
             Script::Edit => ("edit", 0),
             Script::Commit => ("commit", 0),
             Script::Colours(bytes) => ("colours", bytes),
+            Script::Moves(bytes) => ("moves", bytes),
             Script::Lines(bytes) => ("lines", bytes),
             Script::Messages(bytes) => ("messages", bytes),
         };
@@ -53,6 +56,7 @@ impl Script {
             "edit" => Script::Edit,
             "commit" => Script::Commit,
             "colours" => Script::Colours(bytes),
+            "moves" => Script::Moves(bytes),
             "lines" => Script::Lines(bytes),
             "messages" => Script::Messages(bytes),
             _ => return None,
@@ -106,6 +110,7 @@ fn act(script: Script) -> io::Result<()> {
             Ok(())
         }
         Script::Colours(bytes) => flood(&coloured_text(), bytes),
+        Script::Moves(bytes) => flood(&coloured_text().replace("thinking…", "\x1b[A\x1b[Bthinking…"), bytes),
         Script::Lines(bytes) => flood(&"y\n".repeat(32 * 1024), bytes),
         Script::Messages(bytes) => flood(&messages(), bytes),
     }

@@ -42,7 +42,7 @@ pub fn draw(frames: &[Frame], cols: u16, rows: u16) -> String {
          font-family=\"ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace\">\n\
          <title>ralph demo</title>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{BACKGROUND}\"/>\n<g fill=\"{FOREGROUND}\" \
-         stroke-width=\"1\" style=\"white-space:pre\" transform=\"translate({MARGIN} {MARGIN})\">\n"
+         stroke-width=\"1\" xml:space=\"preserve\" style=\"white-space:pre\" transform=\"translate({MARGIN} {MARGIN})\">\n"
     );
     for row in 0..rows {
         for shown in shown(&frames, row, cols, start, end) {
