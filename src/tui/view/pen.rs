@@ -186,20 +186,16 @@ pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut taken = 0;
-    for word in text.split_word_bounds() {
-        let word_width = width(word);
-        if taken + word_width <= room {
-            line.push_str(word);
-            taken += word_width;
-            continue;
-        }
-        if word_width <= room {
+    for word in text.split_inclusive(' ') {
+        // The space behind it may hang over the edge.
+        let word_width = width(word.trim_end());
+        if taken > 0 && taken + word_width > room && word_width <= room {
             lines.push(std::mem::take(&mut line).trim_end().to_owned());
             taken = 0;
-            if !word.trim().is_empty() {
-                line.push_str(word);
-                taken = word_width;
-            }
+        }
+        if taken + word_width <= room {
+            line.push_str(word);
+            taken += width(word);
             continue;
         }
         for grapheme in word.graphemes(true) {
@@ -222,6 +218,7 @@ mod tests {
     #[test]
     fn lines_break_between_words_and_long_words_anywhere() {
         assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("the option --shout", 12), ["the option", "--shout"]);
         assert_eq!(wrapped("abcdefghij kl", 4), ["abcd", "efgh", "ij", "kl"]);
         assert_eq!(wrapped("漢字漢字", 4), ["漢字", "漢字"]);
         assert_eq!(wrapped("", 4), [""]);
