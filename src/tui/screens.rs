@@ -6,8 +6,10 @@ use super::skim::{self, Skimmer};
 
 /// Rows above the visible ones that are remembered.
 pub(super) const SCROLLBACK_ROWS: usize = 10_000;
-/// Bytes of a session's output that are kept to draw it anew; at times twice as many.
-const KEPT_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes of a session's output that are kept to draw it anew.
+const KEPT_BYTES: usize = 3 * 512 * 1024;
+/// So much more is kept before the oldest is forgotten, as that moves all the rest.
+const SPARE_BYTES: usize = KEPT_BYTES / 4;
 
 /// The running session's terminal.
 ///
@@ -65,11 +67,16 @@ impl LiveScreen {
             self.unfold();
             self.catch_up();
         }
-        if self.kept.len() > 2 * KEPT_BYTES {
+        if self.kept.len() > KEPT_BYTES + SPARE_BYTES {
             self.catch_up();
             self.cut = true;
             self.kept.drain(..self.kept.len() - KEPT_BYTES);
             self.drawn = self.kept.len();
+        }
+        // What moves about can be drawn anew from its beginning only.
+        if !only_adds && self.cut && !self.transcript {
+            self.kept = Vec::new();
+            self.drawn = 0;
         }
     }
 
@@ -270,6 +277,20 @@ mod tests {
     }
 
     #[test]
+    fn of_what_moves_about_nothing_is_kept_once_its_beginning_is_gone() {
+        let mut live = LiveScreen::new(WIDE, false);
+        live.process(b"\x1b[H");
+        for n in 0..200_000 {
+            live.process(format!("line {n}\r\n").as_bytes());
+        }
+        assert!(live.kept.is_empty());
+        assert!(seen(&mut live).ends_with("line 199999"));
+        live.resize(NARROW);
+        assert!(seen(&mut live).ends_with("line 19999"), "cut, as terminals do");
+        assert_eq!(live.unfolded().vt().scrollback_len(), SCROLLBACK_ROWS);
+    }
+
+    #[test]
     fn what_was_said_is_wrapped_anew_and_nothing_is_lost() {
         let mut live = LiveScreen::new(WIDE, false);
         live.process(b"one two three four five\r\n");
@@ -296,7 +317,7 @@ mod tests {
             live.process(format!("line {n}\r\n").as_bytes());
         }
         live.resize(NARROW);
-        assert!(live.kept.len() <= 2 * KEPT_BYTES);
+        assert!(live.kept.len() <= KEPT_BYTES + SPARE_BYTES);
         assert!(seen(&mut live).ends_with("line 199999"));
         assert!(live.unfolded().vt().scrollback_len() > 1000);
     }
