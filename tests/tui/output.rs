@@ -8,7 +8,7 @@ fn the_agent_has_the_size_of_its_pane_and_gets_the_new_one_in_the_middle_of_a_fl
     let sandbox = Sandbox::new();
     let (before, after) = (pane(100, 30), pane(120, 40));
     let body = format!(
-        r#"exec "$FAKE_AGENT" size 'wait-file '"$HOME"/flood 'flood-color 30000000' 'wait-size {}x{}' 'say new size:' size hang"#,
+        r#"exec "$FAKE_AGENT" size 'wait-file '"$HOME"/flood 'flood-color 8000000' 'wait-size {}x{}' 'say new size:' size hang"#,
         after.cols, after.rows
     );
     let mut terminal = watching(&sandbox, &Script::terminal(&body));
