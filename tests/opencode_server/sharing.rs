@@ -1,6 +1,9 @@
 //! Whose server it is: one that was named, one that is there, one that ralph starts; and that each is left as it should.
 
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::{
+    io::{Read as _, Write as _},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+};
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -57,6 +60,60 @@ fn a_server_that_was_named_does_the_work_and_runs_on() {
         let left: Vec<_> = sandbox.processes().into_iter().map(|process| process.pid).collect();
         (left == [server.pid()]).then_some(())
     });
+}
+
+#[test]
+fn a_session_that_somebody_has_deleted_on_the_server_is_followed_by_a_fresh_one() {
+    let tick = "awk '!t && sub(/- \\[ \\]/, \"- [x]\") { t = 1 } { print }' PLAN.md > P && mv P PLAN.md";
+    let pausing = shell(&format!("{tick}; touch .ralph-pause"));
+    let model = StandIn::start(in_order([&[pausing.into(), say("Ticked.").into()], &work_on("world")]));
+    let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
+        return;
+    };
+    let (_server, port) = serve(&sandbox, "");
+    let url = format!("http://127.0.0.1:{port}");
+    let running = ralph(&sandbox).args(["--server", &url, "--session", "resume"]).start();
+    let opened = |event: &Event| {
+        matches!(
+            event,
+            Event::AgentReported {
+                signal: AgentSignal::Opened { .. },
+                ..
+            }
+        )
+    };
+    let Event::AgentReported {
+        signal: AgentSignal::Opened {
+            session: Some(session), ..
+        },
+        ..
+    } = running.wait_for_record(SOON, opened).event
+    else {
+        panic!("a session has an id");
+    };
+    running.wait_for_record(SOON, |event| matches!(event, Event::Held));
+    delete(port, &session.0);
+    std::fs::remove_file(sandbox.project().join(".ralph-pause")).expect("the agent paused the run");
+    let finished = running.wait(SOON);
+    assert_done(&finished, 2, 3);
+    let ended = outcomes(&finished.records());
+    assert!(
+        matches!(&ended[..], [Outcome::Completed, Outcome::Failed { problem }, Outcome::Completed] if problem.kind == ProblemKind::SessionLost),
+        "{ended:#?}"
+    );
+}
+
+/// Deletes a session of the server at `port`.
+fn delete(port: u16, session: &str) {
+    let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a server");
+    write!(
+        connection,
+        "DELETE /session/{session} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n"
+    )
+    .expect("a request");
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 #[test]
