@@ -7,7 +7,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{BreakerState, SteeringKind},
     host::control::{self, BreakerStatus, ControlError, Reply, Request, Status},
-    machine::{LoopState, Phase},
+    machine::LoopState,
     narration::{changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
     text::one_line,
 };
@@ -24,16 +24,9 @@ fn print_status(status: &Status, how: &str, json: bool) {
 }
 
 fn print_last(state: &LoopState, json: bool) {
-    let how = match &state.phase {
-        Phase::Stopped(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
-        Phase::Idle
-        | Phase::Preparing { .. }
-        | Phase::Running { .. }
-        | Phase::Cancelling { .. }
-        | Phase::Settling { .. }
-        | Phase::Verifying { .. }
-        | Phase::Waiting { .. }
-        | Phase::Paused => "not running; the last run was cut off and goes on with the next `ralph`".to_owned(),
+    let how = match state.stop_reason() {
+        Some(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
+        None => "not running; the last run was cut off and goes on with the next `ralph`".to_owned(),
     };
     print_status(&status_of(state, 0, None), &how, json);
 }

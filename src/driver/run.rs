@@ -19,7 +19,7 @@ use crate::{
         journal::{Journal, JournalError},
         paths::ProjectPaths,
     },
-    machine::{Input, LoopState, Phase, Start, Step, step},
+    machine::{Input, LoopState, Start, Step, step},
     proc::Size,
     text::with_causes,
 };
@@ -227,7 +227,7 @@ impl Driver {
         }
         self.note_socket(sources)?;
         loop {
-            if let Phase::Stopped(reason) = &self.state().phase {
+            if let Some(reason) = self.state().stop_reason() {
                 return Ok(reason.clone());
             }
             for text in std::mem::take(&mut self.untold) {

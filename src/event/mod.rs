@@ -18,7 +18,7 @@ pub use agent::{AgentSignal, Exit, FileChange, Problem, ProblemKind, Usage};
 pub use goal::{Goal, GoalResult, GoalsWhen};
 pub use plan::{PlanSnapshot, PlanTask};
 pub use settings::{Backoff, BreakerLimits, Completion, Limits, SessionMode, Settings};
-pub use stop::{LimitKind, RequestedBy, StopReason, StopRequest};
+pub use stop::{EndKind, LimitKind, RequestedBy, StopReason, StopRequest};
 
 /// Most bytes of one agent text that a record carries.
 pub const TEXT_CAP_BYTES: usize = 4096;

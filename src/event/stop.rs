@@ -69,7 +69,32 @@ pub enum LimitKind {
     MaxTokens,
 }
 
+/// How an end is to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndKind {
+    Good,
+    /// Something has to be mended before the run can go on.
+    Bad,
+    /// There is something left to do.
+    Unfinished,
+}
+
 impl StopReason {
+    pub fn kind(&self) -> EndKind {
+        match self {
+            StopReason::Done { .. } => EndKind::Good,
+            StopReason::AgentFailed { .. } | StopReason::Broken { .. } | StopReason::PlanInvalid { .. } => EndKind::Bad,
+            StopReason::LimitReached { .. }
+            | StopReason::BreakerOpen { .. }
+            | StopReason::Blocked { .. }
+            | StopReason::Requested
+            | StopReason::Interrupted
+            | StopReason::Terminated
+            | StopReason::HungUp
+            | StopReason::Superseded => EndKind::Unfinished,
+        }
+    }
+
     /// Whether somebody ended the run, who therefore knows about it.
     pub fn was_asked_for(&self) -> bool {
         match self {

@@ -11,7 +11,7 @@ use super::{
     gate,
     policy::{self, Reaction},
     state::LoopState,
-    step::Decision,
+    step::{Decision, start_verification},
 };
 
 /// A task that is reported blocked so often is not asked for again.
@@ -78,14 +78,7 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         return decision.stop(StopReason::PlanInvalid { why: why.clone() });
     }
     if wants_goals(&decision.state, outcome) {
-        let goals = decision
-            .state
-            .settings
-            .goals
-            .iter()
-            .map(|goal| goal.name.clone())
-            .collect();
-        return decision.push(Event::VerificationStarted { iteration, goals });
+        return start_verification(decision, iteration);
     }
     conclude(decision, now_ms, iteration, outcome, found.random);
 }

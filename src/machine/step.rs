@@ -211,7 +211,8 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
     }
 }
 
-fn start_verification(decision: &mut Decision, iteration: u32) {
+/// Has the goals run.
+pub(super) fn start_verification(decision: &mut Decision, iteration: u32) {
     let goals = decision
         .state
         .settings

@@ -1,6 +1,6 @@
 //! What is asked of a state, without changing it.
 
-use crate::event::Totals;
+use crate::event::{StopReason, Totals};
 
 use super::{phase::Phase, state::LoopState};
 
@@ -10,7 +10,22 @@ impl LoopState {
     }
 
     pub fn is_stopped(&self) -> bool {
-        matches!(self.phase, Phase::Stopped(_))
+        self.stop_reason().is_some()
+    }
+
+    /// Why the run is over; none while it is not.
+    pub fn stop_reason(&self) -> Option<&StopReason> {
+        match &self.phase {
+            Phase::Stopped(reason) => Some(reason),
+            Phase::Idle
+            | Phase::Preparing { .. }
+            | Phase::Running { .. }
+            | Phase::Cancelling { .. }
+            | Phase::Settling { .. }
+            | Phase::Verifying { .. }
+            | Phase::Waiting { .. }
+            | Phase::Paused => None,
+        }
     }
 
     /// Texts of the tasks that nobody works on until the user says something.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{Report, Style};
 use crate::{
-    event::StopReason,
+    event::EndKind,
     narration::{changes_in_words, counted, outcome_word, short_duration, stop_in_words, usage_in_words},
     text::one_line,
 };
@@ -53,20 +53,10 @@ pub(super) fn totals_in_words(report: &Report) -> Vec<String> {
 }
 
 fn end_colour(report: &Report) -> &'static str {
-    match report.end.as_ref().map(|end| &end.reason) {
-        Some(StopReason::Done { .. }) => "1;32",
-        Some(StopReason::AgentFailed { .. } | StopReason::Broken { .. } | StopReason::PlanInvalid { .. }) => "1;31",
-        Some(
-            StopReason::LimitReached { .. }
-            | StopReason::BreakerOpen { .. }
-            | StopReason::Blocked { .. }
-            | StopReason::Requested
-            | StopReason::Interrupted
-            | StopReason::Terminated
-            | StopReason::HungUp
-            | StopReason::Superseded,
-        )
-        | None => "1;33",
+    match report.end.as_ref().map(|end| end.reason.kind()) {
+        Some(EndKind::Good) => "1;32",
+        Some(EndKind::Bad) => "1;31",
+        Some(EndKind::Unfinished) | None => "1;33",
     }
 }
 

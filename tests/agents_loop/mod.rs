@@ -29,7 +29,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The real ralph with an agent, told to print its records and to be quick about backing off.
-fn ralph(agent: Agent, sandbox: &Sandbox) -> Program {
+pub(crate) fn ralph(agent: Agent, sandbox: &Sandbox) -> Program {
     let args = [
         "--adapter",
         agent.adapter(),

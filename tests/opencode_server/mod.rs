@@ -9,20 +9,14 @@ mod turns;
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use crate::harness::{Program, SOON, Sandbox, agents, running::Running};
+use crate::{
+    agents_loop,
+    harness::{Program, SOON, Sandbox, agent::Agent, agents, running::Running},
+};
 
-/// ralph with an opencode server, told to print its records and to be quick about backing off.
+/// ralph with an opencode server, as the tests of all agents run it.
 fn ralph(sandbox: &Sandbox) -> Program {
-    let args = [
-        "--adapter",
-        "opencode-server",
-        "--plan",
-        "PLAN.md",
-        "--headless",
-        "--format",
-        "jsonl",
-    ];
-    sandbox.ralph(args).env("RALPH_BACKOFF_BASE", "10ms")
+    agents_loop::ralph(Agent::OpencodeServer, sandbox)
 }
 
 /// A port that was free a moment ago.

@@ -118,10 +118,7 @@ fn ctrl_z_gives_the_terminal_back_until_the_run_is_continued() {
     let before = terminal.written().len();
     terminal.press("\x1a");
     terminal.writes(BACK, before);
-    let stat = format!("/proc/{}/stat", terminal.pid());
-    wait_until(SOON, "a stopped process", || {
-        std::fs::read_to_string(&stat).ok()?.contains(") T ").then_some(())
-    });
+    terminal.is_stopped();
     let stopped = terminal.written().len();
     kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).unwrap();
     terminal.writes("\x1b[?1049h", stopped);

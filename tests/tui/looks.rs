@@ -6,7 +6,7 @@ use nix::{
 };
 
 use super::{PATIENT, Terminal, screen, watching};
-use crate::harness::{SOON, Sandbox, Script, wait_until};
+use crate::harness::{Sandbox, Script};
 
 /// An agent that writes in colours: one of 16 million, one of 256, one of 16.
 const COLOURFUL: &str = r#"printf '\033[38;2;250;20;20mred\033[0m \033[38;5;208morange\033[0m \033[32mgreen\033[0m\n'; echo "ready"; await go"#;
@@ -121,10 +121,7 @@ fn who_stops_it_with_a_signal_gets_the_terminal_back_until_it_is_continued() {
     let before = terminal.written().len();
     kill(Pid::from_raw(terminal.pid()), Signal::SIGTSTP).unwrap();
     terminal.writes("\x1b[?1049l", before);
-    let stat = format!("/proc/{}/stat", terminal.pid());
-    wait_until(SOON, "a stopped process", || {
-        std::fs::read_to_string(&stat).ok()?.contains(") T ").then_some(())
-    });
+    terminal.is_stopped();
     // Smaller, when it comes back.
     terminal.resize(60, 20);
     let stopped = terminal.written().len();

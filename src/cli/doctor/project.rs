@@ -10,7 +10,6 @@ use crate::{
         git::{NoRepository, Repository},
         lock,
     },
-    machine::Phase,
     narration::{counted, stop_in_words},
     proc,
     text::with_causes,
@@ -87,18 +86,9 @@ fn runs(place: &Place) -> Finding {
         return Finding::new("runs", State::Good, "none yet");
     };
     match read_run(paths, &latest) {
-        Ok((_, state)) => match &state.phase {
-            Phase::Stopped(reason) => {
-                Finding::new("runs", State::Good, format!("the last one: {}", stop_in_words(reason)))
-            }
-            Phase::Idle
-            | Phase::Preparing { .. }
-            | Phase::Running { .. }
-            | Phase::Cancelling { .. }
-            | Phase::Settling { .. }
-            | Phase::Verifying { .. }
-            | Phase::Waiting { .. }
-            | Phase::Paused => Finding::new("runs", State::Weak, format!("run {latest} was cut off"))
+        Ok((_, state)) => match state.stop_reason() {
+            Some(reason) => Finding::new("runs", State::Good, format!("the last one: {}", stop_in_words(reason))),
+            None => Finding::new("runs", State::Weak, format!("run {latest} was cut off"))
                 .todo("`ralph` with the same plan goes on with it"),
         },
         Err(error) => fatal("runs", Fatal::Machine, &Failure::from(error)),

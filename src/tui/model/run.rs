@@ -299,9 +299,9 @@ impl Run {
         match signal {
             AgentSignal::Opened { model: Some(model), .. } => self.model = Some(model.clone()),
             AgentSignal::Usage { usage } => {
-                self.usage = sum(self.usage, *usage);
+                self.usage = self.usage.plus(*usage);
                 if let Some(row) = self.iteration_mut(iteration) {
-                    row.usage = sum(row.usage, *usage);
+                    row.usage = row.usage.plus(*usage);
                 }
             }
             _ => {}
@@ -341,21 +341,5 @@ impl Run {
         if let Some(message) = self.messages.iter_mut().find(|message| message.id == id) {
             message.state = state;
         }
-    }
-}
-
-fn sum(all: Usage, more: Usage) -> Usage {
-    let tokens = |all: Option<u64>, more: Option<u64>| match (all, more) {
-        (None, None) => None,
-        (all, more) => Some(all.unwrap_or(0).saturating_add(more.unwrap_or(0))),
-    };
-    Usage {
-        input_tokens: tokens(all.input_tokens, more.input_tokens),
-        cached_tokens: tokens(all.cached_tokens, more.cached_tokens),
-        output_tokens: tokens(all.output_tokens, more.output_tokens),
-        cost_usd: match (all.cost_usd, more.cost_usd) {
-            (None, None) => None,
-            (all, more) => Some(all.unwrap_or(0.0) + more.unwrap_or(0.0)),
-        },
     }
 }

@@ -3,7 +3,7 @@
 use ratatui::{layout::Rect, style::Style};
 
 use crate::{
-    event::{BreakerState, StopReason, StopRequest, Usage, Wait},
+    event::{BreakerState, EndKind, StopReason, StopRequest, Usage, Wait},
     narration::{changes_in_words, counted, short_count, short_duration, stop_in_words},
     text::one_line,
     tui::{
@@ -141,19 +141,10 @@ pub(super) fn phase_in_words(model: &Model) -> (String, Role) {
         Phase::Held => ("paused".to_owned(), Role::Wait),
         Phase::Stopped => match &run.end {
             Some(end) => {
-                let role = match end.reason {
-                    StopReason::Done { .. } => Role::Good,
-                    StopReason::AgentFailed { .. } | StopReason::Broken { .. } | StopReason::PlanInvalid { .. } => {
-                        Role::Bad
-                    }
-                    StopReason::LimitReached { .. }
-                    | StopReason::BreakerOpen { .. }
-                    | StopReason::Blocked { .. }
-                    | StopReason::Requested
-                    | StopReason::Interrupted
-                    | StopReason::Terminated
-                    | StopReason::HungUp
-                    | StopReason::Superseded => Role::Wait,
+                let role = match end.reason.kind() {
+                    EndKind::Good => Role::Good,
+                    EndKind::Bad => Role::Bad,
+                    EndKind::Unfinished => Role::Wait,
                 };
                 (one_line(&stop_in_words(&end.reason)), role)
             }
