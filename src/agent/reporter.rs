@@ -259,12 +259,14 @@ impl Output for Reporter {
     fn ended(&mut self, end: End) {
         let mut signals = Vec::new();
         let exit = match end {
-            End::NotStarted(text) => {
+            End::NotStarted { why, missing } => {
+                let kind = if missing {
+                    ProblemKind::NotInstalled
+                } else {
+                    ProblemKind::Other
+                };
                 signals.push(AgentSignal::Problem {
-                    problem: Problem {
-                        kind: ProblemKind::NotInstalled,
-                        text,
-                    },
+                    problem: Problem { kind, text: why },
                 });
                 None
             }

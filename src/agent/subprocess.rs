@@ -4,6 +4,7 @@
 //! as long as it likes (a full channel slows the agent); stopping does not pass through it.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -95,9 +96,10 @@ fn problem_of(error: SpawnError) -> Problem {
     let source = std::error::Error::source(&error)
         .map(|source| format!(": {source}"))
         .unwrap_or_default();
-    let kind = match error {
-        SpawnError::Program { .. } => ProblemKind::NotInstalled,
-        SpawnError::WorkingDirectory { .. }
+    let kind = match &error {
+        SpawnError::Program { source, .. } if is_missing(source) => ProblemKind::NotInstalled,
+        SpawnError::Program { .. }
+        | SpawnError::WorkingDirectory { .. }
         | SpawnError::Stdin { .. }
         | SpawnError::Scratch { .. }
         | SpawnError::Terminal { .. }
@@ -108,6 +110,10 @@ fn problem_of(error: SpawnError) -> Problem {
         kind,
         text: format!("{error}{source}"),
     }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }
 
 struct Running {

@@ -133,7 +133,7 @@ async fn run(goal: Goal, place: Arc<Place>) -> GoalResult {
     };
     let ending = match end {
         Ok(Ok(End::Exited(exit))) => Ok(exit),
-        Ok(Ok(End::NotStarted(why))) => Err(why),
+        Ok(Ok(End::NotStarted { why, .. })) => Err(why),
         Ok(Ok(End::GuardLost)) | Ok(Err(_)) => Err("it was killed".to_owned()),
         Err(()) => Err(format!("it took more than {}", short_duration(goal.timeout_ms))),
     };

@@ -26,7 +26,7 @@ use nix::{
 use super::{
     Stop,
     ending::{Action, Cue, Ending},
-    program,
+    program::{self, NotStarted},
     spec::{Files, Report, Spec, Verdict, take_spec},
     system::{self, Watch},
     tree,
@@ -75,7 +75,7 @@ pub fn run(spec: &Path) -> u8 {
     let files = Files { dir: dir.to_path_buf() };
     let (report, ralph_gone) = match prepare(spec) {
         Ok((spec, watch)) => guarded(&spec, watch),
-        Err(why) => (not_started(why), false),
+        Err(why) => (not_started(why, false), false),
     };
     if ralph_gone {
         // Nobody is left who would read the report, or remove the directory.
@@ -101,9 +101,9 @@ fn complain(text: &str) -> u8 {
     NOT_STARTED
 }
 
-fn not_started(why: String) -> Report {
+fn not_started(why: String, missing: bool) -> Report {
     Report {
-        verdict: Verdict::NotStarted { why },
+        verdict: Verdict::NotStarted { why, missing },
         survivors: Vec::new(),
     }
 }
@@ -144,7 +144,7 @@ fn guarded(spec: &Spec, mut watch: Watch) -> (Report, bool) {
             ralph_gone: false,
         }
         .oversee(),
-        Err(why) => (not_started(why), false),
+        Err(NotStarted { why, missing }) => (not_started(why, missing), false),
     }
 }
 

@@ -95,7 +95,7 @@ fn found(report: Report) -> Finding {
     Finding {
         end: match report.verdict {
             Verdict::Exited { exit } => End::Exited(exit),
-            Verdict::NotStarted { why } => End::NotStarted(why),
+            Verdict::NotStarted { why, missing } => End::NotStarted { why, missing },
         },
         survivors: report.survivors,
     }

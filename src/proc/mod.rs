@@ -133,8 +133,13 @@ pub trait Output: Send + 'static {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     Exited(Exit),
-    /// The program could not be started: the system's reason, with the program in it.
-    NotStarted(String),
+    /// The program could not be started.
+    NotStarted {
+        /// The system's reason, with the path that it is about.
+        why: String,
+        /// The program itself is not there or cannot be executed; else something around it failed.
+        missing: bool,
+    },
     /// The guard was killed; what it guarded was found and ended.
     GuardLost,
 }

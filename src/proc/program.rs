@@ -34,14 +34,26 @@ const RESET: [Signal; 5] = [
     Signal::SIGWINCH,
 ];
 
+/// Why a program could not be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NotStarted {
+    /// One line: what could not be opened or executed, and the system's reason.
+    pub why: String,
+    /// The program itself is not there or cannot be executed; else something around it failed.
+    pub missing: bool,
+}
+
 /// Starts the program that `spec` names, with the guard's own environment.
 ///
 /// # Errors
-/// Says in one line what could not be opened or executed, and the system's reason.
-pub(super) fn start(spec: &Spec) -> Result<Pid, String> {
+/// [`NotStarted`] if something could not be opened or executed.
+pub(super) fn start(spec: &Spec) -> Result<Pid, NotStarted> {
     let because = |path: &Path| {
         let path = path.display().to_string();
-        move |error: io::Error| format!("{path}: {}", reason(&error))
+        move |error: io::Error| NotStarted {
+            why: format!("{path}: {}", reason(&error)),
+            missing: false,
+        }
     };
     env::set_current_dir(&spec.cwd).map_err(because(&spec.cwd))?;
     let stdin = match &spec.stdin {
@@ -54,12 +66,20 @@ pub(super) fn start(spec: &Spec) -> Result<Pid, String> {
         None => None,
     };
     execute(spec, stdin.as_ref(), stdout.as_ref()).map_err(|error| {
-        let text = because(&spec.program)(error);
-        match missing_interpreter(&spec.program) {
-            Some(interpreter) => format!("{text} (its interpreter is `{interpreter}`)"),
-            None => text,
+        let missing = is_missing(&error);
+        let mut why = because(&spec.program)(error).why;
+        if let Some(interpreter) = missing_interpreter(&spec.program) {
+            why = format!("{why} (its interpreter is `{interpreter}`)");
         }
+        NotStarted { why, missing }
     })
+}
+
+/// Tells whether it is for the program itself that it cannot be executed: the system may lack processes or memory as well.
+fn is_missing(error: &io::Error) -> bool {
+    [Errno::ENOENT, Errno::EACCES, Errno::ENOEXEC]
+        .iter()
+        .any(|&errno| error.raw_os_error() == Some(errno as i32))
 }
 
 fn execute(spec: &Spec, stdin: Option<&fs::File>, stdout: Option<&fs::File>) -> io::Result<Pid> {

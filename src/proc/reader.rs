@@ -31,6 +31,7 @@ pub(super) struct Sources {
     /// Kept open until the tree has ended. Without it, the terminal would hang up whenever a tree has closed it for a
     /// moment, and other systems throw away what was not read before the last process has closed it.
     pub slave: Box<dyn SlavePty + Send>,
+    /// Never at its end, because it is open for writing here as well: the processes say when all is over.
     pub fifo: Option<fs::File>,
     pub wake: PipeReader,
     /// The child's files, removed with it.
@@ -113,7 +114,7 @@ impl Reader {
 
     /// Hands over what can be read without waiting, one buffer of each at most. Returns how many bytes that was.
     fn pass_on(&mut self) -> usize {
-        let (length, _) = fill(&self.sources.terminal, &mut self.buffer);
+        let length = fill(&self.sources.terminal, &mut self.buffer);
         self.count(length);
         if length > 0 {
             self.output.terminal(&self.buffer[..length]);
@@ -121,11 +122,7 @@ impl Reader {
         let Some(fifo) = &self.sources.fifo else {
             return length;
         };
-        let (piped, open) = fill(fifo, &mut self.buffer);
-        if !open {
-            // The last writer has closed it: poll would not wait any more.
-            self.sources.fifo = None;
-        }
+        let piped = fill(fifo, &mut self.buffer);
         self.count(piped);
         if piped > 0 {
             self.output.stdout(&self.buffer[..piped]);
@@ -174,18 +171,16 @@ impl Reader {
     }
 }
 
-/// Fills `buffer` with what is there. Returns how much that was, and whether more may follow.
-fn fill(source: impl AsFd, buffer: &mut [u8]) -> (usize, bool) {
+/// Fills `buffer` with what is there. Returns how much that was.
+fn fill(source: impl AsFd, buffer: &mut [u8]) -> usize {
     let mut length = 0;
     while length < buffer.len() {
         match nix::unistd::read(source.as_fd(), &mut buffer[length..]) {
-            Ok(0) => return (length, false),
-            Ok(read) => length += read,
+            Ok(read) if read > 0 => length += read,
             Err(Errno::EINTR) => {}
-            Err(Errno::EAGAIN) => break,
             // The terminal's way to say that nobody has it open any more is an error, EIO.
-            Err(_) => return (length, false),
+            Ok(_) | Err(_) => break,
         }
     }
-    (length, true)
+    length
 }

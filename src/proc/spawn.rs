@@ -190,13 +190,14 @@ fn check(launch: &Launch) -> Result<(), SpawnError> {
     Ok(())
 }
 
-/// Writes the guard's orders, and opens the FIFO for reading if there is one.
+/// Writes the guard's orders, and opens the FIFO if there is one.
 fn write_files(launch: &Launch, files: &Files) -> io::Result<Option<fs::File>> {
     let fifo = match launch.stdout {
         Stdout::Terminal => None,
         Stdout::Piped => {
             mkfifo(&files.fifo(), Mode::S_IRUSR | Mode::S_IWUSR)?;
-            // Opened before the guard opens its end, which would fail without a reader.
+            // Opened before the guard opens its end, which would fail without a reader. For writing as well: without any
+            // writer, a look at it before the guard has opened its end would find the end of the file.
             Some(open_for_polling(&files.fifo())?)
         }
     };
@@ -216,6 +217,7 @@ fn write_files(launch: &Launch, files: &Files) -> io::Result<Option<fs::File>> {
 fn open_for_polling(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new()
         .read(true)
+        .write(true)
         .custom_flags(OFlag::O_NONBLOCK.bits())
         .open(path)
 }

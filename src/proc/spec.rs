@@ -37,7 +37,7 @@ pub(super) struct Report {
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(super) enum Verdict {
     Exited { exit: Exit },
-    NotStarted { why: String },
+    NotStarted { why: String, missing: bool },
 }
 
 /// Where the files of one child are.

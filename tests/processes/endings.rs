@@ -198,16 +198,23 @@ fn a_file_that_cannot_be_executed_is_not_started_and_says_why() {
             ..sandbox.launch(&[])
         };
         match sandbox.start(launch).end().end {
-            End::NotStarted(why) => why.replace(&*script.to_string_lossy(), "SCRIPT"),
+            End::NotStarted { why, missing } => (why.replace(&*script.to_string_lossy(), "SCRIPT"), missing),
             end => panic!("{end:?}"),
         }
     };
-    assert_eq!(end_of("#!/bin/sh\n", 0o600), "SCRIPT: Permission denied");
+    let refused = |why: &str, missing: bool| (why.to_owned(), missing);
+    assert_eq!(end_of("#!/bin/sh\n", 0o600), refused("SCRIPT: Permission denied", true));
     assert_eq!(
         end_of("#!/no/such/interpreter -x\n", 0o700),
-        "SCRIPT: No such file or directory (its interpreter is `/no/such/interpreter`)"
+        refused(
+            "SCRIPT: No such file or directory (its interpreter is `/no/such/interpreter`)",
+            true
+        )
     );
-    assert_eq!(end_of("\0\x01\x02 not a program", 0o700), "SCRIPT: Exec format error");
+    assert_eq!(
+        end_of("\0\x01\x02 not a program", 0o700),
+        refused("SCRIPT: Exec format error", true)
+    );
     assert_eq!(sandbox.scratch_files(), 0);
 }
 

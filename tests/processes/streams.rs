@@ -15,7 +15,7 @@ use ralph::{
     proc::{End, Launch, Output, Size, Stdin, Stdout, Stop, spawn},
 };
 
-use super::{DEADLINE, Sandbox, alive_in, wait_until};
+use super::{DEADLINE, GUARD, Sandbox, alive_in, wait_until};
 
 const DONE: End = End::Exited(Exit::Code { code: 0 });
 
@@ -66,6 +66,39 @@ fn a_large_pipe_arrives_completely() {
     assert_eq!(ended.stdout.len(), 6_000_000);
     assert!(ended.stdout[..4096].contains(&0) && std::str::from_utf8(&ended.stdout).is_err());
     assert!(ended.stdout[5_000_000..].iter().all(|&byte| byte == b'l'));
+}
+
+#[test]
+fn typing_before_the_guard_has_opened_the_pipe_costs_nothing_of_it() {
+    let sandbox = Sandbox::new();
+    let slow = "#!/bin/sh\necho early\nwhile ! [ -e go ]; do sleep 0.01; done\nexec \"$GUARD\" \"$@\"\n";
+    let guard = sandbox.script("slow-guard", slow);
+    let launch = Launch {
+        guard: Some(guard),
+        env: vec![("GUARD".to_owned(), GUARD.to_owned())],
+        ..piped(sandbox.launch(&["jsonl {\"a\":1}"]))
+    };
+    let mut session = sandbox.start(launch);
+    session.until("early");
+    // What it echoes comes after another look at the pipe, which nobody has opened for writing yet.
+    session.child().type_bytes(b"typed");
+    session.until("typed");
+    fs::write(sandbox.path("go"), "").unwrap();
+    let ended = session.end();
+    assert_eq!((ended.end, ended.stdout), (DONE, b"{\"a\":1}\n".to_vec()));
+}
+
+#[test]
+fn a_program_whose_output_cannot_be_opened_is_not_a_missing_program() {
+    let sandbox = Sandbox::new();
+    let careless = "#!/bin/sh\nrm \"${3%/*}/stdout\"\nexec \"$GUARD\" \"$@\"\n";
+    let launch = Launch {
+        guard: Some(sandbox.script("careless-guard", careless)),
+        env: vec![("GUARD".to_owned(), GUARD.to_owned())],
+        ..piped(sandbox.launch(&["say x"]))
+    };
+    let ended = sandbox.start(launch).end();
+    assert!(matches!(ended.end, End::NotStarted { missing: false, .. }), "{ended:?}");
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Life {
         };
         let why = match end {
             End::Exited(exit) => format!("it ended with {exit}{said}"),
-            End::NotStarted(why) => why.clone(),
+            End::NotStarted { why, .. } => why.clone(),
             End::GuardLost => "its guard was killed, and the server with it".to_owned(),
         };
         self.end.send_replace(Some(why));

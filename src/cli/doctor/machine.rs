@@ -78,7 +78,7 @@ fn run_guarded() -> Result<(), String> {
     match ended.recv_timeout(PATIENCE) {
         Ok(End::Exited(Exit::Code { code: 0 })) => Ok(()),
         Ok(End::Exited(exit)) => Err(format!("a shell that should have found its terminal: {exit}")),
-        Ok(End::NotStarted(why)) => Err(why),
+        Ok(End::NotStarted { why, .. }) => Err(why),
         Ok(End::GuardLost) => Err("the guard was killed".to_owned()),
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
             Err(format!("no end of a shell within {} s", PATIENCE.as_secs()))
