@@ -122,6 +122,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             to: BreakerState::Open,
             why,
         } => line(Tone::Bad, format!("breaker open: {why}")),
+        Event::ClockMoved { gap_ms } => line(Tone::Wait, clock_moved(*gap_ms)),
         Event::AdapterLimited { adapter, until_ms } => {
             line(Tone::Wait, format!("{adapter} is limited until {}", time(*until_ms)))
         }
@@ -243,6 +244,16 @@ pub fn claim_in_words(claim: Claim) -> &'static str {
         Claim::Promise => "the agent claims to be done: its promise",
         Claim::StatusBlock => "the agent claims to be done: its status block",
         Claim::PlanComplete => "the plan has no open task",
+    }
+}
+
+/// Where the clock went forward, nobody can tell a computer that slept from a ralph that was stopped.
+fn clock_moved(gap_ms: i64) -> String {
+    let gap = short_duration(gap_ms.unsigned_abs());
+    if gap_ms < 0 {
+        format!("the clock was set back by {gap}: waits and limits move with it")
+    } else {
+        format!("the computer or ralph was asleep for {gap}: that time counts against no limit")
     }
 }
 

@@ -3,6 +3,7 @@
 mod blocks;
 mod breaker;
 mod claims;
+mod clocks;
 mod environment;
 mod failures;
 mod fallback;

@@ -1,8 +1,13 @@
 //! Time and chance, the two things the machine is given.
+//!
+//! There are two clocks. The wall clock says what the date is: it stamps records and says when an announced limit ends,
+//! and it may be set, or run on while the computer sleeps. The monotonic clock says how long something took. Where the
+//! two part, [`Clock::look`] says by how much, and the machine moves every time that stands for a duration.
 
 use std::{
+    fmt,
     hash::{BuildHasher, Hasher, RandomState},
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use crate::event::RunId;
@@ -11,6 +16,83 @@ use crate::event::RunId;
 pub fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// How often the loop looks at the clocks, whatever else happens.
+pub(super) const LOOK: Duration = Duration::from_secs(2);
+/// Two clocks that are read one after the other differ by less, and so does one that is only kept in step with a server.
+const DIVERGENCE_MS: i64 = 2_000;
+/// A loop that comes back from a wait so much later than it wanted was not run: it was stopped, or its machine was.
+const STANDSTILL: Duration = Duration::from_secs(3);
+
+/// What the clocks say at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    pub(super) wall_ms: u64,
+    /// Since some moment in the past, and only forward.
+    pub(super) monotonic: Duration,
+}
+
+/// The clocks of a run.
+pub(super) struct Clock {
+    read: Box<dyn Fn() -> Reading + Send>,
+    looked: Reading,
+    /// Monotonic time in which the loop was not run.
+    stood_still: Duration,
+}
+
+impl Clock {
+    pub(super) fn of_the_system() -> Self {
+        let start = Instant::now();
+        Self::read_by(move || Reading {
+            wall_ms: now_ms(),
+            monotonic: start.elapsed(),
+        })
+    }
+
+    pub(super) fn read_by(read: impl Fn() -> Reading + Send + 'static) -> Self {
+        Self {
+            looked: read(),
+            read: Box::new(read),
+            stood_still: Duration::ZERO,
+        }
+    }
+
+    /// The wall clock, in milliseconds since the Unix epoch.
+    pub(super) fn now_ms(&self) -> u64 {
+        (self.read)().wall_ms
+    }
+
+    /// How long the loop has run: durations are measured by it.
+    pub(super) fn lived(&self) -> Duration {
+        (self.read)().monotonic.saturating_sub(self.stood_still)
+    }
+
+    /// Tells by how many milliseconds the wall clock has moved besides the time that was lived since the last look, if
+    /// that is worth mentioning. The loop waits for [`LOOK`] at most between two looks.
+    pub(super) fn look(&mut self) -> Option<i64> {
+        let now = (self.read)();
+        let passed = now.monotonic.saturating_sub(self.looked.monotonic);
+        let late = passed.saturating_sub(LOOK);
+        let stood_still = if late >= STANDSTILL { late } else { Duration::ZERO };
+        self.stood_still += stood_still;
+        let lived_ms = i64::try_from((passed - stood_still).as_millis()).unwrap_or(i64::MAX);
+        let moved_ms = now
+            .wall_ms
+            .cast_signed()
+            .saturating_sub(self.looked.wall_ms.cast_signed());
+        self.looked = now;
+        let gap_ms = moved_ms.saturating_sub(lived_ms);
+        (gap_ms.abs() > DIVERGENCE_MS).then_some(gap_ms)
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clock")
+            .field("looked", &self.looked)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Returns 64 bits nobody can guess: the standard library keys its hashers from the system's random source.
@@ -44,4 +126,93 @@ pub(super) fn new_run_id() -> RunId {
 /// Makes the token of a run's promise line.
 pub(super) fn new_promise() -> String {
     format!("DONE-{:08x}", random_bits() & 0xffff_ffff)
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Clocks that a test sets.
+    #[derive(Clone)]
+    pub(in crate::driver) struct Hands(Arc<Mutex<Reading>>);
+
+    impl Hands {
+        pub(in crate::driver) fn at(wall_ms: u64) -> Self {
+            Self(Arc::new(Mutex::new(Reading {
+                wall_ms,
+                monotonic: Duration::from_secs(100),
+            })))
+        }
+
+        pub(in crate::driver) fn clock(&self) -> Clock {
+            let hands = self.0.clone();
+            Clock::read_by(move || *hands.lock().unwrap())
+        }
+
+        pub(in crate::driver) fn pass(&self, time: Duration) {
+            let mut hands = self.0.lock().unwrap();
+            hands.monotonic += time;
+            hands.wall_ms += u64::try_from(time.as_millis()).unwrap();
+        }
+
+        /// Sets the wall clock, forward or back.
+        pub(in crate::driver) fn set(&self, by_ms: i64) {
+            let mut hands = self.0.lock().unwrap();
+            hands.wall_ms = hands.wall_ms.saturating_add_signed(by_ms);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{testing::Hands, *};
+
+    const HOUR_MS: i64 = 3_600_000;
+
+    #[test]
+    fn clocks_that_go_on_together_have_not_moved() {
+        let hands = Hands::at(1_000_000);
+        let mut clock = hands.clock();
+        for _ in 0..1000 {
+            hands.pass(LOOK);
+            assert_eq!(clock.look(), None);
+        }
+        assert_eq!(clock.lived(), Duration::from_secs(100) + LOOK * 1000);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_has_moved_by_that_and_is_told_once() {
+        let hands = Hands::at(1_000_000_000);
+        let mut clock = hands.clock();
+        for by_ms in [-2 * HOUR_MS, 2 * HOUR_MS, -3_000] {
+            hands.pass(LOOK);
+            hands.set(by_ms);
+            assert_eq!(clock.look(), Some(by_ms));
+            assert_eq!(clock.look(), None);
+        }
+        assert_eq!(
+            clock.lived(),
+            Duration::from_secs(100) + LOOK * 3,
+            "nothing was not lived"
+        );
+    }
+
+    #[test]
+    fn a_clock_that_is_kept_in_step_has_not_moved() {
+        let hands = Hands::at(1_000_000_000);
+        let mut clock = hands.clock();
+        hands.set(-900);
+        assert_eq!(clock.look(), None);
+    }
+
+    #[test]
+    fn a_loop_that_was_stopped_did_not_live_meanwhile() {
+        let hands = Hands::at(1_000_000_000);
+        let mut clock = hands.clock();
+        hands.pass(LOOK + Duration::from_secs(60));
+        assert_eq!(clock.look(), Some(60_000));
+        assert_eq!(clock.lived(), Duration::from_secs(100) + LOOK);
+    }
 }

@@ -1,11 +1,19 @@
 //! What a face in this process can do to the loop.
 
-use tokio::sync::mpsc;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::{command::UserCommand, event::RequestedBy, proc::Size};
 
 /// Wishes under way to the loop; a user is far slower than it.
 const WISHES: usize = 256;
+/// How long a face waits for a loop that is behind: a disk may keep it for a while, and a command must not be lost to that.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Reaches the loop from another thread. The loop goes on without it.
 #[derive(Debug, Clone)]
@@ -40,7 +48,33 @@ impl Handle {
     }
 
     fn send(&self, wish: Wish) {
-        // Full only if the loop has hung, closed when the run is over: nothing a face could do about either.
-        _ = self.0.try_send(wish);
+        let deadline = Instant::now() + PATIENCE;
+        let mut wish = wish;
+        while let Err(TrySendError::Full(back)) = self.0.try_send(wish) {
+            if Instant::now() >= deadline {
+                return; // the loop has hung: a face that hung with it could not even be left
+            }
+            wish = back;
+            thread::sleep(PAUSE);
+        }
+        // Closed when the run is over: then it means nothing.
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_waits_for_a_loop_that_is_behind_and_is_not_lost() {
+        let (handle, mut wishes) = Handle::new();
+        for _ in 0..WISHES {
+            handle.type_bytes(b"k".to_vec());
+        }
+        let commanding = thread::spawn(move || handle.command(UserCommand::Pause, RequestedBy::User));
+        let taken = std::iter::from_fn(|| wishes.blocking_recv());
+        let commanded = taken.skip(WISHES).any(|wish| matches!(wish, Wish::Command { .. }));
+        assert!(commanded, "the command is behind the keys");
+        commanding.join().unwrap();
     }
 }

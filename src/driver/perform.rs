@@ -1,6 +1,6 @@
 //! Carries out what the machine wants done.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     agent::SessionRequest,
@@ -41,13 +41,11 @@ impl Driver {
             Effect::EndGoals => self.goals = None,
             Effect::Arm { timer } => self.timers.arm(timer),
             Effect::ProbeActivity { iteration } => {
+                let lived = self.clock.lived();
                 if let Some(session) = &mut self.session {
-                    let quiet_since_ms = session.quiet_since_ms(now_ms);
-                    self.own.push_back(Input::ActivityProbed {
-                        iteration,
-                        quiet_since_ms,
-                    });
-                    self.count_down(now_ms);
+                    let quiet_ms = millis(session.quiet_for(lived));
+                    self.own.push_back(Input::ActivityProbed { iteration, quiet_ms });
+                    self.count_down(lived);
                 }
             }
             Effect::RemovePauseFile => {
@@ -60,21 +58,22 @@ impl Driver {
     }
 
     /// Says from half of the idle limit on how long the agent has left.
-    fn count_down(&mut self, now_ms: u64) {
+    fn count_down(&mut self, lived: Duration) {
         let Some(idle_ms) = self.state().settings.limits.idle_timeout_ms else {
             return;
         };
+        let idle = Duration::from_millis(idle_ms);
         let Some(quiet) = self
             .session
             .as_mut()
-            .and_then(|session| session.news_of_quiet(now_ms, idle_ms))
+            .and_then(|session| session.news_of_quiet(lived, idle))
         else {
             return;
         };
         self.untold.push(format!(
             "the agent has neither written nor computed for {}: it is ended in {} unless it does",
-            short_duration(now_ms.saturating_sub(quiet.since_ms)),
-            short_duration(quiet.until_ms.saturating_sub(now_ms)),
+            short_duration(millis(quiet)),
+            short_duration(millis(idle.saturating_sub(quiet))),
         ));
     }
 
@@ -202,8 +201,12 @@ impl Driver {
         };
         self.bus.set_lossy(false);
         self.final_message = None;
-        self.session = Some(Current::start(&self.agent().adapter, request, now_ms));
+        self.session = Some(Current::start(&self.agent().adapter, request, self.clock.lived()));
     }
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 const GAVE_UP: &str = "an internal error while the iteration was prepared";

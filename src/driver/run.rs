@@ -26,7 +26,7 @@ use crate::{
 
 use super::{
     bus::Bus,
-    clock::{new_promise, now_ms},
+    clock::{Clock, LOOK, new_promise},
     config::{Agent, RunConfig},
     goals::GoalRun,
     handle::{Handle, Wish},
@@ -69,6 +69,7 @@ pub struct Driver {
     pub(super) bus: Bus,
     pub(super) session: Option<Current>,
     pub(super) timers: Timers,
+    pub(super) clock: Clock,
     /// The final assistant message of the running iteration, whole.
     pub(super) final_message: Option<String>,
     pub(super) results: mpsc::Sender<Input>,
@@ -152,6 +153,7 @@ impl Driver {
             bus,
             session: None,
             timers: Timers::default(),
+            clock: Clock::of_the_system(),
             final_message: None,
             results,
             own: VecDeque::new(),
@@ -216,6 +218,8 @@ impl Driver {
 
     async fn loop_until_stopped(&mut self, sources: &mut Sources) -> Result<StopReason, DriverError> {
         let first = self.first.take().expect("a driver runs once");
+        // What passed since the run was put together is nobody's time.
+        _ = self.clock.look();
         // What is to be said belongs behind the start of a run, and before it goes on.
         let starts = matches!(first, Input::Start(_));
         if starts {
@@ -237,7 +241,12 @@ impl Driver {
                 Some(input) => Arrived::Input(input),
                 None => self.next(sources).await,
             };
+            // Before what arrived: a timer may be due only because the clock was set.
+            if let Some(gap_ms) = self.clock.look() {
+                self.advance(&Input::ClockMoved { gap_ms })?;
+            }
             match arrived {
+                Arrived::Nothing => {}
                 Arrived::Input(input) => {
                     self.advance(&input)?;
                 }
@@ -293,18 +302,21 @@ impl Driver {
             () = received(&mut sources.hangup) => stop(RequestedBy::Hangup),
             Some((request, reply)) = sources.asked.recv() => Arrived::Asked(request, reply),
             Some(wish) = self.wishes.recv() => Arrived::Wish(wish),
-            timer = self.timers.next(now_ms) => Arrived::Input(Input::TimerFired { timer }),
+            timer = self.timers.next(|| self.clock.now_ms()) => Arrived::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => Arrived::Input(input),
             _ = sources.resized.recv() => Arrived::Resized,
             (iteration, signal) = agent => Arrived::Input(Input::Agent { iteration, signal }),
+            () = tokio::time::sleep(LOOK) => Arrived::Nothing,
         }
     }
 
     /// Steps the machine by one input and does what follows from it. Returns the events.
     pub(super) fn advance(&mut self, input: &Input) -> Result<Vec<Event>, DriverError> {
-        let now_ms = now_ms();
-        if let Input::Agent { signal, .. } = input {
-            self.note_signal(signal);
+        let now_ms = self.clock.now_ms();
+        match input {
+            Input::TimerFired { timer } if !self.timers.take(*timer, now_ms) => return Ok(Vec::new()),
+            Input::Agent { signal, .. } => self.note_signal(signal),
+            _ => {}
         }
         let state = self.state.take().expect("the state is there between steps");
         let Step { state, events, effects } = step(state, now_ms, input);
@@ -330,7 +342,7 @@ impl Driver {
         if self.state().is_stopped() {
             return Ok(());
         }
-        self.record(now_ms(), Event::Noticed { level, text })
+        self.record(self.clock.now_ms(), Event::Noticed { level, text })
     }
 
     fn note_all(&mut self) -> Result<(), DriverError> {

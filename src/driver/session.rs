@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use crate::{
     agent::{Activity, AgentAdapter, Display, Session, SessionRequest},
     event::AgentSignal,
-    host::{control::Quiet, recording::Recording},
+    host::recording::Recording,
     proc::{Size, Stop},
 };
 
@@ -25,15 +25,16 @@ pub(super) struct Current {
     pub(super) iteration: u32,
     session: Box<dyn Session>,
     signals: mpsc::Receiver<AgentSignal>,
-    /// What the session had done at `quiet_since_ms`, but for the little that an idle one does, too.
+    /// What the session had done at `quiet_since`, but for the little that an idle one does, too.
     seen: Activity,
-    quiet_since_ms: u64,
+    /// By [`super::clock::Clock::lived`].
+    quiet_since: Duration,
     /// Since when it is quiet, and how many quarters of the idle limit were told of that.
-    told: (u64, u64),
+    told: (Duration, u64),
 }
 
 impl Current {
-    pub(super) fn start(adapter: &Arc<dyn AgentAdapter>, request: SessionRequest, now_ms: u64) -> Self {
+    pub(super) fn start(adapter: &Arc<dyn AgentAdapter>, request: SessionRequest, lived: Duration) -> Self {
         let iteration = request.iteration;
         let (sender, signals) = mpsc::channel(SIGNALS);
         let session = adapter.start(request, sender);
@@ -42,8 +43,8 @@ impl Current {
             session,
             signals,
             seen: Activity::default(),
-            quiet_since_ms: now_ms,
-            told: (now_ms, 0),
+            quiet_since: lived,
+            told: (lived, 0),
         }
     }
 
@@ -73,34 +74,33 @@ impl Current {
         self.session.steer(text).is_ok()
     }
 
-    /// Looks at the session and tells since when it has neither written nor computed.
-    pub(super) fn quiet_since_ms(&mut self, now_ms: u64) -> u64 {
+    /// Looks at the session and tells for how long it has neither written nor computed.
+    pub(super) fn quiet_for(&mut self, lived: Duration) -> Duration {
         let activity = self.session.activity();
-        let quiet = Duration::from_millis(now_ms.saturating_sub(self.quiet_since_ms));
-        let idle_cpu = quiet.mul_f64(IDLE_CPU_SHARE).max(IDLE_CPU_FLOOR);
+        let idle_cpu = lived
+            .saturating_sub(self.quiet_since)
+            .mul_f64(IDLE_CPU_SHARE)
+            .max(IDLE_CPU_FLOOR);
         if activity.output_bytes != self.seen.output_bytes || activity.cpu > self.seen.cpu + idle_cpu {
             self.seen = activity;
-            self.quiet_since_ms = now_ms;
+            self.quiet_since = lived;
         }
-        self.quiet_since_ms
+        lived.saturating_sub(self.quiet_since)
     }
 
-    /// Tells of a session that has done nothing for half of the idle limit.
-    pub(super) fn quiet(&mut self, now_ms: u64, idle_ms: u64) -> Option<Quiet> {
-        let since_ms = self.quiet_since_ms(now_ms);
-        let is_long = now_ms.saturating_sub(since_ms) >= idle_ms / 2;
-        is_long.then_some(Quiet {
-            since_ms,
-            until_ms: since_ms.saturating_add(idle_ms),
-        })
+    /// Tells for how long a session has done nothing, if that is half of the idle limit or more.
+    pub(super) fn long_quiet(&mut self, lived: Duration, idle: Duration) -> Option<Duration> {
+        let quiet = self.quiet_for(lived);
+        (quiet >= idle / 2).then_some(quiet)
     }
 
     /// The same after each quarter of the limit from the second on, once, as long as anything is left.
-    pub(super) fn news_of_quiet(&mut self, now_ms: u64, idle_ms: u64) -> Option<Quiet> {
-        let quiet = self.quiet(now_ms, idle_ms)?;
-        let quarters = now_ms.saturating_sub(quiet.since_ms).saturating_mul(4) / idle_ms.max(1);
-        let told = std::mem::replace(&mut self.told, (quiet.since_ms, quarters));
-        (told < self.told && now_ms < quiet.until_ms).then_some(quiet)
+    pub(super) fn news_of_quiet(&mut self, lived: Duration, idle: Duration) -> Option<Duration> {
+        let quiet = self.long_quiet(lived, idle)?;
+        let quarters = quiet.as_millis().saturating_mul(4) / idle.as_millis().max(1);
+        let quarters = u64::try_from(quarters).unwrap_or(u64::MAX);
+        let told = std::mem::replace(&mut self.told, (self.quiet_since, quarters));
+        (told < self.told && quiet < idle).then_some(quiet)
     }
 }
 

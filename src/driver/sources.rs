@@ -26,6 +26,8 @@ const REQUESTS: usize = 64;
 
 /// What the loop was waiting for.
 pub(super) enum Arrived {
+    /// It is time to look at the clocks.
+    Nothing,
     Input(Input),
     Asked(Request, oneshot::Sender<Reply>),
     Wish(Wish),

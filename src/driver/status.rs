@@ -1,5 +1,7 @@
 //! A loop's state at a glance, for `ralph status` and the replies of the control socket.
 
+use std::time::Duration;
+
 use crate::{
     command::UserCommand,
     event::{Event, RequestedBy, RunId, SteeringKind, StopReason, StopRequest, Wait},
@@ -8,7 +10,7 @@ use crate::{
 };
 
 use super::{
-    clock::now_ms,
+    perform::millis,
     run::{Driver, DriverError},
 };
 
@@ -37,7 +39,8 @@ pub fn status_of(state: &LoopState, pid: u32, quiet: Option<Quiet>) -> Status {
         },
         quiet,
         task: state.plan.current().map(|task| task.text.clone()),
-        paused: state.is_paused(),
+        // A run that is over waits for nothing.
+        paused: state.is_paused() && !state.is_stopped(),
         breaker: BreakerStatus {
             state: state.breaker.state,
             why: state.breaker.why.clone(),
@@ -113,7 +116,16 @@ impl Driver {
     /// Looks whether the agent has done nothing for half of the idle limit.
     fn quiet(&mut self) -> Option<Quiet> {
         let idle_ms = self.state().settings.limits.idle_timeout_ms?;
-        self.session.as_mut()?.quiet(now_ms(), idle_ms)
+        let (now_ms, lived) = (self.clock.now_ms(), self.clock.lived());
+        let quiet = self
+            .session
+            .as_mut()?
+            .long_quiet(lived, Duration::from_millis(idle_ms))?;
+        let since_ms = now_ms.saturating_sub(millis(quiet));
+        Some(Quiet {
+            since_ms,
+            until_ms: since_ms.saturating_add(idle_ms),
+        })
     }
 }
 

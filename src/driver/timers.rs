@@ -12,23 +12,66 @@ impl Timers {
         self.0.insert(timer.kind, timer);
     }
 
-    /// Waits until the next timer is due by the wall clock `now_ms`, and takes it. Pending for ever when none is armed.
+    /// Waits until the next timer is due by the wall clock `now_ms`. Pending for ever when none is armed.
     ///
-    /// Cancel safe: a timer that was not returned is still armed.
-    pub(super) async fn next(&mut self, now_ms: impl Fn() -> u64) -> Timer {
-        /// The wall clock may be set, and it runs on while the machine sleeps, which the timer below does not see:
-        /// looked at anew at least this often.
-        const LOOK_AGAIN: Duration = Duration::from_secs(30);
+    /// The timer stays armed until [`Timers::take`]: whoever was told of it may find the clock set back by then. The wait
+    /// goes by the monotonic clock; a loop that looks at both now and then calls this anew.
+    pub(super) async fn next(&self, now_ms: impl Fn() -> u64) -> Timer {
         loop {
             let Some(timer) = self.0.values().min_by_key(|timer| timer.at_ms).copied() else {
                 return std::future::pending().await;
             };
-            let left_ms = timer.at_ms.saturating_sub(now_ms());
-            if left_ms == 0 {
-                self.0.remove(&timer.kind);
-                return timer;
+            match timer.at_ms.saturating_sub(now_ms()) {
+                0 => return timer,
+                left_ms => tokio::time::sleep(Duration::from_millis(left_ms)).await,
             }
-            tokio::time::sleep(Duration::from_millis(left_ms).min(LOOK_AGAIN)).await;
         }
+    }
+
+    /// Disarms `timer` if it is still armed as it was and due, and tells whether it did.
+    pub(super) fn take(&mut self, timer: Timer, now_ms: u64) -> bool {
+        let is_due = now_ms >= timer.at_ms && self.0.get(&timer.kind) == Some(&timer);
+        if is_due {
+            self.0.remove(&timer.kind);
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::clock::testing::Hands, *};
+
+    fn timer(at_ms: u64) -> Timer {
+        Timer {
+            kind: TimerKind::WaitOver,
+            epoch: Some(1),
+            at_ms,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_timer_that_is_due_stays_armed_when_the_clock_is_set_back_before_it_is_taken() {
+        let hands = Hands::at(10_000);
+        let clock = hands.clock();
+        let mut timers = Timers::default();
+        timers.arm(timer(10_000));
+        assert_eq!(timers.next(|| clock.now_ms()).await, timer(10_000));
+        hands.set(-1_000);
+        assert!(!timers.take(timer(10_000), clock.now_ms()), "not due any more");
+        hands.set(1_000);
+        assert_eq!(timers.next(|| clock.now_ms()).await, timer(10_000));
+        assert!(timers.take(timer(10_000), clock.now_ms()));
+        assert!(!timers.take(timer(10_000), clock.now_ms()), "taken once");
+    }
+
+    #[tokio::test]
+    async fn a_timer_that_was_armed_anew_meanwhile_is_not_taken() {
+        let mut timers = Timers::default();
+        timers.arm(timer(10_000));
+        let due = timers.next(|| 10_000).await;
+        timers.arm(timer(20_000));
+        assert!(!timers.take(due, 10_000));
+        assert!(timers.take(timer(20_000), 20_000));
     }
 }

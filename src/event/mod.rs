@@ -79,6 +79,11 @@ pub enum Event {
         pid: u32,
         settings: Box<Settings>,
     },
+    /// The wall clock has moved by so much besides the time that passed for the loop: every time before this record that
+    /// stands for a duration moves with it.
+    ClockMoved {
+        gap_ms: i64,
+    },
     /// Something the user should know that changes nothing in the state.
     Noticed {
         level: Level,

@@ -103,7 +103,7 @@ impl Before {
 pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms: u64) -> Vec<Effect> {
     let mut effects = Vec::new();
     match input {
-        Input::Start(_) | Input::Recover { .. } if !after.is_stopped() => {
+        Input::Start(_) | Input::Recover { .. } | Input::ClockMoved { .. } if !after.is_stopped() => {
             effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
         }
         _ => {}
@@ -121,8 +121,6 @@ pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms:
 }
 
 fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: u64) {
-    let epoch = Some(after.epoch);
-    let limits = &after.settings.limits;
     match &after.phase {
         Phase::Idle | Phase::Paused => {}
         Phase::Preparing { iteration } => effects.push(Effect::Prepare { iteration: *iteration }),
@@ -130,27 +128,14 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
             iteration, started_ms, ..
         } => {
             effects.push(Effect::StartSession { iteration: *iteration });
-            if let Some(timeout_ms) = limits.iteration_timeout_ms {
-                effects.push(arm(
-                    TimerKind::IterationTimeout,
-                    epoch,
-                    started_ms.saturating_add(timeout_ms),
-                ));
-            }
-            if let Some(idle_ms) = limits.idle_timeout_ms {
-                effects.push(arm(
-                    TimerKind::Idle,
-                    epoch,
-                    now_ms.saturating_add(probe_pause_ms(idle_ms)),
-                ));
-            }
+            watch_session(effects, after, *started_ms, now_ms);
         }
         Phase::Cancelling { .. } => effects.push(Effect::StopSession {
             at_once: wants_at_once(after.stop),
         }),
         Phase::Settling { iteration, .. } => effects.push(Effect::Settle { iteration: *iteration }),
         Phase::Verifying { iteration, .. } => effects.push(Effect::Verify { iteration: *iteration }),
-        Phase::Waiting { until_ms, .. } => effects.push(arm(TimerKind::WaitOver, epoch, *until_ms)),
+        Phase::Waiting { until_ms, .. } => effects.push(arm(TimerKind::WaitOver, Some(after.epoch), *until_ms)),
         Phase::Stopped(_) => {
             if before.had_session {
                 effects.push(Effect::StopSession { at_once: true });
@@ -163,7 +148,45 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
     }
 }
 
+/// Arms what ends a session that runs for too long, or does nothing for too long.
+fn watch_session(effects: &mut Vec<Effect>, state: &LoopState, started_ms: u64, now_ms: u64) {
+    let epoch = Some(state.epoch);
+    let limits = &state.settings.limits;
+    if let Some(timeout_ms) = limits.iteration_timeout_ms {
+        let at_ms = started_ms.saturating_add(timeout_ms);
+        effects.push(arm(TimerKind::IterationTimeout, epoch, at_ms));
+    }
+    if let Some(idle_ms) = limits.idle_timeout_ms {
+        let at_ms = now_ms.saturating_add(probe_pause_ms(idle_ms));
+        effects.push(arm(TimerKind::Idle, epoch, at_ms));
+    }
+}
+
+/// Arms the timers of the phase anew after the clock has moved, and with it what they go by.
+fn arm_anew(effects: &mut Vec<Effect>, state: &LoopState, now_ms: u64) {
+    let epoch = Some(state.epoch);
+    match &state.phase {
+        Phase::Running { started_ms, .. } => {
+            watch_session(effects, state, *started_ms, now_ms);
+            if state.verdict.is_some() {
+                effects.push(arm(TimerKind::Lingering, epoch, now_ms.saturating_add(LINGER_MS)));
+            }
+        }
+        Phase::Waiting { until_ms, .. } => effects.push(arm(TimerKind::WaitOver, epoch, *until_ms)),
+        Phase::Idle
+        | Phase::Preparing { .. }
+        | Phase::Cancelling { .. }
+        | Phase::Settling { .. }
+        | Phase::Verifying { .. }
+        | Phase::Paused
+        | Phase::Stopped(_) => {}
+    }
+}
+
 fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &Input, now_ms: u64) {
+    if matches!(input, Input::ClockMoved { .. }) {
+        return arm_anew(effects, after, now_ms);
+    }
     match &after.phase {
         Phase::Running {
             iteration,
@@ -207,10 +230,9 @@ fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, 
         Input::TimerFired { timer } if timer.kind == TimerKind::Idle && timer.epoch == Some(state.epoch) => {
             effects.push(Effect::ProbeActivity { iteration });
         }
-        Input::ActivityProbed { quiet_since_ms, .. } => {
-            let deadline_ms = quiet_since_ms.saturating_add(idle_ms);
-            let at_ms = deadline_ms.min(now_ms.saturating_add(probe_pause_ms(idle_ms)));
-            effects.push(arm(TimerKind::Idle, Some(state.epoch), at_ms.max(now_ms + 1)));
+        Input::ActivityProbed { quiet_ms, .. } => {
+            let left_ms = idle_ms.saturating_sub(*quiet_ms).min(probe_pause_ms(idle_ms)).max(1);
+            effects.push(arm(TimerKind::Idle, Some(state.epoch), now_ms.saturating_add(left_ms)));
         }
         _ => {}
     }

@@ -95,7 +95,7 @@ impl Loop {
     fn idle(&mut self) {
         self.take(&Input::ActivityProbed {
             iteration: self.state.iteration,
-            quiet_since_ms: NOW_MS - IDLE_MS,
+            quiet_ms: IDLE_MS,
         });
         self.ends();
     }

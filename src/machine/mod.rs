@@ -6,6 +6,7 @@
 
 mod breaker;
 mod clipped;
+mod clock;
 mod effect;
 mod feedback;
 mod gate;
@@ -20,6 +21,8 @@ mod step;
 mod user;
 mod view;
 
+#[cfg(test)]
+mod clock_tests;
 #[cfg(test)]
 mod enumeration;
 #[cfg(test)]
@@ -84,7 +87,13 @@ pub enum Input {
     /// The answer to [`Effect::ProbeActivity`].
     ActivityProbed {
         iteration: u32,
-        quiet_since_ms: u64,
+        /// For how long it has neither written nor computed.
+        quiet_ms: u64,
+    },
+    /// The wall clock has moved by so much more than the time that passed for the loop, or less: the computer slept, ralph
+    /// was stopped, or the clock was set.
+    ClockMoved {
+        gap_ms: i64,
     },
     TimerFired {
         timer: Timer,

@@ -97,10 +97,7 @@ impl LoopState {
     }
 
     pub(super) fn apply_event(&mut self, at_ms: u64, event: &Event) {
-        if matches!(event, Event::RunResumed { .. }) {
-            self.skip(at_ms.saturating_sub(self.now_ms));
-        }
-        self.now_ms = self.now_ms.max(at_ms);
+        self.follow_clock(at_ms, event);
         match event {
             Event::JournalOpened { run, .. } => self.run = Some(run.clone()),
             Event::RunStarted { settings, promise, .. } => {
@@ -115,7 +112,7 @@ impl LoopState {
                 self.settings = (**settings).clone();
                 self.stop = None;
             }
-            Event::Noticed { .. } => {}
+            Event::ClockMoved { .. } | Event::Noticed { .. } => {}
             Event::PlanRead { plan } => {
                 plan.take_back(&self.plan, &mut self.missing);
                 self.plan = plan.clone();
@@ -200,23 +197,6 @@ impl LoopState {
             Event::SteeringWithdrawn { id } => self.set_steering(*id, SteeringState::Withdrawn),
             Event::StopRequested { stop, by } => self.request_stop(*stop, *by),
             Event::RunStopped { reason, .. } => self.enter(Phase::Stopped(reason.clone())),
-        }
-    }
-
-    /// Leaves out a time in which there was no ralph: nobody worked, so it counts for no limit and no duration.
-    fn skip(&mut self, gap_ms: u64) {
-        self.started_ms = self.started_ms.saturating_add(gap_ms);
-        match &mut self.phase {
-            Phase::Running { started_ms, .. } | Phase::Cancelling { started_ms, .. } => {
-                *started_ms = started_ms.saturating_add(gap_ms);
-            }
-            Phase::Idle
-            | Phase::Preparing { .. }
-            | Phase::Settling { .. }
-            | Phase::Verifying { .. }
-            | Phase::Waiting { .. }
-            | Phase::Paused
-            | Phase::Stopped(_) => {}
         }
     }
 

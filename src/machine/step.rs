@@ -136,18 +136,20 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
                 settle::verified(decision, now_ms, *iteration, &outcome, verification);
             }
         }
-        Input::ActivityProbed {
-            iteration,
-            quiet_since_ms,
-        } => {
+        Input::ActivityProbed { iteration, quiet_ms } => {
             if is_running(&decision.state, *iteration)
                 && let Some(idle_ms) = decision.state.settings.limits.idle_timeout_ms
-                && now_ms >= quiet_since_ms.saturating_add(idle_ms)
+                && *quiet_ms >= idle_ms
             {
                 decision.push(Event::CancelRequested {
                     iteration: *iteration,
                     reason: CancelReason::IdleTimeout,
                 });
+            }
+        }
+        Input::ClockMoved { gap_ms } => {
+            if decision.state.phase != Phase::Idle {
+                decision.push(Event::ClockMoved { gap_ms: *gap_ms });
             }
         }
         Input::TimerFired { timer } => timer_fired(decision, now_ms, *timer),

@@ -42,10 +42,16 @@ impl Report {
 
     /// Takes in one record. What follows from all of them is there after [`Report::conclude`] only.
     pub fn apply(&mut self, record: &Record) {
-        if matches!(record.event, Event::RunResumed { .. }) {
+        let gap_ms = match record.event {
             // Nobody worked while ralph was dead.
-            self.started_ms += record.at_ms.saturating_sub(self.last_ms);
-        }
+            Event::RunResumed { .. } => record.at_ms.saturating_sub(self.last_ms).cast_signed(),
+            Event::ClockMoved { gap_ms } => {
+                self.last_ms = record.at_ms;
+                gap_ms
+            }
+            _ => 0,
+        };
+        self.started_ms = self.started_ms.saturating_add_signed(gap_ms);
         self.last_ms = self.last_ms.max(record.at_ms);
         match &record.event {
             Event::JournalOpened { run, .. } => self.run = Some(run.clone()),

@@ -267,14 +267,13 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         settled(iteration, Ok(plan(true)), vec![Claim::DoneFile, Claim::Promise]),
         settled(iteration, Ok(plan(false)), Vec::new()),
         settled(iteration, Err("plan is gone".to_owned()), vec![Claim::DoneFile]),
+        Input::ActivityProbed { iteration, quiet_ms: 0 },
         Input::ActivityProbed {
             iteration,
-            quiet_since_ms: now_ms,
+            quiet_ms: 10_000,
         },
-        Input::ActivityProbed {
-            iteration,
-            quiet_since_ms: now_ms.saturating_sub(10_000),
-        },
+        Input::ClockMoved { gap_ms: 7_200_000 },
+        Input::ClockMoved { gap_ms: -7_200_000 },
         timer(TimerKind::IterationTimeout, Some(state.epoch)),
         timer(TimerKind::Idle, Some(state.epoch)),
         timer(TimerKind::Lingering, Some(state.epoch)),
@@ -356,6 +355,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             | Input::Prepared { .. }
             | Input::Verified { .. }
             | Input::Settled { .. }
+            | Input::ClockMoved { .. }
             | Input::TimerFired { .. } => true,
         });
     }
@@ -389,7 +389,7 @@ pub(super) fn answers(state: &LoopState, now_ms: u64) -> Vec<Input> {
             timer(TimerKind::IterationTimeout, now_ms),
             Input::ActivityProbed {
                 iteration,
-                quiet_since_ms: now_ms.saturating_sub(10_000),
+                quiet_ms: 10_000,
             },
         ],
         Phase::Cancelling { iteration, .. } => vec![ended(iteration)],

@@ -31,7 +31,11 @@ pub struct Model {
 impl Model {
     /// Takes a record into account.
     pub fn apply(&mut self, record: &Record) {
-        self.now_ms = self.now_ms.max(record.at_ms);
+        self.now_ms = match record.event {
+            // It may have been set back.
+            Event::ClockMoved { .. } => record.at_ms,
+            _ => self.now_ms.max(record.at_ms),
+        };
         let offset_s = self.utc_offset_s;
         let clock = |at_ms| clock_time(at_ms, offset_s);
         if let Some(line) = self.run.apply(record, clock) {

@@ -3,7 +3,7 @@
 use crate::{
     event::{
         AgentSignal, BreakerState, CancelReason, Changes, Event, Outcome, PausedBy, PlanSnapshot, PlanTask, Record,
-        RunId, Settings, SteeringId, StopRequest, Usage,
+        RunId, Settings, SteeringId, StopRequest, Usage, Wait,
     },
     narration::Line,
 };
@@ -116,11 +116,19 @@ impl Run {
     /// Applies a record; returns the line it is worth, if it is the loop's own.
     pub fn apply(&mut self, record: &Record, clock: impl Fn(u64) -> String) -> Option<Line> {
         let at_ms = record.at_ms;
-        if matches!(record.event, Event::RunResumed { .. }) {
+        let gap_ms = match record.event {
             // Nobody worked while there was no ralph.
-            let gap_ms = at_ms.saturating_sub(self.last_ms);
-            self.started_ms = self.started_ms.map(|started_ms| started_ms + gap_ms);
-        }
+            Event::RunResumed { .. } => at_ms.saturating_sub(self.last_ms).cast_signed(),
+            Event::ClockMoved { gap_ms } => {
+                self.move_with_clock(gap_ms);
+                self.last_ms = at_ms;
+                gap_ms
+            }
+            _ => 0,
+        };
+        self.started_ms = self
+            .started_ms
+            .map(|started_ms| started_ms.saturating_add_signed(gap_ms));
         self.last_ms = self.last_ms.max(at_ms);
         self.apply_event(at_ms, &record.event);
         let settled = match &record.event {
@@ -130,6 +138,23 @@ impl Run {
             _ => None,
         };
         self.log.take(record, settled, clock)
+    }
+
+    /// Moves what stands for a duration, as the loop does.
+    fn move_with_clock(&mut self, gap_ms: i64) {
+        if self.is_busy()
+            && let Some(iteration) = self.iterations.last_mut()
+        {
+            iteration.started_ms = iteration.started_ms.saturating_add_signed(gap_ms);
+        }
+        if let Phase::Waiting {
+            wait: Wait::Backoff | Wait::Cooldown,
+            until_ms,
+            ..
+        } = &mut self.phase
+        {
+            *until_ms = until_ms.saturating_add_signed(gap_ms);
+        }
     }
 
     fn apply_event(&mut self, at_ms: u64, event: &Event) {
@@ -216,7 +241,8 @@ impl Run {
                 self.breaker_why.clone_from(why);
             }
             // In the log, where they happened.
-            Event::Noticed { .. }
+            Event::ClockMoved { .. }
+            | Event::Noticed { .. }
             | Event::PlanEdited { .. }
             | Event::ClaimMade { .. }
             | Event::ClaimJudged { .. }

@@ -1,0 +1,173 @@
+//! What a clock that moves changes, and what it does not.
+
+use crate::event::{AgentSignal, Event, Limits, PlanSnapshot, PlanTask, Settings, Wait};
+
+use super::{
+    Effect, Input, LoopState, Phase, Preparation, Start, Step, Timer, TimerKind,
+    policy::{call_budget_until, max_time_at},
+    step,
+};
+
+const START_MS: u64 = 100_000_000;
+const HOUR_MS: i64 = 3_600_000;
+const MINUTE_MS: u64 = 60_000;
+
+fn start(limits: Limits) -> LoopState {
+    let start = Start {
+        project: "/project".into(),
+        pid: 1,
+        settings: Settings {
+            limits,
+            ..Settings::default()
+        },
+        promise: "nonce".to_owned(),
+        pause_file: false,
+    };
+    step(LoopState::default(), START_MS, &Input::Start(Box::new(start))).state
+}
+
+fn limits() -> Limits {
+    Limits {
+        max_time_ms: Some(60 * MINUTE_MS),
+        iteration_timeout_ms: Some(10 * MINUTE_MS),
+        idle_timeout_ms: Some(MINUTE_MS),
+        calls_per_hour: Some(1),
+        ..Limits::default()
+    }
+}
+
+fn running() -> LoopState {
+    let task = PlanTask {
+        text: "task".to_owned(),
+        done: false,
+        line: 1,
+        depth: 0,
+    };
+    let preparation = Preparation {
+        plan: PlanSnapshot { tasks: vec![task] },
+        checkpoint: None,
+        prompt_bytes: 1,
+        overhead_bytes: 1,
+        delivered: Vec::new(),
+        live_steering: false,
+        notices: Vec::new(),
+    };
+    let prepared = Input::Prepared {
+        iteration: 1,
+        result: Ok(preparation),
+    };
+    step(start(limits()), START_MS, &prepared).state
+}
+
+fn waiting(wait: Wait, until_ms: u64) -> LoopState {
+    let mut state = start(limits());
+    state.apply_event(
+        START_MS,
+        &Event::WaitStarted {
+            wait,
+            until_ms,
+            attempt: 1,
+            why: String::new(),
+        },
+    );
+    state
+}
+
+/// A minute after the start by every other clock, the wall clock has moved.
+fn moved(state: LoopState, gap_ms: i64) -> (Step, u64) {
+    let now_ms = (START_MS + MINUTE_MS).saturating_add_signed(gap_ms);
+    (step(state, now_ms, &Input::ClockMoved { gap_ms }), now_ms)
+}
+
+fn armed(step: &Step, kind: TimerKind) -> Option<Timer> {
+    step.effects.iter().find_map(|effect| match effect {
+        Effect::Arm { timer } if timer.kind == kind => Some(*timer),
+        _ => None,
+    })
+}
+
+#[test]
+fn limits_of_run_and_iteration_move_with_the_clock_whichever_way_it_goes() {
+    for gap_ms in [2 * HOUR_MS, -2 * HOUR_MS] {
+        let (moved, now_ms) = moved(running(), gap_ms);
+        assert_eq!(
+            armed(&moved, TimerKind::MaxTime).unwrap().at_ms,
+            now_ms + 59 * MINUTE_MS
+        );
+        assert_eq!(
+            armed(&moved, TimerKind::IterationTimeout).unwrap().at_ms,
+            now_ms + 9 * MINUTE_MS
+        );
+        let probe = armed(&moved, TimerKind::Idle).unwrap().at_ms;
+        assert!(probe > now_ms && probe <= now_ms + MINUTE_MS, "{probe}");
+        assert_eq!(moved.state.now_ms, now_ms);
+        assert_eq!(moved.state.run_totals().elapsed_ms, MINUTE_MS);
+    }
+}
+
+#[test]
+fn a_session_that_was_running_when_the_computer_slept_is_not_too_long() {
+    let (moved, now_ms) = moved(running(), 8 * HOUR_MS);
+    let timer = armed(&moved, TimerKind::IterationTimeout).unwrap();
+    let ended = Input::Agent {
+        iteration: 1,
+        signal: AgentSignal::Ended {
+            exit: None,
+            output_bytes: 0,
+        },
+    };
+    let ended = step(moved.state, now_ms + MINUTE_MS, &ended);
+    assert!(timer.at_ms > now_ms + MINUTE_MS);
+    assert!(matches!(
+        ended.events[0],
+        Event::IterationEnded { duration_ms, .. } if duration_ms == 2 * MINUTE_MS
+    ));
+}
+
+#[test]
+fn a_backoff_lasts_as_long_as_it_would_have_when_the_clock_is_set_back() {
+    for wait in [Wait::Backoff, Wait::Cooldown] {
+        let (moved, now_ms) = moved(waiting(wait, START_MS + 2 * MINUTE_MS), -2 * HOUR_MS);
+        let timer = armed(&moved, TimerKind::WaitOver).unwrap();
+        assert_eq!(timer.at_ms, now_ms + MINUTE_MS);
+        let next = step(moved.state, timer.at_ms, &Input::TimerFired { timer }).state;
+        assert_eq!(next.phase, Phase::Preparing { iteration: 1 });
+    }
+}
+
+#[test]
+fn an_announced_reset_stays_the_date_that_it_is() {
+    let until_ms = START_MS + 200 * MINUTE_MS;
+    for gap_ms in [HOUR_MS, -HOUR_MS] {
+        let mut state = waiting(Wait::LimitReset, until_ms);
+        state.limited.insert("fake".to_owned(), until_ms);
+        let (moved, _) = moved(state, gap_ms);
+        assert_eq!(armed(&moved, TimerKind::WaitOver).unwrap().at_ms, until_ms);
+        assert_eq!(moved.state.limited["fake"], until_ms);
+    }
+}
+
+#[test]
+fn the_calls_of_an_hour_do_not_last_longer_because_the_clock_was_set_back() {
+    let state = running();
+    assert_eq!(
+        call_budget_until(&state, START_MS + MINUTE_MS),
+        Some(START_MS + 60 * MINUTE_MS)
+    );
+    let (moved, now_ms) = moved(state, -2 * HOUR_MS);
+    assert_eq!(call_budget_until(&moved.state, now_ms), Some(now_ms + 59 * MINUTE_MS));
+}
+
+#[test]
+fn a_run_that_goes_on_after_the_clock_was_set_back_has_its_limits_in_the_present() {
+    let before = waiting(Wait::Backoff, START_MS + MINUTE_MS);
+    let recover = Input::Recover {
+        pid: 2,
+        settings: Box::new(before.settings.clone()),
+        pause_file: false,
+    };
+    let now_ms = START_MS.saturating_add_signed(-2 * HOUR_MS);
+    let resumed = step(before, now_ms, &recover);
+    assert_eq!(max_time_at(&resumed.state), Some(now_ms + 60 * MINUTE_MS));
+    assert_eq!(armed(&resumed, TimerKind::WaitOver).unwrap().at_ms, now_ms + MINUTE_MS);
+}
