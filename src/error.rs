@@ -185,6 +185,24 @@ impl From<GitError> for Failure {
 
 impl From<NoRepository> for Failure {
     fn from(error: NoRepository) -> Self {
-        Failure::of(FailureKind::Failed, &error).hint("checkpoints are made in a git repository: `git init` makes one")
+        let failure = Failure::of(FailureKind::Failed, &error);
+        match error {
+            NoRepository::NoGit => failure.hint("install git"),
+            NoRepository::WorkTreeElsewhere { .. } => {
+                failure.hint("`git config --unset core.worktree` leaves the files where the repository is")
+            }
+            NoRepository::ReferencesElsewhere { git_dir, .. } => failure.hint(format!(
+                "`rm {}`, unless somebody needs it",
+                git_dir.join("commondir").display()
+            )),
+            NoRepository::Unreadable(_) => failure.hint("`git status` has to work here"),
+            NoRepository::NotARepository { .. }
+            | NoRepository::Bare { .. }
+            | NoRepository::InsideGitDirectory { .. }
+            | NoRepository::Ignored { .. }
+            | NoRepository::Home { .. } => {
+                failure.hint("checkpoints are made in a git repository: `git init` makes one")
+            }
+        }
     }
 }

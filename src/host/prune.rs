@@ -57,7 +57,12 @@ pub fn prune(paths: &ProjectPaths, running: &RunId, keep: Keep, now: SystemTime)
     let repository = match Repository::discover(paths.project(), &scratch) {
         Ok((repository, _)) => Some(repository),
         // Without git nothing can be said about checkpoints; with the runs kept, the next start tries again.
-        Err(error @ (NoRepository::NoGit | NoRepository::Unreadable(_))) => {
+        Err(
+            error @ (NoRepository::NoGit
+            | NoRepository::Unreadable(_)
+            | NoRepository::WorkTreeElsewhere { .. }
+            | NoRepository::ReferencesElsewhere { .. }),
+        ) => {
             return vec![PruneError::NoRepository(error)];
         }
         Err(_) => None,

@@ -52,6 +52,8 @@ fn repository(place: &Place) -> Option<Finding> {
                 NoRepository::Ignored { .. } | NoRepository::Home { .. } => {
                     Some("give the project a repository of its own: `git init`")
                 }
+                NoRepository::WorkTreeElsewhere { .. } => Some("git config --unset core.worktree"),
+                NoRepository::ReferencesElsewhere { .. } => Some("delete the file `commondir` there"),
                 NoRepository::NoGit | NoRepository::Unreadable(_) => None,
             };
             Some(Finding::new(NAME, State::Weak, text).todos(todo.map(str::to_owned)))

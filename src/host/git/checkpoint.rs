@@ -11,14 +11,19 @@ use super::{
     Counted, GitError, Moment, Repository, Taken,
     changes::Point,
     index::{Copied, Identity},
+    layout::Mark,
     process::Git,
     status::{self, Status},
 };
 use crate::event::{Checkpoint, RunId};
 
 /// What is known from the checkpoint before.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct State {
+    /// The repository's directories.
+    marks: [Mark; 2],
+    /// The latest reference that was set, and its commit: what tells this repository from all others.
+    kept: Option<(String, String)>,
     /// The user's index that ralph's was copied from.
     pub(super) origin: Option<Identity>,
     /// The checkpoint that ralph's index holds; none when that is not known.
@@ -32,6 +37,23 @@ pub(super) struct State {
 }
 
 impl State {
+    pub(super) fn of(marks: [Mark; 2]) -> State {
+        State {
+            marks,
+            kept: None,
+            origin: None,
+            last: None,
+            naming: None,
+            untold: Vec::new(),
+            told: HashSet::new(),
+        }
+    }
+
+    /// Keeps a sentence for the user until the next checkpoint.
+    pub(super) fn tell(&mut self, notice: String) {
+        self.untold.push(notice);
+    }
+
     /// Waits until a repeated checkpoint has its second name.
     pub(super) fn finish_naming(&mut self) {
         let Some(naming) = self.naming.take() else { return };
@@ -90,6 +112,10 @@ impl Repository {
         let git = self.git().args(["update-ref", &name, &checkpoint.commit]);
         let mut state = self.lock();
         state.finish_naming();
+        if let Err(error) = self.verify(&mut state) {
+            state.tell(format!("No checkpoint {moment} iteration {n}: {error}."));
+            return;
+        }
         state.naming = Some(thread::spawn(move || git.run().map(drop)));
     }
 
@@ -107,6 +133,7 @@ impl Repository {
 
     fn take(&self, state: &mut State, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
         state.finish_naming();
+        self.verify(state)?;
         let copied = self.follow_index(state)?;
         let (mut status, mut warnings) = self.scan()?;
         if copied == Copied::No && status.changes_ignoring() {
@@ -131,6 +158,7 @@ impl Repository {
         };
         let same = last.filter(|last| last.head == head);
         let (checkpoint, counted) = self.keep(here, same, name, since)?;
+        state.kept = Some((name.reference.to_owned(), checkpoint.commit.clone()));
         state.last = Some(checkpoint.clone());
         let untold = mem::take(&mut state.untold);
         let notices = work
@@ -212,10 +240,41 @@ impl Repository {
         self.git().args(["update-ref", reference, commit]).run().map(drop)
     }
 
-    /// A git command on this repository alone: were it deleted, the one around it must not be taken for it.
+    /// Makes sure that git can be let near the repository, and that it is still the one it was.
+    pub(super) fn verify(&self, state: &mut State) -> Result<(), GitError> {
+        let marks = self.layout.marks()?;
+        self.layout.inspect()?;
+        if marks == state.marks {
+            return Ok(());
+        }
+        // Not every file system tells the same of a directory twice. What was written there does.
+        let (reference, commit) = state.kept.as_ref().ok_or_else(|| self.replaced())?;
+        let found = self
+            .git()
+            .args(["rev-parse", "--verify", "--quiet", reference])
+            .run_any()?;
+        if found.line().is_ok_and(|found| found == *commit) {
+            state.marks = marks;
+            return Ok(());
+        }
+        Err(self.replaced())
+    }
+
+    fn replaced(&self) -> GitError {
+        GitError::Replaced {
+            path: self.layout.git_dir.clone(),
+        }
+    }
+
+    /// A git command on this repository alone: were it deleted, or told that it is another one, that one must not be taken
+    /// for it. The user's index is left alone as well: an agent can make it anything.
     pub(super) fn git(&self) -> Git {
-        let git = Git::at(&self.root).deadline(self.deadline);
-        git.env("GIT_DIR", &self.git_dir).env("GIT_WORK_TREE", &self.root)
+        Git::at(&self.layout.root)
+            .deadline(self.deadline)
+            .env("GIT_DIR", &self.layout.git_dir)
+            .env("GIT_COMMON_DIR", &self.layout.common_dir)
+            .env("GIT_WORK_TREE", &self.layout.root)
+            .env("GIT_INDEX_FILE", &self.index)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {

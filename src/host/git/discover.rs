@@ -1,12 +1,11 @@
 //! Finds the repository a project is in, and what is special about it.
 
-use std::{
-    env, fs, io,
-    path::{Path, PathBuf},
-};
+use std::{env, fs, io, path::Path, sync::Mutex};
 
 use super::{
-    DEADLINE, GitError, NoRepository, Repository,
+    DEADLINE, DISCOVERY_DEADLINE, GitError, NoRepository, Repository,
+    checkpoint::State,
+    layout::{Layout, inspect_above, open_regular, root_of},
     process::{self, Git},
 };
 
@@ -21,19 +20,20 @@ impl Repository {
     pub fn discover(project: &Path, scratch: &Path) -> Result<(Repository, Vec<String>), NoRepository> {
         let project = project.canonicalize().map_err(|source| unreadable(project, source))?;
         let scratch = scratch.canonicalize().map_err(|source| unreadable(scratch, source))?;
-        let (root, git_dir) = locate(&project)?;
-        if root != project {
-            refuse_home(&root)?;
-            refuse_ignored(&project, &root)?;
-        }
+        inspect_above(&project).map_err(NoRepository::Unreadable)?;
+        let layout = locate(&project)?;
+        let marks = layout.marks().map_err(NoRepository::Unreadable)?;
         let index = scratch.join("git-index");
         let repository = Repository {
-            root,
-            git_dir,
+            layout,
             index,
             deadline: DEADLINE,
-            state: Default::default(),
+            state: Mutex::new(State::of(marks)),
         };
+        if repository.root() != project {
+            refuse_home(repository.root())?;
+            repository.refuse_ignored(&project)?;
+        }
         // What another process left there tells nothing about the files as they are now.
         repository.forget_index().map_err(NoRepository::Unreadable)?;
         let notes = repository.notes(&project)?;
@@ -42,13 +42,14 @@ impl Repository {
 
     fn notes(&self, project: &Path) -> Result<Vec<String>, NoRepository> {
         let mut notes = Vec::new();
-        if self.root != project {
+        if self.layout.root != project {
             notes.push(format!(
                 "Checkpoints hold the whole repository {}.",
-                self.root.display()
+                self.layout.root.display()
             ));
         }
-        let head = self.git().args(["rev-parse", "--verify", "--quiet", "HEAD"]).run_any();
+        let head = self.git().deadline(DISCOVERY_DEADLINE);
+        let head = head.args(["rev-parse", "--verify", "--quiet", "HEAD"]).run_any();
         if !head.map_err(NoRepository::Unreadable)?.success() {
             notes.push("The repository has no commit yet; checkpoints work all the same.".to_owned());
         }
@@ -57,10 +58,30 @@ impl Repository {
                 "A {operation} is in progress; checkpoints hold the files as they are."
             ));
         }
-        if self.root.join(".gitmodules").exists() {
+        if self.layout.root.join(".gitmodules").exists() {
             notes.push("Of submodules, checkpoints hold only which commit is checked out.".to_owned());
         }
         Ok(notes)
+    }
+
+    /// A project that its repository ignores would have checkpoints of everything but itself.
+    fn refuse_ignored(&self, project: &Path) -> Result<(), NoRepository> {
+        // What is tracked is not ignored, as far as there is an index that git can read.
+        let theirs = self.layout.git_dir.join("index");
+        let by = if matches!(open_regular(&theirs), Ok(Some(_))) {
+            theirs
+        } else {
+            self.index.clone()
+        };
+        let git = self.git().env("GIT_INDEX_FILE", by).deadline(DISCOVERY_DEADLINE);
+        let check = git.args(["check-ignore", "--quiet", "--"]).args([project]).run_any();
+        if check.map_err(NoRepository::Unreadable)?.success() {
+            return Err(NoRepository::Ignored {
+                path: project.to_owned(),
+                root: self.root().to_owned(),
+            });
+        }
+        Ok(())
     }
 
     /// What the user has begun and not finished.
@@ -75,7 +96,7 @@ impl Repository {
         ];
         MARKS
             .into_iter()
-            .find(|(mark, _)| self.git_dir.join(mark).exists())
+            .find(|(mark, _)| self.layout.git_dir.join(mark).exists())
             .map(|(_, operation)| operation)
     }
 }
@@ -97,16 +118,18 @@ pub fn version() -> Result<String, NoRepository> {
     Ok(said.strip_prefix("git version ").unwrap_or(said).to_owned())
 }
 
-/// The work tree's root and the git directory.
-fn locate(project: &Path) -> Result<(PathBuf, PathBuf), NoRepository> {
+/// Asks git where it finds a repository, and believes nothing that leads away from the project: an agent can write what git
+/// reads, and what is restored there would be somebody else's.
+fn locate(project: &Path) -> Result<Layout, NoRepository> {
     let args = [
         "rev-parse",
         "--is-bare-repository",
         "--is-inside-git-dir",
         "--absolute-git-dir",
+        "--git-common-dir",
         "--show-toplevel",
     ];
-    let output = match Git::at(project).args(args).run_any() {
+    let output = match Git::at(project).deadline(DISCOVERY_DEADLINE).args(args).run_any() {
         Ok(output) => output,
         Err(GitError::Start { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Err(NoRepository::NoGit);
@@ -114,18 +137,42 @@ fn locate(project: &Path) -> Result<(PathBuf, PathBuf), NoRepository> {
         Err(error) => return Err(NoRepository::Unreadable(error)),
     };
     let path = project.to_owned();
-    let mut lines = output
-        .stdout
-        .split(|&byte| byte == b'\n')
-        .filter(|line| !line.is_empty());
-    match (lines.next(), lines.next(), lines.next(), lines.next()) {
+    let lines: Vec<&[u8]> = output.stdout.split(|&byte| byte == b'\n').collect();
+    match lines[..] {
         // git stops with an error at the first question that has no answer.
-        (Some(b"true"), ..) => Err(NoRepository::Bare { path }),
-        (_, Some(b"true"), ..) => Err(NoRepository::InsideGitDirectory { path }),
-        (_, _, Some(git_dir), Some(root)) => Ok((process::path(root), process::path(git_dir))),
+        [b"true", ..] => Err(NoRepository::Bare { path }),
+        [_, b"true", ..] => Err(NoRepository::InsideGitDirectory { path }),
+        [_, _, git_dir, common_dir, root, b""] => {
+            let absolute = |printed: &[u8]| {
+                let path = project.join(process::path(printed));
+                path.canonicalize().map_err(|source| unreadable(&path, source))
+            };
+            believe(
+                project,
+                Layout {
+                    root: process::path(root),
+                    git_dir: absolute(git_dir)?,
+                    common_dir: absolute(common_dir)?,
+                },
+            )
+        }
         _ if output.stderr.contains("not a git repository") => Err(NoRepository::NotARepository { path }),
         _ => Err(NoRepository::Unreadable(output.refusal())),
     }
+}
+
+fn believe(project: &Path, layout: Layout) -> Result<Layout, NoRepository> {
+    let git_dir = layout.git_dir.clone();
+    if root_of(project, &git_dir).as_ref() != Some(&layout.root) {
+        let to = layout.root;
+        return Err(NoRepository::WorkTreeElsewhere { git_dir, to });
+    }
+    // That of a linked work tree is below the one they share.
+    if !git_dir.starts_with(&layout.common_dir) {
+        let to = layout.common_dir;
+        return Err(NoRepository::ReferencesElsewhere { git_dir, to });
+    }
+    Ok(layout)
 }
 
 /// A home directory under git is somebody's configuration files; a checkpoint would read all there is.
@@ -133,21 +180,6 @@ fn refuse_home(root: &Path) -> Result<(), NoRepository> {
     let home = env::home_dir().and_then(|home| fs::canonicalize(home).ok());
     if root == Path::new("/") || home.is_some_and(|home| home == root) {
         return Err(NoRepository::Home { root: root.to_owned() });
-    }
-    Ok(())
-}
-
-/// A project that its repository ignores would have checkpoints of everything but itself.
-fn refuse_ignored(project: &Path, root: &Path) -> Result<(), NoRepository> {
-    let check = Git::at(root)
-        .args(["check-ignore", "--quiet", "--"])
-        .args([project])
-        .run_any();
-    if check.map_err(NoRepository::Unreadable)?.success() {
-        return Err(NoRepository::Ignored {
-            path: project.to_owned(),
-            root: root.to_owned(),
-        });
     }
     Ok(())
 }

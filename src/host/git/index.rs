@@ -2,12 +2,16 @@
 
 use std::{
     fs::{self, File, Metadata},
-    io, mem,
+    io::{self, Read},
+    mem,
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::PathBuf,
 };
 
-use super::{GitError, Repository, checkpoint::State, process::Git, survey::Work};
+use super::{GitError, Repository, checkpoint::State, layout::open_regular, process::Git, survey::Work};
+
+/// A larger index is somebody's joke: git's own have a hundred bytes for each file.
+const CAP_BYTES: u64 = 512 << 20;
 
 /// More files than this that git cannot take are no accident of one file.
 const MOST_REFUSED: usize = 16;
@@ -16,6 +20,8 @@ const MOST_REFUSED: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Identity {
     Missing,
+    /// A pipe, a link, a directory: nothing to read.
+    Odd,
     File {
         inode: u64,
         bytes: u64,
@@ -45,9 +51,7 @@ impl Repository {
     pub(super) fn own_index_git(&self) -> Git {
         // Its checksum, which nobody reads, costs as much as reading it. The user's own keeps it: not all programs that
         // read that one can do without.
-        self.git()
-            .setting("index.skipHash=true")
-            .env("GIT_INDEX_FILE", &self.index)
+        self.git().setting("index.skipHash=true")
     }
 
     /// Copies the user's index, unless ralph's was made from the same one.
@@ -55,25 +59,33 @@ impl Repository {
     /// The user's index knows which ignored files are tracked and spares reading the files that it has seen unchanged;
     /// ralph's also knows the untracked ones.
     pub(super) fn follow_index(&self, state: &mut State) -> Result<Copied, GitError> {
-        let theirs = self.git_dir.join("index");
+        let theirs = self.layout.git_dir.join("index");
         let failed = |source| GitError::File {
             path: theirs.clone(),
             source,
         };
-        let mut file = match File::open(&theirs) {
-            Ok(file) => Some(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        let (identity, file) = match open_regular(&theirs) {
+            Ok(Some((file, metadata))) if metadata.len() <= CAP_BYTES => {
+                (Identity::of(&metadata), Some((file, metadata)))
+            }
+            Ok(_) => (Identity::Odd, None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (Identity::Missing, None),
             Err(error) => return Err(failed(error)),
         };
-        let metadata = file.as_ref().map(File::metadata).transpose().map_err(failed)?;
-        let identity = metadata.as_ref().map_or(Identity::Missing, Identity::of);
         if state.origin == Some(identity) {
             return Ok(Copied::No);
         }
         state.last = None;
         self.forget_index()?;
-        if let (Some(file), Some(metadata)) = (&mut file, metadata) {
-            self.copy_index(file, &metadata).map_err(failed)?;
+        if let Some((mut file, metadata)) = file {
+            self.copy_index(&mut file, &metadata).map_err(failed)?;
+        }
+        if identity == Identity::Odd {
+            state.tell(format!(
+                "{} is not a regular file of at most {} MiB: checkpoints are made without it, and hold no ignored files.",
+                theirs.display(),
+                CAP_BYTES >> 20
+            ));
         }
         state.origin = Some(identity);
         Ok(Copied::Yes)
@@ -81,7 +93,7 @@ impl Repository {
 
     fn copy_index(&self, theirs: &mut File, metadata: &Metadata) -> io::Result<()> {
         let mut ours = File::create(&self.index)?;
-        io::copy(theirs, &mut ours)?;
+        io::copy(&mut theirs.take(CAP_BYTES), &mut ours)?;
         // git mistrusts entries as young as the index itself; a copy that looks younger would be trusted.
         ours.set_modified(metadata.modified()?)
     }

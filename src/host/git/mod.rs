@@ -10,6 +10,7 @@ mod changes;
 mod checkpoint;
 mod discover;
 mod index;
+mod layout;
 mod patch;
 mod process;
 mod restore;
@@ -29,6 +30,7 @@ use std::{
 use thiserror::Error;
 
 use crate::event::{Changes, Checkpoint};
+use layout::Layout;
 
 pub use discover::version;
 pub use restore::{Place, Restored, Saved};
@@ -40,13 +42,13 @@ pub const UNTRACKED_CAP_BYTES: u64 = 32 << 20;
 /// How long one git process may take. Long, because the first checkpoint of a large tree reads all of it.
 const DEADLINE: Duration = Duration::from_secs(120);
 
+/// The same for finding a repository, when nobody sees anything yet: it reads a few small files.
+const DISCOVERY_DEADLINE: Duration = Duration::from_secs(10);
+
 /// A repository with a work tree, the whole of which is checkpointed.
 #[derive(Debug)]
 pub struct Repository {
-    /// The work tree's root, absolute.
-    root: PathBuf,
-    /// Of this work tree, absolute: a linked work tree has its own.
-    git_dir: PathBuf,
+    layout: Layout,
     /// ralph's own index.
     index: PathBuf,
     deadline: Duration,
@@ -56,7 +58,7 @@ pub struct Repository {
 impl Repository {
     /// The work tree's root, absolute; the project may be a directory below it.
     pub fn root(&self) -> &Path {
-        &self.root
+        &self.layout.root
     }
 }
 
@@ -102,6 +104,13 @@ pub enum NoRepository {
     Ignored { path: PathBuf, root: PathBuf },
     #[error("{root}: a repository of everything in a home directory is not checkpointed", root = root.display())]
     Home { root: PathBuf },
+    /// The repository says that its files are somewhere else.
+    #[error("`core.worktree` of {git_dir} leads away from the project, to {to}",
+        git_dir = git_dir.display(), to = to.display())]
+    WorkTreeElsewhere { git_dir: PathBuf, to: PathBuf },
+    /// The same of its references.
+    #[error("{git_dir}/commondir leads to another repository, {to}", git_dir = git_dir.display(), to = to.display())]
+    ReferencesElsewhere { git_dir: PathBuf, to: PathBuf },
     #[error("the repository cannot be read")]
     Unreadable(#[source] GitError),
 }
@@ -128,6 +137,13 @@ pub enum GitError {
         #[source]
         source: io::Error,
     },
+    #[error("{path} is gone", path = path.display())]
+    Gone { path: PathBuf },
+    #[error("{path} is another repository than at first", path = path.display())]
+    Replaced { path: PathBuf },
+    /// Whoever reads it waits for ever.
+    #[error("{path} is not a regular file", path = path.display())]
+    NotAFile { path: PathBuf },
     #[error("no checkpoint {reference}")]
     NoCheckpoint { reference: String },
     /// Restoring would overwrite what no checkpoint holds.

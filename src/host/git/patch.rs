@@ -44,7 +44,8 @@ impl Repository {
     /// Writes the work tree as it is as a tree object, and nothing else.
     fn tree_now(&self) -> Result<String, GitError> {
         let mut state = self.lock();
-        let tree = self.follow_index(&mut state).and_then(|_| {
+        let verified = self.verify(&mut state);
+        let tree = verified.and_then(|()| self.follow_index(&mut state)).and_then(|_| {
             let (status, _) = self.scan()?;
             let mut work = self.sort(status)?;
             self.update_index(&mut work)?;

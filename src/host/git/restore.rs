@@ -79,6 +79,7 @@ impl Repository {
     /// # Errors
     /// [`GitError`] when git cannot read its references.
     pub fn list(&self, run: &RunId) -> Result<Vec<Saved>, GitError> {
+        self.verify(&mut self.lock())?;
         let prefix = format!("refs/ralph/{run}/");
         let format = "--format=%(refname)%09%(objectname)%09%(tree)%09%(parent)%09%(committerdate:unix)";
         let output = self.git().args(["for-each-ref", format, &prefix]).run()?;
@@ -159,7 +160,7 @@ impl Repository {
             let on_the_way = path.ancestors().filter(|part| !part.as_os_str().is_empty());
             for part in on_the_way {
                 let is_file_itself = part == path;
-                match fs::symlink_metadata(self.root.join(part)) {
+                match fs::symlink_metadata(self.layout.root.join(part)) {
                     Ok(found) if found.is_dir() && is_file_itself => {
                         self.files_below(part, &deleted, &mut in_the_way)?
                     }
@@ -184,7 +185,7 @@ impl Repository {
         deleted: &HashSet<&Path>,
         found: &mut Vec<PathBuf>,
     ) -> Result<(), GitError> {
-        let path = self.root.join(directory);
+        let path = self.layout.root.join(directory);
         let failed = |source| GitError::File {
             path: path.clone(),
             source,

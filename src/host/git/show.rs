@@ -113,6 +113,7 @@ impl Repository {
     /// # Errors
     /// [`GitError`]; those that were not deleted are still there then.
     pub fn forget(&self, run: &RunId) -> Result<(), GitError> {
+        self.verify(&mut self.lock())?;
         let output = self
             .git()
             .args([

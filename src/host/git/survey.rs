@@ -10,6 +10,7 @@ use rustix::fs::{Access, access};
 
 use super::{
     GitError, Repository, UNTRACKED_CAP_BYTES,
+    layout::open_regular,
     process::{self, nul_separated},
     status::Status,
 };
@@ -38,7 +39,7 @@ impl Repository {
         let mut work = Work::default();
         let mut large = Vec::new();
         for path in status.changed {
-            match fs::symlink_metadata(self.root.join(&path)) {
+            match fs::symlink_metadata(self.layout.root.join(&path)) {
                 // Neither file, link nor directory: what was tracked is gone. git cannot take what lies behind a link.
                 Ok(metadata) if !is_storable(&metadata) => work.remove.push(path),
                 _ if self.is_behind_link(&path) => work.remove.push(path),
@@ -62,7 +63,7 @@ impl Repository {
             }
         }
         for path in status.untracked {
-            match fs::symlink_metadata(self.root.join(&path)) {
+            match fs::symlink_metadata(self.layout.root.join(&path)) {
                 Ok(metadata) if is_large(&metadata) => work.leave_out_large(&path),
                 Ok(metadata) if metadata.is_file() && !self.is_readable(&path) => {
                     work.notices.push(format!(
@@ -88,8 +89,13 @@ impl Repository {
         if paths.is_empty() {
             return Ok(HashSet::new());
         }
+        let theirs = self.layout.git_dir.join("index");
+        if !matches!(open_regular(&theirs), Ok(Some(_))) {
+            return Ok(HashSet::new());
+        }
         let output = self
             .git()
+            .env("GIT_INDEX_FILE", theirs)
             .args(["--literal-pathspecs", "ls-files", "-z", "--"])
             .args(paths)
             .run()?;
@@ -97,7 +103,7 @@ impl Repository {
     }
 
     fn is_readable(&self, path: &Path) -> bool {
-        access(self.root.join(path), Access::READ_OK).is_ok()
+        access(self.layout.root.join(path), Access::READ_OK).is_ok()
     }
 
     fn is_behind_link(&self, path: &Path) -> bool {
@@ -107,7 +113,7 @@ impl Repository {
             .filter(|directory| !directory.as_os_str().is_empty());
         above
             .into_iter()
-            .any(|directory| self.root.join(directory).is_symlink())
+            .any(|directory| self.layout.root.join(directory).is_symlink())
     }
 }
 

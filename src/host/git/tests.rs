@@ -113,6 +113,12 @@ impl Project {
         )
     }
 
+    /// Runs any program in the project.
+    fn run<const COUNT: usize>(&self, program: &str, args: [&str; COUNT]) {
+        let status = Command::new(program).args(args).current_dir(&self.root).status();
+        assert!(status.unwrap().success(), "{program} {args:?}");
+    }
+
     /// Everything of the user's that ralph must not touch, byte for byte.
     fn untouchable(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let git_dir = PathBuf::from(self.git(["rev-parse", "--absolute-git-dir"]).trim_end());

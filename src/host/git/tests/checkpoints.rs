@@ -490,9 +490,26 @@ fn without_its_repository_it_is_an_error_even_inside_of_another() {
     fs::remove_dir_all(project.root.join("inner/.git")).unwrap();
     let error = repository.checkpoint(&run(), 1, Moment::After).unwrap_err();
     assert!(
-        matches!(&error, GitError::Refused { said, .. } if said.contains("not a git repository")),
+        matches!(&error, GitError::Gone { path } if path.ends_with("inner/.git")),
         "{error:?}"
     );
+}
+
+#[test]
+fn a_repository_that_was_copied_to_its_place_is_still_the_same() {
+    let project = Project::new();
+    let repository = project.open();
+    before(&repository, 1);
+    fs::rename(project.root.join(".git"), project.root.join("../aside")).unwrap();
+    project.run("cp", ["-R", "../aside", ".git"]);
+    project.write("new", "x\n");
+    assert_eq!(content(&project, &after(&repository, 1).checkpoint, "new"), "x\n");
+    // And a clone is not: it has no checkpoints.
+    fs::remove_dir_all(project.root.join(".git")).unwrap();
+    project.run("git", ["clone", "--quiet", "../aside", "../clone"]);
+    fs::rename(project.root.join("../clone/.git"), project.root.join(".git")).unwrap();
+    let error = repository.checkpoint(&run(), 2, Moment::Before).unwrap_err();
+    assert!(matches!(error, GitError::Replaced { .. }), "{error:?}");
 }
 
 #[test]

@@ -57,6 +57,30 @@ fn a_project_that_its_repository_ignores_has_none() {
 }
 
 #[test]
+fn a_repository_that_leads_away_from_the_project_is_none() {
+    let other = Project::new();
+    for elsewhere in ["../../scratch", "../..", "/"] {
+        let project = Project::new();
+        project.git(["config", "core.worktree", elsewhere]);
+        let absent = Repository::discover(&project.root, &project.scratch).unwrap_err();
+        assert!(matches!(absent, NoRepository::WorkTreeElsewhere { .. }), "{absent:?}");
+    }
+    let project = Project::new();
+    project.write(".git/commondir", other.root.join(".git").to_str().unwrap());
+    let absent = Repository::discover(&project.root, &project.scratch).unwrap_err();
+    assert!(matches!(absent, NoRepository::ReferencesElsewhere { .. }), "{absent:?}");
+}
+
+#[test]
+fn a_repository_may_be_kept_apart_from_its_files() {
+    let project = Project::unborn();
+    project.git(["init", "--quiet", "--separate-git-dir", "../apart"]);
+    project.git(["config", "core.worktree", project.root.to_str().unwrap()]);
+    project.write("file", "x");
+    assert_eq!(files(&project, &before(&project.open(), 1).checkpoint), ["100644 file"]);
+}
+
+#[test]
 fn what_is_unusual_is_noted() {
     let project = Project::unborn();
     project.write(".gitmodules", "");

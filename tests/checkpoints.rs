@@ -1,0 +1,55 @@
+//! Checkpoints under the real binary: where they are made, what they hold, and what restoring leaves alone.
+
+mod places;
+
+use ralph::event::{Event, Level};
+
+use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
+
+/// Ticks one box and commits nothing.
+const TICK: &str = "sed -i '0,/- \\[ \\]/s//- [x]/' PLAN.md; over done";
+
+/// Does something, and ticks one box.
+fn agent(does: &str) -> Script {
+    Script::jsonl(&format!("{does}\n{TICK}"))
+}
+
+fn warnings(finished: &Finished) -> Vec<String> {
+    events(&finished.records())
+        .filter_map(|event| match event {
+            Event::Noticed {
+                level: Level::Warning,
+                text,
+            } => Some(text.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[track_caller]
+fn assert_warns(finished: &Finished, words: &[&str]) {
+    let warnings = warnings(finished);
+    let has_all = |text: &&String| words.iter().all(|word| text.contains(word));
+    assert!(warnings.iter().any(|text| has_all(&text)), "{words:?}: {warnings:#?}");
+}
+
+/// How many iterations had a checkpoint at their end.
+fn checkpointed(finished: &Finished) -> usize {
+    let settled = |event: &&Event| {
+        matches!(
+            event,
+            Event::IterationSettled {
+                checkpoint: Some(_),
+                ..
+            }
+        )
+    };
+    events(&finished.records()).filter(settled).count()
+}
+
+#[track_caller]
+fn finishes(sandbox: &Sandbox) -> Finished {
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    finished
+}

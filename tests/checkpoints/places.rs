@@ -1,0 +1,111 @@
+//! A repository that points elsewhere, is not what it was, or would make its reader wait.
+
+use std::fs;
+
+use super::*;
+
+#[test]
+fn restore_does_not_follow_core_worktree_out_of_the_project() {
+    let sandbox = Sandbox::new();
+    let letter = sandbox.home().join("precious/letter.txt");
+    fs::create_dir(sandbox.home().join("precious")).unwrap();
+    fs::write(&letter, "dear").unwrap();
+    sandbox.install(&agent("git config core.worktree ../../home/precious"));
+    finishes(&sandbox);
+    let restored = sandbox.ralph(["restore", "1", "--yes"]).run(SOON);
+    assert_eq!(fs::read_to_string(&letter).unwrap(), "dear");
+    assert_eq!(restored.code(), Some(1), "{restored:?}");
+    assert!(restored.stderr.contains("core.worktree"), "{restored:?}");
+    sandbox.write("PLAN.md", "- [ ] Another\n");
+    assert_warns(&finishes(&sandbox), &["no checkpoints", "core.worktree"]);
+    assert_eq!(fs::read_to_string(&letter).unwrap(), "dear");
+}
+
+#[test]
+fn an_index_that_is_no_regular_file_is_named_and_the_checkpoint_is_made_without() {
+    for trick in [
+        "mkfifo .git/index",
+        "ln -s /dev/zero .git/index",
+        "ln -s ../PLAN.md .git/index",
+        "mkdir .git/index",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.install(&agent(&format!("rm -rf .git/index; {trick}")));
+        let finished = finishes(&sandbox);
+        assert_warns(&finished, &[".git/index", "not a regular file"]);
+        assert_eq!(checkpointed(&finished), 2, "{trick}: {finished:?}");
+    }
+}
+
+#[test]
+fn a_pipe_that_git_would_read_is_named_at_once() {
+    for file in [
+        ".git/config",
+        ".git/HEAD",
+        ".git/packed-refs",
+        ".git/info/exclude",
+        ".git/info/attributes",
+        ".gitignore",
+        ".gitattributes",
+        ".gitmodules",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.install(&agent(""));
+        let path = sandbox.project().join(file);
+        _ = fs::remove_file(&path); // not all of them are there
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let finished = finishes(&sandbox);
+        assert_warns(&finished, &["no checkpoint", file, "not a regular file"]);
+        assert_eq!(checkpointed(&finished), 0, "{file}: {finished:?}");
+    }
+}
+
+#[test]
+fn a_pipe_that_the_agent_makes_for_git_is_named_at_once() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&agent("rm .git/config; mkfifo .git/config"));
+    let finished = finishes(&sandbox);
+    assert_warns(
+        &finished,
+        &["no checkpoint after iteration 1", ".git/config", "not a regular file"],
+    );
+}
+
+#[test]
+fn a_repository_that_is_put_in_anothers_place_is_noticed_and_the_other_gets_no_checkpoint() {
+    for (trick, at) in [
+        (
+            "git init -q ../home/other; mv .git ../home/mine; echo 'gitdir: ../home/other/.git' > .git",
+            "home/other",
+        ),
+        (
+            "git init -q ../home/other; rm -rf .git; ln -s ../home/other/.git .git",
+            "home/other",
+        ),
+        ("mv .git ../home/mine; git init -q .", "project"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.install(&agent(&format!("[ $n = 1 ] && {{ {trick}; }}")));
+        let finished = finishes(&sandbox);
+        assert_warns(
+            &finished,
+            &["no checkpoint after iteration 1", ".git", "another repository"],
+        );
+        assert_eq!(checkpointed(&finished), 0, "{finished:?}");
+        let other = sandbox.project().parent().unwrap().join(at);
+        let references = sandbox
+            .program("git")
+            .args(["for-each-ref"])
+            .current_dir(other)
+            .run(SOON);
+        assert_eq!(references.stdout, "", "{trick}");
+    }
+}
+
+#[test]
+fn a_repository_that_is_deleted_is_noticed() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&agent("rm -rf .git"));
+    let finished = finishes(&sandbox);
+    assert_warns(&finished, &["no checkpoint after iteration 1", ".git", "is gone"]);
+}
