@@ -243,7 +243,7 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     let template = template(place, config)?;
     let (plan, snapshot) = chosen_plan(place, config)?;
     let catalog = catalog(place, config);
-    let Agents { id, agents } = Agents::choose(&catalog, config, &place.project, &mut notices)?;
+    let Agents { id, agents, logins } = Agents::choose(&catalog, config, &place.project, &mut notices)?;
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
     let settings = Settings {
         adapter: id,
@@ -258,6 +258,7 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
         completion: config.completion,
         breaker: config.breaker,
         fallback: stand_ins,
+        logins,
     };
     Ok(Prepared {
         settings,

@@ -2,7 +2,7 @@
 
 use crate::event::{
     AgentSignal, BreakerState, CancelReason, Changes, Claim, Delivery, Event, GoalResult, Level, LimitKind, Outcome,
-    PausedBy, RequestedBy, SteeringKind, StopReason, StopRequest, Usage, Wait, WaitEnd,
+    PausedBy, ProblemKind, RequestedBy, SteeringKind, StopReason, StopRequest, Usage, Wait, WaitEnd,
 };
 
 /// What kind of news a line is; a face gives it a colour and a sign.
@@ -230,6 +230,7 @@ fn cancel_reason(reason: CancelReason) -> &'static str {
         CancelReason::Steered => "a message cannot wait",
         CancelReason::IterationTimeout => "its time limit is reached",
         CancelReason::IdleTimeout => "it neither wrote nor computed until the idle limit",
+        CancelReason::LoginRefused => "its login is refused again and again",
         CancelReason::MaxTime => "the run's time limit is reached",
         CancelReason::MaxCost => "the cost limit is reached",
         CancelReason::MaxTokens => "the token limit is reached",
@@ -298,9 +299,7 @@ pub fn stop_in_words(reason: &StopReason) -> String {
     match reason {
         StopReason::Done { verified: true } => "done".to_owned(),
         StopReason::Done { verified: false } => "done, unverified".to_owned(),
-        StopReason::AgentFailed { problem } => {
-            format!("stopped, the agent cannot go on ({}: {})", problem.kind, problem.text)
-        }
+        StopReason::AgentFailed { adapter, problem } => format!("stopped, {}", failure_in_words(adapter, problem.kind)),
         StopReason::Broken { why } => format!("stopped, ralph cannot go on ({why})"),
         StopReason::PlanInvalid { why } => format!("stopped, the plan cannot be read ({why})"),
         StopReason::LimitReached { limit } => format!(
@@ -319,6 +318,28 @@ pub fn stop_in_words(reason: &StopReason) -> String {
         StopReason::Terminated => "terminated".to_owned(),
         StopReason::HungUp => "stopped, the terminal is gone".to_owned(),
         StopReason::Superseded => "cut off, and followed by another run".to_owned(),
+    }
+}
+
+/// What is wrong with an agent, short enough for a headline: its own words are in the log.
+fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
+    let agent = if adapter.is_empty() { "the agent" } else { adapter };
+    match kind {
+        ProblemKind::NotInstalled => format!("{agent} is not installed"),
+        ProblemKind::Auth => format!("{agent} is not logged in"),
+        ProblemKind::ModelUnknown => format!("{agent} does not know the model"),
+        ProblemKind::Usage => format!("{agent} refused its command line"),
+        ProblemKind::RateLimited { .. }
+        | ProblemKind::QuotaExhausted { .. }
+        | ProblemKind::Overloaded
+        | ProblemKind::Network
+        | ProblemKind::ContextOverflow
+        | ProblemKind::PermissionDenied
+        | ProblemKind::TurnLimit
+        | ProblemKind::SessionLost
+        | ProblemKind::Crashed
+        | ProblemKind::Hung
+        | ProblemKind::Other => format!("{agent} failed ({kind})"),
     }
 }
 

@@ -183,7 +183,7 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     probe.args = ["--version"]                                    # built in
     login.env = ["CODEX_API_KEY"]                                 # built in
     login.files = ["$CODEX_HOME/auth.json", "~/.codex/auth.json"]  # built in
-    login.hint = "run `codex login`"                              # built in
+    login.hint = "run `codex login`, or set CODEX_API_KEY"        # built in
     install.hint = "npm install -g @openai/codex"                 # built in
     capabilities.usage = true                                     # built in
     "#);

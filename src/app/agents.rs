@@ -1,6 +1,6 @@
 //! The agents of a run: the one that was named, or the first that is there, and those that stand in for it.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use crate::{
     agent::{
@@ -26,6 +26,8 @@ pub(super) struct Agents {
     pub(super) id: String,
     /// Never empty.
     pub(super) agents: Vec<Agent>,
+    /// What to type to log in, for each of them that says so.
+    pub(super) logins: BTreeMap<String, String>,
 }
 
 impl Agents {
@@ -53,7 +55,16 @@ impl Agents {
         let manifest = catalog.manifest(&id)?;
         notices.extend(stripped_model(&manifest, config.model.as_deref()));
         notices.extend(about_server(&manifest, config));
-        Ok(Self { id, agents })
+        let logins = agents.iter().filter_map(|agent| {
+            let id = agent.adapter.id();
+            let hint = catalog.manifest(id).ok()?.credentials.hint?;
+            Some((id.to_owned(), hint))
+        });
+        Ok(Self {
+            logins: logins.collect(),
+            id,
+            agents,
+        })
     }
 }
 

@@ -279,6 +279,8 @@ pub enum CancelReason {
     Steered,
     IterationTimeout,
     IdleTimeout,
+    /// The agent repeats a request that is refused for want of a login.
+    LoginRefused,
     MaxTime,
     MaxCost,
     MaxTokens,

@@ -1,6 +1,6 @@
 //! What a run goes by.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,9 @@ pub struct Settings {
     /// Adapters that take over while the first is limited, in this order.
     #[serde(default)]
     pub fallback: Vec<String>,
+    /// What to type to log in, for each adapter that says so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub logins: BTreeMap<String, String>,
 }
 
 /// What it takes to believe a claim.

@@ -31,6 +31,9 @@ pub enum StopReason {
         verified: bool,
     },
     AgentFailed {
+        /// Which one; empty in journals of versions that did not tell.
+        #[serde(default)]
+        adapter: String,
         problem: Problem,
     },
     /// ralph cannot go on: its state cannot be written, the plan cannot be read.
@@ -110,11 +113,29 @@ impl StopReason {
         }
     }
 
+    /// What the agent itself said about its failure, which may be long.
+    pub fn last_words(&self) -> Option<&str> {
+        match self {
+            StopReason::AgentFailed { problem, .. } => Some(&problem.text),
+            StopReason::Done { .. }
+            | StopReason::Broken { .. }
+            | StopReason::PlanInvalid { .. }
+            | StopReason::LimitReached { .. }
+            | StopReason::BreakerOpen { .. }
+            | StopReason::Blocked { .. }
+            | StopReason::Requested
+            | StopReason::Interrupted
+            | StopReason::Terminated
+            | StopReason::HungUp
+            | StopReason::Superseded => None,
+        }
+    }
+
     /// The exit code documented in README and `--help`.
     pub fn exit_code(&self) -> u8 {
         match self {
             StopReason::Done { .. } => 0,
-            StopReason::AgentFailed { problem } => match problem.kind {
+            StopReason::AgentFailed { problem, .. } => match problem.kind {
                 ProblemKind::NotInstalled => 4,
                 ProblemKind::Auth
                 | ProblemKind::ModelUnknown

@@ -2,7 +2,7 @@
 
 use crate::event::{
     AgentSignal, CancelReason, Event, Exit, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind, SessionId,
-    SessionMode, Settings, Wait,
+    SessionMode, Settings, StopReason, Wait,
 };
 
 use super::{Input, LoopState, Phase, Preparation, Settlement, Start, step};
@@ -187,6 +187,61 @@ fn an_agent_that_went_on_after_a_retry_and_then_hangs_is_hung() {
     lone.retrying(None);
     lone.idle();
     assert_eq!(lone.outcome(), &cancelled, "nobody knows what it waited for");
+}
+
+#[test]
+fn a_login_that_is_refused_twice_running_ends_the_iteration_and_the_run() {
+    let mut lone = Loop::running();
+    lone.retrying(Some(ProblemKind::Auth));
+    assert!(matches!(lone.state.phase, Phase::Running { .. }), "once may be a token");
+    lone.retrying(Some(ProblemKind::Auth));
+    let reason = CancelReason::LoginRefused;
+    let asked = Event::CancelRequested { iteration: 1, reason };
+    assert_eq!(lone.events.iter().filter(|event| **event == asked).count(), 1);
+    lone.retrying(Some(ProblemKind::Auth));
+    lone.signal(AgentSignal::Problem {
+        problem: Problem {
+            kind: ProblemKind::Other,
+            text: "the turn was interrupted".to_owned(),
+        },
+    });
+    lone.ends();
+    lone.settles();
+    let Phase::Stopped(StopReason::AgentFailed { problem, .. }) = &lone.state.phase else {
+        panic!("{:?}", lone.state.phase)
+    };
+    assert_eq!((problem.kind, problem.text.as_str()), (ProblemKind::Auth, "status 429"));
+}
+
+#[test]
+fn a_login_that_is_refused_once_in_a_while_ends_nothing() {
+    let mut lone = Loop::running();
+    for _ in 0..3 {
+        lone.retrying(Some(ProblemKind::Auth));
+        lone.retrying(Some(ProblemKind::Overloaded));
+        lone.retrying(Some(ProblemKind::Auth));
+        lone.signal(AgentSignal::Said {
+            text: "there".to_owned(),
+        });
+    }
+    assert!(
+        matches!(lone.state.phase, Phase::Running { .. }),
+        "{:?}",
+        lone.state.phase
+    );
+}
+
+#[test]
+fn a_turn_that_ends_well_although_its_login_was_refused_is_completed() {
+    let mut lone = Loop::running();
+    lone.retrying(Some(ProblemKind::Auth));
+    lone.retrying(Some(ProblemKind::Auth));
+    lone.signal(AgentSignal::TurnEnded {
+        ok: true,
+        message: None,
+    });
+    lone.ends();
+    assert_eq!(lone.outcome(), &Outcome::Completed);
 }
 
 #[test]

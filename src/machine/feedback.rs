@@ -43,6 +43,10 @@ pub(super) fn of_cancel(reason: CancelReason) -> Option<String> {
             Some("The last session was ended at its time limit. Work in smaller steps.".to_owned())
         }
         CancelReason::Skipped | CancelReason::Steered => Some(CUT_OFF.to_owned()),
-        CancelReason::MaxTime | CancelReason::MaxCost | CancelReason::MaxTokens | CancelReason::Stopped => None,
+        CancelReason::LoginRefused
+        | CancelReason::MaxTime
+        | CancelReason::MaxCost
+        | CancelReason::MaxTokens
+        | CancelReason::Stopped => None,
     }
 }

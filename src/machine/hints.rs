@@ -54,7 +54,7 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<String> {
 }
 
 fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
-    let adapter = &state.settings.adapter;
+    let adapter = &state.adapter;
     match reason {
         StopReason::Done { verified: true } => Vec::new(),
         StopReason::Done { verified: false } => vec![
@@ -67,7 +67,11 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
         StopReason::Blocked { .. } => {
             vec!["answer it in the plan, then type the same command again to go on".to_owned()]
         }
-        StopReason::AgentFailed { problem } => match problem.kind {
+        StopReason::AgentFailed { problem, .. } => match problem.kind {
+            ProblemKind::Auth if state.settings.logins.contains_key(adapter) => vec![
+                state.settings.logins[adapter].clone(),
+                "run the same command to resume".to_owned(),
+            ],
             ProblemKind::NotInstalled | ProblemKind::Auth | ProblemKind::Usage => {
                 vec![format!("`ralph adapters check {adapter}` shows what the adapter needs")]
             }

@@ -10,6 +10,10 @@ pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: 
         return match (reason, state.verdict, &state.holdup) {
             // Only the program was late: its turn had ended well.
             (CancelReason::IterationTimeout | CancelReason::IdleTimeout, Some(true), _) => Outcome::Completed,
+            (CancelReason::LoginRefused, Some(true), _) => Outcome::Completed,
+            (CancelReason::LoginRefused, _, Some(holdup)) => Outcome::Failed {
+                problem: holdup.clone(),
+            },
             // It did not hang: it said what it waited for, and the loop knows how to wait for that.
             (CancelReason::IdleTimeout, _, Some(holdup)) => Outcome::Failed {
                 problem: Problem {

@@ -1,6 +1,6 @@
 //! How long to wait, and which failures end a run.
 
-use crate::event::{Backoff, LimitKind, ProblemKind, Wait};
+use crate::event::{Backoff, CancelReason, LimitKind, ProblemKind, Wait};
 
 use super::state::LoopState;
 
@@ -10,6 +10,9 @@ const UNKNOWN_LIMIT_BASE_MS: u64 = 60_000;
 const UNKNOWN_LIMIT_MAX_MS: u64 = 1_800_000;
 /// Added to an announced reset, because the servers' clocks and ours differ.
 const RESET_MARGIN_MS: u64 = 1_000;
+
+/// A login that is refused so often running is not waited for: once may be a token that is renewed.
+const REFUSALS: u32 = 2;
 
 /// What a failure means for the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +76,17 @@ pub(super) fn delay_ms(backoff: &Backoff, attempt: u32, random: f64) -> u64 {
     )]
     let jitter = (delay as f64 * backoff.jitter.clamp(0.0, 1.0) * random.clamp(0.0, 1.0)) as u64;
     delay.saturating_add(jitter)
+}
+
+/// Why the running iteration should not go on, if it should not.
+pub(super) fn is_in_vain(state: &LoopState) -> Option<CancelReason> {
+    if state.refusals >= REFUSALS {
+        return Some(CancelReason::LoginRefused);
+    }
+    Some(match spending_limit_reached(state)? {
+        LimitKind::MaxCost => CancelReason::MaxCost,
+        LimitKind::MaxTokens | LimitKind::MaxIterations | LimitKind::MaxTime => CancelReason::MaxTokens,
+    })
 }
 
 /// The limit that forbids another iteration, if there is one.

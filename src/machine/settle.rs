@@ -179,9 +179,12 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
         Outcome::Completed | Outcome::Interrupted => next(decision, now_ms),
         Outcome::Failed { problem } => follow_failure(decision, now_ms, problem, random),
         Outcome::Cancelled { reason } => match reason {
-            CancelReason::Skipped | CancelReason::Steered | CancelReason::IterationTimeout | CancelReason::Stopped => {
-                next(decision, now_ms);
-            }
+            // It went on after the refusals, or there would be a failure.
+            CancelReason::LoginRefused
+            | CancelReason::Skipped
+            | CancelReason::Steered
+            | CancelReason::IterationTimeout
+            | CancelReason::Stopped => next(decision, now_ms),
             CancelReason::IdleTimeout => {
                 let text = "nothing was written and nothing computed until the idle limit".to_owned();
                 follow_failure(
@@ -215,6 +218,7 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
     }
     match policy::react(&decision.state, problem.kind, now_ms, random) {
         Reaction::Stop => decision.stop(StopReason::AgentFailed {
+            adapter: decision.state.adapter.clone(),
             problem: problem.clone(),
         }),
         Reaction::GoOn => next(decision, now_ms),

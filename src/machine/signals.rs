@@ -1,6 +1,6 @@
 //! What an agent's signals change in the state.
 
-use crate::event::{AgentSignal, Problem, SessionMode};
+use crate::event::{AgentSignal, Problem, ProblemKind, SessionMode};
 
 use super::state::LoopState;
 
@@ -16,6 +16,10 @@ impl LoopState {
             AgentSignal::Problem { problem } => self.problem = Some(problem.clone()),
             AgentSignal::TurnEnded { ok, .. } => self.verdict = Some(*ok),
             AgentSignal::Retrying { why, kind, .. } => {
+                self.refusals = match kind {
+                    Some(ProblemKind::Auth) => self.refusals + 1,
+                    Some(_) | None => 0,
+                };
                 self.holdup = kind.map(|kind| Problem {
                     kind,
                     text: why.clone(),
@@ -25,7 +29,10 @@ impl LoopState {
             | AgentSignal::Thought { .. }
             | AgentSignal::ToolStarted { .. }
             | AgentSignal::ToolEnded { .. }
-            | AgentSignal::FileChanged { .. } => self.holdup = None,
+            | AgentSignal::FileChanged { .. } => {
+                self.holdup = None;
+                self.refusals = 0;
+            }
             AgentSignal::QuestionAsked { text, .. } => self.asked = Some(text.clone()),
             AgentSignal::LimitHit { .. }
             | AgentSignal::PermissionAsked { .. }

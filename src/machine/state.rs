@@ -69,6 +69,8 @@ pub struct LoopState {
     pub problem: Option<Problem>,
     /// What the agent said that it repeats a request for, if nothing came of it yet.
     pub holdup: Option<Problem>,
+    /// How often running the agent told that its login was refused.
+    pub refusals: u32,
     /// The dialect's verdict on the running turn.
     pub verdict: Option<bool>,
     /// The session that the next iteration continues.
@@ -210,6 +212,7 @@ impl LoopState {
         self.counted += 1;
         self.problem = None;
         self.holdup = None;
+        self.refusals = 0;
         self.verdict = None;
         self.asked = None;
         self.feedback.clear();

@@ -309,13 +309,8 @@ fn agent(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSig
             signal: clipped(signal),
         });
         if cancelled.is_none()
-            && let Some(limit) = policy::spending_limit_reached(&decision.state)
+            && let Some(reason) = policy::is_in_vain(&decision.state)
         {
-            let reason = if limit == LimitKind::MaxCost {
-                CancelReason::MaxCost
-            } else {
-                CancelReason::MaxTokens
-            };
             decision.push(Event::CancelRequested { iteration, reason });
         }
         return;

@@ -23,6 +23,9 @@ const TASK_COLUMNS_MIN: usize = 16;
 pub fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
     table(report, style, out)?;
     writeln!(out, "ralph: {}", style.paint(end_colour(report), &end_in_words(report)))?;
+    if let Some(said) = report.end.as_ref().and_then(|end| end.reason.last_words()) {
+        writeln!(out, "  it said: {}", one_line(said))?;
+    }
     writeln!(out, "  {}", totals_in_words(report).join(" · "))?;
     for hint in report.end.iter().flat_map(|end| &end.hints) {
         writeln!(out, "hint: {}", one_line(hint))?;

@@ -90,7 +90,7 @@ fn a_key_that_is_refused_ends_the_run() {
     let finished = ralph(&sandbox).run(PATIENCE);
     let (reason, _, totals) = stopped(&finished);
     assert!(
-        matches!(&reason, StopReason::AgentFailed { problem } if problem.kind == ProblemKind::Auth),
+        matches!(&reason, StopReason::AgentFailed { problem, .. } if problem.kind == ProblemKind::Auth),
         "{reason:?}"
     );
     assert_eq!(totals.iterations, 1);

@@ -136,12 +136,37 @@ fn what_would_fail_the_same_way_again_stops_the_run_at_once_with_a_hint() {
             panic!("no end")
         };
         assert!(
-            matches!(reason, StopReason::AgentFailed { problem } if problem.text == "it said so"),
+            matches!(reason, StopReason::AgentFailed { problem, .. } if problem.text == "it said so"),
             "{kind}: {reason:?}"
         );
         assert!(hints.iter().any(|text| text.contains(hint)), "{kind}: {hints:?}");
         assert!(waits(&records).is_empty(), "{kind}");
     }
+}
+
+#[test]
+fn a_refused_login_ends_in_a_short_sentence_with_the_agents_words_and_the_next_step_in_lines_of_their_own() {
+    let sandbox = Sandbox::new();
+    let said = "unexpected status 401 Unauthorized: no, url: http://127.0.0.1:1/v1/responses";
+    sandbox.install(&Script::jsonl(&format!(r#"failed '{{"kind":"auth"}}' '{said}'"#)));
+    let hint = "run `script login`";
+    let config = format!(r#"{{ "adapters": {{ "script": {{ "login": {{ "hint": "{hint}" }} }} }} }}"#);
+    std::fs::write(sandbox.config().join("ralph/config.json"), config).unwrap();
+    let finished = sandbox.ralph(["--adapter", "script", "--headless"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    let end: Vec<&str> = finished
+        .stdout
+        .lines()
+        .skip_while(|line| !line.starts_with("ralph: "))
+        .collect();
+    assert_eq!(
+        end[..2],
+        ["ralph: stopped, script is not logged in", &format!("  it said: {said}")],
+        "{finished:?}"
+    );
+    assert!(end.contains(&format!("hint: {hint}").as_str()), "{finished:?}");
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains(hint), "the journal knows what to type: {report}");
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn refused(args: &[&str]) -> Option<ProblemKind> {
     let sandbox = sandbox(&model)?;
     let finished = ralph(&sandbox).args(args).run(SOON);
     let (reason, _, totals) = stopped(&finished);
-    let StopReason::AgentFailed { problem } = reason else {
+    let StopReason::AgentFailed { problem, .. } = reason else {
         panic!("{}", finished.stdout)
     };
     assert_eq!(finished.code(), Some(1));

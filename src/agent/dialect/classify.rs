@@ -46,6 +46,11 @@ pub(super) fn with_time(kind: ProblemKind, until: impl FnOnce() -> Option<u64>) 
     }
 }
 
+/// What is told of a request that the agent repeats: what it waits for, or a login that it asks with in vain.
+pub(super) fn repeated(kind: ProblemKind) -> Option<ProblemKind> {
+    (is_transient(kind) || kind == ProblemKind::Auth).then_some(kind)
+}
+
 /// Whether waiting makes it better.
 pub(super) fn is_transient(kind: ProblemKind) -> bool {
     match kind {

@@ -10,7 +10,7 @@ use crate::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usa
 use super::{
     Dialect, Finish, TEXT_CAP_BYTES,
     calls::{Calls, path_in, short_input},
-    classify::{classify, from_name, from_status, is_transient, one_line, with_time},
+    classify::{classify, from_name, from_status, one_line, repeated, with_time},
     clock::Clock,
     fields::{array, number, text},
     head,
@@ -268,9 +268,7 @@ fn retry(event: &Value, clock: &Clock) -> AgentSignal {
         attempt: count("/attempt"),
         of: count("/max_retries"),
         why: one_line(&format!("{name}{status}{wait}")),
-        kind: kind
-            .filter(|kind| is_transient(*kind))
-            .map(|kind| with_time(kind, until)),
+        kind: kind.and_then(repeated).map(|kind| with_time(kind, until)),
     }
 }
 

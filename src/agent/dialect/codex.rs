@@ -10,7 +10,7 @@ use crate::event::{AgentSignal, FileChange, SessionId, Usage, clip};
 use super::{
     Clock, Dialect, Finish, TEXT_CAP_BYTES,
     calls::Calls,
-    classify::{classify, is_transient, one_line},
+    classify::{classify, one_line, repeated},
     fields::text,
     head,
     lines::{Objects, Seen},
@@ -184,7 +184,7 @@ impl Turn {
             attempt: numbers.map(|(attempt, _)| attempt),
             of: numbers.map(|(_, of)| of),
             why: one_line(why),
-            kind: Some(classify(why, clock).kind).filter(|kind| is_transient(*kind)),
+            kind: repeated(classify(why, clock).kind),
         });
     }
 }

@@ -10,7 +10,7 @@ use crate::event::{AgentSignal, Exit, FileChange, Problem, ProblemKind, SessionI
 use super::{
     Dialect, Finish, TEXT_CAP_BYTES,
     calls::{Calls, path_in, short_input},
-    classify::{classify, from_status, is_transient, one_line, with_time},
+    classify::{classify, from_status, one_line, repeated, with_time},
     clock::Clock,
     fields::{number, text},
     head,
@@ -234,9 +234,7 @@ fn retry(line: &str, clock: &Clock) -> Option<AgentSignal> {
     Some(AgentSignal::Retrying {
         attempt: attempt.parse().ok(),
         of: None,
-        kind: Some(kind)
-            .filter(|kind| is_transient(*kind))
-            .map(|kind| with_time(kind, || until_in_text(&why, clock))),
+        kind: repeated(kind).map(|kind| with_time(kind, || until_in_text(&why, clock))),
         why: one_line(&why),
     })
 }

@@ -250,6 +250,7 @@ fn every_phase_has_its_words() {
             [
                 begun(),
                 vec![stopped(StopReason::AgentFailed {
+                    adapter: "claude".to_owned(),
                     problem: Problem {
                         kind: ProblemKind::Auth,
                         text: "401".to_owned(),
