@@ -22,6 +22,7 @@ use crate::{
         prune::{Keep, prune},
         signals,
     },
+    machine::reachable_confidence,
     plan::Template,
     proc::{self, Size},
     report::{Report, write_head},
@@ -242,6 +243,7 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     let mut notices = loaded.notices.clone();
     let template = template(place, config)?;
     let (plan, snapshot) = chosen_plan(place, config)?;
+    check_confidence(config, &snapshot)?;
     let catalog = catalog(place, config);
     let Agents { id, agents, logins } = Agents::choose(&catalog, config, &place.project, &mut notices)?;
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
@@ -288,6 +290,22 @@ pub fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, PlanSnaps
     let snapshot = read_plan(&plan, Taskless::with(&config.goals, config.promise.as_deref()))
         .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
     Ok((plan, snapshot))
+}
+
+/// Refuses a confidence that no claim can reach: such a run could never be done.
+fn check_confidence(config: &Config, plan: &PlanSnapshot) -> Result<(), Failure> {
+    let wanted = config.completion.min_confidence;
+    let most = reachable_confidence(!plan.tasks.is_empty(), !config.goals.is_empty());
+    if wanted <= most {
+        return Ok(());
+    }
+    let why = format!("`completion.minConfidence` is {wanted}, and no claim can reach more than {most} here");
+    let hint = if config.goals.is_empty() {
+        "goals that pass are worth 40: name one with `--goal tests='COMMAND'`, or lower the setting"
+    } else {
+        "ticked tasks are worth 50: write the plan as `- [ ] …`, or lower the setting"
+    };
+    Err(Failure::new(FailureKind::Configuration, why).hint(hint))
 }
 
 /// All adapters that can be seen from `place`.

@@ -86,6 +86,9 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             let heads: Vec<&str> = reasons.iter().filter_map(|reason| reason.lines().next()).collect();
             line(Tone::Bad, format!("not done: {}", heads.join("; ")))
         }
+        Event::CompletionDenied { why, .. } => {
+            line(Tone::Note, format!("the agent says that the work is not done: {why}"))
+        }
         Event::PlanEdited { vanished, added, .. } => {
             let parts = [("gone from the plan", vanished), ("new in the plan", added)];
             let parts = parts.into_iter().filter(|(_, tasks)| !tasks.is_empty());

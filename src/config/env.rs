@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use super::{
     error::ConfigError,
-    keys::{KEYS, Key},
+    keys::{self, KEYS, Key},
     kind::Mismatch,
     layers::{Leaf, leaves_of},
     origin::Origin,
@@ -76,6 +76,10 @@ impl Read {
 }
 
 fn unknown(name: &str) -> String {
+    let removed = keys::removed().find(|path| variable_of(path) == name);
+    if let Some(instead) = removed.and_then(keys::replacement) {
+        return format!("the variable `{name}` sets nothing any more: {instead}");
+    }
     let known = KEYS
         .iter()
         .map(variable)
@@ -93,8 +97,12 @@ fn unknown(name: &str) -> String {
 
 /// Names the variable of a setting: words in capitals, joined by underscores.
 pub(super) fn variable(key: &Key) -> String {
+    variable_of(key.path)
+}
+
+fn variable_of(path: &str) -> String {
     let mut name = PREFIX.to_owned();
-    let letters: Vec<char> = key.path.chars().collect();
+    let letters: Vec<char> = path.chars().collect();
     for (at, &letter) in letters.iter().enumerate() {
         // The B of `recordingMiB` begins no word.
         let begins_word = letter.is_uppercase() && letters.get(at + 1).is_some_and(|next| next.is_lowercase());

@@ -68,8 +68,9 @@ pub(super) fn read(path: &Path) -> Result<String, ConfigError> {
     })
 }
 
-/// Lists the settings in a file's text, each checked; a file without any value has none.
-pub(super) fn leaves(path: &Path, text: &str) -> Result<Vec<Leaf>, Vec<ConfigError>> {
+/// Lists the settings in a file's text, each checked, and what is to be said of those that are no settings any more; a
+/// file without any value has none.
+pub(super) fn leaves(path: &Path, text: &str) -> Result<(Vec<Leaf>, Vec<String>), Vec<ConfigError>> {
     let parsed = parse_to_ast(text, &Default::default(), &JSON_WITH_COMMENTS).map_err(|error| {
         vec![ConfigError::NotJson {
             path: path.to_owned(),
@@ -81,6 +82,7 @@ pub(super) fn leaves(path: &Path, text: &str) -> Result<Vec<Leaf>, Vec<ConfigErr
         path: path.to_owned(),
         lines: Lines::of(text),
         leaves: Vec::new(),
+        notices: Vec::new(),
         errors: Vec::new(),
     };
     match &parsed.value {
@@ -97,7 +99,7 @@ pub(super) fn leaves(path: &Path, text: &str) -> Result<Vec<Leaf>, Vec<ConfigErr
         }),
     }
     if reader.errors.is_empty() {
-        Ok(reader.leaves)
+        Ok((reader.leaves, reader.notices))
     } else {
         Err(reader.errors)
     }
@@ -107,6 +109,7 @@ struct Reader {
     path: PathBuf,
     lines: Lines,
     leaves: Vec<Leaf>,
+    notices: Vec<String>,
     errors: Vec<ConfigError>,
 }
 
@@ -137,7 +140,12 @@ impl Reader {
                 }
             } else {
                 let key = dotted(&path);
-                self.errors.push(ConfigError::Unknown { origin, key });
+                match keys::replacement(&key) {
+                    Some(instead) => self
+                        .notices
+                        .push(format!("{origin}: `{key}` was removed and does nothing: {instead}")),
+                    None => self.errors.push(ConfigError::Unknown { origin, key }),
+                }
             }
         }
     }

@@ -52,8 +52,7 @@ pub(super) const KEYS: &[Key] = &[
     key("goalsParallel", Kind::Bool, "true", "Whether goals are run side by side or one after the other."),
     key("goalsWhen", Kind::Choice(&["claim", "iteration", "both"]), r#""claim""#, "When goals are run: on a claim, or after every iteration, which a claim then goes by; both is the latter."),
     key("completion.promise", Kind::Promise, "null", "What an agent has to promise when all is done; null takes a fresh token for each run."),
-    key("completion.minConfidence", Kind::Percent, "50", "Confidence, 0 to 100, below which a claim is refused."),
-    key("completion.requireDualCondition", Kind::Bool, "true", "Whether an end that nothing proves has to be claimed in two iterations running."),
+    key("completion.minConfidence", Kind::Percent, "50", "Confidence, 0 to 100, below which a claim is refused: 10 for the agent's word, 40 if it is given twice and there is nothing else, 50 for the ticked tasks, 40 for the goals."),
     key("breaker.noProgress", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "3", "Iterations running without progress after which the agent is told; after twice as many the loop stops."),
     key("breaker.sameError", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "5", "The same for iterations running that fail in the same way."),
     key("breaker.cooldown", Kind::Duration(Unlimited::Never), r#""30m""#, "How long an open breaker waits before one last try."),
@@ -64,6 +63,25 @@ pub(super) const KEYS: &[Key] = &[
     key("keep.sizeMiB", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "2048", "Size of all journals and recordings, in MiB, beyond which the oldest runs are not kept."),
     key("keep.recordingMiB", Kind::Count { most: COUNT, unlimited: Unlimited::Never }, "64", "Size at which the recording of an iteration ends, in MiB."),
 ];
+
+/// Settings of earlier versions, and what there is in their place.
+const REMOVED: &[(&str, &str)] = &[(
+    "completion.requireDualCondition",
+    "`completion.minConfidence` decides it: at 10, one claim is enough where nothing proves it; at 50, it has to be \
+     repeated",
+)];
+
+/// What there is in place of a setting that was removed; none for what never was one.
+pub(super) fn replacement(path: &str) -> Option<&'static str> {
+    REMOVED
+        .iter()
+        .find_map(|(removed, instead)| (*removed == path).then_some(*instead))
+}
+
+/// Lists the settings that were removed.
+pub(super) fn removed() -> impl Iterator<Item = &'static str> {
+    REMOVED.iter().map(|(path, _)| *path)
+}
 
 /// Finds the setting at a path, given segment by segment.
 pub(super) fn find(path: &[String]) -> Option<&'static Key> {

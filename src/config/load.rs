@@ -33,15 +33,20 @@ pub struct Loaded {
 pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let mut errors = Vec::new();
     let mut layers = Vec::new();
+    let mut notices = Vec::new();
     for (path, text) in file_texts(sources, &mut errors) {
         match file::leaves(&path, &text) {
-            Ok(leaves) => layers.push(leaves),
+            Ok((leaves, removed)) => {
+                layers.push(leaves);
+                notices.extend(removed);
+            }
             Err(found) => errors.extend(found),
         }
     }
     let environment = env::read(&sources.env);
     errors.extend(environment.errors);
     layers.push(environment.leaves);
+    notices.extend(environment.notices);
     let mut of_flags = Vec::new();
     for flag in &sources.flags {
         match read_flag(flag) {
@@ -73,7 +78,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     Ok(Loaded {
         config,
         origins: merged.origins,
-        notices: environment.notices,
+        notices,
         values: merged.root,
     })
 }

@@ -227,3 +227,21 @@ fn a_layer_that_is_not_read_whole_makes_no_further_errors() {
         .with("project.json", r#"{ "backoff": { "max": "20m" }, "modle": "x" }"#);
     assert_eq!(files.error()[0], "project.json:1: unknown setting `modle`");
 }
+
+#[test]
+fn a_removed_setting_is_a_warning_that_names_what_replaced_it() {
+    let files = Files::of_project("{ \"completion\": {\n \"requireDualCondition\": false } }")
+        .env("RALPH_COMPLETION_REQUIRE_DUAL_CONDITION", "true");
+    let notices = files.load().notices;
+    assert_eq!(notices.len(), 2, "{notices:?}");
+    assert!(
+        notices[0].contains("project.json:2: `completion.requireDualCondition` was removed"),
+        "{notices:?}"
+    );
+    assert!(
+        notices
+            .iter()
+            .all(|notice| notice.contains("`completion.minConfidence`")),
+        "{notices:?}"
+    );
+}

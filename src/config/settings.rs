@@ -136,7 +136,6 @@ impl Config {
                 .map(|text| promise_token(&text).to_owned()),
             completion: Completion {
                 min_confidence: read.percent("completion.minConfidence"),
-                require_dual_condition: read.flag("completion.requireDualCondition"),
             },
             goals: goals::read(merged.get("goals")),
             goals_parallel: read.flag("goalsParallel"),
@@ -233,7 +232,7 @@ mod tests {
         let text = include_str!("../../config.example.json");
         let mut merged = Merged::defaults();
         let mut missing: Vec<&str> = KEYS.iter().map(|key| key.path).collect();
-        for leaf in file::leaves(Path::new("config.example.json"), text).unwrap() {
+        for leaf in file::leaves(Path::new("config.example.json"), text).unwrap().0 {
             let path = dotted(&leaf.path);
             assert_eq!(merged.get(&path), &leaf.value, "{path}");
             missing.retain(|known| *known != path);
@@ -253,7 +252,7 @@ mod tests {
                 "server" => "http://127.0.0.1:7",
                 "permissions" => "allow",
                 "goalsWhen" => "both",
-                "goalsParallel" | "completion.requireDualCondition" => "false",
+                "goalsParallel" => "false",
                 "goals" => "tests=true",
                 "backoff.jitter" => "0.5",
                 "backoff.max"

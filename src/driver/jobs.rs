@@ -167,6 +167,7 @@ impl Workshop {
             vanished: edits.vanished,
             added: edits.added,
             blocked: said.blocked,
+            denies_done: said.denies_done,
             question: said.question,
             notices,
             random: random_share(),
@@ -312,6 +313,7 @@ impl Workshop {
 struct Said {
     claims: Vec<Claim>,
     blocked: Option<String>,
+    denies_done: Option<String>,
     question: Option<String>,
 }
 
@@ -325,7 +327,7 @@ impl Said {
         } else {
             (plan::final_promise(message, &job.promise), StatusPlace::Message)
         };
-        let status = plan::status_block(message, place).unwrap_or_default();
+        let status = plan::self_report(message, place);
         let claims = [(promised, Claim::Promise), (status.claims_done, Claim::StatusBlock)];
         Self {
             claims: claims
@@ -333,6 +335,7 @@ impl Said {
                 .filter_map(|(made, claim)| made.then_some(claim))
                 .collect(),
             blocked: status.blocked,
+            denies_done: status.denies_done,
             question: plan::final_question(message).map(str::to_owned),
         }
     }

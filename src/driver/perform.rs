@@ -235,6 +235,7 @@ fn nothing_found() -> Settlement {
         vanished: Vec::new(),
         added: Vec::new(),
         blocked: None,
+        denies_done: None,
         question: None,
         notices: Vec::new(),
         random: random_share(),

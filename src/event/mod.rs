@@ -143,6 +143,11 @@ pub enum Event {
         iteration: u32,
         claim: Claim,
     },
+    /// The agent said itself that the work is not done, whatever else claims it.
+    CompletionDenied {
+        iteration: u32,
+        why: String,
+    },
     /// The agent changed which tasks there are; ticking one is not meant.
     PlanEdited {
         iteration: u32,

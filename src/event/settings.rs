@@ -40,16 +40,11 @@ pub struct Settings {
 pub struct Completion {
     /// Confidence, 0 to 100, below which a claim is refused.
     pub min_confidence: u8,
-    /// Without tasks and goals, the same claim is wanted in two iterations running.
-    pub require_dual_condition: bool,
 }
 
 impl Default for Completion {
     fn default() -> Self {
-        Self {
-            min_confidence: 50,
-            require_dual_condition: true,
-        }
+        Self { min_confidence: 50 }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     event::{AgentSignal, Event, Outcome, Record, RequestedBy, Settings, StopReason, StopRequest},
 };
 
-use super::{Effect, Input, LoopState, Phase, Preparation, Step, TimerKind, step};
+use super::{Effect, Input, LoopState, Phase, Preparation, SteeringState, Step, TimerKind, step};
 use inputs::{alphabet, answers, demanding_settings, plan, settings, started, started_with};
 
 const STEP_MS: u64 = 1_000;
@@ -119,6 +119,12 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
         && !before.is_stopped()
     {
         assert_eq!(step.state.plan.open(), 0, "done with open tasks {}", context());
+        let lost = step
+            .state
+            .steering
+            .iter()
+            .any(|steering| steering.state == SteeringState::Queued);
+        assert!(!lost, "done with a message that nobody saw {}", context());
         assert!(step.state.missing.is_empty(), "done with vanished tasks {}", context());
         let goals = &step.state.settings.goals;
         let passed = step.state.goals.iter().filter(|result| result.passed).count();

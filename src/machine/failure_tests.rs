@@ -118,6 +118,7 @@ impl Loop {
             vanished: Vec::new(),
             added: Vec::new(),
             blocked: None,
+            denies_done: None,
             question: None,
             notices: Vec::new(),
             random: 0.0,

@@ -44,11 +44,13 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<String> {
         SteeringState::Withdrawn => false,
     });
     hints.extend(lost.map(|steering| {
-        format!(
-            "message {} is not in the next run unless you send it again: {}",
-            steering.id.0,
-            clip(&steering.text, MESSAGE_CAP_BYTES)
-        )
+        let (id, text) = (steering.id.0, clip(&steering.text, MESSAGE_CAP_BYTES));
+        match steering.state {
+            SteeringState::Queued => format!("message {id} was never delivered; send it again to include it: {text}"),
+            SteeringState::Delivered { .. } | SteeringState::Withdrawn => {
+                format!("message {id} holds for this run only; send it again to include it in the next: {text}")
+            }
+        }
     }));
     hints
 }
@@ -61,8 +63,11 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
             "no goal was checked: look at the result, or let ralph check it with `--goal tests='COMMAND'`".to_owned(),
         ],
         StopReason::BreakerOpen { .. } => vec![
-            "look at what the last iterations tried, then steer with `--prompt` or make the task smaller".to_owned(),
-            "type the same command again to go on; a new run begins with a closed breaker".to_owned(),
+            format!(
+                "see `ralph diff {}`, then split the task or adjust the prompt",
+                state.iteration
+            ),
+            "run the same command to start again; a new run begins with a closed breaker".to_owned(),
         ],
         StopReason::Blocked { .. } => {
             vec!["answer it in the plan, then type the same command again to go on".to_owned()]
@@ -86,10 +91,10 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
             | ProblemKind::SessionLost
             | ProblemKind::Crashed
             | ProblemKind::Hung
-            | ProblemKind::Other => vec!["type the same command again to go on".to_owned()],
+            | ProblemKind::Other => vec!["run the same command to resume".to_owned()],
         },
         StopReason::PlanInvalid { .. } => {
-            let mut hints = vec!["mend the plan and type the same command again".to_owned()];
+            let mut hints = vec!["fix the plan and run the same command to resume".to_owned()];
             hints.extend(way_back(state));
             hints
         }
@@ -102,9 +107,9 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
             }
             .to_owned(),
         ],
-        StopReason::Broken { .. } => vec!["mend the cause and type the same command again".to_owned()],
+        StopReason::Broken { .. } => vec!["fix the cause and run the same command to resume".to_owned()],
         StopReason::Requested | StopReason::Interrupted | StopReason::Terminated | StopReason::HungUp => {
-            vec!["type the same command again to go on".to_owned()]
+            vec!["run the same command to resume".to_owned()]
         }
         StopReason::Superseded => Vec::new(),
     }

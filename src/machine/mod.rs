@@ -30,6 +30,7 @@ mod failure_tests;
 
 pub use breaker::Breaker;
 pub use effect::{Effect, Timer, TimerKind};
+pub use gate::reachable_confidence;
 pub use phase::{Block, Phase, Steering, SteeringState};
 pub use state::LoopState;
 pub use step::{Step, step};
@@ -145,6 +146,8 @@ pub struct Settlement {
     pub added: Vec<String>,
     /// Why the agent says that it cannot go on.
     pub blocked: Option<String>,
+    /// What the agent says against being done, in its own words.
+    pub denies_done: Option<String>,
     /// The question that the agent's last message ends with.
     pub question: Option<String>,
     pub notices: Vec<Notice>,

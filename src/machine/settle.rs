@@ -2,13 +2,14 @@
 
 use crate::event::{
     BreakerState, CancelReason, Claim, Event, GoalsWhen, Level, LimitKind, Outcome, PlanSnapshot, Problem, ProblemKind,
-    RequestedBy, SessionMode, StopReason, StopRequest, Wait,
+    RequestedBy, SessionMode, SteeringId, StopReason, StopRequest, TEXT_CAP_BYTES, Wait, clip,
 };
 
 use super::{
     Settlement, Verification,
     breaker::{self, Observation, Permit},
     gate,
+    phase::SteeringState,
     policy::{self, Reaction},
     state::LoopState,
     step::{Decision, start_verification},
@@ -47,7 +48,16 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
             claim: Claim::PlanComplete,
         });
     }
-    // Who asked and got somewhere all the same found an answer.
+    let denial = found.denies_done.clone().or_else(|| {
+        // Who is blocked is not done, even if every box is ticked.
+        let blocked = found.blocked.as_ref().filter(|_| !decision.state.claims.is_empty());
+        blocked.map(|question| format!("blocked: {question}"))
+    });
+    if let Some(why) = denial {
+        let why = clip(&why, TEXT_CAP_BYTES);
+        decision.push(Event::CompletionDenied { iteration, why });
+    }
+    // A question does not block the task if the iteration made progress anyway.
     let asked = decision.state.asked.clone().filter(|_| *outcome == Outcome::Completed);
     let asks = found
         .question
@@ -62,9 +72,10 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         });
     }
     if let Some(reason) = requested(&decision.state) {
-        // What is done is done, whoever wanted to stop.
+        // Completion wins over a stop request, unless a message would be lost with it.
         if let gate::Verdict::Done { verified: false, .. } = gate::judge(&decision.state, outcome)
             && found.plan.is_ok()
+            && undelivered(&decision.state).is_none()
         {
             return decision.stop(StopReason::Done { verified: false });
         }
@@ -130,7 +141,12 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
                 confidence,
                 parts,
             });
-            return decision.stop(StopReason::Done { verified });
+            let Some(SteeringId(id)) = undelivered(&decision.state) else {
+                return decision.stop(StopReason::Done { verified });
+            };
+            let text = format!("the work is done, but message {id} has not reached the agent: one more iteration");
+            decision.notice(Level::Info, text);
+            return next(decision, now_ms);
         }
         gate::Verdict::Refused(refused) => {
             let (confidence, parts) = (refused.confidence.points(), refused.confidence.parts);
@@ -157,6 +173,15 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
         }
     }
     follow(decision, now_ms, outcome, random);
+}
+
+/// The first message that was in no prompt yet. Nothing is done before the agent has seen it: it may ask for more.
+pub(super) fn undelivered(state: &LoopState) -> Option<SteeringId> {
+    let mut queued = state
+        .steering
+        .iter()
+        .filter(|steering| steering.state == SteeringState::Queued);
+    queued.next().map(|steering| steering.id)
 }
 
 /// Whether the work got anywhere: a tree that was never there before in this run, a box more than ever, or what was

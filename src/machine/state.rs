@@ -44,6 +44,8 @@ pub struct LoopState {
     pub asked: Option<String>,
     /// Claims made in the latest iteration.
     pub claims: Vec<Claim>,
+    /// What the agent of the latest iteration said against being done.
+    pub denial: Option<String>,
     /// The iteration before made an explicit claim, too.
     pub claimed_before: bool,
     /// Results of the goals after the latest iteration, as far as they were run.
@@ -168,6 +170,7 @@ impl LoopState {
                 self.settle(checkpoint.as_ref(), *totals, *progress);
             }
             Event::ClaimMade { claim, .. } => self.claims.push(*claim),
+            Event::CompletionDenied { why, .. } => self.denial = Some(why.clone()),
             Event::ClaimRefused { reasons, .. } => {
                 self.feedback
                     .push(format!("Your claim to be done was refused: {}", reasons.join("; ")));
@@ -218,6 +221,7 @@ impl LoopState {
         self.feedback.clear();
         self.claimed_before = self.claims.iter().any(|claim| *claim != Claim::PlanComplete);
         self.claims.clear();
+        self.denial = None;
         self.goals.clear();
         self.most_done = self.most_done.max(self.plan.done());
         self.starts_ms.retain(|start| start + HOUR_MS > at_ms);

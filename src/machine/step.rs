@@ -235,7 +235,8 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         decision.notice(notice.level, notice.text.clone());
     }
     decision.plan_read(&found.plan);
-    if decision.state.iteration == 0 && found.plan.is_complete() && !decision.state.looked {
+    let asked_for = settle::undelivered(&decision.state).is_some();
+    if decision.state.iteration == 0 && found.plan.is_complete() && !decision.state.looked && !asked_for {
         decision.notice(Level::Info, "nothing to do: the plan has no open task");
         if decision.state.settings.goals.is_empty() {
             return decision.stop(StopReason::Done { verified: false });
@@ -250,7 +251,9 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         return decision.push(Event::Held);
     }
     let is_late = |steering: &Steering| {
-        steering.kind == SteeringKind::Now && steering.is_due() && !found.delivered.contains(&steering.id)
+        // Where no task is open, a message is all that the iteration is for.
+        let cannot_wait = steering.kind == SteeringKind::Now || found.plan.is_complete();
+        cannot_wait && steering.is_due() && !found.delivered.contains(&steering.id)
     };
     if decision.state.steering.iter().any(is_late) {
         // It cannot wait for the prompt after this one, and nothing has been started yet.

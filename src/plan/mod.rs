@@ -19,4 +19,4 @@ pub use error::PlanError;
 pub use promise::{final_promise, last_line_promise, promise_line, promise_token};
 pub use prompt::{Prompt, PromptError, PromptInput, Template};
 pub use read::{PlanKind, parse, parse_bytes};
-pub use report::{StatusBlock, StatusPlace, final_question, status_block};
+pub use report::{SelfReport, StatusPlace, final_question, self_report};

@@ -24,20 +24,26 @@ pub fn promise_token(text: &str) -> &str {
 /// White space around the line and inside the tag does not matter; case does. A line in a fence, in a block quote or in
 /// backquotes is an example. An empty token is never promised.
 pub fn final_promise(message: &str, token: &str) -> bool {
-    let mut fence = None;
-    for line in message.lines() {
-        match (fence, Fence::of(line)) {
-            (None, None) => {
-                if promises(line, token) {
-                    return true;
-                }
-            }
-            (None, Some(opened)) => fence = Some(opened),
-            (Some(opened), Some(mark)) if mark.closes(opened) => fence = None,
-            (Some(_), Some(_) | None) => {}
+    unfenced_lines(message).any(|line| promises(line, token))
+}
+
+/// The lines of a message that are not in fenced code; the fences themselves are left out.
+pub(super) fn unfenced_lines(message: &str) -> impl Iterator<Item = &str> {
+    let mut fence: Option<Fence> = None;
+    message.lines().filter(move |line| match (fence, Fence::of(line)) {
+        (None, None) => true,
+        (None, Some(opened)) => {
+            fence = Some(opened);
+            false
         }
-    }
-    false
+        (Some(opened), Some(mark)) => {
+            if mark.closes(opened) {
+                fence = None;
+            }
+            false
+        }
+        (Some(_), None) => false,
+    })
 }
 
 /// Tells whether the last line of a terminal's output that is not blank makes the promise.

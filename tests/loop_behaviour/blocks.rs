@@ -56,3 +56,29 @@ fn without_an_answer_the_others_go_on_and_the_end_is_the_question() {
         Some("- [x] Task 1\n- [ ] Task 2\n- [x] Task 3\n")
     );
 }
+
+#[test]
+fn the_plain_line_that_the_prompt_asks_for_blocks_with_any_agent() {
+    for script in [
+        Script::terminal("echo 'I looked everywhere.'; echo 'RALPH BLOCKED: Which key do I use?'"),
+        Script::jsonl(r"over 'I looked everywhere.\nRALPH BLOCKED: Which key do I use?'"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.plan(1);
+        sandbox.install(&script);
+        let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+        assert_eq!(finished.code(), Some(8), "{finished:?}");
+        let question = "Which key do I use?".to_owned();
+        assert_eq!(*reason(&finished.records()), StopReason::Blocked { question });
+        assert!(sandbox.prompt(1).contains("RALPH BLOCKED: and your question"));
+    }
+}
+
+#[test]
+fn who_is_blocked_is_not_done_though_every_box_is_ticked() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl(&format!("work; {BLOCKED}")));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(8), "{finished:?}");
+}

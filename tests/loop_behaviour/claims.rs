@@ -197,3 +197,141 @@ fn a_plan_without_tasks_and_goals_is_done_when_the_same_is_claimed_in_two_iterat
         "{prompt}"
     );
 }
+
+/// The final message of a status block with `lines`, as a string of JSON.
+fn block(lines: &str) -> String {
+    format!(r"Task 1 is done.\n---RALPH_STATUS---\n{lines}\n---END_RALPH_STATUS---")
+}
+
+#[test]
+fn an_explicit_not_done_refuses_the_end_though_every_box_is_ticked() {
+    for (words, reason_given) in [
+        (block("EXIT_SIGNAL: false"), "EXIT_SIGNAL: false"),
+        (block("STATUS: IN_PROGRESS"), "STATUS: IN_PROGRESS"),
+        (
+            block(r"STATUS: COMPLETE\nTESTS_STATUS: FAILING"),
+            "TESTS_STATUS: FAILING",
+        ),
+        (
+            r"Nearly.\nRALPH NOT DONE: the README is missing".to_owned(),
+            "the README is missing",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.plan(1);
+        let script = format!("if [ $n = 1 ]; then work; over '{words}'; else over 'All well.'; fi");
+        let records = ran(&sandbox, &Script::jsonl(&script)).records();
+        assert_eq!(
+            claims(&records).last(),
+            Some(&(2, Claim::PlanComplete)),
+            "{reason_given}"
+        );
+        assert_eq!(refusals(&records), 1, "{reason_given}");
+        assert_eq!(*reason(&records), StopReason::Done { verified: false });
+        let prompt = sandbox.prompt(2);
+        assert!(
+            prompt.contains("the last message said that the work is not done") && prompt.contains(reason_given),
+            "{prompt}"
+        );
+    }
+}
+
+#[test]
+fn goals_are_not_run_for_an_agent_that_says_that_it_is_not_done() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let words = block("EXIT_SIGNAL: false");
+    sandbox.install(&Script::jsonl(&format!(
+        "if [ $n = 1 ]; then work; over '{words}'; else over 'All well.'; fi"
+    )));
+    let finished = sandbox.looping(["--goal", "tests=true"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let checked: Vec<u32> = events(&finished.records())
+        .filter_map(|event| match event {
+            Event::VerificationStarted { iteration, .. } => Some(*iteration),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(checked, [2]);
+}
+
+#[test]
+fn an_agent_that_says_not_done_for_ever_is_stopped_by_the_breaker() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let words = block("EXIT_SIGNAL: false");
+    sandbox.install(&Script::jsonl(&format!("[ $n = 1 ] && work; over '{words}'")));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(7), "{finished:?}");
+}
+
+#[test]
+fn ten_points_believe_the_first_claim_where_nothing_proves_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write("PLAN.md", "# Make it pretty\n\nAll of it.\n");
+    sandbox.install(&Script::jsonl(r#"over "$(promise)""#));
+    let finished = sandbox
+        .looping(["--promise", "PRETTY"])
+        .env("RALPH_COMPLETION_MIN_CONFIDENCE", "10")
+        .run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(claims(&finished.records()), [(1, Claim::Promise)]);
+}
+
+#[test]
+fn sixty_points_want_the_agents_word_besides_the_boxes() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl(
+        r#"if [ $n = 1 ]; then work; over 'One less.'; else over "$(promise)"; fi"#,
+    ));
+    let finished = sandbox
+        .looping([] as [&str; 0])
+        .env("RALPH_COMPLETION_MIN_CONFIDENCE", "60")
+        .run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let records = finished.records();
+    assert_eq!(refusals(&records), 1);
+    let prompt = sandbox.prompt(2);
+    assert!(
+        prompt.contains("nothing in your last message says that all is done"),
+        "{prompt}"
+    );
+}
+
+#[test]
+fn a_confidence_that_no_claim_can_reach_is_refused_before_the_start() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::worker());
+    let finished = sandbox
+        .looping([] as [&str; 0])
+        .env("RALPH_COMPLETION_MIN_CONFIDENCE", "90")
+        .run(SOON);
+    assert_eq!(finished.code(), Some(3), "{finished:?}");
+    assert!(
+        finished
+            .stderr
+            .contains("`completion.minConfidence` is 90, and no claim can reach more than 60")
+            && finished.stderr.contains("hint: "),
+        "{finished:?}"
+    );
+}
+
+#[test]
+fn a_setting_that_is_gone_is_a_warning_that_names_its_replacement() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.write(
+        ".ralph/config.json",
+        r#"{"completion": {"requireDualCondition": false}}"#,
+    );
+    let records = ran(&sandbox, &Script::worker()).records();
+    let notices = notices(&records);
+    assert!(
+        notices
+            .iter()
+            .any(|text| text.contains("requireDualCondition") && text.contains("completion.minConfidence")),
+        "{notices:?}"
+    );
+}

@@ -203,3 +203,52 @@ fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
         "{hints:?}"
     );
 }
+
+/// Queues a message while the only task is worked on, and lets that finish.
+fn steered_at_the_last_task(sandbox: &Sandbox, args: &[&str]) -> crate::harness::running::Finished {
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl(
+        "said ready; if [ $n = 1 ]; then await go; work; else echo more > more.txt; fi; over done",
+    ));
+    let running = sandbox.looping(args).start();
+    running.wait_for_record(SOON, said("ready"));
+    steer(sandbox, &["add", "a", "licence"]);
+    sandbox.let_go("go");
+    running.wait(SOON)
+}
+
+#[test]
+fn a_message_queued_during_the_last_task_is_delivered_before_the_run_is_done() {
+    let sandbox = Sandbox::new();
+    let finished = steered_at_the_last_task(&sandbox, &[]);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(deliveries(&finished.records()), [(1, 2)]);
+    let prompt = sandbox.prompt(2);
+    assert!(
+        prompt.contains("no task is open, but the user has sent the message below") && prompt.contains("add a licence"),
+        "{prompt}"
+    );
+}
+
+#[test]
+fn a_message_that_a_limit_keeps_from_the_agent_is_no_green_end_and_is_named() {
+    let sandbox = Sandbox::new();
+    let finished = steered_at_the_last_task(&sandbox, &["--max-iterations", "1"]);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
+        panic!("no end")
+    };
+    let named = |hint: &String| hint.contains("message 1 was never delivered") && hint.contains("add a licence");
+    assert!(hints.iter().any(named), "{hints:?}");
+}
+
+#[test]
+fn a_message_that_was_withdrawn_keeps_no_run_from_being_done() {
+    let sandbox = Sandbox::new();
+    let running = running(&sandbox, 1);
+    steer(&sandbox, &["forget it"]);
+    assert_eq!(sandbox.ralph(["withdraw", "1"]).run(SOON).code(), Some(0));
+    sandbox.let_go("go");
+    let records = finishes(running);
+    assert_eq!(outcomes(&records), [&Outcome::Completed]);
+}

@@ -102,6 +102,7 @@ pub(super) fn settled(iteration: u32, plan: Result<PlanSnapshot, String>, claims
         vanished: Vec::new(),
         added: Vec::new(),
         blocked: None,
+        denies_done: None,
         question: None,
         notices: Vec::new(),
         random: 0.5,

@@ -18,16 +18,25 @@ pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>) {
              sessions.\n2. Carry out the next part that is missing, all of it: no stubs, no placeholders. Cover it with \
              tests, and run the project's checks until they pass.\n3. In a git repository, commit what you changed.\n",
         ),
+        None if asks_for_more(input) => draft.ours(
+            "no task is open, but the user has sent the message below. Do what it says, all of it, and run the project's \
+             checks until they pass. In a git repository, commit what you changed.\n",
+        ),
         None => draft.ours(
             "no task is open, yet the work was not accepted as done. Find out why, from the plan, the tree and the notes \
              below, and set it right.\n",
         ),
     }
     draft.ours(
-        "\nNobody answers questions: decide for yourself, and leave what others must know as a note with \
+        "\nNobody answers while you work: decide for yourself, and leave what others must know as a note with \
          the task. Stop every process you start in the background before you end.\n\n",
     );
-    write_promise(draft, input);
+    write_last_words(draft, input);
+}
+
+/// The user's message is all there is to do.
+fn asks_for_more(input: &PromptInput<'_>) -> bool {
+    input.notices.is_empty() && !(input.once.is_empty() && input.standing.is_empty())
 }
 
 fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
@@ -44,8 +53,10 @@ fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
     draft.ours("4. In a git repository, commit what you changed, the plan with it.\n");
 }
 
-/// How to claim that all is done; a template of the user's needs it too.
-pub(super) fn write_promise(draft: &mut Draft, input: &PromptInput<'_>) {
+/// How to claim that all is done, and how to say the contrary; a template of the user's needs it too.
+///
+/// None of the words to be said begins a line: an agent that repeats its prompt has said nothing.
+pub(super) fn write_last_words(draft: &mut Draft, input: &PromptInput<'_>) {
     draft.ours(if input.total == 0 {
         "Only when everything in "
     } else {
@@ -54,5 +65,8 @@ pub(super) fn write_promise(draft: &mut Draft, input: &PromptInput<'_>) {
     draft.ours(input.plan);
     draft.ours(" is done, end your last message with this, on a line of its own: ");
     draft.promise(input);
-    draft.ours("\n");
+    draft.ours(
+        "\nIf you cannot go on without an answer that only the user can give, end it with RALPH BLOCKED: and your \
+         question, on one line. If something that looks done is not, end it with RALPH NOT DONE: and what is missing.\n",
+    );
 }

@@ -45,8 +45,8 @@ pub struct Prompt {
 impl Template {
     /// Renders the prompt of one iteration.
     ///
-    /// A template of the user's gets appended what the loop cannot do without: how to promise the end, the user's
-    /// messages, ralph's notices. The promise line never stands alone on a line of the prompt, so an agent that repeats
+    /// A template of the user's gets appended what the loop cannot do without: how to promise the end or to say that it
+    /// is blocked, the user's messages, ralph's notices. The promise line never stands alone on a line of the prompt, so an agent that repeats
     /// its prompt has not promised anything.
     pub fn render(&self, input: &PromptInput<'_>) -> Prompt {
         let mut draft = Draft::default();
@@ -58,7 +58,7 @@ impl Template {
                 }
                 draft.end_line();
                 draft.ours("\n");
-                built_in::write_promise(&mut draft, input);
+                built_in::write_last_words(&mut draft, input);
             }
         }
         write_section(
@@ -161,7 +161,7 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::final_promise;
+    use crate::plan::{SelfReport, StatusPlace, final_promise, self_report};
 
     const TOKEN: &str = "4f2a91c07b3d";
 
@@ -195,10 +195,12 @@ mod tests {
             "commit what you changed",
             "background",
             "<promise>4f2a91c07b3d</promise>",
+            "RALPH BLOCKED: and your question",
+            "RALPH NOT DONE: and what is missing",
         ] {
             assert!(text.contains(needed), "`{needed}` is not in:\n{text}");
         }
-        assert!(!text.contains("user"), "a section without entries is in:\n{text}");
+        assert!(!text.contains("the user:"), "a section without entries is in:\n{text}");
     }
 
     #[test]
@@ -266,7 +268,9 @@ mod tests {
         assert_eq!(
             text,
             "#7 PLAN.md 3 of 10 tasks done: [P1] Parse durations such as 1h30m {task}\n\nOnly when every task in PLAN.md \
-             is done, end your last message with this, on a line of its own: <promise>4f2a91c07b3d</promise>\n"
+             is done, end your last message with this, on a line of its own: <promise>4f2a91c07b3d</promise>\nIf you cannot go \
+             on without an answer that only the user can give, end it with RALPH BLOCKED: and your question, on one line. \
+             If something that looks done is not, end it with RALPH NOT DONE: and what is missing.\n"
         );
     }
 
@@ -320,6 +324,32 @@ mod tests {
         for template in [Template::built_in(), Template::parse("Work.").unwrap()] {
             let text = template.render(&input()).text;
             assert!(!final_promise(&text, TOKEN), "{text}");
+            for place in [StatusPlace::Message, StatusPlace::LastLines] {
+                assert_eq!(self_report(&text, place), SelfReport::default(), "{text}");
+            }
         }
+    }
+
+    #[test]
+    fn without_an_open_task_a_message_of_the_users_is_the_work() {
+        let message = ["rename it".to_owned()];
+        let input = PromptInput {
+            task: None,
+            once: &message,
+            ..input()
+        };
+        let text = Template::built_in().render(&input).text;
+        assert!(
+            text.contains("no task is open, but the user has sent the message below"),
+            "{text}"
+        );
+        let notices = ["goal `tests` did not pass".to_owned()];
+        let text = Template::built_in()
+            .render(&PromptInput {
+                notices: &notices,
+                ..input
+            })
+            .text;
+        assert!(text.contains("not accepted as done"), "{text}");
     }
 }

@@ -247,6 +247,7 @@ impl Run {
             | Event::ClaimMade { .. }
             | Event::ClaimJudged { .. }
             | Event::ClaimRefused { .. }
+            | Event::CompletionDenied { .. }
             | Event::AdapterLimited { .. }
             | Event::WaitEnded { .. } => {}
         }
