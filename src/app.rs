@@ -1,6 +1,7 @@
 //! Puts a run together from settings, adapter and plan, and shows it.
 
 mod agents;
+mod plan;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -11,7 +12,7 @@ use std::{
 use crate::{
     agent::catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
     config::{Config, Loaded},
-    driver::{self, Agent, Bus, Driver, OpenRun, RunConfig, Taskless, read_plan},
+    driver::{self, Agent, Bus, Driver, OpenRun, RunConfig},
     error::{Failure, FailureKind},
     event::{GoalResult, PlanSnapshot, Settings},
     faces::Faces,
@@ -22,7 +23,6 @@ use crate::{
         prune::{Keep, prune},
         signals,
     },
-    machine::reachable_confidence,
     plan::Template,
     proc::{self, Size},
     report::{Report, write_head},
@@ -31,15 +31,9 @@ use crate::{
 };
 
 use agents::Agents;
+use plan::check_confidence;
+pub use plan::{DEFAULT_PLANS, chosen_plan};
 
-/// The plans that are looked for when none is named, in this order.
-pub const DEFAULT_PLANS: [&str; 5] = [
-    "PLAN.md",
-    "prd.json",
-    "IMPLEMENTATION_PLAN.md",
-    "REFACTOR_PLAN.md",
-    "@fix_plan.md",
-];
 /// The size of an agent's terminal when ralph has none itself.
 const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
 /// How long work on disk may go on after the run is over.
@@ -281,33 +275,6 @@ pub fn chosen_adapter(catalog: &Catalog, config: &Config, project: &Path) -> Res
     Agents::choose(catalog, config, project, &mut Vec::new()).map(|chosen| chosen.id)
 }
 
-/// The plan that a run would work off, and what is in it.
-///
-/// # Errors
-/// The [`Failure`] that such a run would end with.
-pub fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, PlanSnapshot), Failure> {
-    let plan = plan_path(&place.project, config.plan.as_deref())?;
-    let snapshot = read_plan(&plan, Taskless::with(&config.goals, config.promise.as_deref()))
-        .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
-    Ok((plan, snapshot))
-}
-
-/// Refuses a confidence that no claim can reach: such a run could never be done.
-fn check_confidence(config: &Config, plan: &PlanSnapshot) -> Result<(), Failure> {
-    let wanted = config.completion.min_confidence;
-    let most = reachable_confidence(!plan.tasks.is_empty(), !config.goals.is_empty());
-    if wanted <= most {
-        return Ok(());
-    }
-    let why = format!("`completion.minConfidence` is {wanted}, and no claim can reach more than {most} here");
-    let hint = if config.goals.is_empty() {
-        "goals that pass are worth 40: name one with `--goal tests='COMMAND'`, or lower the setting"
-    } else {
-        "ticked tasks are worth 50: write the plan as `- [ ] …`, or lower the setting"
-    };
-    Err(Failure::new(FailureKind::Configuration, why).hint(hint))
-}
-
 /// All adapters that can be seen from `place`.
 pub fn catalog(place: &Place, config: &Config) -> Catalog {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("adapters"));
@@ -324,25 +291,6 @@ pub fn catalog(place: &Place, config: &Config) -> Catalog {
             })
             .collect(),
     })
-}
-
-fn plan_path(project: &Path, named: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(named) = named {
-        return Ok(project.join(named));
-    }
-    DEFAULT_PLANS
-        .iter()
-        .map(|name| project.join(name))
-        .find(|path| path.exists())
-        .ok_or_else(|| {
-            let names = DEFAULT_PLANS.join(", ");
-            Failure::new(
-                FailureKind::Configuration,
-                format!("there is no plan in {}", project.display()),
-            )
-            .hint(format!("write one of {names}, with tasks as `- [ ] …`"))
-            .hint("or name another file with `--plan FILE`")
-        })
 }
 
 /// The prompt that was asked for, the project's own, or the built-in one.
