@@ -319,11 +319,10 @@ fn read_prompt(path: &Path) -> Result<String, Failure> {
 
 /// Prints what the screen leaves behind.
 fn print_summary(files: &RunPaths, style: Style) {
-    let Ok((records, _)) = journal::read(&files.journal()) else {
-        return;
-    };
     let mut report = Report::default();
-    records.iter().for_each(|record| report.apply(record));
+    if journal::for_each(&files.journal(), |record| report.apply(&record)).is_err() {
+        return;
+    }
     report.conclude();
     let mut text = Vec::new();
     _ = write_head(&report, style, &mut text); // memory takes every write

@@ -117,10 +117,22 @@ impl From<JournalError> for Failure {
             JournalError::Version { .. } => {
                 failure.hint("use that version, or let this one begin anew elsewhere with `--state-dir DIR`")
             }
-            JournalError::Foreign { path } | JournalError::Broken { path, .. } | JournalError::Gap { path, .. } => {
+            JournalError::Unknown { path, ralph, .. } => {
+                let run = path.parent().unwrap_or(path);
+                failure
+                    .hint(format!(
+                        "use ralph {ralph} to resume this run; `ralph report` shows what it did"
+                    ))
+                    .hint(format!("or move {} away to begin a new run", run.display()))
+            }
+            JournalError::Foreign { path }
+            | JournalError::Broken { path, .. }
+            | JournalError::TooLong { path, .. }
+            | JournalError::Gap { path, .. } => {
                 let run = path.parent().unwrap_or(path);
                 failure.hint(format!("move {} away to begin a new run", run.display()))
             }
+            JournalError::Refused { .. } => failure.hint("make what it holds shorter: the plan, or the settings"),
             JournalError::Meddled { .. } => failure.hint("`ralph runs` shows what is left of the runs"),
             JournalError::Open { .. } | JournalError::Write { .. } | JournalError::Read { .. } => failure
                 .hint("make the state directory writable, free some space, or name another with `--state-dir DIR`"),
@@ -155,6 +167,9 @@ impl From<DriverError> for Failure {
         match error {
             DriverError::Journal(JournalError::Meddled { .. }) => failure
                 .hint("an agent, or whatever it ran, reached into ralph's state: look at what the last iteration did"),
+            DriverError::Journal(JournalError::Refused { .. }) => {
+                failure.hint("make what it holds shorter: the plan, or the settings")
+            }
             DriverError::Journal(_) => {
                 failure.hint("free some space or make it writable, then type the same command again to go on")
             }

@@ -46,7 +46,8 @@ pub(crate) struct Faces {
     presentation: Presentation,
     paths: ProjectPaths,
     files: RunPaths,
-    history: Vec<Record>,
+    /// The first record that is not in the journal yet.
+    next_seq: u64,
     recovered: bool,
     transcript: bool,
     notify: Notify,
@@ -91,7 +92,7 @@ impl Faces {
             presentation,
             paths: place.paths.clone(),
             files: open.files.clone(),
-            history: open.history.clone(),
+            next_seq: open.next_seq,
             recovered: open.recovered,
             transcript,
             notify: notify.clone(),
@@ -100,9 +101,11 @@ impl Faces {
 
     /// Starts to show what `bus` tells.
     pub(crate) fn start(self, bus: &Bus, handle: Handle) -> Shown {
-        let next_seq = self.history.last().map_or(0, |record| record.seq + 1);
-        let feed = bus.feed(&self.files.journal(), next_seq);
         let screen = self.presentation.screen.is_some();
+        // What a new run's journal begins with belongs to what is printed; the past of an old one was printed then. A screen
+        // takes the past before it shows anything.
+        let first = if screen || self.recovered { self.next_seq } else { 0 };
+        let feed = bus.feed(&self.files.journal(), first);
         let (done, left) = oneshot::channel();
         let face = thread::Builder::new().name("face".to_owned()).spawn(move || {
             self.show(feed, handle);
@@ -127,19 +130,16 @@ impl Faces {
                     warn(&format!("{what}warning: the screen broke; the run goes on as text\n"));
                 }
             }
-            headless::show(&[], feed, Format::Text, style, &mut BufWriter::new(io::stdout()));
+            headless::show(feed, Format::Text, style, &mut BufWriter::new(io::stdout()));
             return;
         }
-        // What a new run's journal begins with belongs to what is shown; the past of an old one was shown then.
-        let seen = if self.recovered { Vec::new() } else { self.history };
         let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
-        headless::show(&seen, feed, format, style, &mut out);
+        headless::show(feed, format, style, &mut out);
     }
 
     fn setup(&self, wish: ScreenWish, handle: Handle) -> Setup {
         let files = self.files.clone();
         Setup {
-            history: self.history.clone(),
             handle: Some(handle),
             theme: Theme::suiting(&surroundings(), wish.palette, wish.ascii),
             mouse: wish.mouse,
@@ -168,7 +168,6 @@ pub(crate) fn replay(
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
     let setup = Setup {
-        history: Vec::new(),
         handle: None,
         theme: Theme::suiting(&surroundings(), wish.palette, wish.ascii),
         mouse: wish.mouse,

@@ -172,6 +172,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         }
         Event::SteeringWithdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
         Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
+        Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
         // Shown by the head, the tasks and the summary.
         Event::JournalOpened { .. }
         | Event::RunStarted { .. }

@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod goals;
 mod harness;
+mod journals;
 mod layering;
 mod leftovers;
 mod loop_behaviour;

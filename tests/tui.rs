@@ -15,7 +15,7 @@ use ralph::{
 };
 
 use crate::harness::{Sandbox, Script};
-use terminal::Terminal;
+pub use terminal::Terminal;
 
 /// An agent that says it is ready and works until it is let go, one task in each iteration.
 const PATIENT: &str = r#"echo "ready $n"; await "go$n"; work; echo "finished $n""#;

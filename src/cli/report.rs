@@ -7,7 +7,11 @@ use crate::{
     error::{Failure, FailureKind},
     event::{Checkpoint, RunId},
     headless::Format,
-    host::{git::Repository, journal, lock},
+    host::{
+        git::Repository,
+        journal::{self, JournalError},
+        lock,
+    },
     narration::{counted, short_duration, stop_in_words},
     report::{self, CommitLine, Report},
     text::one_line,
@@ -23,8 +27,7 @@ use super::{
 pub(super) fn run(args: &Args, run: Option<&str>, format: ReportFormatArg) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
-    let (records, _) = journal::read(&place.paths.run(&run).journal())?;
-    let mut report = Report::of(&records);
+    let mut report = read_report(&place, &run)?;
     add_commits(&place, &mut report);
     match format {
         ReportFormatArg::Text => {
@@ -40,6 +43,13 @@ pub(super) fn run(args: &Args, run: Option<&str>, format: ReportFormatArg) -> Re
         }
     }
     Ok(0)
+}
+
+fn read_report(place: &Place, run: &RunId) -> Result<Report, JournalError> {
+    let mut report = Report::default();
+    journal::for_each(&place.paths.run(run).journal(), |record| report.apply(&record))?;
+    report.conclude();
+    Ok(report)
 }
 
 /// Looks up the commits of each iteration. The report is as good without: their number is in the records.
@@ -84,10 +94,9 @@ pub(super) fn runs(args: &Args) -> Result<u8, Failure> {
 }
 
 fn row(place: &Place, run: &RunId, running: bool) -> String {
-    let Ok((records, _)) = journal::read(&place.paths.run(run).journal()) else {
+    let Ok(report) = read_report(place, run) else {
         return format!("{run}  its journal cannot be read\n");
     };
-    let report = Report::of(&records);
     let totals = &report.totals;
     let how = match &report.end {
         Some(end) => one_line(&stop_in_words(&end.reason)),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    driver::{now_ms, read_run, status_of},
+    driver::{now_ms, read_state, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, SteeringKind},
     host::control::{self, BreakerStatus, ControlError, Reply, Request, Status},
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
                 return Err(Failure::new(FailureKind::Failed, "no ralph ran in this project yet")
                     .hint("`ralph --plan PLAN.md` starts one, `ralph demo` shows one"));
             };
-            let (_, state) = read_run(&place.paths, &run)?;
+            let state = read_state(&place.paths, &run)?;
             print_last(&state, json);
             Ok(0)
         }

@@ -214,6 +214,21 @@ impl Feed {
         }
     }
 
+    /// Hands over the records from before the first message, one at a time. What of the journal cannot be read is left
+    /// out.
+    pub fn past(&mut self, take: &mut dyn FnMut(&Record)) {
+        let Ok(mut reader) = Reader::open(&self.journal) else {
+            return;
+        };
+        while reader.next_seq() < self.next_seq
+            && let Ok(Some(record)) = reader.next_record()
+        {
+            take(&record);
+        }
+        // It is where the next gap begins, or before it.
+        self.reader = Some(reader);
+    }
+
     /// Returns a way to end a wait in [`Feed::poll`] from another thread.
     pub fn waker(&self) -> Waker {
         Waker(Arc::clone(&self.shared))

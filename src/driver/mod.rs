@@ -24,7 +24,7 @@ pub use clock::now_ms;
 pub use config::{Agent, RunConfig};
 pub use goals::check_goals;
 pub use handle::Handle;
-pub use open::{OpenError, OpenRun, Reset, read_run, reset_circuit};
+pub use open::{OpenError, OpenRun, Reset, read_state, reset_circuit};
 pub use plan_file::{Taskless, read_plan};
 pub use run::{Driver, DriverError};
 pub use status::{phase_in_words, status_of};

@@ -44,9 +44,9 @@ pub struct OpenRun {
     pub files: RunPaths,
     /// Taken by the driver.
     loaded: Option<(Journal, LoopState)>,
-    /// What the journal held when it was opened: nothing but its first record in a new run.
-    pub history: Vec<Record>,
-    /// A run that was cut off goes on.
+    /// The record that comes next: those before it are in the journal already, one in a new run.
+    pub next_seq: u64,
+    /// A run that was cut off is resumed.
     pub recovered: bool,
     /// Things to be said once the loop runs.
     pub(super) notices: Vec<String>,
@@ -78,8 +78,9 @@ impl OpenRun {
         };
         let opened = match unfinished {
             Some(run) if is_same_file(&run.state.settings.plan, plan) => {
+                let run = run.understood()?;
                 notices.extend(run.torn_notice());
-                (run.id, run.journal, run.state, run.records, true)
+                (run.id, run.journal, run.state, true)
             }
             other => {
                 if let Some(run) = other {
@@ -93,23 +94,24 @@ impl OpenRun {
                 let (id, journal, first) = create(&paths)?;
                 let mut state = LoopState::default();
                 state.apply(&first);
-                (id, journal, state, vec![first], false)
+                (id, journal, state, false)
             }
         };
-        let (run, journal, state, history, recovered) = opened;
+        let (run, journal, state, recovered) = opened;
         lock.describe(&Holder {
             pid: std::process::id(),
             run: Some(run.clone()),
         });
         let files = paths.run(&run);
         files.create()?;
+        let next_seq = journal.next_seq();
         let loaded = Some((journal, state));
         Ok(Self {
             run,
             paths,
             files,
             loaded,
-            history,
+            next_seq,
             recovered,
             notices,
             ended,
@@ -156,11 +158,30 @@ struct Earlier {
     id: RunId,
     journal: Journal,
     state: LoopState,
-    records: Vec<Record>,
     note: ReadNote,
+    /// Number and name of the first event that this version does not know.
+    unknown: Option<(u64, String)>,
+    /// The version of ralph that wrote to it last.
+    ralph: String,
 }
 
 impl Earlier {
+    /// The run, if it can be resumed.
+    ///
+    /// # Errors
+    /// [`JournalError::Unknown`]: a state that is folded without an event is not the state of the run.
+    fn understood(self) -> Result<Self, JournalError> {
+        match self.unknown {
+            None => Ok(self),
+            Some((seq, name)) => Err(JournalError::Unknown {
+                path: self.journal.path().to_owned(),
+                seq,
+                name,
+                ralph: self.ralph,
+            }),
+        }
+    }
+
     fn torn_notice(&self) -> Option<String> {
         match self.note {
             ReadNote::Whole => None,
@@ -182,21 +203,28 @@ fn latest(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
     if !path.exists() {
         return Ok(None); // killed between making the directory and the journal
     }
-    let (journal, records, note) = Journal::reopen(&path)?;
     let mut state = LoopState::default();
-    for record in &records {
-        state.apply(record);
-    }
-    // Without a start there are no settings, and nothing to go on with.
-    let started = records
-        .iter()
-        .any(|record| matches!(record.event, Event::RunStarted { .. }));
+    let (mut started, mut unknown, mut ralph) = (false, None, String::new());
+    let (journal, note) = Journal::reopen(&path, |record| {
+        state.apply(&record);
+        match record.event {
+            Event::JournalOpened { ralph: version, .. } => ralph = version,
+            Event::RunStarted { .. } => started = true,
+            Event::RunResumed {
+                ralph: Some(version), ..
+            } => ralph = version,
+            Event::Unknown { name } if unknown.is_none() => unknown = Some((record.seq, name)),
+            _ => {}
+        }
+    })?;
+    // Without a start there are no settings, and nothing to resume.
     Ok(started.then_some(Earlier {
         id,
         journal,
         state,
-        records,
         note,
+        unknown,
+        ralph,
     }))
 }
 
@@ -274,15 +302,12 @@ pub fn reset_circuit(paths: &ProjectPaths) -> Result<Reset, OpenError> {
     Ok(Reset::Done)
 }
 
-/// Reads the journal of `run`.
+/// Reads what is known about `run`, from its journal.
 ///
 /// # Errors
-/// As [`journal::read`].
-pub fn read_run(paths: &ProjectPaths, run: &RunId) -> Result<(Vec<Record>, LoopState), JournalError> {
-    let (records, _) = journal::read(&paths.run(run).journal())?;
+/// As [`journal::for_each`].
+pub fn read_state(paths: &ProjectPaths, run: &RunId) -> Result<LoopState, JournalError> {
     let mut state = LoopState::default();
-    for record in &records {
-        state.apply(record);
-    }
-    Ok((records, state))
+    journal::for_each(&paths.run(run).journal(), |record| state.apply(&record))?;
+    Ok(state)
 }

@@ -74,9 +74,12 @@ pub enum Event {
         /// The token an agent has to repeat to claim the end, fresh for this run.
         promise: String,
     },
-    /// ralph was killed and goes on from the journal; the settings are those of the new command line.
+    /// ralph was killed and resumes from the journal; the settings are those of the new command line.
     RunResumed {
         pid: u32,
+        /// The version that writes from here on; none where an older one does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ralph: Option<String>,
         settings: Box<Settings>,
     },
     /// The wall clock has moved by so much besides the time that passed for the loop: every time before this record that
@@ -231,6 +234,11 @@ pub enum Event {
         /// What the user can do next, one sentence each.
         hints: Vec<String>,
         totals: Totals,
+    },
+    /// An event that this version does not know: a newer ralph wrote it. Only read, never written.
+    Unknown {
+        /// What that version calls it.
+        name: String,
     },
 }
 

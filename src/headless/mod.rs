@@ -7,10 +7,7 @@ mod text;
 
 use std::io::{self, Write};
 
-use crate::{
-    driver::{FaceMessage, Feed},
-    event::Record,
-};
+use crate::driver::{FaceMessage, Feed};
 
 pub use crate::report::Style;
 pub use text::TextFace;
@@ -25,13 +22,10 @@ pub enum Format {
 
 /// Shows a run until it is over. When `out` breaks (a pipe that was closed), the rest is taken and shown to nobody:
 /// the loop goes on.
-///
-/// `first` are records that were written before the feed was opened.
-pub fn show(first: &[Record], feed: Feed, format: Format, style: Style, out: &mut dyn Write) {
+pub fn show(feed: Feed, format: Format, style: Style, out: &mut dyn Write) {
     let mut face = TextFace::new(style);
     let mut broken = false;
-    let first = first.iter().map(|record| FaceMessage::Record(Box::new(record.clone())));
-    for message in first.chain(feed) {
+    for message in feed {
         if broken {
             continue;
         }

@@ -138,9 +138,11 @@ fn is_own(run: &RunId) -> bool {
 }
 
 fn has_ended(paths: &ProjectPaths, run: &RunId) -> bool {
-    let records = journal::read(&paths.run(run).journal()).map(|(records, _)| records);
-    let last = records.ok().and_then(|mut records| records.pop());
-    matches!(last.map(|record| record.event), Some(Event::RunStopped { .. }))
+    let mut ended = false;
+    let read = journal::for_each(&paths.run(run).journal(), |record| {
+        ended = matches!(record.event, Event::RunStopped { .. });
+    });
+    read.is_ok() && ended
 }
 
 #[cfg(test)]

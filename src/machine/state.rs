@@ -116,7 +116,8 @@ impl LoopState {
                 self.settings = (**settings).clone();
                 self.stop = None;
             }
-            Event::ClockMoved { .. } | Event::Noticed { .. } => {}
+            // A run with an unknown event is shown and never resumed.
+            Event::ClockMoved { .. } | Event::Noticed { .. } | Event::Unknown { .. } => {}
             Event::PlanRead { plan } => {
                 plan.take_back(&self.plan, &mut self.missing);
                 self.plan = plan.clone();

@@ -95,6 +95,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             let goals_differ = decision.state.settings.goals != settings.goals;
             decision.push(Event::RunResumed {
                 pid: *pid,
+                ralph: Some(env!("CARGO_PKG_VERSION").to_owned()),
                 settings: settings.clone(),
             });
             if goals_differ {

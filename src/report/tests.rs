@@ -235,6 +235,7 @@ fn a_run_without_an_end_counts_what_is_there() {
 #[test]
 fn the_time_in_which_ralph_was_dead_is_no_time_of_the_run() {
     let resumed = Event::RunResumed {
+        ralph: None,
         pid: 2,
         settings: Box::default(),
     };

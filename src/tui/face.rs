@@ -141,9 +141,7 @@ impl<'a> Face<'a> {
         model.ui.transcript = setup.transcript;
         model.ui.replay = source.replay();
         model.ui.recall = Recall::of(setup.remembered.as_deref().map(read_messages).unwrap_or_default());
-        for record in &setup.history {
-            model.apply(record);
-        }
+        source.past(&mut |record| model.apply(record));
         model.ui.toast = None;
         let pane = model.layout().pane();
         let mut face = Self {

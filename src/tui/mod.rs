@@ -28,10 +28,7 @@ pub mod view;
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{
-    driver::Handle,
-    event::{Checkpoint, Record},
-};
+use crate::{driver::Handle, event::Checkpoint};
 
 pub use face::{FaceError, run};
 pub use layout::Layout;
@@ -55,8 +52,6 @@ pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
 
 /// What a screen is made of.
 pub struct Setup {
-    /// Records from before the source begins.
-    pub history: Vec<Record>,
     /// The loop; none for a replay.
     pub handle: Option<Handle>,
     pub theme: theme::Theme,

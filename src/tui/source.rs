@@ -16,6 +16,9 @@ pub trait Source {
     /// Waits for the next message until `deadline`, or without an end to it.
     fn poll(&mut self, deadline: Option<Instant>) -> Polled;
 
+    /// Hands over the records from before the first message; there are none in a replay.
+    fn past(&mut self, _take: &mut dyn FnMut(&Record)) {}
+
     fn waker(&self) -> Wake;
 
     /// The time of what is shown, in milliseconds since the Unix epoch.
@@ -36,6 +39,10 @@ pub trait Source {
 pub struct Live<'a>(pub &'a mut Feed);
 
 impl Source for Live<'_> {
+    fn past(&mut self, take: &mut dyn FnMut(&Record)) {
+        self.0.past(take);
+    }
+
     fn poll(&mut self, deadline: Option<Instant>) -> Polled {
         self.0.poll(deadline)
     }

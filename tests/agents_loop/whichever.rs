@@ -1,9 +1,8 @@
 //! ralph with a real agent, where it does not matter which: what is printed, counted and tried again.
 
 use ralph::{
-    driver::read_run,
     event::{Changes, Event, Outcome},
-    host::paths::ProjectPaths,
+    host::{journal, paths::ProjectPaths},
 };
 
 use super::{in_order, ralph, work_on};
@@ -25,8 +24,8 @@ fn what_is_printed_is_the_journal() {
     let finished = ralph(Agent::Codex, &sandbox).run(SOON);
     assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
     let records = finished.records();
-    let journal = ProjectPaths::new(&sandbox.project(), Some(&sandbox.state().join("ralph"))).unwrap();
-    let (journalled, _) = read_run(&journal, &journal.latest_run().expect("a run")).unwrap();
+    let paths = ProjectPaths::new(&sandbox.project(), Some(&sandbox.state().join("ralph"))).unwrap();
+    let (journalled, _) = journal::read(&paths.run(&paths.latest_run().expect("a run")).journal()).unwrap();
     assert_eq!(
         records, journalled,
         "stdout has the records of the journal and nothing else"

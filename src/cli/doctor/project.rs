@@ -4,7 +4,7 @@ use crate::{
     app::{self, Place},
     config::Config,
     doctor::{Fatal, Finding, State},
-    driver::read_run,
+    driver::read_state,
     error::Failure,
     host::{
         git::{NoRepository, Repository},
@@ -87,8 +87,8 @@ fn runs(place: &Place) -> Finding {
     let Some(latest) = paths.latest_run() else {
         return Finding::new("runs", State::Good, "none yet");
     };
-    match read_run(paths, &latest) {
-        Ok((_, state)) => match state.stop_reason() {
+    match read_state(paths, &latest) {
+        Ok(state) => match state.stop_reason() {
             Some(reason) => Finding::new("runs", State::Good, format!("the last one: {}", stop_in_words(reason))),
             None => Finding::new("runs", State::Weak, format!("run {latest} was cut off"))
                 .todo("`ralph` with the same plan goes on with it"),

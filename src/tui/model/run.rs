@@ -243,6 +243,7 @@ impl Run {
             // In the log, where they happened.
             Event::ClockMoved { .. }
             | Event::Noticed { .. }
+            | Event::Unknown { .. }
             | Event::PlanEdited { .. }
             | Event::ClaimMade { .. }
             | Event::ClaimJudged { .. }
