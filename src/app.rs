@@ -16,6 +16,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{GoalResult, PlanSnapshot, Settings},
     faces::Faces,
+    files::{self, PROMPT_CAP_BYTES},
     headless::{Format, Style},
     host::{
         journal,
@@ -239,6 +240,7 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     let (plan, snapshot) = chosen_plan(place, config)?;
     check_confidence(config, &snapshot)?;
     let catalog = catalog(place, config);
+    notices.extend_from_slice(catalog.notices());
     let Agents { id, agents, logins } = Agents::choose(&catalog, config, &place.project, &mut notices)?;
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
     let settings = Settings {
@@ -310,7 +312,7 @@ fn template(place: &Place, config: &Config) -> Result<Template, Failure> {
 }
 
 fn read_prompt(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| {
+    files::read_text(path, PROMPT_CAP_BYTES).map_err(|error| {
         let why = format!("{}: the prompt cannot be read: {}", path.display(), with_causes(&error));
         Failure::new(FailureKind::Configuration, why)
             .hint("name a file of text with `--prompt-file FILE`, or leave it out for the built-in instructions")

@@ -15,6 +15,7 @@ pub mod driver;
 pub mod error;
 pub mod event;
 mod faces;
+pub mod files;
 pub mod headless;
 pub mod host;
 pub mod machine;

@@ -1,6 +1,7 @@
 //! Whatever is wrong gets a clear error, and nothing is lost, started or left behind.
 
 mod before_the_start;
+mod files;
 mod output;
 mod state;
 mod surroundings;

@@ -13,22 +13,24 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("text", &[]),
     ("position", &[]),
+    ("files", &["position"]),
     ("command", &["event"]),
     ("machine", &["event", "command"]),
     ("plan", &["event", "position"]),
-    ("proc", &["event"]),
+    ("proc", &["event", "files"]),
     ("host", &["event", "command"]),
     ("server_url", &[]),
-    ("agent", &["proc", "event", "text", "position", "server_url"]),
+    ("agent", &["proc", "event", "files", "text", "position", "server_url"]),
     ("narration", &["event"]),
-    ("config", &["event", "plan", "position", "server_url"]),
-    ("demo", &["plan", "event"]),
+    ("config", &["event", "files", "plan", "position", "server_url"]),
+    ("demo", &["plan", "event", "files"]),
     ("doctor", &["narration", "report", "text"]),
     (
         "driver",
         &[
             "event",
             "command",
+            "files",
             "machine",
             "plan",
             "agent",
@@ -344,4 +346,40 @@ fn the_reader_of_sources_sees_what_is_there() {
     assert_eq!(named, ["event", "host", "plan", "proc"]);
     assert!(source.uses("std::fs") && source.uses("Instant") && !source.uses("std::env") && !source.uses("tokio"));
     assert!(sources().len() > 50);
+}
+
+/// What opens a file to read it.
+const OPENERS: [&str; 4] = ["fs::read(", "read_to_string(", "File::open(", "OpenOptions::new("];
+
+/// Modules that open files: the one that reads what others wrote, and those of ralph's own files, of `/proc` and of
+/// git's.
+const READERS: &[&str] = &[
+    "files",
+    "agent/opencode/options",
+    "agent/opencode/session",
+    "driver/jobs",
+    "host/census",
+    "host/disk",
+    "host/git/index",
+    "host/journal",
+    "host/lock",
+    "host/paths",
+    "host/recording",
+    "host/signals",
+    "proc",
+    "tui/face",
+    "tui/player",
+];
+
+#[test]
+fn files_of_others_are_read_by_one_module_alone() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        if !READERS.iter().any(|reader| source.is_in(reader)) {
+            let code = uncommented(&source.code);
+            let found = OPENERS.iter().filter(|opener| code.contains(*opener));
+            wrong.extend(found.map(|opener| format!("{} calls {opener}…)", source.module)));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
 }

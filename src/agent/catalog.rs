@@ -1,12 +1,12 @@
 //! All adapters there are: built in, the user's, the project's and those of the configuration, merged key by key.
 //!
 //! A file's name is the adapter's id. A later layer may set a single key of an adapter that an earlier one has, or add
-//! a whole one. A broken adapter harms nobody but who asks for it.
+//! a whole one. A broken adapter harms nobody but who asks for it, and neither does a directory of a million.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     thread,
 };
@@ -20,6 +20,12 @@ use super::{
     opencode::Credentials,
     subprocess::SubprocessAdapter,
 };
+use crate::files::{self, ADAPTER_CAP_BYTES};
+
+/// Most adapters of one directory; those whose names come last are left out.
+const ADAPTERS_CAP: usize = 256;
+/// Most entries of a directory that are looked at.
+const ENTRIES_CAP: usize = 4096;
 
 /// The adapters that come with ralph: file name without `.toml`, and text.
 const BUILT_IN: [(&str, &str); 7] = [
@@ -53,6 +59,7 @@ pub struct ConfigAdapters {
 #[derive(Debug)]
 pub struct Catalog {
     adapters: BTreeMap<String, Adapter>,
+    notices: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -80,6 +87,7 @@ impl Catalog {
     pub fn load(sources: &Sources) -> Self {
         let mut catalog = Self {
             adapters: BTreeMap::new(),
+            notices: Vec::new(),
         };
         for (id, text) in BUILT_IN {
             let entries = layers::from_toml(text, Path::new(id), &|_| Origin::BuiltIn);
@@ -98,6 +106,11 @@ impl Catalog {
             }
         }
         catalog
+    }
+
+    /// What the user should know that is no error, one sentence each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// Every id, in alphabetical order.
@@ -218,9 +231,19 @@ impl Catalog {
         let Ok(found) = fs::read_dir(directory) else {
             return;
         };
-        let mut paths: Vec<_> = found.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let found: Vec<_> = found.take(ENTRIES_CAP + 1).collect();
+        let mut is_complete = found.len() <= ENTRIES_CAP;
+        let mut paths: Vec<_> = found.into_iter().filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
         paths.sort();
+        is_complete &= paths.len() <= ADAPTERS_CAP;
+        paths.truncate(ADAPTERS_CAP);
+        if !is_complete {
+            self.notices.push(format!(
+                "{}: too many adapters: only {ADAPTERS_CAP} are read",
+                directory.display()
+            ));
+        }
         for path in paths {
             let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             self.add(&id, read(&path));
@@ -254,11 +277,10 @@ impl Adapter {
 }
 
 fn read(path: &Path) -> Result<Entries, ManifestError> {
-    let unreadable = |source: io::Error| ManifestError::Read {
+    let text = files::read_text(path, ADAPTER_CAP_BYTES).map_err(|source| ManifestError::Read {
         path: path.to_owned(),
         source: source.into(),
-    };
-    let text = fs::read_to_string(path).map_err(unreadable)?;
+    })?;
     layers::from_toml(&text, path, &|line| Origin::File {
         path: path.to_owned(),
         line,

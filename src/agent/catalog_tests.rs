@@ -285,7 +285,7 @@ fn files_that_are_no_manifests_are_named() {
     assert_snapshot!(Home::new().with("user/My Agent.toml", COMPLETE).error("My Agent"), @"user/My Agent.toml:4: `My Agent` cannot name an adapter: lower-case letters, digits, `-`, `_` and `.` only");
     let home = Home::new();
     fs::write(home.dir.path().join("user/x.toml"), b"\xff").expect("a file");
-    assert_snapshot!(home.error("x"), @"user/x.toml cannot be read: stream did not contain valid UTF-8");
+    assert_snapshot!(home.error("x"), @"user/x.toml cannot be read: line 1, column 1: not UTF-8");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! What can be wrong with a manifest, always with the place and the key.
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use thiserror::Error;
 
 use super::layers::Origin;
+use crate::files::ReadError;
 
 #[derive(Debug, Clone, Error)]
 pub enum ManifestError {
@@ -12,7 +13,7 @@ pub enum ManifestError {
     Read {
         path: PathBuf,
         #[source]
-        source: Arc<io::Error>,
+        source: Arc<ReadError>,
     },
     #[error("{path}:{line}: not valid TOML: {why}", path = path.display())]
     Syntax { path: PathBuf, line: usize, why: String },

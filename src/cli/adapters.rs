@@ -17,6 +17,7 @@ use super::{
     args::{AdaptersCommand, Args},
     print,
     run::{place, sources},
+    warn,
 };
 
 /// The agent inside ralph, which is always there and does no work of the user's.
@@ -27,7 +28,10 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand) -> Result<u8, Failure>
     let loaded = config::load(&sources(args, &place))?;
     let catalog = app::catalog(&place, &loaded.config);
     match command {
-        AdaptersCommand::List => list(&catalog, &place.project),
+        AdaptersCommand::List => {
+            list(&catalog, &place.project);
+            catalog.notices().iter().for_each(|notice| warn(notice));
+        }
         AdaptersCommand::Show { id } => print(&catalog.show(id)?),
         AdaptersCommand::Check { id: Some(id) } => {
             let report = catalog.check(id, &place.project)?;

@@ -99,6 +99,11 @@ fn configure(args: &Args, command: &ConfigCommand) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Writes to stderr what the user should know that is no error.
+fn warn(text: &str) {
+    _ = writeln!(io::stderr(), "warning: {text}"); // there is nobody to tell
+}
+
 /// Writes to stdout. A reader that went away has read enough.
 fn print(text: &str) {
     _ = io::stdout().write_all(text.as_bytes());

@@ -1,9 +1,9 @@
-use std::{io, path::PathBuf};
+use std::path::PathBuf;
 
 use thiserror::Error;
 
 use super::{keys, origin::Origin};
-use crate::position::Position;
+use crate::{files::ReadError, position::Position};
 
 /// Why there is no configuration.
 #[derive(Debug, Error)]
@@ -12,7 +12,7 @@ pub enum ConfigError {
     Unreadable {
         path: PathBuf,
         #[source]
-        source: io::Error,
+        source: ReadError,
     },
     #[error("{}: {position}: not UTF-8", path.display())]
     NotUtf8 { path: PathBuf, position: Position },

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -21,7 +20,10 @@ use super::{
     layers::{Leaf, dotted},
     origin::Origin,
 };
-use crate::position::{Lines, Position};
+use crate::{
+    files::{self, CONFIG_CAP_BYTES, ReadError},
+    position::{Lines, Position},
+};
 
 const JSON_WITH_COMMENTS: ParseOptions = ParseOptions {
     allow_comments: true,
@@ -40,31 +42,22 @@ const JSON_WITH_COMMENTS: ParseOptions = ParseOptions {
 pub(super) fn read_if_there(path: &Path) -> Result<Option<String>, ConfigError> {
     match read(path) {
         Ok(text) => Ok(Some(text)),
-        Err(ConfigError::Unreadable { source, .. })
-            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            Ok(None)
-        }
+        Err(ConfigError::Unreadable { source, .. }) if source.is_missing() => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// Reads a file's text, without a byte order mark.
 pub(super) fn read(path: &Path) -> Result<String, ConfigError> {
-    let bytes = fs::read(path).map_err(|source| ConfigError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
-        ConfigError::NotUtf8 {
+    files::read_text(path, CONFIG_CAP_BYTES).map_err(|source| match source {
+        ReadError::NotUtf8 { position } => ConfigError::NotUtf8 {
             path: path.to_owned(),
-            position: Position::of(&valid, valid.len()),
-        }
-    })?;
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(text) => text.to_owned(),
-        None => text,
+            position,
+        },
+        source => ConfigError::Unreadable {
+            path: path.to_owned(),
+            source,
+        },
     })
 }
 

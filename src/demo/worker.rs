@@ -12,6 +12,7 @@ use super::{
     recipes::{self, Recipe},
     stage::Stage,
 };
+use crate::files::{self, PLAN_CAP_BYTES};
 
 const PROMISE_OPEN: &str = "<promise>";
 const PROMISE_CLOSE: &str = "</promise>";
@@ -25,7 +26,7 @@ const NOTES: &str = "demo-notes.md";
 /// What kept it from finishing; the task's box is not ticked then.
 pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cwd: &Path) -> io::Result<()> {
     let plan = cwd.join(plan);
-    let text = fs::read_to_string(&plan).map_err(|error| naming(&plan, &error))?;
+    let text = read(&plan)?;
     stage.note(&format!("prompt of {} bytes · plan {}", prompt.len(), name_of(&plan)))?;
     let Some(task) = checklist::current(&text) else {
         stage.say("There is no open task left in the plan.")?;
@@ -38,7 +39,7 @@ pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cw
     };
 
     // Read again: a person may have edited it in the meantime.
-    let text = fs::read_to_string(&plan).map_err(|error| naming(&plan, &error))?;
+    let text = read(&plan)?;
     let Some(task) = checklist::current(&text).filter(|now| now.text == task.text) else {
         return Err(io::Error::other(
             "the plan has changed under my hands; I leave it as it is",
@@ -88,7 +89,7 @@ fn follow<W: Write>(stage: &mut Stage<W>, recipe: &Recipe, cwd: &Path) -> io::Re
 fn note_down<W: Write>(stage: &mut Stage<W>, task: &Task, cwd: &Path) -> io::Result<Done> {
     stage.say("I am only the demo agent and have no model: I note this task down and call it done.")?;
     let path = cwd.join(NOTES);
-    let notes = fs::read_to_string(&path).unwrap_or_else(|_| "# What the demo agent was asked to do\n\n".to_owned());
+    let notes = read(&path).unwrap_or_else(|_| "# What the demo agent was asked to do\n\n".to_owned());
     write_file(stage, &path, &format!("{notes}- {}\n", task.text))?;
     let message = format!("I wrote the task down in {NOTES}; a real agent would have done it.");
     Ok(Done {
@@ -99,7 +100,7 @@ fn note_down<W: Write>(stage: &mut Stage<W>, task: &Task, cwd: &Path) -> io::Res
 }
 
 fn write_file<W: Write>(stage: &mut Stage<W>, path: &Path, content: &str) -> io::Result<()> {
-    let before = fs::read_to_string(path).ok();
+    let before = read(path).ok();
     stage.tool(if before.is_some() { "edit" } else { "write" }, &name_of(path))?;
     stage.diff(before.as_deref().unwrap_or_default(), content)?;
     fs::write(path, content).map_err(|error| naming(path, &error))
@@ -185,6 +186,11 @@ fn name_of(path: &Path) -> String {
         .unwrap_or(path.as_os_str())
         .to_string_lossy()
         .into_owned()
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let text = files::read_text(path, PLAN_CAP_BYTES);
+    text.map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
 }
 
 fn naming(path: &Path, error: &io::Error) -> io::Error {

@@ -1,20 +1,13 @@
 //! The plan as it lies on disk, where an agent can put anything in its place.
 
-use std::{
-    fs::OpenOptions,
-    io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-};
+use std::path::Path;
 
 use crate::{
     event::{Goal, PlanSnapshot},
+    files::{self, PLAN_CAP_BYTES, ReadError},
     plan::{self, PlanError, PlanKind},
     text::with_causes,
 };
-
-/// Far more than any plan, and little enough to be read and journalled again and again.
-const CAP_BYTES: u64 = 4 << 20;
 
 /// What a plan without any task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,19 +34,24 @@ impl Taskless {
 /// # Errors
 /// What is wrong with it, with its path and the place in it, and what the user can do.
 pub fn read_plan(path: &Path, taskless: Taskless) -> Result<PlanSnapshot, (String, String)> {
-    let bytes = read_bytes(path).map_err(|error| {
-        let hint = match error.kind() {
-            io::ErrorKind::NotFound => "write one with tasks as `- [ ] …`, or name another with `--plan FILE`",
-            io::ErrorKind::IsADirectory => "name the file in it with `--plan FILE`",
-            io::ErrorKind::FileTooLarge => "name a shorter one with `--plan FILE`",
-            _ => "make it readable, or name another with `--plan FILE`",
-        };
-        let why = match error.kind() {
-            io::ErrorKind::NotFound => "there is no such plan".to_owned(),
-            io::ErrorKind::IsADirectory => "the plan is a directory".to_owned(),
-            io::ErrorKind::InvalidInput => "the plan is neither a file nor a link to one".to_owned(),
-            io::ErrorKind::FileTooLarge => format!("the plan is larger than {} MiB", CAP_BYTES >> 20),
-            _ => format!("the plan cannot be read: {error}"),
+    let bytes = files::read_bytes(path, PLAN_CAP_BYTES).map_err(|error| {
+        let (why, hint) = match &error {
+            error if error.is_missing() => (
+                "there is no such plan".to_owned(),
+                "write one with tasks as `- [ ] …`, or name another with `--plan FILE`",
+            ),
+            ReadError::NotAFile { .. } => (
+                format!("the plan cannot be read: {error}"),
+                "name a file of tasks with `--plan FILE`",
+            ),
+            ReadError::TooLarge { .. } => (
+                format!("the plan cannot be read: {error}"),
+                "split it, or name a shorter one with `--plan FILE`",
+            ),
+            ReadError::NotUtf8 { .. } | ReadError::System(_) => (
+                format!("the plan cannot be read: {error}"),
+                "make it readable, or name another with `--plan FILE`",
+            ),
         };
         (format!("{}: {why}", path.display()), hint.to_owned())
     })?;
@@ -69,28 +67,6 @@ pub fn read_plan(path: &Path, taskless: Taskless) -> Result<PlanSnapshot, (Strin
         };
         Err((format!("{}: {}", path.display(), with_causes(&error)), hint))
     })
-}
-
-/// Reads a file of ordinary size.
-fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
-    // Opening a pipe would wait for a writer, for ever.
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits())
-        .open(path)?;
-    let kind = file.metadata()?.file_type();
-    if kind.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !kind.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut bytes = Vec::new();
-    file.take(CAP_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > CAP_BYTES {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -109,14 +85,14 @@ mod tests {
         let pipe = dir.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         assert!(
-            why(&pipe).ends_with("neither a file nor a link to one"),
+            why(&pipe).ends_with("it is a named pipe, not a regular file"),
             "{}",
             why(&pipe)
         );
         let endless = dir.path().join("endless");
         symlink("/dev/zero", &endless).unwrap();
-        assert!(why(&endless).ends_with("neither a file nor a link to one"));
-        assert!(why(dir.path()).ends_with("the plan is a directory"));
+        assert!(why(&endless).ends_with("it is a device, not a regular file"));
+        assert!(why(dir.path()).ends_with("it is a directory, not a regular file"));
         assert!(why(&dir.path().join("none")).ends_with("there is no such plan"));
     }
 
@@ -129,6 +105,6 @@ mod tests {
         symlink(&plan, &link).unwrap();
         assert_eq!(read_plan(&link, Taskless::Refused).unwrap().open(), 1);
         fs::write(&plan, vec![b'x'; 5 << 20]).unwrap();
-        assert!(why(&link).ends_with("the plan is larger than 4 MiB"), "{}", why(&link));
+        assert!(why(&link).ends_with("it is larger than 4 MiB"), "{}", why(&link));
     }
 }

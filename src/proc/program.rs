@@ -6,8 +6,7 @@
 use std::{
     env,
     ffi::{CString, OsString},
-    fs,
-    io::{self, BufRead, BufReader, Read},
+    fs, io,
     os::{
         fd::AsRawFd,
         unix::{ffi::OsStringExt, fs::OpenOptionsExt},
@@ -24,6 +23,7 @@ use nix::{
 };
 
 use super::{Stdin, guard::SIGNALS, spec::Spec};
+use crate::files;
 
 /// Signals that somebody above may have told the guard to ignore; a program expects to die from them.
 const RESET: [Signal; 5] = [
@@ -128,11 +128,8 @@ fn reason(error: &io::Error) -> String {
 
 /// Returns the interpreter that a script's first line names, if it does not exist: the system blames the script.
 fn missing_interpreter(program: &Path) -> Option<String> {
-    let mut first = Vec::new();
-    BufReader::new(fs::File::open(program).ok()?)
-        .take(256)
-        .read_until(b'\n', &mut first)
-        .ok()?;
+    let head = files::read_head(program, 256).ok()?;
+    let first = head.split(|byte| *byte == b'\n').next()?;
     let line = String::from_utf8_lossy(first.strip_prefix(b"#!")?).trim().to_owned();
     let interpreter = line.split_whitespace().next()?;
     (!Path::new(interpreter).exists()).then(|| interpreter.to_owned())

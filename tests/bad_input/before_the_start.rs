@@ -63,7 +63,7 @@ fn a_plan_that_is_a_directory() {
         &sandbox,
         &["--plan", "plans"],
         3,
-        &["plans", "a directory"],
+        &["plans", "it is a directory"],
         "--plan FILE",
     );
 }

@@ -1,0 +1,175 @@
+//! Reads files that ralph did not write: configuration, prompts, adapters and plans.
+//!
+//! Whoever can write into a project can put a pipe, a device or an endless file where a small text is expected. Only
+//! regular files are read, links to them included; nothing here waits for a writer, and nobody's memory depends on what
+//! lies on disk. What ralph keeps in its own state directory is not read through this module.
+
+use std::{
+    fs::{self, File, FileType, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    path::Path,
+};
+
+use nix::fcntl::OFlag;
+use thiserror::Error;
+
+use crate::position::Position;
+
+/// Most bytes of a configuration file.
+pub const CONFIG_CAP_BYTES: u64 = 1 << 20;
+/// Most bytes of a prompt.
+pub const PROMPT_CAP_BYTES: u64 = 1 << 20;
+/// Most bytes of the definition of an adapter.
+pub const ADAPTER_CAP_BYTES: u64 = 256 << 10;
+/// Most bytes of a plan: far more than any has, and little enough to be read again after every iteration.
+pub const PLAN_CAP_BYTES: u64 = 4 << 20;
+
+/// Why a file was not read. The path is not in it: whoever asked knows it.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    #[error("it is {found}, not a regular file")]
+    NotAFile { found: &'static str },
+    #[error("it is larger than {}", in_words(*.cap_bytes))]
+    TooLarge { cap_bytes: u64 },
+    #[error("{position}: not UTF-8")]
+    NotUtf8 { position: Position },
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+impl ReadError {
+    /// Tells whether there is nothing at the path, as opposed to something that cannot be read.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            ReadError::System(error) => {
+                matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+            }
+            ReadError::NotAFile { .. } | ReadError::TooLarge { .. } | ReadError::NotUtf8 { .. } => false,
+        }
+    }
+}
+
+/// Reads a text of at most `cap_bytes`, without a byte order mark.
+///
+/// # Errors
+/// [`ReadError`] if it is no regular file of that size in UTF-8.
+pub fn read_text(path: &Path, cap_bytes: u64) -> Result<String, ReadError> {
+    let text = String::from_utf8(read_bytes(path, cap_bytes)?).map_err(|error| {
+        let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
+        let position = Position::of(&valid, valid.len());
+        ReadError::NotUtf8 { position }
+    })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(text) => text.to_owned(),
+        None => text,
+    })
+}
+
+/// Reads a file of at most `cap_bytes`.
+///
+/// # Errors
+/// [`ReadError`] if it is no regular file of that size.
+pub fn read_bytes(path: &Path, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
+    let bytes = read_head(path, cap_bytes + 1)?;
+    if bytes.len() as u64 > cap_bytes {
+        return Err(ReadError::TooLarge { cap_bytes });
+    }
+    Ok(bytes)
+}
+
+/// Reads the first `bytes` of a file, or what it has.
+///
+/// # Errors
+/// [`ReadError`] if it is no regular file, or cannot be read.
+pub fn read_head(path: &Path, bytes: u64) -> Result<Vec<u8>, ReadError> {
+    let mut head = Vec::new();
+    open(path)?.take(bytes).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+fn open(path: &Path) -> Result<File, ReadError> {
+    // Opening is an act of its own on some devices, so the kind is looked at before it; and again after it, since the
+    // path may name something else by then. Neither waits: a pipe without a writer opens at once.
+    only_regular(fs::metadata(path)?.file_type())?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits())
+        .open(path)?;
+    only_regular(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+fn only_regular(kind: FileType) -> Result<(), ReadError> {
+    let found = match kind {
+        _ if kind.is_file() => return Ok(()),
+        _ if kind.is_dir() => "a directory",
+        _ if kind.is_fifo() => "a named pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    };
+    Err(ReadError::NotAFile { found })
+}
+
+fn in_words(bytes: u64) -> String {
+    match bytes >> 20 {
+        0 => format!("{} KiB", bytes >> 10),
+        mib => format!("{mib} MiB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::{fs::symlink, net::UnixListener};
+
+    use super::*;
+
+    fn why(path: &Path) -> String {
+        read_text(path, 8).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn whatever_is_no_regular_file_is_refused_without_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(why(&pipe), "it is a named pipe, not a regular file");
+        let link = dir.path().join("link");
+        symlink(&pipe, &link).unwrap();
+        assert_eq!(why(&link), "it is a named pipe, not a regular file");
+        let endless = dir.path().join("endless");
+        symlink("/dev/zero", &endless).unwrap();
+        assert_eq!(why(&endless), "it is a device, not a regular file");
+        let socket = dir.path().join("socket");
+        let _listener = UnixListener::bind(&socket).unwrap();
+        assert_eq!(why(&socket), "it is a socket, not a regular file");
+        assert_eq!(why(dir.path()), "it is a directory, not a regular file");
+    }
+
+    #[test]
+    fn a_file_is_read_through_a_link_and_up_to_its_cap() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        symlink(&file, &link).unwrap();
+        assert!(read_text(&link, 8).unwrap_err().is_missing());
+        fs::write(&file, "12345678").unwrap();
+        assert_eq!(read_text(&link, 8).unwrap(), "12345678");
+        assert_eq!(read_head(&link, 3).unwrap(), b"123");
+        // Sparse, and larger than memory: nobody reads all of it to find out.
+        File::create(&file).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(
+            read_text(&link, 2 << 20).unwrap_err().to_string(),
+            "it is larger than 2 MiB"
+        );
+    }
+
+    #[test]
+    fn a_text_begins_after_its_byte_order_mark_and_other_bytes_are_placed() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "\u{feff}text").unwrap();
+        assert_eq!(read_text(&file, 8).unwrap(), "text");
+        fs::write(&file, b"a\nb\xff").unwrap();
+        assert_eq!(why(&file), "line 2, column 2: not UTF-8");
+    }
+}
