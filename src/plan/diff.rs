@@ -1,8 +1,8 @@
 //! What happened to a plan between two readings.
 
 use std::{
-    collections::{HashMap, VecDeque},
-    hash::Hash,
+    collections::{HashMap, VecDeque, hash_map::RandomState},
+    hash::{BuildHasher, Hash, Hasher},
 };
 
 use crate::event::{PlanSnapshot, PlanTask};
@@ -35,7 +35,10 @@ impl PlanChanges {
 ///
 /// Tasks are the same when their texts are; among equal texts, those that did not change are paired first, so that two
 /// equal tasks of which one was ticked are one tick. A task may grow a note (`fix it` → `fix it (done in 1a2b)`), as
-/// agents like to add when they tick; one that shrinks or is reworded has vanished, and another was added.
+/// agents like to add when they tick; one that shrinks or is reworded has vanished, and another was added. Where several
+/// tasks may have grown into one, it is the longest.
+///
+/// The time taken is proportional to the length of both plans, whatever is in them: an agent may have reworded every task.
 ///
 /// `ticked`, `unticked` and `vanished` keep the order and the texts of `before`, `added` those of `after`.
 pub fn diff(before: &PlanSnapshot, after: &PlanSnapshot) -> PlanChanges {
@@ -81,12 +84,28 @@ impl<'a> Pairing<'a> {
 
     /// Pairs tasks without a partner of which the later one is the earlier one and a note.
     fn pair_grown(&mut self) {
-        for (old, partner) in self.before.iter().zip(&mut self.partner) {
-            if partner.is_some() {
+        let keys = RandomState::new();
+        let mut free: HashMap<u64, VecDeque<usize>> = HashMap::new();
+        for (old, task) in self.before.iter().enumerate() {
+            if self.partner[old].is_none() {
+                free.entry(hash_of(&keys, &task.text)).or_default().push_back(old);
+            }
+        }
+        if free.is_empty() {
+            return;
+        }
+        for (new, task) in self.after.iter().enumerate() {
+            if self.taken[new] {
                 continue;
             }
-            *partner = (0..self.after.len()).find(|&new| !self.taken[new] && grew(&old.text, &self.after[new].text));
-            if let Some(new) = *partner {
+            let stems = stems(&keys, &task.text);
+            let grown = stems.into_iter().rev().find_map(|(stem, hash)| {
+                let same = free.get_mut(&hash)?;
+                let old = *same.front()?;
+                (self.before[old].text == stem).then(|| same.pop_front()).flatten()
+            });
+            if let Some(old) = grown {
+                self.partner[old] = Some(new);
                 self.taken[new] = true;
             }
         }
@@ -109,11 +128,25 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// Tells whether `new` is `old` with something after it, not the beginning of a longer word.
-fn grew(old: &str, new: &str) -> bool {
-    new.strip_prefix(old)
-        .and_then(|note| note.chars().next())
-        .is_some_and(|first| !first.is_alphanumeric())
+/// The texts that `text` may have grown from, shortest first, each with its hash: whatever it begins with, up to anything
+/// but the rest of a word.
+fn stems<'a>(keys: &RandomState, text: &'a str) -> Vec<(&'a str, u64)> {
+    let mut hasher = keys.build_hasher();
+    let mut hashed = 0;
+    let ends = text.char_indices().filter(|(_, next)| !next.is_alphanumeric());
+    ends.map(|(end, _)| {
+        // Each byte is hashed once.
+        hasher.write(text[hashed..end].as_bytes());
+        hashed = end;
+        (&text[..end], hasher.finish())
+    })
+    .collect()
+}
+
+fn hash_of(keys: &RandomState, text: &str) -> u64 {
+    let mut hasher = keys.build_hasher();
+    hasher.write(text.as_bytes());
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -169,6 +202,38 @@ mod tests {
         assert_eq!(changes.ticked, ["fix it"]);
         assert_eq!(changes.vanished, ["add"]);
         assert_eq!(changes.added, ["address"]);
+    }
+
+    #[test]
+    fn of_two_tasks_that_may_have_grown_into_one_it_is_the_longer() {
+        let changes = changes("- [ ] fix\n- [ ] fix it", "- [x] fix it (done)\n- [ ] fix");
+        assert_eq!(changes.ticked, ["fix it"]);
+        assert!(changes.vanished.is_empty() && changes.added.is_empty(), "{changes:?}");
+    }
+
+    #[test]
+    fn equal_tasks_grow_one_by_one() {
+        let changes = changes("- [ ] a\n- [ ] a\n- [ ] a", "- [x] a: one\n- [x] a, two\n- [ ] ab");
+        assert_eq!(changes.ticked, ["a", "a"]);
+        assert_eq!((changes.vanished.len(), changes.added.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_plan_whose_every_task_was_reworded_is_compared_in_one_pass() {
+        // Compared one by one, these are 3.6 · 10^9 pairs.
+        let tasks = |word: &str| PlanSnapshot {
+            tasks: (0..60_000)
+                .map(|number| PlanTask {
+                    text: format!("a task, {word} of its number, which is {number}"),
+                    done: false,
+                    line: 1,
+                    depth: 0,
+                })
+                .collect(),
+        };
+        let changes = diff(&tasks("aware"), &tasks("unaware"));
+        assert_eq!((changes.vanished.len(), changes.added.len()), (60_000, 60_000));
+        assert!(changes.ticked.is_empty() && changes.unticked.is_empty());
     }
 
     #[test]

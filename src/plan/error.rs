@@ -1,6 +1,9 @@
 use thiserror::Error;
 
-use super::PlanKind;
+use super::{
+    PlanKind,
+    read::{ALL_TEXTS_CAP_BYTES, TASKS_CAP},
+};
 use crate::position::Position;
 
 /// Why a plan cannot be worked on. The path is not in it: whoever read the file knows it.
@@ -10,6 +13,10 @@ pub enum PlanError {
     Empty { kind: PlanKind },
     #[error("no task found")]
     NoTasks { kind: PlanKind },
+    #[error("it has {} tasks; ralph takes at most {}", grouped(*.tasks), grouped(TASKS_CAP))]
+    TooMany { tasks: usize },
+    #[error("its tasks have {} KiB of text; ralph takes at most {} KiB", .bytes.div_ceil(1024), ALL_TEXTS_CAP_BYTES >> 10)]
+    TooMuchText { bytes: usize },
     #[error("{position}: not UTF-8")]
     NotUtf8 { position: Position, utf16: bool },
     /// `expected` is the parser's own short word on it.
@@ -34,6 +41,9 @@ impl PlanError {
                     r#"write stories as {"userStories": [{"id": "US-001", "title": "what to do", "passes": false}]}"#
                 }
             },
+            PlanError::TooMany { .. } | PlanError::TooMuchText { .. } => {
+                "split it into several plans, and name one after the other with `--plan FILE`"
+            }
             PlanError::NotUtf8 { utf16: true, .. } => "it looks like UTF-16; save it as UTF-8",
             PlanError::NotUtf8 { utf16: false, .. } => "save it as UTF-8",
             PlanError::NotJson { .. } => {
@@ -42,6 +52,31 @@ impl PlanError {
             PlanError::IllTyped { .. } => {
                 r#"a story looks like {"id": "US-001", "title": "what to do", "passes": false}"#
             }
+        }
+    }
+}
+
+/// Writes a number with a comma between thousands.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in [(0, "0"), (999, "999"), (10_000, "10,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
         }
     }
 }

@@ -29,6 +29,8 @@ struct Reader<'a> {
     tasks: Vec<PlanTask>,
     /// The items around the current place, outermost first.
     items: Vec<Item>,
+    /// How many of them are tasks: counting them anew for each item would take for ever in a deep list.
+    tasks_around: usize,
     /// Block quotes around the current place.
     quotes: usize,
     lines: Lines,
@@ -56,6 +58,7 @@ impl<'a> Reader<'a> {
             text,
             tasks: Vec::new(),
             items: Vec::new(),
+            tasks_around: 0,
             quotes: 0,
             lines: Lines::of(text),
         }
@@ -119,7 +122,9 @@ impl<'a> Reader<'a> {
         match tag {
             TagEnd::Item => {
                 self.complete();
-                self.items.pop();
+                if self.items.pop().is_some_and(|item| item.is_task) {
+                    self.tasks_around -= 1;
+                }
             }
             TagEnd::BlockQuote(_) => self.quotes -= 1,
             // A box alone in its paragraph takes the next one for its text.
@@ -179,7 +184,6 @@ impl<'a> Reader<'a> {
 
     /// Makes a task of the innermost item, if it has a box and a text.
     fn complete(&mut self) {
-        let depth = self.items.iter().filter(|item| item.is_task).count();
         let Some(item) = self.items.last_mut() else { return };
         let Some(pending) = item.pending.take() else { return };
         let text = one_line(&pending.text);
@@ -187,6 +191,8 @@ impl<'a> Reader<'a> {
             return;
         }
         item.is_task = true;
+        let depth = self.tasks_around;
+        self.tasks_around += 1;
         self.tasks.push(PlanTask {
             text,
             done: pending.check_box.ticked,
@@ -213,9 +219,11 @@ impl CheckBox {
         let source = text.get(item.clone())?;
         let after_marker = source.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
         let content = after_marker.strip_prefix(['-', '*', '+', '.', ')'])?.trim_start();
-        let (inside, after) = content.strip_prefix('[')?.split_once(']')?;
+        let inside = content.strip_prefix('[')?;
+        // Not beyond the line: the rest of a long item has no other end.
+        let (inside, after) = inside.split_at(inside.find([']', '\n', '\r'])?);
+        let after = after.strip_prefix(']')?;
         let ticked = match inside.trim() {
-            _ if inside.contains(['\n', '\r']) => return None,
             "" => false,
             "x" | "X" => true,
             _ => return None,
@@ -451,6 +459,17 @@ mod tests {
                 assert!(!task.text.is_empty() && task.line >= 1);
             }
         }
+    }
+
+    #[test]
+    fn the_largest_plan_of_the_deepest_list_is_read_in_one_pass() {
+        // With a look at all items around each, this is 10^11 looks.
+        let plan = "- ".repeat(1 << 19) + "[ ] deep\n";
+        assert_eq!(texts(&plan), ["deep"]);
+        let plan: String = (0..1_900)
+            .map(|depth| format!("{}- [\n", " ".repeat(depth * 2)))
+            .collect();
+        assert_eq!(texts(&plan), Vec::<String>::new());
     }
 
     #[test]

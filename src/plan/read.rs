@@ -3,7 +3,18 @@
 use std::path::Path;
 
 use super::{error::PlanError, markdown, prd};
-use crate::{event::PlanSnapshot, position::Position};
+use crate::{
+    event::{PlanSnapshot, PlanTask, clip},
+    position::Position,
+};
+
+/// Most tasks of a plan.
+pub(super) const TASKS_CAP: usize = 10_000;
+/// Most bytes of a task's text, the mark of a cut included.
+const TEXT_CAP_BYTES: usize = 1024;
+/// Most bytes of the texts of all tasks, as JSON has them. With [`TASKS_CAP`] it bounds the record of a plan: less than
+/// 2 MiB. One that names every task as vanished and as many as new stays below 3 MiB.
+pub(super) const ALL_TEXTS_CAP_BYTES: usize = 1 << 20;
 
 /// How a plan is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +69,42 @@ pub fn parse(kind: PlanKind, text: &str) -> Result<PlanSnapshot, PlanError> {
     if tasks.is_empty() {
         return Err(PlanError::NoTasks { kind });
     }
-    Ok(PlanSnapshot { tasks })
+    Ok(PlanSnapshot { tasks: bounded(tasks)? })
+}
+
+/// Cuts long texts, and refuses what a journal could not carry from iteration to iteration.
+fn bounded(mut tasks: Vec<PlanTask>) -> Result<Vec<PlanTask>, PlanError> {
+    if tasks.len() > TASKS_CAP {
+        return Err(PlanError::TooMany { tasks: tasks.len() });
+    }
+    let mut bytes = 0;
+    for task in &mut tasks {
+        if task.text.len() > TEXT_CAP_BYTES {
+            task.text = cut(&task.text);
+        }
+        // A quote and a backslash take two bytes; other characters are as they are.
+        let escapes = task.text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+        bytes += task.text.len() + escapes;
+    }
+    if bytes > ALL_TEXTS_CAP_BYTES {
+        return Err(PlanError::TooMuchText { bytes });
+    }
+    Ok(tasks)
+}
+
+/// Cuts a long text. What is left ends in a hash of the whole, since a task is its text: one whose end is reworded must
+/// not be taken for the same.
+fn cut(text: &str) -> String {
+    let hash = fnv1a(text.as_bytes());
+    let mark = format!(" {hash:016x}");
+    clip(text, TEXT_CAP_BYTES - mark.len()) + &mark
+}
+
+/// FNV-1a, 64 bits: the same in every run of ralph, which the standard library's hasher is not.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// Makes one clean line of a task's text: runs of white space and control characters become one space, and characters
@@ -138,6 +184,42 @@ mod tests {
         let error = parse(PlanKind::Prd, r#"{"userStories": []}"#).unwrap_err();
         assert_eq!(error.to_string(), "no task found");
         assert!(error.hint().contains("passes"), "{}", error.hint());
+    }
+
+    #[test]
+    fn a_plan_of_half_a_million_tasks_is_refused_with_their_number() {
+        let most = "- [ ] a\n".repeat(TASKS_CAP);
+        assert_eq!(parse(PlanKind::Markdown, &most).unwrap().tasks.len(), TASKS_CAP);
+        let error = parse(PlanKind::Markdown, &"- [ ] a\n".repeat(500_000)).unwrap_err();
+        assert_eq!(error.to_string(), "it has 500,000 tasks; ralph takes at most 10,000");
+        assert!(error.hint().contains("split it"), "{}", error.hint());
+        let stories = vec![r#"{"title":"a"}"#; TASKS_CAP + 1].join(",");
+        let error = parse(PlanKind::Prd, &format!("[{stories}]")).unwrap_err();
+        assert_eq!(error, PlanError::TooMany { tasks: TASKS_CAP + 1 });
+    }
+
+    #[test]
+    fn a_long_task_is_cut_and_another_of_the_same_beginning_is_another() {
+        let text = "ä".repeat(TEXT_CAP_BYTES);
+        let plan = |end: &str| parse(PlanKind::Markdown, &format!("- [ ] {text}{end}\n")).unwrap();
+        let (one, other) = (plan("one"), plan("two"));
+        assert!(one.tasks[0].text.len() <= TEXT_CAP_BYTES, "{}", one.tasks[0].text.len());
+        assert_eq!(one, plan("one"));
+        assert_eq!(crate::plan::diff(&one, &other).vanished, [one.tasks[0].text.as_str()]);
+    }
+
+    #[test]
+    fn the_record_of_a_plan_is_bounded_whatever_is_in_it() {
+        let plan = |text: &str| parse(PlanKind::Markdown, &format!("- [ ] {text}\n").repeat(TASKS_CAP));
+        assert!(matches!(plan(&"a".repeat(105)), Err(PlanError::TooMuchText { .. })));
+        assert!(matches!(plan(&"\"".repeat(53)), Err(PlanError::TooMuchText { .. })));
+        for text in ["a".repeat(104), "\"".repeat(52), "ä".repeat(52)] {
+            let plan = plan(&text).unwrap();
+            let record = serde_json::to_vec(&plan).unwrap();
+            assert!(record.len() < 2 << 20, "{} bytes", record.len());
+            let every = vec![&plan.tasks[0].text; 2 * plan.tasks.len()];
+            assert!(serde_json::to_vec(&every).unwrap().len() < 3 << 20);
+        }
     }
 
     #[test]

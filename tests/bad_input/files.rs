@@ -7,6 +7,7 @@ use std::{
 };
 
 use nix::sys::stat::Mode;
+use ralph::event::{Event, StopReason};
 
 use super::assert_refused;
 use crate::harness::{SOON, Sandbox, Script};
@@ -105,6 +106,35 @@ fn a_plan_that_is_no_file_is_refused_by_name() {
     pipe(&sandbox, "PLAN.md");
     let naming = ["PLAN.md", "it is a named pipe, not a regular file"];
     refused(&sandbox, &[], &naming, "--plan FILE");
+}
+
+#[test]
+fn a_plan_of_half_a_million_tasks_is_refused_with_their_number() {
+    let sandbox = sandbox();
+    sandbox.write("PLAN.md", &"- [ ] a\n".repeat(500_000));
+    let naming = ["PLAN.md", "it has 500,000 tasks; ralph takes at most 10,000"];
+    refused(&sandbox, &[], &naming, "split it");
+}
+
+#[test]
+fn a_plan_that_outgrows_its_bound_during_a_run_ends_it_with_the_way_back() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("yes -- '- [ ] more' | head -n 20000 >> PLAN.md; over done"));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(3), "{finished:?}");
+    let records = finished.records();
+    let Some(Event::RunStopped {
+        reason: StopReason::PlanInvalid { why },
+        hints,
+        ..
+    }) = records.last().map(|record| &record.event)
+    else {
+        panic!("{finished:?}");
+    };
+    assert!(why.contains("it has 20,002 tasks; ralph takes at most 10,000"), "{why}");
+    assert!(hints.iter().any(|hint| hint.contains("ralph restore 1")), "{hints:?}");
+    let largest = finished.stdout.lines().map(str::len).max();
+    assert!(largest < Some(64 << 10), "{largest:?} bytes");
 }
 
 #[test]
