@@ -360,7 +360,7 @@ const READERS: &[&str] = &[
     "driver/jobs",
     "host/census",
     "host/disk",
-    "host/git/index",
+    "host/git",
     "host/journal",
     "host/lock",
     "host/paths",
