@@ -119,7 +119,9 @@ fn a_plan_of_half_a_million_tasks_is_refused_with_their_number() {
 #[test]
 fn a_plan_that_outgrows_its_bound_during_a_run_ends_it_with_the_way_back() {
     let sandbox = Sandbox::new();
-    sandbox.install(&Script::jsonl("yes -- '- [ ] more' | head -n 20000 >> PLAN.md; over done"));
+    sandbox.install(&Script::jsonl(
+        "yes -- '- [ ] more' | head -n 20000 >> PLAN.md; over done",
+    ));
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(3), "{finished:?}");
     let records = finished.records();
