@@ -136,7 +136,7 @@ fn stems<'a>(keys: &RandomState, text: &'a str) -> Vec<(&'a str, u64)> {
     let ends = text.char_indices().filter(|(_, next)| !next.is_alphanumeric());
     ends.map(|(end, _)| {
         // Each byte is hashed once.
-        hasher.write(text[hashed..end].as_bytes());
+        hasher.write(&text.as_bytes()[hashed..end]);
         hashed = end;
         (&text[..end], hasher.finish())
     })
