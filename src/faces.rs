@@ -3,12 +3,11 @@
 //! A screen that breaks becomes text: a mistake in it must not cost the run.
 
 use std::{
+    convert::Infallible,
     env,
     io::{self, BufWriter},
-    os::unix::process::CommandExt,
     panic::{self, AssertUnwindSafe},
     path::PathBuf,
-    process::{Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -16,7 +15,7 @@ use std::{
 
 use tokio::{
     signal::unix::{SignalKind, signal},
-    sync::oneshot,
+    sync::{mpsc, oneshot},
 };
 
 use crate::{
@@ -30,7 +29,7 @@ use crate::{
         git::Repository,
         paths::{ProjectPaths, RunPaths, create_private_dir},
     },
-    proc::HELPER_VAR,
+    proc::helper::Helper,
     text::with_causes,
     tui::{
         self, DiffRequest, Differ, Notifier, Player, Recordings, Setup,
@@ -40,6 +39,11 @@ use crate::{
 
 /// How long the last lines may take to be written.
 const FACE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a command may take that tells the user something.
+const NOTICE_DEADLINE: Duration = Duration::from_secs(60);
+/// How long ralph waits for the last of them before it leaves.
+const NOTICE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A face that is not shown yet.
 pub(crate) struct Faces {
@@ -57,11 +61,21 @@ pub(crate) struct Faces {
 pub(crate) struct Shown {
     left: oneshot::Receiver<()>,
     screen: bool,
+    /// Closed when the face is gone and no command of the user's runs any more.
+    notices: mpsc::Receiver<Infallible>,
 }
 
 impl Shown {
     /// Waits until the face is gone. A screen stays after an end that the user did not ask for, until it was seen.
     pub(crate) async fn wait(mut self, end: Option<&StopReason>) {
+        if self.is_gone(end).await {
+            // What tells that the run is over is not cut off by its end.
+            _ = tokio::time::timeout(NOTICE_PATIENCE, self.notices.recv()).await;
+        }
+    }
+
+    /// Returns whether the face went in time.
+    async fn is_gone(&mut self, end: Option<&StopReason>) -> bool {
         let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
         if self.screen
             && end.is_some_and(|reason| !reason.was_asked_for())
@@ -69,14 +83,14 @@ impl Shown {
             && let [terminate, interrupt, hangup] = &mut signals[..]
         {
             tokio::select! {
-                _ = &mut self.left => return,
+                _ = &mut self.left => return true,
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
                 _ = hangup.recv() => {}
             }
         }
         // A face that is stuck in a terminal that was stopped must not keep the process.
-        _ = tokio::time::timeout(FACE_PATIENCE, self.left).await;
+        tokio::time::timeout(FACE_PATIENCE, &mut self.left).await.is_ok()
     }
 }
 
@@ -107,19 +121,20 @@ impl Faces {
         let first = if screen || self.recovered { self.next_seq } else { 0 };
         let feed = bus.feed(&self.files.journal(), first);
         let (done, left) = oneshot::channel();
+        let (running, notices) = mpsc::channel(1);
         let face = thread::Builder::new().name("face".to_owned()).spawn(move || {
-            self.show(feed, handle);
+            self.show(feed, handle, running);
             _ = done.send(()); // the run may have given up on this face
         });
         // Without a thread nobody sees the run; it can go on.
         drop(face);
-        Shown { left, screen }
+        Shown { left, screen, notices }
     }
 
-    fn show(self, mut feed: Feed, handle: Handle) {
+    fn show(self, mut feed: Feed, handle: Handle, running: mpsc::Sender<Infallible>) {
         let Presentation { format, style, screen } = self.presentation;
         if let Some(wish) = screen {
-            let setup = self.setup(wish, handle);
+            let setup = self.setup(wish, handle, running);
             let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::Live(&mut feed))));
             tui::terminal::give_back();
             match shown {
@@ -137,7 +152,7 @@ impl Faces {
         headless::show(feed, format, style, &mut out);
     }
 
-    fn setup(&self, wish: ScreenWish, handle: Handle) -> Setup {
+    fn setup(&self, wish: ScreenWish, handle: Handle, running: mpsc::Sender<Infallible>) -> Setup {
         let files = self.files.clone();
         Setup {
             handle: Some(handle),
@@ -147,7 +162,7 @@ impl Faces {
             differ: differ(&self.paths, self.files.scratch().join("screen")),
             recordings: Arc::new(move |iteration| files.recording(iteration)),
             remembered: Some(self.paths.state().join("messages")),
-            notifier: notifier(&self.notify, &self.paths),
+            notifier: notifier(&self.notify, &self.paths, running),
         }
     }
 }
@@ -182,7 +197,8 @@ pub(crate) fn replay(
         .map_err(|error| Failure::new(FailureKind::Failed, with_causes(&error)))
 }
 
-fn notifier(notify: &Notify, paths: &ProjectPaths) -> Notifier {
+/// Tells by what the user wishes; `running` is held as long as a command of theirs runs.
+fn notifier(notify: &Notify, paths: &ProjectPaths, running: mpsc::Sender<Infallible>) -> Notifier {
     let command = match notify {
         Notify::None => return Notifier::None,
         Notify::Bell => return Notifier::Bell,
@@ -191,18 +207,18 @@ fn notifier(notify: &Notify, paths: &ProjectPaths) -> Notifier {
     };
     let project = paths.project().to_owned();
     Notifier::Call(Arc::new(move |reason| {
-        let mut shell = Command::new("sh");
-        shell
+        let shell = Helper::new("sh")
             .args(["-c", &command])
             .env("RALPH_REASON", reason)
-            .env(HELPER_VAR, "1")
             .current_dir(&project)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0);
+            .output_cap(0)
+            .deadline(NOTICE_DEADLINE);
+        let running = running.clone();
         // Waited for beside everything else; one that cannot be started tells nobody, and nothing depends on it.
-        thread::spawn(move || shell.status());
+        _ = thread::Builder::new().name("notice".to_owned()).spawn(move || {
+            _ = shell.run();
+            drop(running);
+        });
     }))
 }
 

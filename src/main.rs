@@ -1,13 +1,22 @@
 use std::{env, path::Path, process::ExitCode};
 
+use ralph::{cli, host::signals, proc};
+
 fn main() -> ExitCode {
     // Before anything else: a guard is started for every session, and its start is part of the wait for the agent.
-    let args: Vec<_> = env::args_os().take(4).collect();
-    if let [_, word, flag, spec] = &args[..]
-        && word == "__guard"
-        && flag == "--spec"
-    {
-        return ExitCode::from(ralph::proc::guard::run(Path::new(spec)));
+    let args: Vec<_> = env::args_os().skip(1).take(3).collect();
+    match &args[..] {
+        [word, flag, spec] if word == "__guard" && flag == "--spec" => {
+            return ExitCode::from(proc::guard::run(Path::new(spec)));
+        }
+        [word, flag] if word == "__guard" && flag == "--helpers" => {
+            return ExitCode::from(proc::helper::guard());
+        }
+        _ => {}
     }
-    ExitCode::from(ralph::cli::main(env::args_os()))
+    signals::restore_defaults();
+    proc::helper::allow_guard();
+    let code = cli::main(env::args_os());
+    proc::leave();
+    ExitCode::from(code)
 }

@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("machine", &["event", "command"]),
     ("plan", &["event", "position"]),
     ("proc", &["event", "files"]),
-    ("host", &["event", "command"]),
+    ("host", &["event", "command", "proc"]),
     ("server_url", &[]),
     ("agent", &["proc", "event", "files", "text", "position", "server_url"]),
     ("narration", &["event"]),

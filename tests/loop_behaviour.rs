@@ -38,7 +38,7 @@ fn outcomes(records: &[Record]) -> Vec<&Outcome> {
 }
 
 /// What the user was told beside.
-fn notices(records: &[Record]) -> Vec<&str> {
+pub fn notices(records: &[Record]) -> Vec<&str> {
     events(records)
         .filter_map(|event| match event {
             Event::Noticed { text, .. } => Some(text.as_str()),

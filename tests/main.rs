@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod goals;
 mod harness;
+mod helpers;
 mod journals;
 mod layering;
 mod leftovers;

@@ -2,18 +2,14 @@
 
 use std::{
     ffi::OsString,
-    fs::File,
-    io::{self, Read, Seek},
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-
-use crate::proc::HELPER_VAR;
+use crate::{
+    proc::helper::{Captured, Helper, HelperError},
+    text::{one_line, with_causes},
+};
 
 use super::{
     AgentError,
@@ -24,9 +20,8 @@ use super::{
 
 /// How long a program may take to print its version.
 const PROBE_DEADLINE: Duration = Duration::from_secs(15);
-const PROBE_POLL: Duration = Duration::from_millis(10);
-/// Most bytes that are read of what it prints.
-const PROBE_CAP_BYTES: u64 = 4096;
+/// Most bytes that are kept of what it prints.
+const PROBE_CAP_BYTES: usize = 4096;
 
 /// What was found out about an agent's program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,67 +149,35 @@ pub(super) fn own_executable() -> Option<String> {
 }
 
 fn probe(program: &Path, args: &[String], deadline: Duration) -> Version {
-    match run(program, args, deadline) {
-        Err(error) => Version::Failed { why: error.to_string() },
-        Ok(None) => Version::TimedOut { after: deadline },
-        Ok(Some((status, said))) => match said.lines().map(str::trim).find(|line| !line.is_empty()) {
-            Some(line) if status.success() => Version::Said(crate::text::one_line(line)),
-            Some(line) => Version::Failed {
-                why: format!("{status}: {}", crate::text::one_line(line)),
-            },
-            None => Version::Failed {
-                why: format!("{status}, and it printed nothing"),
-            },
-        },
-    }
-}
-
-/// Runs a program to its end; nothing if it did not end in time. What it leaves in its group is ended with it.
-fn run(program: &Path, args: &[String], deadline: Duration) -> io::Result<Option<(ExitStatus, String)>> {
-    // Files and not pipes: a process it leaves behind could hold a pipe open for ever.
-    let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
-    let mut child = Command::new(program)
-        .args(args)
-        .env(HELPER_VAR, "1")
-        .stdin(Stdio::null())
-        .stdout(stdout.try_clone()?)
-        .stderr(stderr.try_clone()?)
-        .process_group(0)
-        .spawn()?;
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let until = Instant::now() + deadline;
-    let in_time = loop {
-        // Left unreaped, so that its id is still its own when its group is ended below.
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let ended = pid.is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), options), Ok(None)));
-        if ended || Instant::now() >= until {
-            break ended;
+    let helper = Helper::new(program).args(args).deadline(deadline);
+    let finished = match helper.output_cap(PROBE_CAP_BYTES).run() {
+        Ok(finished) => finished,
+        Err(HelperError::TimedOut { deadline }) => return Version::TimedOut { after: deadline },
+        Err(error) => {
+            return Version::Failed {
+                why: with_causes(&error),
+            };
         }
-        thread::sleep(PROBE_POLL);
     };
-    if let Some(group) = pid {
-        _ = kill_process_group(group, Signal::KILL); // there may be nobody left in it
+    let mut said = beginning(&finished.stdout);
+    if said.trim().is_empty() {
+        said = beginning(&finished.stderr);
     }
-    let status = child.wait()?;
-    if !in_time {
-        return Ok(None);
-    }
-    let said = beginning(stdout)?;
-    Ok(Some((
-        status,
-        if said.trim().is_empty() {
-            beginning(stderr)?
-        } else {
-            said
+    let status = finished.status;
+    match said.lines().map(str::trim).find(|line| !line.is_empty()) {
+        Some(line) if status.success() => Version::Said(one_line(line)),
+        Some(line) => Version::Failed {
+            why: format!("{status}: {}", one_line(line)),
         },
-    )))
+        None => Version::Failed {
+            why: format!("{status}, and it printed nothing"),
+        },
+    }
 }
 
-fn beginning(mut file: File) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.take(PROBE_CAP_BYTES).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// The beginning of what a program writes.
+fn beginning(captured: &Captured) -> String {
+    String::from_utf8_lossy(&captured.bytes).into_owned()
 }
 
 /// The first thing in a line that looks like a version.
@@ -226,7 +189,10 @@ fn number_in(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::{fd::AsFd, unix::fs::OpenOptionsExt};
+    use std::{
+        fs::File,
+        os::{fd::AsFd, unix::fs::OpenOptionsExt},
+    };
 
     use nix::{
         fcntl::OFlag,

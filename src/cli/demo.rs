@@ -1,12 +1,14 @@
 //! `ralph demo`: the real loop with the embedded agent, in a repository made for it.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use crate::{
     app::{self, Place},
     config::{self, Flag, Sources},
     demo,
     error::{Failure, FailureKind},
+    proc::helper::Helper,
+    text::with_causes,
 };
 
 use super::{
@@ -81,32 +83,30 @@ fn prepare(project: &Path) -> Result<(), String> {
 
 /// Runs git as whoever uses the demo, or as the demo where git does not know them.
 fn git(project: &Path, args: &[&str]) -> Result<(), String> {
-    let output = Command::new("git")
+    let git = Helper::new("git")
         .args(["-c", "commit.gpgSign=false"])
         .args(args)
-        .current_dir(project)
-        .env(crate::proc::HELPER_VAR, "1")
-        .envs(identity(project))
-        .output()
-        .map_err(|error| format!("git cannot be started: {error}"))?;
-    if output.status.success() {
+        .current_dir(project);
+    let git = identity(project)
+        .into_iter()
+        .fold(git, |git, (name, value)| git.env(name, value));
+    let shown = args.join(" ");
+    let finished = git
+        .run()
+        .map_err(|error| format!("git {shown}: {}", with_causes(&error)))?;
+    if finished.status.success() {
         return Ok(());
     }
-    Err(format!(
-        "git {}: {}",
-        args.join(" "),
-        String::from_utf8_lossy(&output.stderr).trim()
-    ))
+    let said = String::from_utf8_lossy(&finished.stderr.bytes);
+    Err(format!("git {shown}: {}", said.trim()))
 }
 
 fn identity(project: &Path) -> Vec<(&'static str, &'static str)> {
-    let known = Command::new("git")
+    let known = Helper::new("git")
         .args(["config", "user.email"])
         .current_dir(project)
-        .env(crate::proc::HELPER_VAR, "1")
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if known {
+        .run();
+    if known.is_ok_and(|known| known.status.success()) {
         return Vec::new();
     }
     vec![

@@ -15,14 +15,13 @@ const PREFIX: &str = "RALPH_";
 /// What ralph's own tests set to find their processes, and to say which agents have to be there.
 const TEST_PREFIX: &str = "RALPH_TEST_";
 
-/// Variables of ralph's that are no settings: what it tells its agents, and what says how a helper of its own works.
+/// Variables of ralph's that are no settings: what it tells its agents.
 ///
 /// They mean nothing to a ralph that an agent starts, so `plan` cannot be set by variable.
-pub const RUNTIME_VARIABLES: [&str; 8] = [
+pub const RUNTIME_VARIABLES: [&str; 7] = [
     "RALPH_RUN_ID",
     "RALPH_ITERATION",
     "RALPH_PLAN",
-    "RALPH_HELPER",
     "RALPH_STATE_DIR",
     "RALPH_PROJECT",
     "RALPH_CHILD_ID",

@@ -1,6 +1,7 @@
 //! Signals as ralph finds them when it starts.
 
 use nix::sys::signal::{SigSet, Signal};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Tells whether `signal` is ignored, as `nohup` leaves it for what it starts. Installing a handler would undo that.
 ///
@@ -13,6 +14,20 @@ fn ignores(status: &str, signal: Signal) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
+}
+
+/// Undoes what whoever started ralph may have done to its signals: all may arrive, and the ends of children are told.
+///
+/// To be called before any thread is started: the others inherit it.
+pub fn restore_defaults() {
+    // Who blocks SIGTERM for what it starts would make a ralph that cannot be stopped.
+    _ = SigSet::all().thread_unblock(); // cannot be refused
+    // The kernel reaps the children of who ignores SIGCHLD: no exit code would ever arrive. A handler ends that, and stays.
+    if is_ignored(Signal::SIGCHLD)
+        && let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build()
+    {
+        _ = runtime.block_on(async { signal(SignalKind::child()) }); // without, there are no checkpoints
+    }
 }
 
 /// Makes a write beyond the file size limit (`ulimit -f`) fail instead of killing this process without a word.

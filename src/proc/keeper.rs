@@ -68,11 +68,14 @@ impl Keeper {
             }
         };
         let process = &mut self.process;
+        let guard = self.shared.guard.as_raw();
         self.shared.reap(|| {
+            // Locked over both: once it is reaped, its pid may be that of the next child.
+            let mut started = leftovers::started();
             // It has ended, so this returns at once; an error would mean that somebody else has reaped it.
             _ = process.wait();
+            started.remove(&guard);
         });
-        leftovers::guards().remove(&self.shared.guard.as_raw());
         leftovers::reap_adopted();
         *lock(&self.shared.end) = Some(finding);
         self.shared.wake_reader();

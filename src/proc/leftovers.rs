@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -16,7 +16,7 @@ use nix::{
 };
 
 use super::{
-    HELPER_VAR, RUN_ID_VAR, system,
+    RUN_ID_VAR, helper, system,
     tree::{self, Process},
 };
 
@@ -27,21 +27,38 @@ pub(super) const CHILD_ID_VAR: &str = "RALPH_CHILD_ID";
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The guards of this process. Held while one is started: a guard that is not in here yet looks like an orphan.
-static GUARDS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+/// The children that this process has started and not reaped: guards, and helpers without one. Held while one is started
+/// or reaped: a child that is not in here is taken for one that was left behind.
+static STARTED: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// Returns the guards of this process, locked.
-pub(super) fn guards() -> MutexGuard<'static, BTreeSet<i32>> {
-    GUARDS.lock().unwrap_or_else(PoisonError::into_inner)
+/// The children that this process had before it was ralph: `sh -c 'server & exec ralph'` is one way to get some.
+static INHERITED: OnceLock<Vec<Process>> = OnceLock::new();
+
+/// Returns the pids of the children that this process has started, locked.
+pub(super) fn started() -> MutexGuard<'static, BTreeSet<i32>> {
+    STARTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes ralph the parent of whatever a killed guard leaves behind. To be called once, at start.
+/// Makes ralph the parent of whatever a killed guard leaves behind.
 ///
-/// From then on, what ralph starts in a session of its own has to be started with [`super::spawn`]: any other child
-/// in a foreign session is taken for one that was left behind. Elsewhere than on Linux this does nothing.
+/// From then on, whatever ralph starts has to be started with [`super::spawn`] or as a [`helper`]: any other child is
+/// taken for one that was left behind. Elsewhere than on Linux this does nothing.
 pub fn become_subreaper() {
+    INHERITED.get_or_init(|| {
+        let started = started();
+        let mut children = tree::children(getpid());
+        children.retain(|child| !started.contains(&child.pid.as_raw()));
+        children
+    });
     // Refused by kernels before 3.4 only; the guards are sub-reapers of their own, this is the second net.
     _ = system::become_subreaper();
+}
+
+/// Ends all helpers, and whoever became a child of this process without having been started by it: the last thing that
+/// ralph does.
+pub fn leave() {
+    helper::close();
+    end_strays();
 }
 
 /// Ends whatever runs of these ids have left running, and returns the pids.
@@ -92,12 +109,11 @@ pub fn left_running(run_ids: &[String]) -> Vec<u32> {
         .collect()
 }
 
-/// Ends who became a child of this process without having been started by it: what a helper left behind in a session of its
-/// own. Does nothing where there are no sub-reapers.
+/// Ends who became a child of this process without having been started by it: what a guard that was killed left behind.
+/// Does nothing where there are no sub-reapers.
 pub fn end_strays() {
     // Asked after every checkpoint, and there is hardly ever anybody.
-    let is_anybody = || !adopted(&tree::children(getpid()), &guards()).is_empty();
-    if system::is_subreaper() && is_anybody() {
+    if system::is_subreaper() && !orphans(&started()).is_empty() {
         end_adopted(Instant::now() + PATIENCE);
     }
 }
@@ -127,7 +143,7 @@ fn end_adopted(deadline: Instant) {
     while Instant::now() < deadline {
         reap_adopted();
         // Those that have ended and are not reaped yet count: each may have handed on a child just now.
-        let orphans = orphans();
+        let orphans = orphans(&started());
         if orphans.is_empty() {
             return;
         }
@@ -157,35 +173,30 @@ pub(super) fn reap_adopted() {
     if !system::is_subreaper() {
         return;
     }
-    let known = guards();
-    for process in adopted(&tree::children(getpid()), &known) {
+    // Locked until they are reaped: then their pids may be those of the next children.
+    let started = started();
+    for process in orphans(&started) {
         if process.ended {
             _ = waitpid(process.pid, Some(WaitPidFlag::WNOHANG));
         }
     }
 }
 
-/// Picks the children of this process that it never started.
-///
-/// What ralph starts itself stays in ralph's session, guards excepted; what a guard leaves behind cannot be in it.
-fn adopted<'a>(all: &'a [Process], known: &BTreeSet<i32>) -> Vec<&'a Process> {
+/// Returns the children of this process that it never started, those included that wait to be reaped.
+fn orphans(started: &BTreeSet<i32>) -> Vec<Process> {
     let here = getpid();
-    let Ok(session) = getsid(None) else {
-        return Vec::new();
-    };
-    all.iter()
-        .filter(|process| process.parent == here && process.session != session)
-        .filter(|process| !known.contains(&process.pid.as_raw()))
-        .collect()
+    let mut orphans = tree::children(here);
+    orphans.retain(|child| child.parent == here && !started.contains(&child.pid.as_raw()) && !is_inherited(child));
+    orphans
 }
 
-/// Returns the adopted children that no helper of ralph has left behind.
-fn orphans() -> Vec<Process> {
-    let children = tree::children(getpid());
-    let mut orphans: Vec<Process> = adopted(&children, &guards()).into_iter().cloned().collect();
-    let helpers = system::carriers(&orphans, &[mark(HELPER_VAR, "1")]);
-    orphans.retain(|process| !helpers.contains(&process.pid));
-    orphans
+/// Tells whether a child was there before this process was ralph, or may come from one that was: a process that it left
+/// behind is in its process group, unless it is a daemon.
+fn is_inherited(child: &Process) -> bool {
+    let inherited = INHERITED.get().map(Vec::as_slice).unwrap_or_default();
+    inherited
+        .iter()
+        .any(|other| other.pid == child.pid || other.group == child.group)
 }
 
 fn mark(name: &str, value: &str) -> Vec<u8> {
@@ -205,7 +216,7 @@ fn marked_family(marks: &[Vec<u8>], guard: Option<Pid>) -> Vec<Process> {
 fn family(all: &[Process], mut found: HashSet<Pid>, guard: Option<Pid>) -> Vec<Process> {
     let spared = lineage(all);
     let own_session = getsid(None).ok();
-    let known: HashSet<Pid> = guards().iter().copied().map(Pid::from_raw).collect();
+    let known: HashSet<Pid> = started().iter().copied().map(Pid::from_raw).collect();
     found.retain(|pid| !spared.contains(pid) && !known.contains(pid));
     loop {
         let before = found.len();

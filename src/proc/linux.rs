@@ -1,7 +1,8 @@
 //! What Linux offers beyond POSIX: `/proc`, sub-reapers, signals and processes as descriptors.
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::{self, Seek, Write},
     os::fd::{AsFd, OwnedFd},
     time::{Duration, Instant},
 };
@@ -16,7 +17,10 @@ use nix::{
     },
     unistd::{Pid, getpid, getppid},
 };
-use rustix::process::{PidfdFlags, pidfd_open};
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    process::{PidfdFlags, pidfd_open},
+};
 
 use super::{
     Stop,
@@ -42,6 +46,23 @@ pub(super) fn become_subreaper() -> Result<(), Errno> {
 
 pub(super) fn is_subreaper() -> bool {
     prctl::get_child_subreaper().unwrap_or(false)
+}
+
+/// Returns a descriptor that becomes readable when a child ends; none from kernels before 5.3.
+pub(super) fn end_of(child: Pid) -> Option<OwnedFd> {
+    pidfd_open(rustix::process::Pid::from_raw(child.as_raw())?, PidfdFlags::empty()).ok()
+}
+
+/// Returns a file without a name that holds `bytes`, to be read from its beginning.
+pub(super) fn anonymous_file(bytes: &[u8]) -> io::Result<File> {
+    let mut file = match memfd_create("ralph", MemfdFlags::CLOEXEC) {
+        Ok(file) => File::from(file),
+        // A kernel that has none, or somebody who forbids them.
+        Err(_) => tempfile::tempfile()?,
+    };
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// Names the guard for `ps` and `top`, which would show `exe` otherwise.

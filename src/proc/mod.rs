@@ -1,4 +1,4 @@
-//! One child tree: its guard, its terminal, its end. Knows nothing of agents.
+//! Child trees: the guard of each, its terminal, its end; and ralph's own helpers. Knows nothing of agents.
 //!
 //! A child is never started directly. portable-pty starts `ralph __guard`, which is a sub-reaper and starts the
 //! program; whatever happens to ralph or to the program, the guard ends every descendant before it exits itself.
@@ -12,6 +12,7 @@
 mod child;
 mod ending;
 pub mod guard;
+pub mod helper;
 mod keeper;
 mod leftovers;
 #[cfg(target_os = "linux")]
@@ -38,13 +39,11 @@ use serde::{Deserialize, Serialize};
 use crate::event::Exit;
 
 pub use child::Child;
-pub use leftovers::{become_subreaper, end_strays, left_running, sweep};
+pub use leftovers::{become_subreaper, end_strays, leave, left_running, sweep};
 pub use spawn::{SpawnError, spawn};
 
 /// Marks every descendant of a run that keeps its environment.
 pub const RUN_ID_VAR: &str = "RALPH_RUN_ID";
-/// Marks, with the value `1`, what ralph starts for itself (git, probes): never taken for something left behind.
-pub const HELPER_VAR: &str = "RALPH_HELPER";
 
 /// Columns and rows of a terminal; never below 2×2, which vt100 cannot take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,9 @@
 //! Linux; this file is kept small because nobody tests it elsewhere.
 
 use std::{
-    process::Command,
+    fs::File,
+    io::{self, Seek, Write},
+    os::fd::OwnedFd,
     sync::mpsc::{self, Receiver},
     thread,
     time::{Duration, Instant},
@@ -20,6 +22,7 @@ use nix::{
 use super::{
     Stop,
     guard::{Happening, STOP_AT_ONCE, STOP_IN_ORDER},
+    helper::Helper,
     tree::Process,
 };
 
@@ -37,6 +40,19 @@ pub(super) fn become_subreaper() -> Result<(), Errno> {
 
 pub(super) fn is_subreaper() -> bool {
     false
+}
+
+/// There are no such descriptors here.
+pub(super) fn end_of(_child: Pid) -> Option<OwnedFd> {
+    None
+}
+
+/// Returns a file without a name that holds `bytes`, to be read from its beginning.
+pub(super) fn anonymous_file(bytes: &[u8]) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 pub(super) fn name_guard() {}
@@ -76,9 +92,9 @@ pub(super) fn command_line(pid: Pid) -> Vec<u8> {
 }
 
 fn ps(args: &[&str]) -> String {
-    let output = Command::new("ps").args(args).env(super::HELPER_VAR, "1").output();
-    output
-        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    let finished = Helper::new("ps").args(args).run();
+    finished
+        .map(|finished| String::from_utf8_lossy(&finished.stdout.bytes).into_owned())
         .unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! Starts the program itself, in the guard's process group and on the guard's terminal.
+//! Starts a program for a guard: the one that it guards, in its own process group and on its own terminal, or a helper.
 //!
 //! Not with std's `Command`: that one lets a program inherit the blocked signals of its parent, and a guard must not
 //! unblock its own for a moment, because the moment in which ralph dies and the terminal hangs up may be that one.
@@ -8,7 +8,7 @@ use std::{
     ffi::{CString, OsString},
     fs, io,
     os::{
-        fd::AsRawFd,
+        fd::{AsRawFd, RawFd},
         unix::{ffi::OsStringExt, fs::OpenOptionsExt},
     },
     path::Path,
@@ -17,22 +17,32 @@ use std::{
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl},
-    spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn},
+    spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp},
     sys::signal::{SigSet, Signal},
     unistd::Pid,
 };
 
-use super::{Stdin, guard::SIGNALS, spec::Spec};
+use super::{Stdin, spec::Spec};
 use crate::files;
 
-/// Signals that somebody above may have told the guard to ignore; a program expects to die from them.
-const RESET: [Signal; 5] = [
-    Signal::SIGPIPE,
-    Signal::SIGALRM,
-    Signal::SIGTTIN,
-    Signal::SIGTTOU,
-    Signal::SIGWINCH,
-];
+/// A program that is executed with no signal blocked and none ignored, whatever this process was started with.
+pub(super) struct Execution {
+    /// Looked for in `PATH` unless it has a slash in it.
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    /// All of it.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What it gets as another number than it has here. Everything else is closed that is to be closed on exec.
+    pub files: Vec<(RawFd, RawFd)>,
+    pub group: Group,
+}
+
+/// The process group of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Group {
+    Inherited,
+    Own,
+}
 
 /// Why a program could not be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +75,18 @@ pub(super) fn start(spec: &Spec) -> Result<Pid, NotStarted> {
         Some(path) => Some(open_fifo(path).map_err(because(path))?),
         None => None,
     };
-    execute(spec, stdin.as_ref(), stdout.as_ref()).map_err(|error| {
+    let files = [(stdin.as_ref(), 0), (stdout.as_ref(), 1)];
+    let files = files
+        .iter()
+        .filter_map(|(file, number)| Some((file.as_ref()?.as_raw_fd(), *number)));
+    let execution = Execution {
+        program: spec.program.clone().into_os_string(),
+        args: spec.args.clone(),
+        environment: env::vars_os().collect(),
+        files: files.collect(),
+        group: Group::Inherited,
+    };
+    execute(execution).map_err(|error| {
         let missing = is_missing(&error);
         let mut why = because(&spec.program)(error).why;
         if let Some(interpreter) = missing_interpreter(&spec.program) {
@@ -82,36 +103,36 @@ fn is_missing(error: &io::Error) -> bool {
         .any(|&errno| error.raw_os_error() == Some(errno as i32))
 }
 
-fn execute(spec: &Spec, stdin: Option<&fs::File>, stdout: Option<&fs::File>) -> io::Result<Pid> {
+/// Executes a program in the current directory.
+pub(super) fn execute(execution: Execution) -> io::Result<Pid> {
     let mut files = PosixSpawnFileActions::init()?;
-    // Everything else the guard has open is closed on exec.
-    for (file, number) in [(stdin, 0), (stdout, 1)] {
-        if let Some(file) = file {
-            files.add_dup2(file.as_raw_fd(), number)?;
-        }
+    for (here, there) in execution.files {
+        files.add_dup2(here, there)?;
     }
+    let mut flags = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF;
     let mut attributes = PosixSpawnAttr::init()?;
-    attributes.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)?;
+    if execution.group == Group::Own {
+        flags |= PosixSpawnFlags::POSIX_SPAWN_SETPGROUP;
+        attributes.set_pgroup(Pid::from_raw(0))?;
+    }
+    attributes.set_flags(flags)?;
     attributes.set_sigmask(&SigSet::empty())?;
-    attributes.set_sigdefault(&SIGNALS.into_iter().chain(RESET).collect())?;
-    let args = [spec.program.clone().into_os_string()]
+    // All that somebody above may have told this process to ignore: a program expects to die from them.
+    let caught = Signal::iterator().filter(|signal| ![Signal::SIGKILL, Signal::SIGSTOP].contains(signal));
+    attributes.set_sigdefault(&caught.collect())?;
+    let program = c_string(execution.program)?;
+    let args = [Ok(program.clone())]
         .into_iter()
-        .chain(spec.args.iter().cloned());
-    let args = args.map(c_string).collect::<io::Result<Vec<_>>>()?;
-    let environment = env::vars_os().map(|(name, value)| {
+        .chain(execution.args.into_iter().map(c_string));
+    let args = args.collect::<io::Result<Vec<_>>>()?;
+    let environment = execution.environment.into_iter().map(|(name, value)| {
         let mut variable = name;
         variable.push("=");
         variable.push(value);
         c_string(variable)
     });
     let environment = environment.collect::<io::Result<Vec<_>>>()?;
-    Ok(posix_spawn(
-        spec.program.as_path(),
-        &files,
-        &attributes,
-        &args,
-        &environment,
-    )?)
+    Ok(posix_spawnp(&program, &files, &attributes, &args, &environment)?)
 }
 
 fn c_string(text: OsString) -> io::Result<CString> {

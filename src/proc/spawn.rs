@@ -24,10 +24,10 @@ use portable_pty::{CommandBuilder, MasterPty, SlavePty, native_pty_system};
 use thiserror::Error;
 
 use super::{
-    HELPER_VAR, Launch, Output, RUN_ID_VAR, Stdin, Stdout,
+    Launch, Output, RUN_ID_VAR, Stdin, Stdout,
     child::{Child, Shared, Terminal, pty_size},
     keeper::Keeper,
-    leftovers::{CHILD_ID_VAR, guards},
+    leftovers::{CHILD_ID_VAR, started},
     reader::{Reader, Sources},
     spec::{Files, Spec},
     system,
@@ -141,14 +141,14 @@ fn start_guard(launch: &Launch, files: &Files, child_id: &str, slave: &dyn Slave
     let command = guard_command(launch, files, child_id);
     let path = PathBuf::from(&command.get_argv()[0]);
     // Locked until the guard is in it: see `leftovers`.
-    let mut guards = guards();
+    let mut started = started();
     let process = slave.spawn_command(command).map_err(|error| SpawnError::Guard {
         path,
         source: error.into(),
     })?;
     let pid = process.process_id().expect("a process that was just started has a pid");
     let pid = Pid::from_raw(pid.cast_signed());
-    guards.insert(pid.as_raw());
+    started.insert(pid.as_raw());
     Ok((process, pid))
 }
 
@@ -278,7 +278,6 @@ fn guard_command(launch: &Launch, files: &Files, child_id: &str) -> CommandBuild
     }
     command.env(RUN_ID_VAR, &launch.run_id);
     command.env(CHILD_ID_VAR, child_id);
-    command.env_remove(HELPER_VAR);
     command
 }
 

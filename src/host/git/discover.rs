@@ -106,7 +106,8 @@ impl Repository {
 /// # Errors
 /// [`NoRepository::NoGit`], or [`NoRepository::Unreadable`] if it does not say.
 pub fn version() -> Result<String, NoRepository> {
-    let output = match Git::at(Path::new("/")).args(["--version"]).run() {
+    let git = Git::at(Path::new("/")).args(["--version"]);
+    let output = match git.deadline(DISCOVERY_DEADLINE).run() {
         Ok(output) => output,
         Err(GitError::Start { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Err(NoRepository::NoGit);

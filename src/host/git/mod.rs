@@ -129,6 +129,8 @@ pub enum GitError {
     Refused { command: String, said: String },
     #[error("`{command}` did not end within {seconds} s")]
     TimedOut { command: String, seconds: u64 },
+    #[error("`{command}` printed more than 64 MiB")]
+    TooMuch { command: String },
     #[error("`{command}`: unexpected output: {output}")]
     Output { command: String, output: String },
     #[error("{path}", path = path.display())]

@@ -3,28 +3,15 @@
 use std::{
     env,
     ffi::OsStr,
-    fs::File,
-    io::{self, ErrorKind, Read, Seek, Write},
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::{ffi::OsStrExt, process::CommandExt},
-    },
+    io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
-
-use nix::{
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::{
-        signal::{Signal, killpg},
-        wait::{Id, WaitPidFlag, WaitStatus, waitid},
-    },
-    unistd::Pid,
+    process::ExitStatus,
+    time::Duration,
 };
 
 use super::{DEADLINE, GitError};
+use crate::proc::helper::{Helper, HelperError};
 
 /// Configuration that must not act in ralph's name: no daemons, no clean-up in the background, no hooks, no log of
 /// ralph's references, no shared index beside the user's.
@@ -40,10 +27,6 @@ const SETTINGS: [&str; 9] = [
     "advice.addEmbeddedRepo=false",
 ];
 
-/// How often to look whether git has ended, while its pipes are open and silent.
-const LOOK: Duration = Duration::from_millis(50);
-const ROUND_UP: Duration = Duration::from_millis(1);
-
 /// Inherited variables of git that may stay: where its configuration is, and how far it looks for a repository.
 const KEPT: [&str; 8] = [
     "GIT_CONFIG_GLOBAL",
@@ -58,16 +41,22 @@ const KEPT: [&str; 8] = [
 
 /// A git command being put together.
 pub(super) struct Git {
-    command: Command,
-    /// How many of the arguments are ralph's settings, which are not shown.
-    settings: usize,
-    input: Vec<u8>,
-    deadline: Duration,
+    helper: Helper,
+    /// The command as a user would type it, without ralph's settings.
+    shown: String,
+    /// How much output is taken; none if all of it is needed.
+    output_cap_bytes: Option<usize>,
 }
 
 /// What a git process left.
 pub(super) struct Output {
     pub(super) stdout: Vec<u8>,
+    /// There was more of it than was asked for.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for patches, which have no bound of their own")
+    )]
+    pub(super) cut: bool,
     pub(super) stderr: String,
     status: ExitStatus,
     command: String,
@@ -76,53 +65,62 @@ pub(super) struct Output {
 impl Git {
     /// Looks for the repository from `directory` on.
     pub(super) fn at(directory: &Path) -> Git {
-        let mut command = Command::new("git");
-        for (name, _) in env::vars_os() {
-            if is_foreign(&name) {
-                command.env_remove(name);
-            }
-        }
-        command
+        let foreign = env::vars_os().map(|(name, _)| name).filter(|name| is_foreign(name));
+        let helper = foreign.fold(Helper::new("git"), Helper::env_remove);
+        let helper = helper
             .current_dir(directory)
+            .deadline(DEADLINE)
             .env("LC_ALL", "C")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_NO_LAZY_FETCH", "1")
-            // Its own group, so that Ctrl-C leaves it alone, and filters end with it.
-            .process_group(0);
+            .env("GIT_NO_LAZY_FETCH", "1");
         let git = Git {
-            command,
-            settings: 0,
-            input: Vec::new(),
-            deadline: DEADLINE,
+            helper,
+            shown: "git".to_owned(),
+            output_cap_bytes: None,
         };
         SETTINGS.into_iter().fold(git, Git::setting)
     }
 
     /// Overrides the user's configuration; to be called before [`Git::args`].
     pub(super) fn setting(mut self, setting: &str) -> Git {
-        self.command.args(["-c", setting]);
-        self.settings += 1;
+        self.helper = self.helper.args(["-c", setting]);
         self
     }
 
     pub(super) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Git {
-        self.command.args(args);
+        for arg in args {
+            self.shown.push(' ');
+            self.shown.push_str(&arg.as_ref().to_string_lossy());
+            self.helper = self.helper.args([arg]);
+        }
         self
     }
 
     pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Git {
-        self.command.env(name, value);
+        self.helper = self.helper.env(name, value.as_ref());
         self
     }
 
     pub(super) fn input(mut self, bytes: Vec<u8>) -> Git {
-        self.input = bytes;
+        self.helper = self.helper.input(bytes);
         self
     }
 
     pub(super) fn deadline(mut self, deadline: Duration) -> Git {
-        self.deadline = deadline;
+        self.helper = self.helper.deadline(deadline);
+        self
+    }
+
+    /// Takes the beginning of what git prints: [`Output::cut`] says whether there was more. Without a cap, more than
+    /// 64 MiB are an error.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for patches, which have no bound of their own")
+    )]
+    pub(super) fn output_cap(mut self, bytes: usize) -> Git {
+        self.helper = self.helper.output_cap(bytes);
+        self.output_cap_bytes = Some(bytes);
         self
     }
 
@@ -140,48 +138,30 @@ impl Git {
     }
 
     /// Runs git to its end, whatever it exits with.
-    pub(super) fn run_any(mut self) -> Result<Output, GitError> {
-        let command = self.shown();
-        let failed = |source| GitError::Start {
-            command: command.clone(),
-            source,
-        };
-        let stdin = if self.input.is_empty() {
-            Stdio::null()
-        } else {
-            file_of(&self.input).map_err(failed)?.into()
-        };
-        self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.command.spawn().map_err(failed)?;
-        match collect(&mut child, self.deadline) {
-            Ok(Some((status, stdout, stderr))) => Ok(Output {
-                stdout,
-                stderr: String::from_utf8_lossy(&stderr).into_owned(),
-                status,
-                command,
-            }),
-            Ok(None) => {
-                end(&mut child);
-                Err(GitError::TimedOut {
-                    command,
-                    seconds: self.deadline.as_secs(),
-                })
+    pub(super) fn run_any(self) -> Result<Output, GitError> {
+        let command = self.shown;
+        let finished = match self.helper.run() {
+            Ok(finished) => finished,
+            Err(HelperError::Start(source)) => return Err(GitError::Start { command, source }),
+            Err(HelperError::TimedOut { deadline }) => {
+                let seconds = deadline.as_secs();
+                return Err(GitError::TimedOut { command, seconds });
             }
-            Err(source) => {
-                end(&mut child);
-                Err(GitError::Start { command, source })
+            Err(error @ HelperError::GuardLost) => {
+                let source = io::Error::other(error);
+                return Err(GitError::Start { command, source });
             }
+        };
+        if finished.stdout.cut && self.output_cap_bytes.is_none() {
+            return Err(GitError::TooMuch { command });
         }
-    }
-
-    /// The command as a user would type it.
-    fn shown(&self) -> String {
-        let args = self.command.get_args().skip(2 * self.settings);
-        let words = args.map(|arg| arg.to_string_lossy().into_owned());
-        std::iter::once("git".to_owned())
-            .chain(words)
-            .collect::<Vec<_>>()
-            .join(" ")
+        Ok(Output {
+            stdout: finished.stdout.bytes,
+            cut: finished.stdout.cut,
+            stderr: String::from_utf8_lossy(&finished.stderr.bytes).into_owned(),
+            status: finished.status,
+            command,
+        })
     }
 }
 
@@ -231,101 +211,6 @@ fn is_foreign(name: &OsStr) -> bool {
     name.starts_with("GIT_") && !numbered && !KEPT.contains(&name)
 }
 
-/// A file without a name: unlike a pipe, it never makes the writer wait for the reader.
-fn file_of(bytes: &[u8]) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(bytes)?;
-    file.rewind()?;
-    Ok(file)
-}
-
-type Collected = (ExitStatus, Vec<u8>, Vec<u8>);
-
-/// Reads both pipes until they end, or until git has ended and they are empty: a filter may leave somebody behind who keeps
-/// them open. Ends whom git left behind. None when the deadline has passed.
-fn collect(child: &mut Child, deadline: Duration) -> io::Result<Option<Collected>> {
-    let end = Instant::now() + deadline;
-    let mut pipes = [
-        Pipe::new(child.stdout.take().map(OwnedFd::from)),
-        Pipe::new(child.stderr.take().map(OwnedFd::from)),
-    ];
-    while pipes.iter().any(|pipe| pipe.file.is_some()) {
-        let Some(left) = end.checked_duration_since(Instant::now()) else {
-            return Ok(None);
-        };
-        // Rounded up: a last fraction of a millisecond is waited for, not spun through.
-        let timeout = PollTimeout::try_from((left + ROUND_UP).min(LOOK).as_millis()).unwrap_or(PollTimeout::MAX);
-        let mut watched: Vec<PollFd> = pipes
-            .iter()
-            .filter_map(|pipe| Some(PollFd::new(pipe.file.as_ref()?.as_fd(), PollFlags::POLLIN)))
-            .collect();
-        match poll(&mut watched, timeout) {
-            Ok(0) if has_ended(child)? => break,
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let ready: Vec<bool> = watched.iter().map(|fd| fd.any().unwrap_or(true)).collect();
-        for (pipe, ready) in pipes.iter_mut().filter(|pipe| pipe.file.is_some()).zip(ready) {
-            if ready {
-                pipe.read_some()?;
-            }
-        }
-    }
-    let [stdout, stderr] = pipes;
-    loop {
-        // The pipes close a moment before the process can be waited for.
-        if has_ended(child)? {
-            // Nobody can have its number while it is not waited for.
-            _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL); // nobody is left, usually
-            return Ok(Some((child.wait()?, stdout.bytes, stderr.bytes)));
-        }
-        if Instant::now() >= end {
-            return Ok(None);
-        }
-        thread::sleep(Duration::from_micros(50));
-    }
-}
-
-/// Tells whether the process has ended, and leaves it to be waited for.
-fn has_ended(child: &Child) -> io::Result<bool> {
-    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG;
-    let status = waitid(Id::Pid(Pid::from_raw(child.id().cast_signed())), flags)?;
-    Ok(status != WaitStatus::StillAlive)
-}
-
-struct Pipe {
-    file: Option<File>,
-    bytes: Vec<u8>,
-}
-
-impl Pipe {
-    fn new(fd: Option<OwnedFd>) -> Pipe {
-        Pipe {
-            file: fd.map(File::from),
-            bytes: Vec::new(),
-        }
-    }
-
-    /// Reads what is there; the end of the pipe closes it.
-    fn read_some(&mut self) -> io::Result<()> {
-        let Some(file) = &mut self.file else { return Ok(()) };
-        let mut buffer = [0; 1 << 16];
-        match file.read(&mut buffer) {
-            Ok(0) => self.file = None,
-            Ok(count) => self.bytes.extend_from_slice(&buffer[..count]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
-    }
-}
-
-/// Kills git and what it started.
-fn end(child: &mut Child) {
-    _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL); // gone already is as good
-    _ = child.wait();
-}
-
 /// Splits output that has NUL after each item.
 pub(super) fn nul_separated(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|&byte| byte == 0).filter(|item| !item.is_empty())
@@ -338,28 +223,28 @@ pub(super) fn path(bytes: &[u8]) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    use nix::{fcntl::OFlag, sys::stat::Mode, unistd::mkfifo};
-
     use super::*;
 
     #[test]
-    fn a_git_that_hangs_is_killed_with_what_it_started() {
-        let directory = tempfile::tempdir().unwrap();
-        let fifo = directory.path().join("held");
-        mkfifo(&fifo, Mode::S_IRWXU).unwrap();
-        let held = File::options()
-            .read(true)
-            .custom_flags(OFlag::O_NONBLOCK.bits())
-            .open(&fifo)
-            .unwrap();
-        let git = Git::at(directory.path()).args(["-c", "alias.hang=!exec 3>held; sleep 600 & wait", "hang"]);
+    fn a_git_that_hangs_is_ended_and_said_to_have_taken_too_long() {
+        let git = Git::at(&env::temp_dir()).args(["-c", "alias.hang=!sleep 600", "hang"]);
         let result = git.deadline(Duration::from_secs(1)).run();
         assert!(matches!(result, Err(GitError::TimedOut { seconds: 1, .. })));
-        // Hung up when the last process that held the other end is gone.
-        let mut watched = [PollFd::new(held.as_fd(), PollFlags::empty())];
-        assert_eq!(poll(&mut watched, PollTimeout::from(30_000_u16)).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_filter_that_floods_stderr_takes_no_memory_and_changes_nothing() {
+        let alias = "alias.flood=!head -c 50000000 /dev/zero >&2; echo done";
+        let output = Git::at(&env::temp_dir()).args(["-c", alias, "flood"]).run().unwrap();
+        assert_eq!(output.line().unwrap(), "done");
+        assert!(output.stderr.len() < 100_000, "{}", output.stderr.len());
+    }
+
+    #[test]
+    fn output_above_its_cap_is_cut_where_that_was_asked_for() {
+        let git = Git::at(&env::temp_dir()).args(["-c", "alias.flood=!head -c 50000 /dev/zero", "flood"]);
+        let output = git.output_cap(1000).run().unwrap();
+        assert_eq!((output.stdout.len(), output.cut), (1000, true));
     }
 
     #[test]

@@ -1,0 +1,108 @@
+//! What a helper writes: read as it comes, kept up to a cap.
+
+use std::{
+    io::{self, PipeReader, PipeWriter, Read},
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+
+/// What is read at once.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// The beginning of what a helper wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    pub bytes: Vec<u8>,
+    /// More was written than is kept; the rest was read and thrown away.
+    pub cut: bool,
+}
+
+/// ralph's end of the pipe that is a helper's stdout or stderr.
+pub(super) struct Outlet {
+    /// None after its end.
+    pipe: Option<PipeReader>,
+    captured: Captured,
+    cap_bytes: usize,
+}
+
+impl Outlet {
+    /// Returns the helper's end as well.
+    pub fn new(cap_bytes: usize) -> io::Result<(Outlet, PipeWriter)> {
+        let (reader, writer) = io::pipe()?;
+        fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        let outlet = Outlet {
+            pipe: Some(reader),
+            captured: Captured::default(),
+            cap_bytes,
+        };
+        Ok((outlet, writer))
+    }
+
+    /// None after the end.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Reads what is there, one buffer at most. Returns whether there was anything.
+    pub fn read(&mut self) -> io::Result<bool> {
+        let Some(pipe) = &mut self.pipe else { return Ok(false) };
+        let mut buffer = [0; BUFFER_BYTES];
+        match pipe.read(&mut buffer) {
+            Ok(0) => {
+                self.pipe = None;
+                Ok(false)
+            }
+            Ok(length) => {
+                self.keep(&buffer[..length]);
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = self.cap_bytes - self.captured.bytes.len();
+        let kept = bytes.len().min(room);
+        self.captured.bytes.extend_from_slice(&bytes[..kept]);
+        self.captured.cut |= kept < bytes.len();
+    }
+
+    pub fn into_captured(self) -> Captured {
+        self.captured
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn captured(cap_bytes: usize, chunks: &[&[u8]]) -> Captured {
+        let (mut outlet, mut writer) = Outlet::new(cap_bytes).unwrap();
+        for chunk in chunks {
+            writer.write_all(chunk).unwrap();
+            assert!(outlet.read().unwrap());
+            assert!(!outlet.read().unwrap());
+        }
+        drop(writer);
+        assert!(!outlet.read().unwrap());
+        assert!(outlet.fd().is_none());
+        outlet.into_captured()
+    }
+
+    #[test]
+    fn what_fits_is_kept_whole() {
+        let kept = captured(6, &[b"abc", b"def"]);
+        assert_eq!((kept.bytes.as_slice(), kept.cut), (&b"abcdef"[..], false));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_and_said() {
+        let kept = captured(5, &[b"abc", b"def", b"ghi"]);
+        assert_eq!((kept.bytes.as_slice(), kept.cut), (&b"abcde"[..], true));
+    }
+}

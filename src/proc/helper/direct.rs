@@ -1,0 +1,98 @@
+//! A helper that is a child of this process, in a process group of its own: for whoever has no guard.
+
+use std::{
+    io,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    process::{Child, Command, ExitStatus},
+};
+
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd,
+};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use super::run::{HelperError, Order, Process};
+use crate::proc::{leftovers, system};
+
+struct Direct {
+    child: Child,
+    pid: Pid,
+    /// Readable once the child has ended; none where there are no such descriptors.
+    end: Option<OwnedFd>,
+}
+
+pub(super) fn start(order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {
+    let [stdin, stdout, stderr] = stdio;
+    let mut command = Command::new(&order.program);
+    command
+        .args(&order.args)
+        .current_dir(&order.cwd)
+        .env_clear()
+        .envs(order.environment.iter().map(|(name, value)| (name, value)))
+        .stdin(stdin)
+        .stdout(stdout)
+        .stderr(stderr)
+        // So that a typed Ctrl-C leaves it alone, and what it starts can be ended with it.
+        .process_group(0);
+    // Locked until it is in there: whoever is not is taken for something that was left behind.
+    let mut started = leftovers::started();
+    let child = command.spawn()?;
+    let number = child.id().cast_signed();
+    started.insert(number);
+    drop(started);
+    Ok(Box::new(Direct {
+        child,
+        pid: Pid::from_raw(number).expect("a started process has a pid above zero"),
+        end: system::end_of(unistd::Pid::from_raw(number)),
+    }))
+}
+
+impl Direct {
+    /// Tells whether it has ended, and leaves it to be waited for: until then nobody else can have its pid.
+    fn has_ended(&self, wait: WaitIdOptions) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | wait;
+        loop {
+            match waitid(WaitId::Pid(self.pid), options) {
+                Err(rustix::io::Errno::INTR) => {}
+                // Reaped by somebody else, as far as that can be: it has ended.
+                ended => return !matches!(ended, Ok(None)),
+            }
+        }
+    }
+
+    fn end_group(&self) {
+        // There may be nobody left in it.
+        _ = killpg(unistd::Pid::from_raw(self.pid.as_raw_nonzero().get()), Signal::SIGKILL);
+    }
+
+    fn reap(&mut self) -> io::Result<ExitStatus> {
+        let mut started = leftovers::started();
+        let status = self.child.wait();
+        started.remove(&self.pid.as_raw_nonzero().get());
+        status
+    }
+}
+
+impl Process for Direct {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.end.as_ref().map(AsFd::as_fd)
+    }
+
+    fn ended(&mut self) -> Result<Option<ExitStatus>, HelperError> {
+        if !self.has_ended(WaitIdOptions::NOHANG) {
+            return Ok(None);
+        }
+        self.end_group();
+        self.reap().map(Some).map_err(HelperError::Start)
+    }
+
+    fn kill(&mut self) {
+        self.end_group();
+        self.has_ended(WaitIdOptions::empty());
+        _ = self.reap(); // what it exits with is nobody's business any more
+    }
+}

@@ -1,0 +1,313 @@
+//! The guard's side: `ralph __guard --helpers`, the parent of every helper and of whatever a helper leaves behind.
+//!
+//! It takes orders from the socket that is its stdin, several at a time, and exits when that socket is closed, which is
+//! how it learns that ralph has died. It has no state of its own and nothing to lose: everything that it does not know to
+//! have started is ended.
+
+use std::{
+    collections::HashSet,
+    env,
+    fs::File,
+    io::{self, IoSliceMut, Read, Write},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsFd, AsRawFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        signal::{Signal, killpg},
+        signalfd::SignalFd,
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::{Pid, getpid},
+};
+use rustix::{
+    net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg},
+    process::{WaitId, WaitIdOptions, waitid},
+};
+
+use super::{guarded::PASSED, run::Order, wire::Ended};
+use crate::proc::{
+    program::{self, Execution, Group},
+    system::{self, Watch},
+    tree::{self, Process},
+};
+
+/// What it exits with when it cannot do its work.
+const BROKEN: u8 = 125;
+/// How long to go on killing what does not die.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long to wait before looking again: the end of a process that is no child is not told.
+const PAUSE_MS: u16 = 2;
+
+/// Guards the helpers of the ralph at the other end of stdin, until that is closed. Returns the exit code.
+///
+/// Blocks signals in the calling thread, which must be the only one.
+#[must_use]
+pub fn guard() -> u8 {
+    match Guard::new() {
+        Ok(mut guard) => {
+            guard.serve();
+            0
+        }
+        Err(_) => BROKEN,
+    }
+}
+
+struct Guard {
+    here: Pid,
+    orders: OwnedFd,
+    signals: SignalFd,
+    running: Vec<Running>,
+}
+
+/// A helper that was started and not reaped yet: nobody else can have its pid.
+struct Running {
+    pid: Pid,
+    /// Told how it ended; closed by ralph when it is to be ended.
+    control: UnixStream,
+    /// It has been ended already.
+    given_up: bool,
+}
+
+/// What came from ralph.
+enum Received {
+    Nothing,
+    Descriptors(Vec<OwnedFd>),
+    Closed,
+}
+
+impl Guard {
+    fn new() -> io::Result<Guard> {
+        let signals = Watch::block_signals()?;
+        system::become_subreaper()?;
+        system::name_guard();
+        Ok(Guard {
+            here: getpid(),
+            orders: io::stdin().as_fd().try_clone_to_owned()?,
+            signals,
+            running: Vec::new(),
+        })
+    }
+
+    fn serve(&mut self) {
+        loop {
+            let given_up = self.wait();
+            for pid in given_up {
+                self.kill_helper(pid);
+            }
+            loop {
+                match self.receive() {
+                    Received::Nothing => break,
+                    Received::Descriptors(descriptors) => self.start(descriptors),
+                    Received::Closed => return self.end_all(),
+                }
+            }
+            self.finish_ended();
+        }
+    }
+
+    /// Waits for something to do. Returns the helpers that ralph has given up.
+    fn wait(&mut self) -> Vec<Pid> {
+        let (waiting, controls): (Vec<Pid>, Vec<_>) = self
+            .running
+            .iter()
+            .filter(|running| !running.given_up)
+            .map(|running| (running.pid, PollFd::new(running.control.as_fd(), PollFlags::POLLIN)))
+            .unzip();
+        let mut watched = vec![
+            PollFd::new(self.orders.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
+        ];
+        let first = watched.len();
+        watched.extend(controls);
+        // An interrupted wait is one that ended early.
+        _ = poll(&mut watched, PollTimeout::NONE);
+        let ready = watched[first..].iter().map(|fd| fd.any().unwrap_or(true));
+        let given_up = waiting.into_iter().zip(ready).filter(|(_, ready)| *ready);
+        let given_up = given_up.map(|(pid, _)| pid).collect();
+        drop(watched);
+        self.take_signals();
+        given_up
+    }
+
+    /// Forgets the signals that have arrived: they only say that something may have happened.
+    fn take_signals(&self) {
+        while let Ok(Some(_)) = self.signals.read_signal() {}
+    }
+
+    fn receive(&self) -> Received {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        match recvmsg(&self.orders, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, flags) {
+            Ok(message) if message.bytes > 0 => {
+                let messages = ancillary.drain().filter_map(|message| match message {
+                    RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+                    _ => None,
+                });
+                Received::Descriptors(messages.flatten().collect())
+            }
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Received::Nothing,
+            Ok(_) | Err(_) => Received::Closed,
+        }
+    }
+
+    fn start(&mut self, descriptors: Vec<OwnedFd>) {
+        let Ok([control, order, stdin, stdout, stderr]) = <[OwnedFd; PASSED]>::try_from(descriptors) else {
+            // No descriptors to be had: ralph sees its end closed.
+            return;
+        };
+        let mut control = UnixStream::from(control);
+        match execute(order, [&stdin, &stdout, &stderr]) {
+            Ok(pid) => self.running.push(Running {
+                pid,
+                control,
+                given_up: false,
+            }),
+            Err(error) => {
+                let errno = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
+                _ = control.write(&Ended::NotStarted(errno).encode()); // ralph has given it up already
+            }
+        }
+    }
+
+    /// Reports every helper that has ended, once everything that it left behind has been ended, too.
+    fn finish_ended(&mut self) {
+        let mut at = 0;
+        while at < self.running.len() {
+            match end_of(self.running[at].pid) {
+                Some(ended) => {
+                    let running = self.running.swap_remove(at);
+                    self.finish(running, ended);
+                }
+                None => at += 1,
+            }
+        }
+    }
+
+    fn finish(&self, mut running: Running, ended: Ended) {
+        // Usually nobody is left in it.
+        _ = killpg(running.pid, Signal::SIGKILL);
+        self.end_strays(running.pid);
+        _ = waitpid(running.pid, None); // it has ended
+        _ = running.control.write(&ended.encode()); // ralph has given it up already
+    }
+
+    /// Ends whoever is a child of the guard without having been started by it, and everything below.
+    ///
+    /// `ended` is a helper that is about to be reaped.
+    fn end_strays(&self, ended: Pid) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let strays = self.strays(ended);
+            for stray in strays.iter().filter(|stray| stray.ended) {
+                _ = waitpid(stray.pid, Some(WaitPidFlag::WNOHANG));
+            }
+            if strays.is_empty() || Instant::now() >= until {
+                return;
+            }
+            kill_families(&strays);
+            self.pause();
+        }
+    }
+
+    /// A child of the guard that it did not start, and that is not in the process group of a helper that still runs: only
+    /// such a helper may have started it, and it is ended with that one.
+    fn strays(&self, ended: Pid) -> Vec<Process> {
+        let helpers: HashSet<Pid> = self.running.iter().map(|running| running.pid).collect();
+        let mut children = tree::children(self.here);
+        children.retain(|child| {
+            child.pid != ended && !helpers.contains(&child.pid) && (child.ended || !helpers.contains(&child.group))
+        });
+        children
+    }
+
+    fn kill_helper(&mut self, pid: Pid) {
+        let Some(running) = self.running.iter_mut().find(|running| running.pid == pid) else {
+            return;
+        };
+        running.given_up = true;
+        _ = killpg(pid, Signal::SIGKILL); // it may have ended meanwhile
+        tree::kill_all(|| tree::descendants(pid));
+        tree::signal_awake(pid, Signal::SIGKILL);
+    }
+
+    /// Ends everything there is, and returns when it is gone or does not go.
+    fn end_all(&self) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            for running in &self.running {
+                // Where no list of processes can be read, the groups are what is known.
+                _ = killpg(running.pid, Signal::SIGKILL);
+            }
+            tree::kill_all(|| tree::descendants(self.here));
+            loop {
+                match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                    Ok(WaitStatus::StillAlive) => break,
+                    Err(Errno::ECHILD) => return,
+                    Ok(_) | Err(_) => {}
+                }
+            }
+            if Instant::now() >= until {
+                return;
+            }
+            self.pause();
+        }
+    }
+
+    /// Waits a moment, or until a child has ended.
+    fn pause(&self) {
+        let mut watched = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        _ = poll(&mut watched, PollTimeout::from(PAUSE_MS)); // an interrupted wait is one that ended early
+        self.take_signals();
+    }
+}
+
+fn kill_families(heads: &[Process]) {
+    tree::kill_all(|| heads.iter().flat_map(|head| tree::descendants(head.pid)).collect());
+    for head in heads.iter().filter(|head| !head.ended) {
+        tree::signal_awake(head.pid, Signal::SIGKILL);
+    }
+}
+
+fn execute(order: OwnedFd, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
+    let mut bytes = Vec::new();
+    File::from(order).read_to_end(&mut bytes)?;
+    let order = Order::decode(&bytes).ok_or(io::ErrorKind::InvalidInput)?;
+    env::set_current_dir(&order.cwd)?;
+    let pid = program::execute(Execution {
+        program: order.program,
+        args: order.args,
+        environment: order.environment,
+        files: stdio
+            .iter()
+            .zip(0..)
+            .map(|(file, number)| (file.as_raw_fd(), number))
+            .collect(),
+        group: Group::Own,
+    });
+    // So that the guard keeps nobody from removing or unmounting the directory.
+    _ = env::set_current_dir("/");
+    pid
+}
+
+/// Tells how a child has ended, and leaves it to be waited for.
+fn end_of(pid: Pid) -> Option<Ended> {
+    let pid = rustix::process::Pid::from_raw(pid.as_raw())?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::Pid(pid), options) {
+        Ok(Some(status)) => Some(match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Ended::Code(code),
+            (None, signal) => Ended::Signal(signal.unwrap_or(0)),
+        }),
+        Ok(None) | Err(_) => None,
+    }
+}

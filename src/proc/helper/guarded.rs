@@ -1,0 +1,225 @@
+//! The side of ralph: starts the guard of its helpers with the first one, and gives it orders.
+//!
+//! An order is one message with five descriptors: a socket for this helper alone, the order itself in a file without a
+//! name, and the helper's three files. The socket stands for the helper: the guard writes into it how the helper ended
+//! and ends the helper as soon as ralph closes it.
+
+use std::{
+    io::{self, IoSlice, Read},
+    mem::MaybeUninit,
+    net::Shutdown,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::{net::UnixStream, process::CommandExt},
+    },
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    unistd::Pid,
+};
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair,
+};
+
+use super::{
+    run::{HelperError, Order, Process},
+    wire::Ended,
+};
+use crate::proc::{leftovers, system};
+
+/// How many descriptors come with an order.
+pub(super) const PASSED: usize = 5;
+/// How long the guard may take to end everything before it is taken for broken.
+const PATIENCE: Duration = Duration::from_secs(6);
+
+/// What became of the guard of this process's helpers.
+enum State {
+    /// This executable may be no ralph: helpers are children of this process.
+    NotAllowed,
+    NotStarted,
+    Running(Guard),
+    /// This process is leaving: no helper is started any more.
+    Closed,
+}
+
+static STATE: Mutex<State> = Mutex::new(State::NotAllowed);
+
+struct Guard {
+    socket: OwnedFd,
+    child: Child,
+}
+
+/// Has helpers run below a guard, which is this executable: to be called by ralph's `main` and by nobody else.
+pub fn allow_guard() {
+    *state() = State::NotStarted;
+}
+
+/// Ends the guard with all helpers there are, and returns when that is done. No helper is started any more.
+pub(in crate::proc) fn close() {
+    let before = std::mem::replace(&mut *state(), State::Closed);
+    if let State::Running(guard) = before {
+        guard.end();
+    }
+}
+
+/// Gives the order to the guard; none where there is none to be had.
+pub(super) fn submit(order: &Order, stdio: &[OwnedFd; 3]) -> io::Result<Option<Box<dyn Process>>> {
+    let body = system::anonymous_file(&order.encode()?)?;
+    let mut state = state();
+    // Twice, because a guard may have been killed since it was last asked.
+    for _ in 0..2 {
+        match &mut *state {
+            State::NotAllowed => return Ok(None),
+            State::Closed => return Err(io::Error::other("ralph is leaving")),
+            State::NotStarted => match Guard::start() {
+                Ok(guard) => *state = State::Running(guard),
+                Err(_) => return Ok(None),
+            },
+            State::Running(_) => {}
+        }
+        if let State::Running(guard) = &*state {
+            let (control, theirs) = UnixStream::pair()?;
+            let [stdin, stdout, stderr] = stdio.each_ref().map(AsFd::as_fd);
+            if guard
+                .send([theirs.as_fd(), body.as_fd(), stdin, stdout, stderr])
+                .is_ok()
+            {
+                control.set_nonblocking(true)?;
+                return Ok(Some(Box::new(Ticket {
+                    control,
+                    guard: guard.pid(),
+                })));
+            }
+        }
+        replace_lost(&mut state);
+    }
+    Ok(None)
+}
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends a guard that does not do its work, and what it has left behind. The next helper gets another one.
+fn replace_lost(state: &mut State) {
+    if let State::Running(guard) = std::mem::replace(state, State::NotStarted) {
+        guard.end();
+    }
+}
+
+impl Guard {
+    fn start() -> io::Result<Guard> {
+        // What a killed guard leaves behind has to become this process's.
+        leftovers::become_subreaper();
+        let executable = system::OWN_EXECUTABLE.ok_or(io::ErrorKind::Unsupported)?;
+        let (socket, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        let mut command = Command::new(executable);
+        command
+            .args(["__guard", "--helpers"])
+            .current_dir("/")
+            .stdin(theirs)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // So that a typed Ctrl-C leaves it alone.
+            .process_group(0);
+        // Locked until it is in there: whoever is not is taken for something that was left behind.
+        let mut started = leftovers::started();
+        let child = command.spawn()?;
+        started.insert(child.id().cast_signed());
+        Ok(Guard { socket, child })
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    fn send(&self, descriptors: [BorrowedFd<'_>; PASSED]) -> io::Result<()> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        let fits = ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        debug_assert!(fits, "the space is for this many");
+        sendmsg(&self.socket, &[IoSlice::new(b"o")], &mut ancillary, SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// Ends it with all below it: by closing its socket, or with force if that does not help.
+    fn end(self) {
+        let pid = self.pid();
+        let Guard { socket, mut child } = self;
+        drop(socket);
+        if !system::end_of(pid).is_some_and(|end| is_readable(&end, PATIENCE)) {
+            _ = child.kill(); // it has ended meanwhile, or is stuck and about to
+        }
+        let mut started = leftovers::started();
+        _ = child.wait(); // nothing depends on what it exits with
+        started.remove(&pid.as_raw());
+        drop(started);
+        leftovers::end_strays();
+    }
+}
+
+/// Stands for one helper.
+struct Ticket {
+    control: UnixStream,
+    guard: Pid,
+}
+
+impl Ticket {
+    /// The guard of this helper is gone, or does not do its work.
+    fn lose_guard(&self) {
+        let mut state = state();
+        if matches!(&*state, State::Running(guard) if guard.pid() == self.guard) {
+            replace_lost(&mut state);
+        }
+    }
+}
+
+impl Process for Ticket {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.control.as_fd())
+    }
+
+    fn ended(&mut self) -> Result<Option<ExitStatus>, HelperError> {
+        // All of it or nothing: it was written at once.
+        let mut bytes = [0; Ended::BYTES];
+        match self.control.read(&mut bytes) {
+            Ok(Ended::BYTES) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                return Ok(None);
+            }
+            Ok(_) | Err(_) => {
+                self.lose_guard();
+                return Err(HelperError::GuardLost);
+            }
+        }
+        let ended = Ended::decode(bytes).ok_or(HelperError::GuardLost)?;
+        ended.status().map(Some).map_err(HelperError::Start)
+    }
+
+    fn kill(&mut self) {
+        // Closed for writing only: the end of the helper is still told.
+        _ = self.control.shutdown(Shutdown::Write); // a guard that is gone has nobody left below it
+        if !is_readable(&self.control, PATIENCE) {
+            self.lose_guard();
+        }
+    }
+}
+
+/// Waits until there is something to read, or the end.
+fn is_readable(source: &impl AsFd, patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = PollTimeout::try_from(left.as_millis()).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(source.as_fd(), PollFlags::POLLIN)], timeout) {
+            Ok(0) if left.is_zero() => return false,
+            Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+            Ok(_) => return true,
+            Err(_) => return false,
+        }
+    }
+}

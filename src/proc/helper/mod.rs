@@ -1,0 +1,36 @@
+//! Runs a short program that ralph needs itself: git, an agent's `--version`, a notification.
+//!
+//! A helper is no more trusted than an agent: git runs the filters that an agent may have configured. So it runs below a
+//! guard as well. There is one for all helpers of a ralph, `ralph __guard --helpers`, started with the first one. It is a
+//! sub-reaper and the parent of every helper: whoever becomes its child without having been started by it is a stray and
+//! is ended, at the latest with the helper that left it behind. When ralph dies or leaves, the guard ends all there is.
+//!
+//! The one thing to know before changing anything here: nothing is recognised by its environment, its name or its session,
+//! all of which a stray can choose. What is known is known by pid, from whoever started it and has not reaped it yet.
+//!
+//! Who is not ralph itself (a test, a bench), and every other Unix, has no such guard: there a helper is a child in a
+//! process group of its own, and only what stays in this group is ended with it.
+
+mod capture;
+mod direct;
+#[cfg(target_os = "linux")]
+mod guard;
+#[cfg(target_os = "linux")]
+mod guarded;
+#[cfg(not(target_os = "linux"))]
+#[path = "unguarded.rs"]
+mod guarded;
+mod run;
+#[cfg(target_os = "linux")]
+mod wire;
+
+#[cfg(target_os = "linux")]
+pub use guard::guard;
+#[cfg(not(target_os = "linux"))]
+pub use guarded::guard;
+
+pub use capture::Captured;
+pub use guarded::allow_guard;
+pub use run::{Finished, Helper, HelperError};
+
+pub(super) use guarded::close;

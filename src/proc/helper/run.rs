@@ -1,0 +1,328 @@
+//! Puts a helper together, runs it to its end and keeps what it says.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    io,
+    os::fd::{BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+    process::ExitStatus,
+    time::{Duration, Instant},
+};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use thiserror::Error;
+
+use super::{
+    capture::{Captured, Outlet},
+    direct, guarded,
+};
+use crate::proc::system;
+
+/// Enough for a list of every file of a very large tree.
+const STDOUT_CAP_BYTES: usize = 64 << 20;
+const STDERR_CAP_BYTES: usize = 64 << 10;
+const DEADLINE: Duration = Duration::from_secs(10);
+/// How often to look whether a helper has ended, where no descriptor tells.
+const LOOK: Duration = Duration::from_millis(5);
+const ROUND_UP: Duration = Duration::from_millis(1);
+
+/// A short program being put together. It gets ralph's environment with the changes made here, nothing to read unless
+/// [`Helper::input`] says so, and ten seconds.
+#[derive(Debug, Clone)]
+pub struct Helper {
+    program: OsString,
+    args: Vec<OsString>,
+    cwd: Option<PathBuf>,
+    /// In the order they were made.
+    changes: Vec<(OsString, Option<OsString>)>,
+    input: Vec<u8>,
+    deadline: Duration,
+    stdout_cap_bytes: usize,
+}
+
+/// A program with everything it is started with, its three files excepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Order {
+    /// Looked for in `PATH` unless it has a slash in it.
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    pub cwd: PathBuf,
+    /// All of it.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// A helper that has ended.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    pub status: ExitStatus,
+    pub stdout: Captured,
+    pub stderr: Captured,
+}
+
+/// Why there is no end to tell of.
+#[derive(Debug, Error)]
+pub enum HelperError {
+    #[error("it cannot be run")]
+    Start(#[source] io::Error),
+    /// It was ended, with everything below it.
+    #[error("it did not end within {} s", deadline.as_secs())]
+    TimedOut { deadline: Duration },
+    #[error("the guard of ralph's helpers was killed")]
+    GuardLost,
+}
+
+impl Helper {
+    /// Takes a program that is looked for in `PATH` unless it has a slash in it.
+    pub fn new(program: impl Into<OsString>) -> Helper {
+        Helper {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: None,
+            changes: Vec::new(),
+            input: Vec::new(),
+            deadline: DEADLINE,
+            stdout_cap_bytes: STDOUT_CAP_BYTES,
+        }
+    }
+
+    #[must_use]
+    pub fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Helper {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Helper {
+        self.changes.push((name.into(), Some(value.into())));
+        self
+    }
+
+    #[must_use]
+    pub fn env_remove(mut self, name: impl Into<OsString>) -> Helper {
+        self.changes.push((name.into(), None));
+        self
+    }
+
+    #[must_use]
+    pub fn current_dir(mut self, directory: &Path) -> Helper {
+        self.cwd = Some(directory.to_owned());
+        self
+    }
+
+    /// What it reads from stdin.
+    #[must_use]
+    pub fn input(mut self, bytes: Vec<u8>) -> Helper {
+        self.input = bytes;
+        self
+    }
+
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Helper {
+        self.deadline = deadline;
+        self
+    }
+
+    /// How much of its stdout is kept. Of stderr it is always 64 KiB.
+    #[must_use]
+    pub fn output_cap(mut self, bytes: usize) -> Helper {
+        self.stdout_cap_bytes = bytes;
+        self
+    }
+
+    /// Runs it to its end, whatever it exits with. What it leaves behind is ended with it.
+    ///
+    /// # Errors
+    /// [`HelperError`] if it cannot be started or does not end in time.
+    pub fn run(self) -> Result<Finished, HelperError> {
+        let until = Instant::now() + self.deadline;
+        let stdin = self.stdin().map_err(HelperError::Start)?;
+        let (stdout, stdout_end) = Outlet::new(self.stdout_cap_bytes).map_err(HelperError::Start)?;
+        let (stderr, stderr_end) = Outlet::new(STDERR_CAP_BYTES).map_err(HelperError::Start)?;
+        let mut process =
+            start(&self.order(), [stdin, stdout_end.into(), stderr_end.into()]).map_err(HelperError::Start)?;
+        let mut outlets = [stdout, stderr];
+        match follow(&mut *process, &mut outlets, until) {
+            Ok(Some(status)) => {
+                let [stdout, stderr] = outlets.map(Outlet::into_captured);
+                Ok(Finished { status, stdout, stderr })
+            }
+            Ok(None) => {
+                process.kill();
+                Err(HelperError::TimedOut {
+                    deadline: self.deadline,
+                })
+            }
+            Err(error) => {
+                process.kill();
+                Err(error)
+            }
+        }
+    }
+
+    fn stdin(&self) -> io::Result<OwnedFd> {
+        if self.input.is_empty() {
+            return std::fs::File::open("/dev/null").map(OwnedFd::from);
+        }
+        // A file and no pipe: nobody has to write while the other side reads.
+        system::anonymous_file(&self.input).map(OwnedFd::from)
+    }
+
+    fn order(&self) -> Order {
+        let mut environment: Vec<(OsString, OsString)> = env::vars_os().collect();
+        for (name, value) in &self.changes {
+            environment.retain(|(known, _)| known != name);
+            environment.extend(value.iter().map(|value| (name.clone(), value.clone())));
+        }
+        Order {
+            program: self.program.clone(),
+            args: self.args.clone(),
+            cwd: self
+                .cwd
+                .clone()
+                .or_else(|| env::current_dir().ok())
+                .unwrap_or_else(|| PathBuf::from("/")),
+            environment,
+        }
+    }
+}
+
+/// A helper that runs. Not to be asked any more once it has told its end or was killed.
+pub(super) trait Process {
+    /// Becomes readable when [`Process::ended`] has something to tell; none where that has to be asked again and again.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
+
+    /// Tells, without waiting, how it ended; by then everything below it has been ended as well.
+    fn ended(&mut self) -> Result<Option<ExitStatus>, HelperError>;
+
+    /// Ends it with everything below it, and returns when that is done.
+    fn kill(&mut self);
+}
+
+fn start(order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {
+    match guarded::submit(order, &stdio)? {
+        Some(process) => Ok(process),
+        None => direct::start(order, stdio),
+    }
+}
+
+/// Reads until the helper has ended; none if that is not before `until`.
+fn follow(
+    process: &mut dyn Process,
+    outlets: &mut [Outlet; 2],
+    until: Instant,
+) -> Result<Option<ExitStatus>, HelperError> {
+    loop {
+        let Some(left) = until.checked_duration_since(Instant::now()) else {
+            return Ok(None);
+        };
+        wait(process, outlets, left);
+        for outlet in &mut *outlets {
+            outlet.read().map_err(HelperError::Start)?;
+        }
+        if let Some(status) = process.ended()? {
+            drain(outlets, until).map_err(HelperError::Start)?;
+            return Ok(Some(status));
+        }
+    }
+}
+
+/// Waits until there is something to read or the helper has ended, at most for `left`.
+fn wait(process: &dyn Process, outlets: &[Outlet], left: Duration) {
+    let descriptor = process.descriptor();
+    let longest = if descriptor.is_some() { left } else { left.min(LOOK) };
+    // Rounded up: a last fraction of a millisecond is waited for, not spun through.
+    let timeout = PollTimeout::try_from((longest + ROUND_UP).as_millis()).unwrap_or(PollTimeout::MAX);
+    let outlets = outlets.iter().filter_map(Outlet::fd);
+    let mut watched: Vec<PollFd> = descriptor
+        .into_iter()
+        .chain(outlets)
+        .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+        .collect();
+    // An interrupted wait is one that ended early.
+    _ = poll(&mut watched, timeout);
+}
+
+/// Reads what is left. Whoever still writes now has escaped and is not waited for.
+fn drain(outlets: &mut [Outlet], until: Instant) -> io::Result<()> {
+    for outlet in outlets {
+        while outlet.read()? && Instant::now() < until {}
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        os::{
+            fd::AsFd,
+            unix::{fs::OpenOptionsExt, process::ExitStatusExt},
+        },
+    };
+
+    use nix::{fcntl::OFlag, sys::stat::Mode, unistd::mkfifo};
+
+    use super::*;
+
+    fn shell(script: &str) -> Helper {
+        Helper::new("sh").args(["-c", script])
+    }
+
+    #[test]
+    fn what_is_written_and_how_it_ends_is_told() {
+        let finished = shell("cat; echo $NAME; echo oops >&2; exit 3")
+            .input(b"read\n".to_vec())
+            .env("NAME", "value")
+            .run()
+            .unwrap();
+        assert_eq!(finished.stdout.bytes, b"read\nvalue\n");
+        assert_eq!(finished.stderr.bytes, b"oops\n");
+        assert_eq!(finished.status.code(), Some(3));
+        assert_eq!(shell("kill -9 $$").run().unwrap().status.signal(), Some(9));
+    }
+
+    #[test]
+    fn a_flood_on_stderr_is_cut_and_does_not_change_the_end() {
+        let flood = "head -c 20000000 /dev/zero >&2; echo done";
+        let finished = shell(flood).deadline(Duration::from_secs(60)).run().unwrap();
+        assert_eq!(finished.stdout.bytes, b"done\n");
+        assert_eq!(finished.stderr.bytes.len(), STDERR_CAP_BYTES);
+        assert!(finished.stderr.cut && finished.status.success());
+    }
+
+    #[test]
+    fn a_flood_on_stdout_is_cut_at_the_cap() {
+        let flood = shell("head -c 20000000 /dev/zero; exit 4").output_cap(1000);
+        let finished = flood.deadline(Duration::from_secs(60)).run().unwrap();
+        assert_eq!(finished.stdout.bytes.len(), 1000);
+        assert!(finished.stdout.cut);
+        assert_eq!(finished.status.code(), Some(4));
+    }
+
+    #[test]
+    fn a_helper_that_hangs_is_killed_with_what_it_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let fifo = directory.path().join("held");
+        mkfifo(&fifo, Mode::S_IRWXU).unwrap();
+        let held = File::options()
+            .read(true)
+            .custom_flags(OFlag::O_NONBLOCK.bits())
+            .open(&fifo)
+            .unwrap();
+        let result = shell("exec 3>held; sleep 600 & wait")
+            .current_dir(directory.path())
+            .deadline(Duration::from_secs(1))
+            .run();
+        assert!(matches!(result, Err(HelperError::TimedOut { .. })), "{result:?}");
+        // Hung up when the last process that held the other end is gone.
+        let mut watched = [PollFd::new(held.as_fd(), PollFlags::empty())];
+        assert_eq!(poll(&mut watched, PollTimeout::from(30_000_u16)).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_says_so() {
+        let error = Helper::new("no-such-program-at-all").run().unwrap_err();
+        assert!(matches!(error, HelperError::Start(source) if source.kind() == io::ErrorKind::NotFound));
+    }
+}

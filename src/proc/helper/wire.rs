@@ -1,0 +1,178 @@
+//! The order as it travels to the guard, and the end of a helper as it travels back.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        process::ExitStatusExt,
+    },
+    path::PathBuf,
+    process::ExitStatus,
+};
+
+use super::run::Order;
+
+impl Order {
+    /// Writes every text with a NUL after it, which no text may hold.
+    pub fn encode(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(8192);
+        let count = OsString::from(self.args.len().to_string());
+        push(&mut bytes, &[self.cwd.as_os_str()])?;
+        push(&mut bytes, &[&self.program])?;
+        push(&mut bytes, &[&count])?;
+        for arg in &self.args {
+            push(&mut bytes, &[arg])?;
+        }
+        for (name, value) in &self.environment {
+            push(&mut bytes, &[name, OsStr::new("="), value])?;
+        }
+        Ok(bytes)
+    }
+
+    /// Reads what [`Order::encode`] wrote; none of anything else.
+    pub fn decode(bytes: &[u8]) -> Option<Order> {
+        let mut texts = bytes.strip_suffix(&[0])?.split(|&byte| byte == 0);
+        let mut text = || Some(OsString::from_vec(texts.next()?.to_vec()));
+        let cwd = PathBuf::from(text()?);
+        let program = text()?;
+        let count: usize = text()?.to_str()?.parse().ok()?;
+        let mut args = Vec::new();
+        for _ in 0..count {
+            args.push(text()?);
+        }
+        let environment = texts.map(variable).collect::<Option<_>>()?;
+        Some(Order {
+            program,
+            args,
+            cwd,
+            environment,
+        })
+    }
+}
+
+fn push(bytes: &mut Vec<u8>, parts: &[&OsStr]) -> io::Result<()> {
+    for part in parts {
+        if part.as_bytes().contains(&0) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "an argument has a NUL in it",
+            ));
+        }
+        bytes.extend_from_slice(part.as_bytes());
+    }
+    bytes.push(0);
+    Ok(())
+}
+
+/// Splits `NAME=VALUE`; a name may begin with `=`.
+fn variable(text: &[u8]) -> Option<(OsString, OsString)> {
+    let at = 1 + text.get(1..)?.iter().position(|&byte| byte == b'=')?;
+    let part = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+    Some((part(&text[..at]), part(&text[at + 1..])))
+}
+
+/// How a helper ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    Code(i32),
+    Signal(i32),
+    /// The system's error number.
+    NotStarted(i32),
+}
+
+impl Ended {
+    pub const BYTES: usize = 5;
+
+    pub fn encode(self) -> [u8; Ended::BYTES] {
+        let (kind, number) = match self {
+            Ended::Code(code) => (0, code),
+            Ended::Signal(signal) => (1, signal),
+            Ended::NotStarted(errno) => (2, errno),
+        };
+        let mut bytes = [kind; Ended::BYTES];
+        bytes[1..].copy_from_slice(&number.to_le_bytes());
+        bytes
+    }
+
+    /// Reads what [`Ended::encode`] wrote; none of anything else.
+    pub fn decode(bytes: [u8; Ended::BYTES]) -> Option<Ended> {
+        let [kind, number @ ..] = bytes;
+        let number = i32::from_le_bytes(number);
+        match kind {
+            0 => Some(Ended::Code(number)),
+            1 => Some(Ended::Signal(number)),
+            2 => Some(Ended::NotStarted(number)),
+            _ => None,
+        }
+    }
+
+    /// Returns it as the system tells it to a parent.
+    ///
+    /// # Errors
+    /// The reason why it could not be started.
+    pub fn status(self) -> io::Result<ExitStatus> {
+        match self {
+            Ended::Code(code) => Ok(ExitStatus::from_raw((code & 0xff) << 8)),
+            Ended::Signal(signal) => Ok(ExitStatus::from_raw(signal & 0x7f)),
+            Ended::NotStarted(errno) => Err(io::Error::from_raw_os_error(errno)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order() -> Order {
+        let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+        Order {
+            program: "git".into(),
+            args: vec![text(b"a\nb"), text(b""), text(b"\xff\xfe"), text(b"A=B")],
+            cwd: "/tmp".into(),
+            environment: vec![
+                (text(b"NAME"), text(b"va=lue\n")),
+                (text(b"=odd"), text(b"")),
+                (text(b"EMPTY"), text(b"")),
+            ],
+        }
+    }
+
+    #[test]
+    fn an_order_arrives_as_it_was_given() {
+        let order = order();
+        assert_eq!(Order::decode(&order.encode().unwrap()), Some(order));
+    }
+
+    #[test]
+    fn an_order_that_was_cut_is_none_or_lacks_variables_only() {
+        let bytes = order().encode().unwrap();
+        for length in 0..bytes.len() {
+            let read = Order::decode(&bytes[..length]);
+            assert!(read.is_none_or(|read| read.args == order().args && read.environment.len() < 3));
+        }
+    }
+
+    #[test]
+    fn a_text_with_a_nul_in_it_is_refused() {
+        let order = Order {
+            args: vec!["a\0b".into()],
+            ..order()
+        };
+        assert_eq!(order.encode().unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn an_end_arrives_as_it_was_told() {
+        for ended in [Ended::Code(0), Ended::Code(255), Ended::Signal(9), Ended::NotStarted(2)] {
+            assert_eq!(Ended::decode(ended.encode()), Some(ended));
+        }
+        assert_eq!(Ended::decode([7; Ended::BYTES]), None);
+        assert_eq!(Ended::Code(3).status().unwrap().code(), Some(3));
+        assert_eq!(Ended::Signal(9).status().unwrap().signal(), Some(9));
+        assert_eq!(
+            Ended::NotStarted(2).status().unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
+    }
+}
