@@ -1,9 +1,13 @@
 //! Records in words: the one line a person reads of each loop event, whatever face shows it. Pure.
 
+mod figures;
+
 use crate::event::{
-    AgentSignal, BreakerState, CancelReason, Changes, Claim, Delivery, Event, GoalResult, Level, LimitKind, Outcome,
-    PausedBy, ProblemKind, RequestedBy, SteeringKind, StopReason, StopRequest, Usage, Wait, WaitEnd,
+    AgentSignal, BreakerState, CancelReason, Claim, Delivery, Event, GoalResult, Level, LimitKind, Outcome, PausedBy,
+    ProblemKind, RequestedBy, SteeringKind, StopReason, StopRequest, Wait, WaitEnd,
 };
+
+pub use figures::{changes_in_words, counted, short_count, short_duration, usage_in_words};
 
 /// What kind of news a line is; a face gives it a colour and a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -344,88 +348,5 @@ fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
         | ProblemKind::Crashed
         | ProblemKind::Hung
         | ProblemKind::Other => format!("{agent} failed ({kind})"),
-    }
-}
-
-/// `2 commits, 5 files, +120 −4`, or `no changes`.
-pub fn changes_in_words(changes: &Changes) -> String {
-    if *changes == Changes::default() {
-        return "no changes".to_owned();
-    }
-    let commits = counted(u64::from(changes.commits), "commit");
-    let files = counted(u64::from(changes.files), "file");
-    format!("{commits}, {files}, +{} −{}", changes.added, changes.removed)
-}
-
-/// `12.3k tokens in, 900 out, $0.0420`; none where the agent did not say.
-pub fn usage_in_words(usage: &Usage) -> Option<String> {
-    let parts = [
-        usage
-            .input_tokens
-            .map(|tokens| format!("{} tokens in", short_count(tokens))),
-        usage.output_tokens.map(|tokens| format!("{} out", short_count(tokens))),
-        usage.cost_usd.map(|cost| format!("${cost:.4}")),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// `1 task`, `3 tasks`.
-pub fn counted(count: u64, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
-    }
-}
-
-/// `950`, `12.3k`, `4.1M`.
-#[allow(clippy::cast_precision_loss)]
-pub fn short_count(count: u64) -> String {
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
-        1_000_000.. => format!("{:.1}M", count as f64 / 1e6),
-    }
-}
-
-/// `0.4s`, `26s`, `3m12s`, `1h05m`.
-#[allow(clippy::cast_precision_loss)]
-pub fn short_duration(duration_ms: u64) -> String {
-    let seconds = duration_ms / 1000;
-    match seconds {
-        0..10 => format!("{:.1}s", duration_ms as f64 / 1e3),
-        10..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        3600.. => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_keep_two_units() {
-        let shown: Vec<String> = [0, 430, 9_960, 26_900, 192_000, 3_900_000]
-            .into_iter()
-            .map(short_duration)
-            .collect();
-        assert_eq!(shown, ["0.0s", "0.4s", "10.0s", "26s", "3m12s", "1h05m"]);
-    }
-
-    #[test]
-    fn counts_are_shortened_from_a_thousand_on() {
-        assert_eq!([999, 12_345, 4_100_000].map(short_count), ["999", "12.3k", "4.1M"]);
-    }
-
-    #[test]
-    fn unknown_usage_is_not_shown_as_zero() {
-        assert_eq!(usage_in_words(&Usage::default()), None);
-        let usage = Usage {
-            output_tokens: Some(0),
-            ..Usage::default()
-        };
-        assert_eq!(usage_in_words(&usage).as_deref(), Some("0 out"));
     }
 }
