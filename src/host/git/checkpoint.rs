@@ -3,6 +3,7 @@
 use std::{
     collections::HashSet,
     mem,
+    path::PathBuf,
     sync::{MutexGuard, PoisonError},
     thread::{self, JoinHandle},
 };
@@ -10,7 +11,7 @@ use std::{
 use super::{
     Counted, GitError, Moment, Repository, Taken,
     changes::Point,
-    index::{Copied, Identity},
+    index::{Copied, Identity, When},
     layout::Mark,
     process::Git,
     status::{self, Status},
@@ -24,8 +25,10 @@ pub(super) struct State {
     marks: [Mark; 2],
     /// The latest reference that was set, and its commit: what tells this repository from all others.
     kept: Option<(String, String)>,
-    /// The user's index that ralph's was copied from.
+    /// The user's index that ralph's was brought up to; none while ralph's holds nothing.
     pub(super) origin: Option<Identity>,
+    /// Tracked files that are not to be in the work tree, and are not.
+    pub(super) absent: Vec<PathBuf>,
     /// The checkpoint that ralph's index holds; none when that is not known.
     pub(super) last: Option<Checkpoint>,
     /// A repeated checkpoint that gets its second name.
@@ -42,6 +45,7 @@ impl State {
             marks,
             kept: None,
             origin: None,
+            absent: Vec::new(),
             last: None,
             naming: None,
             untold: Vec::new(),
@@ -134,17 +138,15 @@ impl Repository {
     fn take(&self, state: &mut State, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
         state.finish_naming();
         self.verify(state)?;
-        let copied = self.follow_index(state)?;
+        let copied = self.follow_index(state, When::Changed)?;
         let (mut status, mut warnings) = self.scan()?;
         if copied == Copied::No && status.changes_ignoring() {
             // ralph's index goes on holding what is ignored from now on; the user's has never held it.
-            state.origin = None;
-            self.follow_index(state)?;
+            self.follow_index(state, When::Always)?;
             (status, warnings) = self.scan()?;
         }
         let head = status.head.clone();
         let mut work = self.sort(status)?;
-        work.notices.extend(warnings);
         let unchanged = work.add.is_empty() && work.remove.is_empty();
         let last = state.last.take().filter(|_| unchanged);
         self.update_index(&mut work)?;
@@ -161,9 +163,9 @@ impl Repository {
         state.kept = Some((name.reference.to_owned(), checkpoint.commit.clone()));
         state.last = Some(checkpoint.clone());
         let untold = mem::take(&mut state.untold);
-        let notices = work
-            .notices
-            .into_iter()
+        let notices = work.notices().into_iter();
+        let notices = notices
+            .chain(warnings)
             .chain(untold)
             .filter(|notice| state.told.insert(notice.clone()))
             .collect();

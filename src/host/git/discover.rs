@@ -21,12 +21,13 @@ impl Repository {
         let project = project.canonicalize().map_err(|source| unreadable(project, source))?;
         let scratch = scratch.canonicalize().map_err(|source| unreadable(scratch, source))?;
         inspect_above(&project).map_err(NoRepository::Unreadable)?;
-        let layout = locate(&project)?;
+        let (layout, id_bytes) = locate(&project)?;
         let marks = layout.marks().map_err(NoRepository::Unreadable)?;
-        let index = scratch.join("git-index");
         let repository = Repository {
             layout,
-            index,
+            id_bytes,
+            index: scratch.join("git-index"),
+            plain: scratch.join("git-plain"),
             deadline: DEADLINE,
             state: Mutex::new(State::of(marks)),
         };
@@ -121,7 +122,7 @@ pub fn version() -> Result<String, NoRepository> {
 
 /// Asks git where it finds a repository, and believes nothing that leads away from the project: an agent can write what git
 /// reads, and what is restored there would be somebody else's.
-fn locate(project: &Path) -> Result<Layout, NoRepository> {
+fn locate(project: &Path) -> Result<(Layout, usize), NoRepository> {
     let args = [
         "rev-parse",
         "--is-bare-repository",
@@ -129,6 +130,7 @@ fn locate(project: &Path) -> Result<Layout, NoRepository> {
         "--absolute-git-dir",
         "--git-common-dir",
         "--show-toplevel",
+        "--show-object-format",
     ];
     let output = match Git::at(project).deadline(DISCOVERY_DEADLINE).args(args).run_any() {
         Ok(output) => output,
@@ -143,19 +145,19 @@ fn locate(project: &Path) -> Result<Layout, NoRepository> {
         // git stops with an error at the first question that has no answer.
         [b"true", ..] => Err(NoRepository::Bare { path }),
         [_, b"true", ..] => Err(NoRepository::InsideGitDirectory { path }),
-        [_, _, git_dir, common_dir, root, b""] => {
+        [_, _, git_dir, common_dir, root, format, b""] => {
             let absolute = |printed: &[u8]| {
                 let path = project.join(process::path(printed));
                 path.canonicalize().map_err(|source| unreadable(&path, source))
             };
-            believe(
-                project,
-                Layout {
-                    root: process::path(root),
-                    git_dir: absolute(git_dir)?,
-                    common_dir: absolute(common_dir)?,
-                },
-            )
+            let layout = Layout {
+                root: process::path(root),
+                git_dir: absolute(git_dir)?,
+                common_dir: absolute(common_dir)?,
+            };
+            // A git that is too old for the question repeats it, and knows one format only.
+            let id_bytes = if format == b"sha256" { 32 } else { 20 };
+            Ok((believe(project, layout)?, id_bytes))
         }
         _ if output.stderr.contains("not a git repository") => Err(NoRepository::NotARepository { path }),
         _ => Err(NoRepository::Unreadable(output.refusal())),

@@ -1,20 +1,24 @@
-//! ralph's own index: a copy of the user's that also knows the untracked files, kept between checkpoints.
+//! ralph's own index: the user's files and the untracked ones, as they are and not as git would store them, kept between
+//! checkpoints.
 
 use std::{
+    collections::{HashMap, HashSet},
     fs::{self, File, Metadata},
     io::{self, Read},
-    mem,
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
-    path::PathBuf,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
 };
 
-use super::{GitError, Repository, checkpoint::State, layout::open_regular, process::Git, survey::Work};
+use super::{
+    GitError, Repository,
+    checkpoint::State,
+    entries::{self, Entry},
+    layout::open_regular,
+    process,
+};
 
 /// A larger index is somebody's joke: git's own have a hundred bytes for each file.
 const CAP_BYTES: u64 = 512 << 20;
-
-/// More files than this that git cannot take are no accident of one file.
-const MOST_REFUSED: usize = 16;
 
 /// Tells one file from the one that replaces it: git never writes an index in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +39,44 @@ pub(super) enum Copied {
     No,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// Only if the user's index is another one than before.
+    Changed,
+    /// In any case: what ralph's has beyond the user's may be ignored by now.
+    Always,
+}
+
+/// The user's index as it is found.
+enum Theirs {
+    Missing,
+    /// Nothing that git would leave there.
+    Odd,
+    File(File, Metadata),
+}
+
+/// When an index was written: what is as young may have changed since it was read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Written(u32, u32);
+
+impl Written {
+    fn of(metadata: &Metadata) -> Written {
+        Written(
+            u32::try_from(metadata.mtime()).unwrap_or(0),
+            u32::try_from(metadata.mtime_nsec()).unwrap_or(0),
+        )
+    }
+}
+
+/// An entry that can be moved to a younger index.
+fn settled(entry: Entry, written: Written) -> Entry {
+    if entry.is_racy((written.0, written.1)) {
+        entry.unread()
+    } else {
+        entry
+    }
+}
+
 impl Identity {
     fn of(metadata: &Metadata) -> Identity {
         let modified = (metadata.mtime(), metadata.mtime_nsec());
@@ -47,90 +89,169 @@ impl Identity {
 }
 
 impl Repository {
-    /// A git command that reads and writes ralph's index instead of the user's.
-    pub(super) fn own_index_git(&self) -> Git {
-        // Its checksum, which nobody reads, costs as much as reading it. The user's own keeps it: not all programs that
-        // read that one can do without.
-        self.git().setting("index.skipHash=true")
-    }
-
-    /// Copies the user's index, unless ralph's was made from the same one.
+    /// Brings ralph's index up to the user's, unless that is the one it was brought up to last.
     ///
-    /// The user's index knows which ignored files are tracked and spares reading the files that it has seen unchanged;
-    /// ralph's also knows the untracked ones.
-    pub(super) fn follow_index(&self, state: &mut State) -> Result<Copied, GitError> {
-        let theirs = self.layout.git_dir.join("index");
-        let failed = |source| GitError::File {
-            path: theirs.clone(),
-            source,
+    /// The user's index knows which ignored files are tracked, and at first it spares reading the files that it has seen
+    /// unchanged. What ralph's knows of a file stays: the user's can hold something else than the file is.
+    pub(super) fn follow_index(&self, state: &mut State, when: When) -> Result<Copied, GitError> {
+        self.make_plain()?;
+        let identity = match self.open_theirs()? {
+            Theirs::Missing => Identity::Missing,
+            Theirs::Odd => Identity::Odd,
+            Theirs::File(_, metadata) => Identity::of(&metadata),
         };
-        let (identity, file) = match open_regular(&theirs) {
-            Ok(Some((file, metadata))) if metadata.len() <= CAP_BYTES => {
-                (Identity::of(&metadata), Some((file, metadata)))
-            }
-            Ok(_) => (Identity::Odd, None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (Identity::Missing, None),
-            Err(error) => return Err(failed(error)),
-        };
-        if state.origin == Some(identity) {
+        let is_known = state.origin == Some(identity) && !self.any_appeared(&state.absent);
+        if is_known && when == When::Changed {
             return Ok(Copied::No);
         }
+        let ours = match state.origin.take() {
+            Some(_) => self.read_ours(),
+            None => None,
+        };
         state.last = None;
-        self.forget_index()?;
-        if let Some((mut file, metadata)) = file {
-            self.copy_index(&mut file, &metadata).map_err(failed)?;
-        }
+        let (theirs, written) = self.read_theirs()?;
+        let merged = self.merge(theirs, written, ours)?;
+        self.write_ours(&merged)?;
         if identity == Identity::Odd {
             state.tell(format!(
                 "{} is not a regular file of at most {} MiB: checkpoints are made without it, and hold no ignored files.",
-                theirs.display(),
+                self.theirs().display(),
                 CAP_BYTES >> 20
             ));
         }
+        let absent = merged.iter().filter(|entry| entry.absent);
+        state.absent = absent.map(|entry| process::path(&entry.path)).collect();
         state.origin = Some(identity);
         Ok(Copied::Yes)
     }
 
-    fn copy_index(&self, theirs: &mut File, metadata: &Metadata) -> io::Result<()> {
-        let mut ours = File::create(&self.index)?;
-        io::copy(&mut theirs.take(CAP_BYTES), &mut ours)?;
-        // git mistrusts entries as young as the index itself; a copy that looks younger would be trusted.
-        ours.set_modified(metadata.modified()?)
+    /// Finds which of some files the user's index has; ralph's has the untracked ones too.
+    pub(super) fn tracked(&self, paths: &[PathBuf]) -> Result<HashSet<PathBuf>, GitError> {
+        if paths.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let paths: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        let (theirs, _) = self.read_theirs()?;
+        let theirs = theirs.into_iter().map(|entry| process::path(&entry.path));
+        Ok(theirs.filter(|path| paths.contains(path.as_path())).collect())
     }
 
-    /// Takes the differences that were found into the index; a file that git cannot take becomes a notice.
-    pub(super) fn update_index(&self, work: &mut Work) -> Result<(), GitError> {
-        if !work.remove.is_empty() {
-            let args = ["update-index", "--force-remove", "-z", "--stdin"];
-            self.own_index_git().args(args).input(listed(&work.remove)).run()?;
+    fn theirs(&self) -> PathBuf {
+        self.layout.git_dir.join("index")
+    }
+
+    fn open_theirs(&self) -> Result<Theirs, GitError> {
+        let path = self.theirs();
+        match open_regular(&path) {
+            Ok(Some((file, metadata))) if metadata.len() <= CAP_BYTES => Ok(Theirs::File(file, metadata)),
+            Ok(_) => Ok(Theirs::Odd),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Theirs::Missing),
+            Err(source) => Err(GitError::File { path, source }),
         }
-        let mut refused = 0;
-        // git takes all paths or none. Where it takes none, halves are tried, down to the paths it cannot take.
-        let mut groups = vec![mem::take(&mut work.add)];
-        while let Some(mut group) = groups.pop() {
-            if group.is_empty() {
-                continue;
-            }
-            let args = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-            match self.own_index_git().args(args).input(listed(&group)).run() {
-                Ok(_) => {}
-                Err(error @ GitError::Refused { .. }) if group.len() == 1 => {
-                    refused += 1;
-                    if refused > MOST_REFUSED {
-                        return Err(error);
-                    }
-                    let path = group[0].display();
-                    work.notices
-                        .push(format!("{path} is not in the checkpoint as it is: {error}."));
+    }
+
+    /// Reads the user's index, and when it was written.
+    fn read_theirs(&self) -> Result<(Vec<Entry>, Written), GitError> {
+        let Theirs::File(file, metadata) = self.open_theirs()? else {
+            return Ok((Vec::new(), Written::default()));
+        };
+        let mut bytes = Vec::new();
+        let read = file.take(CAP_BYTES).read_to_end(&mut bytes);
+        read.map_err(|source| GitError::File {
+            path: self.theirs(),
+            source,
+        })?;
+        if let Some(entries) = entries::read(&bytes, self.id_bytes) {
+            return Ok((entries, Written::of(&metadata)));
+        }
+        let git = self.git().env("GIT_INDEX_FILE", self.theirs());
+        let output = git.args(["ls-files", "-t", "--stage", "-z"]).run()?;
+        let listed = entries::read_listed(&output.stdout).ok_or_else(|| output.unexpected())?;
+        Ok((listed, Written::default()))
+    }
+
+    /// What ralph's index holds, by path; none if it cannot be read.
+    fn read_ours(&self) -> Option<HashMap<Vec<u8>, Entry>> {
+        let (file, metadata) = open_regular(&self.index).ok()??;
+        let mut bytes = Vec::new();
+        file.take(CAP_BYTES).read_to_end(&mut bytes).ok()?;
+        let written = Written::of(&metadata);
+        let entries = entries::read(&bytes, self.id_bytes)?.into_iter();
+        let whole = entries.filter(|entry| entry.stage == 0);
+        Some(
+            whole
+                .map(|entry| (entry.path.clone(), settled(entry, written)))
+                .collect(),
+        )
+    }
+
+    fn write_ours(&self, entries: &[Entry]) -> Result<(), GitError> {
+        let failed = |source| GitError::File {
+            path: self.index.clone(),
+            source,
+        };
+        self.forget_index()?;
+        fs::write(&self.index, entries::write(entries, self.id_bytes)).map_err(failed)
+    }
+
+    /// The user's entries, with what ralph knows of their files in place of what the user's index says.
+    fn merge(
+        &self,
+        mut theirs: Vec<Entry>,
+        written: Written,
+        ours: Option<HashMap<Vec<u8>, Entry>>,
+    ) -> Result<Vec<Entry>, GitError> {
+        theirs.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
+        let Some(ours) = ours else {
+            let converts = self.converts(&theirs)?;
+            let first = |entry: Entry| {
+                let absent = entry.absent && !self.is_there(&entry.path);
+                let is_news = converts || entry.absent != absent;
+                let mut entry = if is_news {
+                    entry.unread()
+                } else {
+                    settled(entry, written)
+                };
+                entry.absent = absent;
+                entry
+            };
+            return Ok(theirs.into_iter().map(first).collect());
+        };
+        let mut merged: Vec<Entry> = Vec::with_capacity(theirs.len());
+        for entry in theirs {
+            let known = ours.get(&entry.path).filter(|known| known.is_link() == entry.is_link());
+            let absent = entry.absent && !self.is_there(&entry.path);
+            match known {
+                Some(known) if merged.last().is_some_and(|last| last.path == known.path) => {} // a side of a conflict
+                Some(known) if known.absent == absent || absent => merged.push(known.clone()),
+                // Marked as out of the work tree after its file was deleted.
+                None if absent => {}
+                Some(_) | None => {
+                    let mut entry = entry.unread();
+                    entry.absent = absent;
+                    merged.push(entry);
                 }
-                Err(GitError::Refused { .. }) => {
-                    groups.push(group.split_off(group.len() / 2));
-                    groups.push(group);
-                }
-                Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(merged)
+    }
+
+    fn is_there(&self, path: &[u8]) -> bool {
+        fs::symlink_metadata(self.layout.root.join(process::path(path))).is_ok()
+    }
+
+    /// Whether one of the files has come to be that are not to be in the work tree.
+    fn any_appeared(&self, absent: &[PathBuf]) -> bool {
+        let mut directory: Option<(&Path, bool)> = None;
+        absent.iter().any(|path| {
+            let parent = path.parent().unwrap_or(Path::new(""));
+            let is_there = match directory {
+                Some((known, is_there)) if known == parent => is_there,
+                Some(_) | None => self.layout.root.join(parent).is_dir(),
+            };
+            directory = Some((parent, is_there));
+            is_there && fs::symlink_metadata(self.layout.root.join(path)).is_ok()
+        })
     }
 
     /// Removes the index: the next checkpoint copies the user's again.
@@ -150,13 +271,4 @@ impl Drop for Repository {
         self.lock().finish_naming();
         _ = self.forget_index(); // a copy, worth nothing to the next run
     }
-}
-
-fn listed(paths: &[PathBuf]) -> Vec<u8> {
-    let mut list = Vec::new();
-    for path in paths {
-        list.extend_from_slice(path.as_os_str().as_bytes());
-        list.push(0);
-    }
-    list
 }

@@ -1,22 +1,26 @@
 //! Checkpoints of the work tree, and what changed between two of them, with the git command line.
 //!
 //! A checkpoint is a commit object under `refs/ralph/<run>/`, with the user's HEAD as its parent. The user's index,
-//! HEAD, branch, reflog and files are only read: everything goes through an index of ralph's own, which starts as a
-//! copy of the user's and is kept from one checkpoint to the next, so that unchanged files are not read again.
+//! HEAD, branch, reflog and files are only read: everything goes through an index of ralph's own, which starts as the
+//! user's and is kept from one checkpoint to the next, so that unchanged files are not read again. It holds the files as they
+//! are, byte for byte: no filter runs, no line end is turned, and what the user's index is told to overlook is looked at.
 //!
 //! All functions block; each git process has a deadline.
 
 mod changes;
 mod checkpoint;
 mod discover;
+mod entries;
 mod index;
 mod layout;
 mod patch;
+mod plain;
 mod process;
 mod restore;
 mod show;
 mod status;
 mod survey;
+mod take;
 #[cfg(test)]
 mod tests;
 
@@ -49,8 +53,12 @@ const DISCOVERY_DEADLINE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Repository {
     layout: Layout,
+    /// How long the names of objects are: 20 bytes, or 32.
+    id_bytes: usize,
     /// ralph's own index.
     index: PathBuf,
+    /// ralph's own shared directory, in which no attribute is set.
+    plain: PathBuf,
     deadline: Duration,
     state: Mutex<checkpoint::State>,
 }

@@ -1,6 +1,6 @@
 //! Shows what changed, for people to read.
 
-use super::{GitError, Repository};
+use super::{GitError, Repository, index::When};
 use crate::event::Checkpoint;
 
 /// Most bytes of a patch; nobody reads more on a screen.
@@ -45,12 +45,14 @@ impl Repository {
     fn tree_now(&self) -> Result<String, GitError> {
         let mut state = self.lock();
         let verified = self.verify(&mut state);
-        let tree = verified.and_then(|()| self.follow_index(&mut state)).and_then(|_| {
-            let (status, _) = self.scan()?;
-            let mut work = self.sort(status)?;
-            self.update_index(&mut work)?;
-            self.own_index_git().args(["write-tree"]).run()?.line()
-        });
+        let tree = verified
+            .and_then(|()| self.follow_index(&mut state, When::Changed))
+            .and_then(|_| {
+                let (status, _) = self.scan()?;
+                let mut work = self.sort(status)?;
+                self.update_index(&mut work)?;
+                self.own_index_git().args(["write-tree"]).run()?.line()
+            });
         if tree.is_err() {
             state.origin = None;
             _ = self.forget_index(); // the error before this one says more

@@ -1,35 +1,81 @@
 //! Decides about each file that differs: taken, gone, or left out and said.
 
 use std::{
-    collections::HashSet,
+    collections::BTreeMap,
     fs::{self, Metadata},
+    mem,
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{Access, access};
 
-use super::{
-    GitError, Repository, UNTRACKED_CAP_BYTES,
-    layout::open_regular,
-    process::{self, nul_separated},
-    status::Status,
-};
+use super::{GitError, Repository, UNTRACKED_CAP_BYTES, status::Status};
+
+/// Files that are named of each kind; of the rest there is a count.
+const MOST_NAMED: usize = 10;
 
 /// What to do to the index, and what to say about the rest.
 #[derive(Default)]
 pub(super) struct Work {
     pub(super) add: Vec<PathBuf>,
     pub(super) remove: Vec<PathBuf>,
-    pub(super) notices: Vec<String>,
+    left_out: BTreeMap<&'static str, Vec<String>>,
+}
+
+/// Why a file is not in a checkpoint as it is.
+pub(super) enum LeftOut {
+    Large,
+    /// It is in it as it was.
+    Unreadable,
+    UnreadableUntracked,
+    Nested,
+    Refused {
+        said: String,
+    },
 }
 
 impl Work {
-    fn leave_out_large(&mut self, path: &Path) {
-        let cap = UNTRACKED_CAP_BYTES >> 20;
-        self.notices.push(format!(
-            "{} is untracked, above {cap} MiB and left out of checkpoints.",
-            path.display()
-        ));
+    pub(super) fn leave_out(&mut self, why: LeftOut, path: PathBuf) {
+        let path = path.display();
+        let (kind, sentence) = match why {
+            LeftOut::Large => {
+                let cap = UNTRACKED_CAP_BYTES >> 20;
+                (
+                    "too large",
+                    format!("{path} is untracked, above {cap} MiB and left out of checkpoints."),
+                )
+            }
+            LeftOut::Unreadable => (
+                "unreadable",
+                format!("{path} cannot be read; checkpoints keep its last state."),
+            ),
+            LeftOut::UnreadableUntracked => (
+                "unreadable",
+                format!("{path} cannot be read and is left out of checkpoints."),
+            ),
+            LeftOut::Nested => (
+                "repositories of their own",
+                format!("{path} is a repository of its own and is left out of checkpoints."),
+            ),
+            LeftOut::Refused { said } => (
+                "refused by git",
+                format!("{path} is not in the checkpoint as it is: {said}."),
+            ),
+        };
+        self.left_out.entry(kind).or_default().push(sentence);
+    }
+
+    /// What to say of the files that are left out: a sentence for each of the first ones, a count of the rest.
+    pub(super) fn notices(&mut self) -> Vec<String> {
+        let mut notices = Vec::new();
+        for (kind, mut sentences) in mem::take(&mut self.left_out) {
+            let more = sentences.split_off(sentences.len().min(MOST_NAMED)).len();
+            notices.append(&mut sentences);
+            if more > 0 {
+                notices.push(format!("{more} more are not in the checkpoint as they are: {kind}."));
+            }
+        }
+        notices
     }
 }
 
@@ -45,10 +91,7 @@ impl Repository {
                 _ if self.is_behind_link(&path) => work.remove.push(path),
                 Ok(metadata) if is_large(&metadata) => large.push(path),
                 Ok(metadata) if metadata.is_file() && !self.is_readable(&path) => {
-                    work.notices.push(format!(
-                        "{} cannot be read; checkpoints keep its last state.",
-                        path.display()
-                    ));
+                    work.leave_out(LeftOut::Unreadable, path);
                 }
                 Ok(_) | Err(_) => work.add.push(path),
             }
@@ -58,48 +101,24 @@ impl Repository {
             if tracked.contains(&path) {
                 work.add.push(path);
             } else {
-                work.leave_out_large(&path);
+                work.leave_out(LeftOut::Large, path.clone());
                 work.remove.push(path);
             }
         }
         for path in status.untracked {
             match fs::symlink_metadata(self.layout.root.join(&path)) {
-                Ok(metadata) if is_large(&metadata) => work.leave_out_large(&path),
+                Ok(metadata) if is_large(&metadata) => work.leave_out(LeftOut::Large, path),
                 Ok(metadata) if metadata.is_file() && !self.is_readable(&path) => {
-                    work.notices.push(format!(
-                        "{} cannot be read and is left out of checkpoints.",
-                        path.display()
-                    ));
+                    work.leave_out(LeftOut::UnreadableUntracked, path);
                 }
                 Ok(_) => work.add.push(path),
                 Err(_) => {} // gone since the scan
             }
         }
         for path in status.nested {
-            let path = path.display();
-            work.notices.push(format!(
-                "{path} is a repository of its own and is left out of checkpoints."
-            ));
+            work.leave_out(LeftOut::Nested, path);
         }
         Ok(work)
-    }
-
-    /// Finds which of some files the user's index has; ralph's has the untracked ones too.
-    fn tracked(&self, paths: &[PathBuf]) -> Result<HashSet<PathBuf>, GitError> {
-        if paths.is_empty() {
-            return Ok(HashSet::new());
-        }
-        let theirs = self.layout.git_dir.join("index");
-        if !matches!(open_regular(&theirs), Ok(Some(_))) {
-            return Ok(HashSet::new());
-        }
-        let output = self
-            .git()
-            .env("GIT_INDEX_FILE", theirs)
-            .args(["--literal-pathspecs", "ls-files", "-z", "--"])
-            .args(paths)
-            .run()?;
-        Ok(nul_separated(&output.stdout).map(process::path).collect())
     }
 
     fn is_readable(&self, path: &Path) -> bool {

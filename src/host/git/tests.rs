@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod discovery;
+mod fidelity;
 mod restoring;
 
 use std::{

@@ -1,0 +1,314 @@
+//! The entries of an index file: read from what git wrote, written for git to read (gitformat-index(5)).
+//!
+//! The file is the user's, so an agent's: what is not understood is answered with none, and git is asked instead.
+
+/// What a cached `stat` takes: times, device, inode, mode, owner, group and size.
+const STAT_BYTES: usize = 40;
+const MODIFIED: usize = 8;
+const MODE: usize = 24;
+
+const STAGE: u16 = 0x3000;
+const EXTENDED: u16 = 0x4000;
+const NAME: u16 = 0x0fff;
+const SKIP_WORKTREE: u16 = 0x4000;
+
+const DIRECTORY: u32 = 0o040_000;
+const LINK: u32 = 0o160_000;
+
+/// One file of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// With `/` between its parts.
+    pub(super) path: Vec<u8>,
+    pub(super) id: Vec<u8>,
+    /// 1 to 3 for the sides of a conflict.
+    pub(super) stage: u16,
+    /// The file is not to be in the work tree.
+    pub(super) absent: bool,
+    stat: [u8; STAT_BYTES],
+}
+
+impl Entry {
+    /// An entry of which nothing is known but what it holds.
+    pub(super) fn new(path: &[u8], id: Vec<u8>, mode: u32, stage: u16, absent: bool) -> Entry {
+        let mut stat = [0; STAT_BYTES];
+        stat[MODE..MODE + 4].copy_from_slice(&mode.to_be_bytes());
+        Entry {
+            path: path.to_vec(),
+            id,
+            stage,
+            absent,
+            stat,
+        }
+    }
+
+    fn mode(&self) -> u32 {
+        number(&self.stat[MODE..]).unwrap_or_default()
+    }
+
+    /// Whether it is the commit of a submodule.
+    pub(super) fn is_link(&self) -> bool {
+        self.mode() == LINK
+    }
+
+    /// Seconds and nanoseconds at which the file was changed, as far as the index knows.
+    fn modified(&self) -> (u32, u32) {
+        let word = |at| number(&self.stat[at..]).unwrap_or_default();
+        (word(MODIFIED), word(MODIFIED + 4))
+    }
+
+    /// Whether the file may have changed after it was read and look the same: it is as young as the index is.
+    pub(super) fn is_racy(&self, written: (u32, u32)) -> bool {
+        self.modified() >= written
+    }
+
+    /// Has git read the file before it believes that it is as the entry says.
+    #[must_use]
+    pub(super) fn unread(self) -> Entry {
+        Entry::new(&self.path, self.id.clone(), self.mode(), self.stage, self.absent)
+    }
+
+    /// Whether a work tree can have it: a name that leads elsewhere is nobody's file.
+    fn is_possible(&self) -> bool {
+        let is_part = |part: &[u8]| !matches!(part, b"" | b"." | b".." | b".git");
+        self.path.split(|&byte| byte == b'/').all(is_part)
+    }
+}
+
+/// Reads an index. None if it is not one, or one that needs more than its own file, as split and sparse ones do.
+pub(super) fn read(bytes: &[u8], id_bytes: usize) -> Option<Vec<Entry>> {
+    let mut rest = bytes.strip_prefix(b"DIRC")?;
+    let version = take_number(&mut rest)?;
+    if !(2..=4).contains(&version) {
+        return None;
+    }
+    let count = take_number(&mut rest)? as usize;
+    // A count is a promise: nothing is reserved for more than there can be.
+    let mut entries: Vec<Entry> = Vec::with_capacity(count.min(bytes.len() / STAT_BYTES));
+    let mut previous = Vec::new();
+    for _ in 0..count {
+        let entry = take_entry(&mut rest, version, id_bytes, &previous)?;
+        previous.clone_from(&entry.path);
+        if entry.mode() == DIRECTORY {
+            return None;
+        }
+        if entry.is_possible() {
+            entries.push(entry);
+        }
+    }
+    let extensions = rest.get(..rest.len().checked_sub(id_bytes)?)?;
+    is_all_optional(extensions)?;
+    Some(entries)
+}
+
+/// Writes an index of these entries, which are in order.
+pub(super) fn write(entries: &[Entry], id_bytes: usize) -> Vec<u8> {
+    let version: u32 = if entries.iter().any(|entry| entry.absent) { 3 } else { 2 };
+    let mut bytes = b"DIRC".to_vec();
+    bytes.extend(version.to_be_bytes());
+    bytes.extend(u32::try_from(entries.len()).unwrap_or(u32::MAX).to_be_bytes());
+    for entry in entries {
+        let start = bytes.len();
+        bytes.extend(entry.stat);
+        bytes.extend(&entry.id);
+        let length = u16::try_from(entry.path.len()).unwrap_or(NAME).min(NAME);
+        let extended = if entry.absent { EXTENDED } else { 0 };
+        bytes.extend((entry.stage << 12 | extended | length).to_be_bytes());
+        if entry.absent {
+            bytes.extend(SKIP_WORKTREE.to_be_bytes());
+        }
+        bytes.extend(&entry.path);
+        let written = bytes.len() - start;
+        bytes.resize(start + padded(written), 0);
+    }
+    // No checksum: git does not look at it, see `index.skipHash`.
+    bytes.resize(bytes.len() + id_bytes, 0);
+    bytes
+}
+
+/// Reads what `git ls-files -t --stage -z` prints, for an index that is not read here.
+pub(super) fn read_listed(output: &[u8]) -> Option<Vec<Entry>> {
+    let items = output.split(|&byte| byte == 0).filter(|item| !item.is_empty());
+    let entry = |item: &[u8]| {
+        let tab = item.iter().position(|&byte| byte == b'\t')?;
+        let words = str::from_utf8(&item[..tab]).ok()?;
+        let words: Vec<&str> = words.split(' ').collect();
+        let [tag, mode, id, stage] = words[..] else { return None };
+        let id = (0..id.len() / 2).map(|at| u8::from_str_radix(id.get(2 * at..2 * at + 2)?, 16).ok());
+        let mode = u32::from_str_radix(mode, 8).ok()?;
+        Some(Entry::new(
+            &item[tab + 1..],
+            id.collect::<Option<_>>()?,
+            mode,
+            stage.parse().ok().filter(|stage| *stage <= 3)?,
+            tag.eq_ignore_ascii_case("S"),
+        ))
+    };
+    let entries: Option<Vec<Entry>> = items.map(entry).collect();
+    Some(entries?.into_iter().filter(Entry::is_possible).collect())
+}
+
+fn take_entry(rest: &mut &[u8], version: u32, id_bytes: usize, previous: &[u8]) -> Option<Entry> {
+    let start = *rest;
+    let stat = take(rest, STAT_BYTES)?.try_into().ok()?;
+    let id = take(rest, id_bytes)?.to_vec();
+    let flags = take_half(rest)?;
+    let more = if flags & EXTENDED == 0 { 0 } else { take_half(rest)? };
+    let kept = if version < 4 {
+        0
+    } else {
+        previous.len().checked_sub(take_offset(rest)?)?
+    };
+    let end = rest.iter().position(|&byte| byte == 0)?;
+    let path = [&previous[..kept], take(rest, end)?].concat();
+    if version < 4 {
+        *rest = start.get(padded(start.len() - rest.len())..)?;
+    } else {
+        take(rest, 1)?;
+    }
+    Some(Entry {
+        path,
+        id,
+        stage: (flags & STAGE) >> 12,
+        absent: more & SKIP_WORKTREE != 0,
+        stat,
+    })
+}
+
+/// Entries of versions 2 and 3 end with 1 to 8 NUL.
+fn padded(length: usize) -> usize {
+    (length + 8) & !7
+}
+
+/// Whether one can do without each of the extensions that follow the entries.
+fn is_all_optional(mut rest: &[u8]) -> Option<()> {
+    while !rest.is_empty() {
+        let name = take(&mut rest, 4)?;
+        let length = take_number(&mut rest)? as usize;
+        take(&mut rest, length)?;
+        if !name[0].is_ascii_uppercase() {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// A number of the pack format: seven bits a byte, each byte but the last one more.
+fn take_offset(rest: &mut &[u8]) -> Option<usize> {
+    let mut byte = *take(rest, 1)?.first()?;
+    let mut value = usize::from(byte & 0x7f);
+    while byte & 0x80 != 0 {
+        byte = *take(rest, 1)?.first()?;
+        value = value.checked_add(1)?.checked_mul(128)? | usize::from(byte & 0x7f);
+    }
+    Some(value)
+}
+
+fn take<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
+    let (taken, after) = rest.split_at_checked(count)?;
+    *rest = after;
+    Some(taken)
+}
+
+fn take_number(rest: &mut &[u8]) -> Option<u32> {
+    number(take(rest, 4)?)
+}
+
+fn take_half(rest: &mut &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes(take(rest, 2)?.try_into().ok()?))
+}
+
+fn number(bytes: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(..4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: usize = 20;
+
+    fn entry(path: &str) -> Entry {
+        Entry::new(path.as_bytes(), vec![7; ID], 0o100_644, 0, false)
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let long = "deep/".repeat(1000) + "file";
+        let entries = [
+            entry("a"),
+            Entry {
+                absent: true,
+                ..entry("b/c")
+            },
+            Entry {
+                stage: 2,
+                ..entry("conflict")
+            },
+            entry(&long),
+        ];
+        assert_eq!(read(&write(&entries, ID), ID).unwrap(), entries);
+    }
+
+    #[test]
+    fn a_file_that_ends_anywhere_is_no_index() {
+        let whole = write(
+            &[
+                entry("one"),
+                Entry {
+                    absent: true,
+                    ..entry("two")
+                },
+            ],
+            ID,
+        );
+        for end in 0..whole.len() {
+            assert_eq!(read(&whole[..end], ID), None, "{end}");
+        }
+    }
+
+    #[test]
+    fn no_byte_of_a_file_makes_reading_it_fail_in_another_way() {
+        let whole = write(&[entry("one"), entry("two/three")], ID);
+        for at in 0..whole.len() {
+            for value in [0, 0x7f, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] = value;
+                _ = read(&bytes, ID);
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_nobodys_files() {
+        let names = ["../up", "a/../b", "/absolute", ".git/config", "a//b", "good"];
+        let read = read(&write(&names.map(entry), ID), ID).unwrap();
+        assert_eq!(read, [entry("good")]);
+    }
+
+    #[test]
+    fn an_index_that_needs_another_file_is_left_to_git() {
+        let mut bytes = write(&[entry("one")], ID);
+        bytes.truncate(bytes.len() - ID);
+        let with = |name: &[u8]| [&bytes[..], name, &[0, 0, 0, 1, 9], &[0; ID]].concat();
+        assert!(read(&with(b"TREE"), ID).is_some());
+        assert!(read(&with(b"link"), ID).is_none());
+    }
+
+    #[test]
+    fn a_listing_is_read() {
+        let id = "07".repeat(ID);
+        let text = format!("H 100644 {id} 0\ta b\0S 100755 {id} 0\tgone\0M 100644 {id} 3\tboth\0");
+        let read = read_listed(text.as_bytes()).unwrap();
+        let expected = [
+            entry("a b"),
+            Entry::new(b"gone", vec![7; ID], 0o100_755, 0, true),
+            Entry {
+                stage: 3,
+                ..entry("both")
+            },
+        ];
+        assert_eq!(read, expected);
+        assert_eq!(read_listed(b"H 100644 zz 0\tx\0"), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! Takes the differences that were found into ralph's index.
+
+use std::{collections::VecDeque, mem, os::unix::ffi::OsStrExt, path::PathBuf, time::Instant};
+
+use super::{
+    GitError, Repository,
+    survey::{LeftOut, Work},
+};
+
+/// Where git has taken nothing and refused so many, the fault is not with the files.
+const MOST_REFUSED: usize = 16;
+
+impl Repository {
+    /// Takes what has to be added and removed into the index. A file that git refuses costs only itself.
+    pub(super) fn update_index(&self, work: &mut Work) -> Result<(), GitError> {
+        if !work.remove.is_empty() {
+            let args = ["update-index", "--force-remove", "-z", "--stdin"];
+            self.own_index_git().args(args).input(listed(&work.remove)).run()?;
+        }
+        let end = Instant::now() + self.deadline;
+        let (mut taken, mut refused) = (0, 0);
+        // git takes all paths or none. Where it takes none, halves are tried, down to the paths it cannot take; the larger
+        // ones first, so that what can be taken is taken before much is refused.
+        let mut groups = VecDeque::from([mem::take(&mut work.add)]);
+        while let Some(mut group) = groups.pop_front() {
+            if group.is_empty() {
+                continue;
+            }
+            let args = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
+            match self.own_index_git().args(args).input(listed(&group)).run() {
+                Ok(output) => {
+                    taken += group.len();
+                    let passed_over = output
+                        .stderr
+                        .lines()
+                        .filter_map(|line| line.strip_prefix("Ignoring path "));
+                    for path in passed_over {
+                        let said = "git takes no file of that name".to_owned();
+                        work.leave_out(LeftOut::Refused { said }, path.into());
+                    }
+                }
+                Err(error @ GitError::Refused { .. }) if group.len() == 1 => {
+                    refused += 1;
+                    if taken == 0 && refused > MOST_REFUSED {
+                        return Err(error);
+                    }
+                    work.leave_out(
+                        LeftOut::Refused {
+                            said: error.to_string(),
+                        },
+                        group.remove(0),
+                    );
+                }
+                Err(error @ GitError::Refused { .. }) if Instant::now() >= end => {
+                    let said = error.to_string();
+                    let left_out = group
+                        .into_iter()
+                        .map(|path| (LeftOut::Refused { said: said.clone() }, path));
+                    left_out.for_each(|(why, path)| work.leave_out(why, path));
+                }
+                Err(GitError::Refused { .. }) => {
+                    let other = group.split_off(group.len() / 2);
+                    groups.extend([group, other]);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn listed(paths: &[PathBuf]) -> Vec<u8> {
+    let mut list = Vec::new();
+    for path in paths {
+        list.extend_from_slice(path.as_os_str().as_bytes());
+        list.push(0);
+    }
+    list
+}
