@@ -287,7 +287,7 @@ impl Workshop {
     ) -> Option<(Checkpoint, Vec<Changes>)> {
         let repository = self.repository.as_ref()?;
         let taken = repository.checkpoint_since(&self.run, iteration, moment, since);
-        // git runs the filters that its configuration names, and an agent can write that.
+        // git runs the filters that its configuration names, an agent can write that, and a filter can kill git's guard.
         proc::end_strays();
         match taken {
             Ok((taken, counted)) => {

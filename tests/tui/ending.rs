@@ -158,6 +158,23 @@ fn a_command_is_told_why_the_run_ended() {
 }
 
 #[test]
+fn a_command_that_tells_the_end_is_waited_for_and_leaves_nobody_behind() {
+    let sandbox = Sandbox::new();
+    let command = r#"{"notify": "setsid sleep 999 & touch told; until [ -e go ]; do sleep 0.01; done; touch ended"}"#;
+    sandbox.write(".ralph/config.json", command);
+    sandbox.write(".gitignore", "/told\n/go\n/ended\n");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Configure"]);
+    let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
+    wait_until(SOON, "the command", || sandbox.read("told"));
+    terminal.press("q");
+    sandbox.write("go", "");
+    terminal.ends();
+    assert!(sandbox.read("ended").is_some(), "it was cut off");
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
 fn the_demo_works_on_a_screen() {
     let sandbox = Sandbox::new();
     let program = sandbox.ralph(["demo"]).env("RALPH_DEMO_SPEED", "0");

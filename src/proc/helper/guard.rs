@@ -7,8 +7,7 @@
 use std::{
     collections::HashSet,
     env,
-    fs::File,
-    io::{self, IoSliceMut, Read, Write},
+    io::{self, IoSliceMut, Write},
     mem::MaybeUninit,
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
@@ -161,12 +160,13 @@ impl Guard {
     }
 
     fn start(&mut self, descriptors: Vec<OwnedFd>) {
-        let Ok([control, order, stdin, stdout, stderr]) = <[OwnedFd; PASSED]>::try_from(descriptors) else {
+        let Ok([control, stdin, stdout, stderr]) = <[OwnedFd; PASSED]>::try_from(descriptors) else {
             // No descriptors to be had: ralph sees its end closed.
             return;
         };
         let mut control = UnixStream::from(control);
-        match execute(order, [&stdin, &stdout, &stderr]) {
+        let order = Order::read(&mut control);
+        match order.and_then(|order| execute(order, [&stdin, &stdout, &stderr])) {
             Ok(pid) => self.running.push(Running {
                 pid,
                 control,
@@ -278,10 +278,7 @@ fn kill_families(heads: &[Process]) {
     }
 }
 
-fn execute(order: OwnedFd, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
-    let mut bytes = Vec::new();
-    File::from(order).read_to_end(&mut bytes)?;
-    let order = Order::decode(&bytes).ok_or(io::ErrorKind::InvalidInput)?;
+fn execute(order: Order, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
     env::set_current_dir(&order.cwd)?;
     let pid = program::execute(Execution {
         program: order.program,

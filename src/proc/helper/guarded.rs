@@ -1,11 +1,11 @@
 //! The side of ralph: starts the guard of its helpers with the first one, and gives it orders.
 //!
-//! An order is one message with five descriptors: a socket for this helper alone, the order itself in a file without a
-//! name, and the helper's three files. The socket stands for the helper: the guard writes into it how the helper ended
-//! and ends the helper as soon as ralph closes it.
+//! A helper is announced by one message with four descriptors: a socket for this helper alone, and its three files. The
+//! socket stands for the helper: ralph writes the order into it, the guard writes how the helper ended, and ends it as
+//! soon as ralph closes the socket.
 
 use std::{
-    io::{self, IoSlice, Read},
+    io::{self, IoSlice, Read, Write},
     mem::MaybeUninit,
     net::Shutdown,
     os::{
@@ -31,8 +31,8 @@ use super::{
 };
 use crate::proc::{leftovers, system};
 
-/// How many descriptors come with an order.
-pub(super) const PASSED: usize = 5;
+/// How many descriptors announce a helper.
+pub(super) const PASSED: usize = 4;
 /// How long the guard may take to end everything before it is taken for broken.
 const PATIENCE: Duration = Duration::from_secs(6);
 
@@ -68,7 +68,7 @@ pub(in crate::proc) fn close() {
 
 /// Gives the order to the guard; none where there is none to be had.
 pub(super) fn submit(order: &Order, stdio: &[OwnedFd; 3]) -> io::Result<Option<Box<dyn Process>>> {
-    let body = system::anonymous_file(&order.encode()?)?;
+    let order = order.encode()?;
     let mut state = state();
     // Twice, because a guard may have been killed since it was last asked.
     for _ in 0..2 {
@@ -81,19 +81,10 @@ pub(super) fn submit(order: &Order, stdio: &[OwnedFd; 3]) -> io::Result<Option<B
             },
             State::Running(_) => {}
         }
-        if let State::Running(guard) = &*state {
-            let (control, theirs) = UnixStream::pair()?;
-            let [stdin, stdout, stderr] = stdio.each_ref().map(AsFd::as_fd);
-            if guard
-                .send([theirs.as_fd(), body.as_fd(), stdin, stdout, stderr])
-                .is_ok()
-            {
-                control.set_nonblocking(true)?;
-                return Ok(Some(Box::new(Ticket {
-                    control,
-                    guard: guard.pid(),
-                })));
-            }
+        if let State::Running(guard) = &*state
+            && let Ok(ticket) = guard.take(&order, stdio)
+        {
+            return Ok(Some(Box::new(ticket)));
         }
         replace_lost(&mut state);
     }
@@ -137,12 +128,26 @@ impl Guard {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
+    fn take(&self, order: &[u8], stdio: &[OwnedFd; 3]) -> io::Result<Ticket> {
+        let (mut control, theirs) = UnixStream::pair()?;
+        let [stdin, stdout, stderr] = stdio.each_ref().map(AsFd::as_fd);
+        self.send([theirs.as_fd(), stdin, stdout, stderr])?;
+        // A guard that was stopped must not stop ralph.
+        control.set_write_timeout(Some(PATIENCE))?;
+        control.write_all(order)?;
+        control.set_nonblocking(true)?;
+        Ok(Ticket {
+            control,
+            guard: self.pid(),
+        })
+    }
+
     fn send(&self, descriptors: [BorrowedFd<'_>; PASSED]) -> io::Result<()> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         let fits = ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
         debug_assert!(fits, "the space is for this many");
-        sendmsg(&self.socket, &[IoSlice::new(b"o")], &mut ancillary, SendFlags::NOSIGNAL)?;
+        sendmsg(&self.socket, &[IoSlice::new(b"h")], &mut ancillary, SendFlags::NOSIGNAL)?;
         Ok(())
     }
 
