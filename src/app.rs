@@ -169,6 +169,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
             None => terminal_size(),
         },
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
+        watched: presentation.screen.is_some(),
         measure: presentation.screen.is_none().then_some(terminal_size),
     };
     let files = open.files.clone();
@@ -178,7 +179,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     let driver = Driver::new(open, config, bus.clone());
     let face = faces.start(&bus, driver.handle());
     let result = runtime.block_on(async { driver.run().await });
-    runtime.block_on(face.wait(result.as_ref().ok()));
+    runtime.block_on(face.wait());
     drop(terminal);
     if presentation.screen.is_some() {
         print_summary(&files, presentation.style);

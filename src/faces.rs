@@ -13,17 +13,14 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::{mpsc, oneshot},
-};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     app::{Place, Presentation, ScreenWish},
     config::Notify,
     driver::{Bus, Feed, Handle, OpenRun},
     error::{Failure, FailureKind},
-    event::{Record, RunId, StopReason},
+    event::{Record, RunId},
     headless::{self, Format},
     host::{
         git::Repository,
@@ -60,37 +57,18 @@ pub(crate) struct Faces {
 /// A face that is being shown.
 pub(crate) struct Shown {
     left: oneshot::Receiver<()>,
-    screen: bool,
     /// Closed when the face is gone and no command of the user's runs any more.
     notices: mpsc::Receiver<Infallible>,
 }
 
 impl Shown {
-    /// Waits until the face is gone. A screen stays after an end that the user did not ask for, until it was seen.
-    pub(crate) async fn wait(mut self, end: Option<&StopReason>) {
-        if self.is_gone(end).await {
+    /// Waits until the face is gone: the loop stays as long as a screen has something to show.
+    pub(crate) async fn wait(mut self) {
+        // A face that is stuck in a terminal that was stopped must not keep the process.
+        if tokio::time::timeout(FACE_PATIENCE, self.left).await.is_ok() {
             // What tells that the run is over is not cut off by its end.
             _ = tokio::time::timeout(NOTICE_PATIENCE, self.notices.recv()).await;
         }
-    }
-
-    /// Returns whether the face went in time.
-    async fn is_gone(&mut self, end: Option<&StopReason>) -> bool {
-        let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
-        if self.screen
-            && end.is_some_and(|reason| !reason.was_asked_for())
-            && let Ok(mut signals) = kinds.map(signal).into_iter().collect::<io::Result<Vec<_>>>()
-            && let [terminate, interrupt, hangup] = &mut signals[..]
-        {
-            tokio::select! {
-                _ = &mut self.left => return true,
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-                _ = hangup.recv() => {}
-            }
-        }
-        // A face that is stuck in a terminal that was stopped must not keep the process.
-        tokio::time::timeout(FACE_PATIENCE, &mut self.left).await.is_ok()
     }
 }
 
@@ -128,23 +106,25 @@ impl Faces {
         });
         // Without a thread nobody sees the run; it can go on.
         drop(face);
-        Shown { left, screen, notices }
+        Shown { left, notices }
     }
 
     fn show(self, mut feed: Feed, handle: Handle, running: mpsc::Sender<Infallible>) {
         let Presentation { format, style, screen } = self.presentation;
         if let Some(wish) = screen {
+            let leaving = handle.clone();
             let setup = self.setup(wish, handle, running);
             let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::Live(&mut feed))));
             tui::terminal::give_back();
             match shown {
-                Ok(Ok(())) => return,
+                Ok(Ok(())) => return leaving.leave(),
                 Ok(Err(error)) => warn(&format!("warning: no screen: {}\n", with_causes(&error))),
                 Err(_) => {
                     let what = tui::terminal::take_held().concat();
                     warn(&format!("{what}warning: the screen broke; the run goes on as text\n"));
                 }
             }
+            leaving.unwatch();
             headless::show(feed, Format::Text, style, &mut BufWriter::new(io::stdout()));
             return;
         }

@@ -39,7 +39,7 @@ fn line(tone: Tone, text: impl Into<String>) -> Option<Line> {
 /// `time` renders a moment, given in milliseconds since the Unix epoch, as the user's clock shows it.
 pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
     match event {
-        Event::RunResumed { .. } => line(Tone::Note, "going on with the run that was cut off"),
+        Event::RunResumed { .. } => line(Tone::Note, "resuming the run where it left off"),
         Event::Noticed {
             level: Level::Info,
             text,
@@ -175,6 +175,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             )
         }
         Event::SteeringWithdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
+        Event::RunReopened { .. } => line(Tone::User, "the run goes on with your message"),
         Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
         Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
         // Shown by the head, the tasks and the summary.
@@ -320,7 +321,7 @@ pub fn stop_in_words(reason: &StopReason) -> String {
             }
         ),
         StopReason::BreakerOpen { why } => format!("stopped, the loop gets nowhere ({why})"),
-        StopReason::Blocked { question } => format!("stopped, a person is needed ({question})"),
+        StopReason::Blocked { question } => format!("blocked: needs your answer ({question})"),
         StopReason::Requested => "stopped as asked".to_owned(),
         StopReason::Interrupted => "interrupted".to_owned(),
         StopReason::Terminated => "terminated".to_owned(),

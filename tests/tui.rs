@@ -1,5 +1,6 @@
 //! The screen as its users have it: the real binary in a terminal, keys that are pressed, cells that are read.
 
+mod answering;
 mod ending;
 mod keys;
 mod looks;

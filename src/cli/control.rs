@@ -2,10 +2,13 @@
 
 use crate::{
     command::UserCommand,
-    driver::{self, Reset},
+    driver::{self, Left, Reset},
     error::{Failure, FailureKind},
     event::{SteeringId, SteeringKind, StopRequest},
-    host::control::{self, ControlError, Reply, Request},
+    host::{
+        control::{self, ControlError, Reply, Request},
+        paths::ProjectPaths,
+    },
 };
 
 use super::{args::Args, print, run::place};
@@ -22,7 +25,38 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
         (false, true) => SteeringKind::Standing,
         (false, false) => SteeringKind::Next,
     };
-    send(args, UserCommand::Steer { kind, text })
+    let paths = place(args)?.paths;
+    let command = UserCommand::Steer {
+        kind,
+        text: text.clone(),
+    };
+    match control::ask(&paths.socket(), &Request::Command { command }) {
+        Err(ControlError::NotRunning) => leave_message(&paths, kind, &text),
+        reply => show(reply?),
+    }
+}
+
+/// Leaves the message to the last run where none is running.
+fn leave_message(paths: &ProjectPaths, kind: SteeringKind, text: &str) -> Result<u8, Failure> {
+    match driver::leave_message(paths, kind, text)? {
+        Left::Queued { id, plan } => {
+            print(&format!(
+                "message {} is queued: `ralph` with the plan {} resumes the last run with it\n",
+                id.0,
+                plan.display()
+            ));
+            Ok(0)
+        }
+        Left::NoRun => Err(Failure::new(
+            FailureKind::Failed,
+            "no runs in this project yet, so nothing takes the message",
+        )
+        .hint("start one with `ralph`; `--prompt TEXT` gives it instructions from the start")),
+        Left::Refused { why } => Err(Failure::new(
+            FailureKind::Failed,
+            format!("the message was not taken: {why}"),
+        )),
+    }
 }
 
 pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
@@ -42,7 +76,7 @@ pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
     match (ask(args, UserCommand::RetryNow)?, resumed) {
         (Reply::Refused { .. }, Reply::Refused { .. }) => Err(Failure::new(
             FailureKind::Failed,
-            "the loop is not paused and nothing is waited for",
+            "the loop is neither paused nor waiting",
         )),
         (Reply::Refused { .. }, resumed) => show(resumed),
         (retried, _) => show(retried),

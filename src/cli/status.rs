@@ -26,7 +26,7 @@ fn print_status(status: &Status, how: &str, json: bool) {
 fn print_last(state: &LoopState, json: bool) {
     let how = match state.stop_reason() {
         Some(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
-        None => "not running; the last run was cut off and goes on with the next `ralph`".to_owned(),
+        None => "not running; the next `ralph` resumes the last run".to_owned(),
     };
     print_status(&status_of(state, 0, None), &how, json);
 }
@@ -35,11 +35,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     let place = place(args)?;
     match control::ask(&place.paths.socket(), &Request::Status) {
         Ok(Reply::Status { status }) => {
-            print_status(
-                &status,
-                &format!("running (pid {}): {}", status.pid, status.phase),
-                json,
-            );
+            let how = match status.over {
+                false => format!("running (pid {}): {}", status.pid, status.phase),
+                true => format!("over, on the screen of pid {}: {}", status.pid, status.phase),
+            };
+            print_status(&status, &how, json);
             Ok(0)
         }
         Ok(Reply::Done { .. }) => Err(Failure::new(

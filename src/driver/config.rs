@@ -19,6 +19,8 @@ pub struct RunConfig {
     pub recording_cap_bytes: u64,
     /// Tells the terminal's size, after it changed; none where a face gives agents the size of its pane.
     pub measure: Option<fn() -> Size>,
+    /// A screen shows the end until its user leaves, who may want the run to go on.
+    pub watched: bool,
 }
 
 /// An agent that this run may use.

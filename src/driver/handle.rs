@@ -24,6 +24,8 @@ pub(super) enum Wish {
     Command { command: UserCommand, by: RequestedBy },
     Type(Vec<u8>),
     Resize(Size),
+    Leave,
+    Unwatch,
 }
 
 impl Handle {
@@ -45,6 +47,16 @@ impl Handle {
     /// Gives the agents' terminal the size of the pane that shows it, now and in later iterations.
     pub fn resize(&self, size: Size) {
         self.send(Wish::Resize(size));
+    }
+
+    /// Tells that the user has left the screen.
+    pub fn leave(&self) {
+        self.send(Wish::Leave);
+    }
+
+    /// Tells that there is no screen any more on which the run could stay after its end.
+    pub fn unwatch(&self) {
+        self.send(Wish::Unwatch);
     }
 
     fn send(&self, wish: Wish) {

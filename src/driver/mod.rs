@@ -6,6 +6,7 @@
 mod bus;
 mod clock;
 mod config;
+mod ending;
 mod goals;
 mod handle;
 mod jobs;
@@ -22,6 +23,7 @@ mod timers;
 pub use bus::{Bus, FaceMessage, Feed, Polled, Waker};
 pub use clock::now_ms;
 pub use config::{Agent, RunConfig};
+pub use ending::{Left, leave_message};
 pub use goals::check_goals;
 pub use handle::Handle;
 pub use open::{OpenError, OpenRun, Reset, read_state, reset_circuit};

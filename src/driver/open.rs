@@ -154,10 +154,10 @@ impl OpenRun {
 }
 
 /// An earlier run.
-struct Earlier {
+pub(super) struct Earlier {
     id: RunId,
-    journal: Journal,
-    state: LoopState,
+    pub(super) journal: Journal,
+    pub(super) state: LoopState,
     note: ReadNote,
     /// Number and name of the first event that this version does not know.
     unknown: Option<(u64, String)>,
@@ -170,7 +170,7 @@ impl Earlier {
     ///
     /// # Errors
     /// [`JournalError::Unknown`]: a state that is folded without an event is not the state of the run.
-    fn understood(self) -> Result<Self, JournalError> {
+    pub(super) fn understood(self) -> Result<Self, JournalError> {
         match self.unknown {
             None => Ok(self),
             Some((seq, name)) => Err(JournalError::Unknown {
@@ -197,7 +197,7 @@ fn unfinished(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
 }
 
 /// The latest run, if it ever started.
-fn latest(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
+pub(super) fn latest(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
     let Some(id) = paths.latest_run() else { return Ok(None) };
     let path = paths.run(&id).journal();
     if !path.exists() {

@@ -40,9 +40,6 @@ use super::{
 
 /// How long a session may take to report its end when the loop itself cannot go on.
 const LAST_WORD: Duration = Duration::from_secs(10);
-/// How long a face may take to show the end of a run that was to be stopped.
-const FACE_PATIENCE: Duration = Duration::from_secs(2);
-const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const INPUTS: usize = 64;
 
 #[derive(Debug, Error)]
@@ -83,6 +80,8 @@ pub struct Driver {
     results_in: mpsc::Receiver<Input>,
     notices: Vec<String>,
     measure: Option<fn() -> Size>,
+    /// Somebody looks at a screen that stays after the end.
+    pub(super) watched: bool,
     /// What the loop begins with.
     first: Option<Input>,
     handle: Handle,
@@ -163,6 +162,7 @@ impl Driver {
             results_in,
             notices,
             measure: config.measure,
+            watched: config.watched,
             first: Some(first),
             handle,
             wishes,
@@ -203,19 +203,6 @@ impl Driver {
         result
     }
 
-    /// Waits until all is shown: what is piped to a slow reader has to arrive. Who wants to stop does not wait for long.
-    async fn wait_for_face(&self, sources: &mut Sources, in_a_hurry: bool) {
-        let bus = self.bus.clone();
-        let patience = if in_a_hurry { FACE_PATIENCE } else { FOREVER };
-        let shown = tokio::task::spawn_blocking(move || bus.close(patience));
-        tokio::select! {
-            _ = shown => {}
-            _ = sources.interrupt.recv() => {}
-            _ = sources.terminate.recv() => {}
-            () = received(&mut sources.hangup) => {}
-        }
-    }
-
     async fn loop_until_stopped(&mut self, sources: &mut Sources) -> Result<StopReason, DriverError> {
         let first = self.first.take().expect("a driver runs once");
         // What passed since the run was put together is nobody's time.
@@ -231,7 +218,10 @@ impl Driver {
         }
         self.note_socket(sources)?;
         loop {
-            if let Some(reason) = self.state().stop_reason() {
+            let over = self.state().stop_reason().cloned();
+            if let Some(reason) = &over
+                && !self.stays(reason)
+            {
                 return Ok(reason.clone());
             }
             for text in std::mem::take(&mut self.untold) {
@@ -244,6 +234,9 @@ impl Driver {
             // Before what arrived: a timer may be due only because the clock was set.
             if let Some(gap_ms) = self.clock.look() {
                 self.advance(&Input::ClockMoved { gap_ms })?;
+            }
+            if over.is_some() {
+                self.note_leaving(&arrived);
             }
             match arrived {
                 Arrived::Nothing => {}
@@ -263,11 +256,16 @@ impl Driver {
                     }
                 }
                 Arrived::Wish(Wish::Resize(size)) => self.resize(size),
+                Arrived::Wish(Wish::Leave) => self.screen_left()?,
+                Arrived::Wish(Wish::Unwatch) => self.watched = false,
                 Arrived::Resized => {
                     if let Some(measure) = self.measure {
                         self.resize(measure());
                     }
                 }
+            }
+            if over.is_some() && !self.state().is_stopped() {
+                self.look_for_pause();
             }
         }
     }

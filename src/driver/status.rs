@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::{
     command::UserCommand,
-    event::{Event, RequestedBy, RunId, SteeringKind, StopReason, StopRequest, Wait},
+    event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, Wait},
     host::control::{BreakerStatus, QueuedSteering, Quiet, Reply, Request, Status},
     machine::{Input, LoopState, Phase},
+    narration::stop_in_words,
 };
 
 use super::{
@@ -25,6 +26,7 @@ pub fn status_of(state: &LoopState, pid: u32, quiet: Option<Quiet>) -> Status {
         },
         limited: state.limited.clone(),
         plan: state.settings.plan.clone(),
+        over: state.is_stopped(),
         phase: phase_in_words(state),
         until_ms: match state.phase {
             Phase::Waiting { until_ms, .. } => Some(until_ms),
@@ -87,9 +89,7 @@ pub fn phase_in_words(state: &LoopState) -> String {
         } => "waiting before one last try".to_owned(),
         Phase::Paused if state.paused_by_file => "paused by `.ralph-pause`".to_owned(),
         Phase::Paused => "paused".to_owned(),
-        Phase::Stopped(StopReason::Done { verified: true }) => "done".to_owned(),
-        Phase::Stopped(StopReason::Done { verified: false }) => "done, unverified".to_owned(),
-        Phase::Stopped(_) => "stopped".to_owned(),
+        Phase::Stopped(reason) => stop_in_words(reason),
     }
 }
 
@@ -108,7 +108,7 @@ impl Driver {
                     command: command.clone(),
                     by: RequestedBy::User,
                 })?;
-                Ok(reply_to(&command, &events))
+                Ok(reply_to(&command, &events, self.state()))
             }
         }
     }
@@ -129,47 +129,85 @@ impl Driver {
     }
 }
 
-/// Answers whoever gave `command`, by what came of it.
-pub(super) fn reply_to(command: &UserCommand, events: &[Event]) -> Reply {
+/// Answers whoever gave `command`, by what came of it; `state` is the one after it.
+pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopState) -> Reply {
     let done = |text: &str| Reply::Done { text: text.to_owned() };
-    let refused = |why: &str| Reply::Refused { why: why.to_owned() };
     if events.is_empty() {
-        return refused(match command {
-            UserCommand::Steer { .. } => "the message was not taken: the run is over",
-            UserCommand::Withdraw { .. } => "no such message waits",
-            UserCommand::Pause => "paused already",
-            UserCommand::Resume => "not paused",
-            UserCommand::Skip => "no iteration is running",
-            UserCommand::RetryNow => "nothing is waited for",
-            UserCommand::ResetCircuit => "the breaker is closed and has counted nothing",
-            UserCommand::Stop { .. } => "stopping already",
-        });
+        return reply_to_nothing(command, state);
     }
     match command {
-        UserCommand::Steer { kind, .. } => {
-            let id = events.iter().find_map(|event| match event {
-                Event::SteeringQueued { id, .. } => Some(id.0),
-                _ => None,
-            });
-            let when = match kind {
-                SteeringKind::Next => "goes into the next prompt",
-                SteeringKind::Now => "goes to the agent now",
-                SteeringKind::Standing => "goes into every prompt from the next on",
-            };
-            Reply::Done {
-                text: format!("message {} {when}", id.unwrap_or_default()),
-            }
-        }
-        UserCommand::Withdraw { .. } => done("withdrawn"),
+        UserCommand::Steer { kind, .. } => Reply::Done {
+            text: message_in_words(*kind, events, state),
+        },
+        UserCommand::Withdraw { id } => Reply::Done {
+            text: format!("message {} withdrawn", id.0),
+        },
         UserCommand::Pause => done("the running iteration finishes, the next does not start"),
-        UserCommand::Resume => done("goes on"),
-        UserCommand::Skip => done("the running iteration is ended, the next follows"),
-        UserCommand::RetryNow => done("tries again now"),
+        UserCommand::Resume => done("the run resumes"),
+        UserCommand::Skip => done(&match stopped_iteration(events) {
+            Some(iteration) => format!("iteration {iteration} stopped; starting the next"),
+            None => "starting the next iteration".to_owned(),
+        }),
+        UserCommand::RetryNow => done("trying again now"),
         UserCommand::ResetCircuit => done("the breaker is closed"),
         UserCommand::Stop { stop } => done(match stop {
-            StopRequest::AfterIteration => "stops after this iteration",
-            StopRequest::InOrder => "stops",
-            StopRequest::AtOnce => "stops at once",
+            StopRequest::AfterIteration => "will stop after this iteration",
+            StopRequest::InOrder => "stopping",
+            StopRequest::AtOnce => "stopping at once",
         }),
     }
+}
+
+fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
+    let why = match command {
+        UserCommand::Stop { .. } if state.is_stopped() => {
+            let text = "the run is over; its screen closes".to_owned();
+            return Reply::Done { text };
+        }
+        UserCommand::Steer { .. } => match state.closed_for_good() {
+            Some(why) => format!("the message was not taken: {why}"),
+            None => "the message was not taken: the run is over".to_owned(),
+        },
+        _ if state.is_stopped() => "the run is over; a message makes it go on".to_owned(),
+        UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
+        UserCommand::Pause => "paused already".to_owned(),
+        UserCommand::Resume => "not paused".to_owned(),
+        UserCommand::Skip => "no iteration is running".to_owned(),
+        UserCommand::RetryNow => "not waiting".to_owned(),
+        UserCommand::ResetCircuit => "the breaker is closed and has counted nothing".to_owned(),
+        UserCommand::Stop { .. } => "stopping already".to_owned(),
+    };
+    Reply::Refused { why }
+}
+
+/// What becomes of a message that was queued.
+fn message_in_words(kind: SteeringKind, events: &[Event], state: &LoopState) -> String {
+    let id = events.iter().find_map(|event| match event {
+        Event::SteeringQueued { id, .. } => Some(id.0),
+        _ => None,
+    });
+    let id = id.unwrap_or_default();
+    let reopened = events.iter().any(|event| matches!(event, Event::RunReopened { .. }));
+    match (kind, &state.phase, stopped_iteration(events)) {
+        (_, Phase::Preparing { iteration }, _) if reopened => {
+            format!("message {id}: the run goes on, and iteration {iteration} starts with it")
+        }
+        (_, _, Some(iteration)) => {
+            format!(
+                "message {id}: iteration {iteration} is stopped; iteration {} starts with it",
+                iteration + 1
+            )
+        }
+        (SteeringKind::Now, Phase::Running { .. }, None) => format!("message {id} is sent to the running agent"),
+        (SteeringKind::Standing, ..) => format!("message {id} goes into every prompt from the next on"),
+        (SteeringKind::Now | SteeringKind::Next, ..) => format!("message {id} goes into the next prompt"),
+    }
+}
+
+/// The iteration that a command ended.
+fn stopped_iteration(events: &[Event]) -> Option<u32> {
+    events.iter().find_map(|event| match event {
+        Event::CancelRequested { iteration, .. } => Some(*iteration),
+        _ => None,
+    })
 }

@@ -225,6 +225,10 @@ pub enum Event {
     SteeringWithdrawn {
         id: SteeringId,
     },
+    /// The run was over and goes on with a message of the user's; the limits count on.
+    RunReopened {
+        by: RequestedBy,
+    },
     StopRequested {
         stop: StopRequest,
         by: RequestedBy,

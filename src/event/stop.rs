@@ -72,6 +72,19 @@ pub enum LimitKind {
     MaxTokens,
 }
 
+impl LimitKind {
+    /// Says that nothing can go on below this limit, and what could be done.
+    pub fn used_up(self) -> String {
+        let what = match self {
+            LimitKind::MaxIterations => "iterations",
+            LimitKind::MaxTime => "time",
+            LimitKind::MaxCost => "money",
+            LimitKind::MaxTokens => "tokens",
+        };
+        format!("the run has used up its {what}: the same command starts a new one, which takes messages")
+    }
+}
+
 /// How an end is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {

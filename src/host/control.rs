@@ -73,6 +73,9 @@ pub struct Status {
     #[serde(default)]
     pub limited: BTreeMap<String, u64>,
     pub plan: PathBuf,
+    /// The run is over.
+    #[serde(default)]
+    pub over: bool,
     /// What the loop does now, in words.
     pub phase: String,
     /// When the phase ends by itself, if it does: the wait's end.

@@ -16,8 +16,8 @@ impl LoopState {
                 self.delay_wait(*gap_ms);
                 self.now_ms = at_ms;
             }
-            // Nobody worked while there was no ralph. A wait went on meanwhile, unless the clock was set back.
-            Event::RunResumed { .. } => {
+            // Nobody worked while there was no ralph, or after the end. A wait went on meanwhile, unless the clock was set back.
+            Event::RunResumed { .. } | Event::RunReopened { .. } => {
                 let gap_ms = at_ms.cast_signed().saturating_sub(self.now_ms.cast_signed());
                 self.skip(gap_ms);
                 self.delay_wait(gap_ms.min(0));

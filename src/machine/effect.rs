@@ -80,6 +80,7 @@ const PROBE_MAX_MS: u64 = 30_000;
 pub(super) struct Before {
     epoch: u32,
     had_session: bool,
+    stopped: bool,
     verified: bool,
     paused_by_file: bool,
     steering_count: usize,
@@ -90,6 +91,7 @@ impl Before {
     pub(super) fn of(state: &LoopState) -> Self {
         Before {
             epoch: state.epoch,
+            stopped: state.is_stopped(),
             had_session: matches!(state.phase, Phase::Running { .. } | Phase::Cancelling { .. }),
             verified: matches!(state.phase, Phase::Verifying { .. }),
             paused_by_file: state.paused_by_file,
@@ -104,6 +106,10 @@ pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms:
     let mut effects = Vec::new();
     match input {
         Input::Start(_) | Input::Recover { .. } | Input::ClockMoved { .. } if !after.is_stopped() => {
+            effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
+        }
+        // The timer may have fired after the end.
+        Input::Command { .. } if before.stopped && !after.is_stopped() => {
             effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
         }
         _ => {}

@@ -79,7 +79,15 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
         events => step.state == fold(before.clone(), now_ms, events),
     };
     assert!(is_fold, "the state is not the fold {}: {:?}", context(), step.state);
-    if before.is_stopped() {
+    // Only a message of the user's makes it go on.
+    let answers = matches!(
+        input,
+        Input::Command {
+            command: UserCommand::Steer { .. },
+            ..
+        }
+    );
+    if before.is_stopped() && !answers {
         assert!(
             step.events.is_empty() && step.effects.is_empty(),
             "a stopped run moved {}",

@@ -70,7 +70,7 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
             "run the same command to start again; a new run begins with a closed breaker".to_owned(),
         ],
         StopReason::Blocked { .. } => {
-            vec!["answer it in the plan, then type the same command again to go on".to_owned()]
+            vec!["answer with `ralph steer \"ANSWER\"`, or press `:` on the screen: the run goes on with it".to_owned()]
         }
         StopReason::AgentFailed { problem, .. } => match problem.kind {
             ProblemKind::Auth if state.settings.logins.contains_key(adapter) => vec![

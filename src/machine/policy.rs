@@ -91,33 +91,13 @@ pub(super) fn is_in_vain(state: &LoopState) -> Option<CancelReason> {
 
 /// The limit that forbids another iteration, if there is one.
 pub(super) fn limit_reached(state: &LoopState, now_ms: u64) -> Option<LimitKind> {
-    let limits = &state.settings.limits;
-    if limits.max_iterations.is_some_and(|max| state.counted >= max) {
-        return Some(LimitKind::MaxIterations);
-    }
-    if max_time_at(state).is_some_and(|at| now_ms >= at) {
-        return Some(LimitKind::MaxTime);
-    }
-    spending_limit_reached(state)
+    let elapsed_ms = now_ms.saturating_sub(state.started_ms);
+    state.settings.limits.reached(state.counted, elapsed_ms, &state.usage)
 }
 
 /// The limit on money or tokens that is used up; checked while an iteration runs, too.
 pub(super) fn spending_limit_reached(state: &LoopState) -> Option<LimitKind> {
-    let limits = &state.settings.limits;
-    if let (Some(max), Some(cost)) = (limits.max_cost_usd, state.usage.cost_usd)
-        && cost >= max
-    {
-        return Some(LimitKind::MaxCost);
-    }
-    let tokens = state
-        .usage
-        .input_tokens
-        .unwrap_or(0)
-        .saturating_add(state.usage.output_tokens.unwrap_or(0));
-    if limits.max_tokens.is_some_and(|max| tokens >= max) {
-        return Some(LimitKind::MaxTokens);
-    }
-    None
+    state.settings.limits.spent(&state.usage)
 }
 
 pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {

@@ -201,6 +201,7 @@ impl LoopState {
                 self.set_steering(*id, SteeringState::Delivered { iteration: *iteration });
             }
             Event::SteeringWithdrawn { id } => self.set_steering(*id, SteeringState::Withdrawn),
+            Event::RunReopened { .. } => self.reopen(),
             Event::StopRequested { stop, by } => self.request_stop(*stop, *by),
             Event::RunStopped { reason, .. } => self.enter(Phase::Stopped(reason.clone())),
         }
@@ -349,6 +350,14 @@ impl LoopState {
         if !self.trees.iter().any(|seen| seen == tree) {
             self.trees.push(tree.to_owned());
         }
+    }
+
+    /// Begins anew after an end: whoever speaks now has seen what there was to count.
+    fn reopen(&mut self) {
+        self.stop = None;
+        self.failures = 0;
+        self.breaker = Breaker::default();
+        self.enter(Phase::Idle);
     }
 
     fn set_paused(&mut self, by: PausedBy, paused: bool) {

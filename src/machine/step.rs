@@ -37,7 +37,11 @@ pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
         events: Vec::new(),
         now_ms,
     };
-    if !decision.state.is_stopped() {
+    if decision.state.is_stopped() {
+        if let Input::Command { command, by } = input {
+            user::reopen(&mut decision, now_ms, command, *by);
+        }
+    } else {
         decide(&mut decision, now_ms, input);
     }
     let effects = effects(&before, &decision.state, input, now_ms);

@@ -12,6 +12,7 @@ use super::{
     breaker::Breaker,
     phase::{Phase, Steering, SteeringState},
     settle,
+    state::LoopState,
     step::{Decision, is_running},
 };
 
@@ -51,10 +52,29 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
     }
 }
 
+/// Lets a run that is over go on with a message; nothing else does that, and no message where a limit is used up.
+pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
+    let UserCommand::Steer { kind, text } = command else {
+        return;
+    };
+    if decision.state.closed_for_good().is_some() {
+        return;
+    }
+    decision.push(Event::RunReopened { by });
+    queue_steering(decision, *kind, text);
+    settle::next(decision, now_ms);
+}
+
+impl LoopState {
+    /// The number of the next message.
+    pub fn next_message(&self) -> SteeringId {
+        SteeringId(self.steering.last().map_or(1, |steering| steering.id.0 + 1))
+    }
+}
+
 fn queue_steering(decision: &mut Decision, kind: SteeringKind, text: &str) {
-    let number = decision.state.steering.last().map_or(0, |steering| steering.id.0);
     decision.push(Event::SteeringQueued {
-        id: SteeringId(number + 1),
+        id: decision.state.next_message(),
         kind,
         text: text.to_owned(),
     });

@@ -2,7 +2,7 @@
 
 use crate::event::{StopReason, Totals};
 
-use super::{phase::Phase, state::LoopState};
+use super::{phase::Phase, policy, state::LoopState};
 
 impl LoopState {
     pub fn is_paused(&self) -> bool {
@@ -25,6 +25,15 @@ impl LoopState {
             | Phase::Verifying { .. }
             | Phase::Waiting { .. }
             | Phase::Paused => None,
+        }
+    }
+
+    /// Why a message cannot make a run that is over go on; none if it can.
+    pub fn closed_for_good(&self) -> Option<String> {
+        match self.stop_reason()? {
+            StopReason::Superseded => Some("the run was followed by another one".to_owned()),
+            // The time since the end counts for nothing.
+            _ => policy::limit_reached(self, self.now_ms).map(|limit| limit.used_up()),
         }
     }
 

@@ -44,7 +44,9 @@ impl Report {
     pub fn apply(&mut self, record: &Record) {
         let gap_ms = match record.event {
             // Nobody worked while ralph was dead.
-            Event::RunResumed { .. } => record.at_ms.saturating_sub(self.last_ms).cast_signed(),
+            Event::RunResumed { .. } | Event::RunReopened { .. } => {
+                record.at_ms.saturating_sub(self.last_ms).cast_signed()
+            }
             Event::ClockMoved { gap_ms } => {
                 self.last_ms = record.at_ms;
                 gap_ms
@@ -121,6 +123,7 @@ impl Report {
                 });
                 self.totals = totals.clone();
             }
+            Event::RunReopened { .. } => self.end = None,
             Event::SteeringQueued { .. } | Event::SteeringDelivered { .. } | Event::SteeringWithdrawn { .. } => {
                 self.steered(&record.event);
             }

@@ -197,7 +197,8 @@ impl<'a> Face<'a> {
             Polled::Woken => self.pass_time(),
             Polled::Over => {
                 self.over = true;
-                if !self.stays() {
+                // A replay stays to be looked at. After a run, the loop stays until its end was seen.
+                if self.model.ui.replay.is_none() {
                     return Ok(Turn::Leave);
                 }
             }
@@ -243,12 +244,6 @@ impl<'a> Face<'a> {
             }
             Err(RecvTimeoutError::Disconnected) => Ok(Turn::Leave),
         }
-    }
-
-    /// Whether the end is something to look at: it is not, if the user asked for it.
-    fn stays(&self) -> bool {
-        let end = self.model.run.end.as_ref();
-        self.model.ui.replay.is_some() || end.is_some_and(|end| !end.reason.was_asked_for())
     }
 
     fn take(&mut self, arrived: Arrived) -> io::Result<Turn> {

@@ -16,6 +16,9 @@ pub enum Action {
     NextPane,
     Show(Pane),
     Search,
+    /// The next match, in the direction of the search: older.
+    NextMatch,
+    PreviousMatch,
     LineUp,
     LineDown,
     PageUp,
@@ -94,17 +97,17 @@ const fn row(keys: &'static [Chord], action: Action, when: When, hint: &'static 
 /// Every key there is outside of a line that is typed. Where a key has two meanings, the first that counts is taken.
 #[rustfmt::skip]
 pub const TABLE: &[Binding] = &[
-    row(&[char(':')], Action::Steer, When::Live, "steer", "write to the agent: next prompt, `:!` now, `:+` every prompt"),
-    row(&[char('p')], Action::PauseOrResume, When::Live, "pause", "let the iteration finish and start no other; again to go on"),
+    row(&[char(':')], Action::Steer, When::Live, "steer", "message the agent (`!` now, `+` every prompt); resumes an ended run"),
+    row(&[char('p')], Action::PauseOrResume, When::Live, "pause", "pause after this iteration; again to resume"),
     row(&[char('s')], Action::StopAfterIteration, When::Live, "stop after", "stop when this iteration is finished"),
-    row(&[char('n')], Action::Skip, When::Live, "next", "end this iteration and start the next"),
+    row(&[char('S')], Action::Skip, When::Live, "skip", "end this iteration and start the next; asks first"),
     row(&[char('r')], Action::RetryNow, When::Live, "", "end a wait and try again now"),
-    row(&[char('i')], Action::Type, When::Live, "", "type to the agent; Ctrl-] leaves"),
+    row(&[char('i')], Action::Type, When::Live, "", "type into the agent's terminal; Ctrl-] leaves"),
     row(&[char('p'), char(' ')], Action::PauseOrResume, When::Replay, "pause", "hold the replay; again to go on"),
     row(&[char('+'), char('=')], Action::Faster, When::Replay, "faster", "play twice as fast"),
     row(&[char('-')], Action::Slower, When::Replay, "slower", "play half as fast"),
-    row(&[char('n'), char(']')], Action::NextIteration, When::Replay, "next", "go to the next iteration"),
-    row(&[char('b'), char('[')], Action::PreviousIteration, When::Replay, "back", "go to the iteration before"),
+    row(&[char(']')], Action::NextIteration, When::Replay, "next", "go to the next iteration"),
+    row(&[char('['), char('b')], Action::PreviousIteration, When::Replay, "back", "go to the iteration before"),
     row(&[key(KeyCode::Tab)], Action::NextPane, When::Always, "", "terminal, log, terminal, …"),
     row(&[char('t')], Action::Show(Pane::Terminal), When::Always, "", "the agent's terminal"),
     row(&[char('l')], Action::Show(Pane::Log), When::Always, "log", "what happened, a line each"),
@@ -112,7 +115,9 @@ pub const TABLE: &[Binding] = &[
     row(&[char('h')], Action::Show(Pane::History), When::Always, "history", "the iterations so far"),
     row(&[char('m')], Action::Show(Pane::Messages), When::Always, "", "your messages and what became of them"),
     row(&[char('c')], Action::Show(Pane::Limits), When::Always, "", "limits, how much of them is used, settings"),
-    row(&[char('/')], Action::Search, When::Always, "", "search backwards; Enter and arrows go on, Esc leaves"),
+    row(&[char('/')], Action::Search, When::Always, "", "search backwards; Enter goes to the match, Esc leaves"),
+    row(&[char('n')], Action::NextMatch, When::Always, "", "the next match (older)"),
+    row(&[char('N')], Action::PreviousMatch, When::Always, "", "the previous match (newer)"),
     row(&[key(KeyCode::Up), char('k')], Action::LineUp, When::Always, "", "a line up"),
     row(&[key(KeyCode::Down), char('j')], Action::LineDown, When::Always, "", "a line down"),
     row(&[key(KeyCode::PageUp), ctrl('b')], Action::PageUp, When::Always, "", "a page up"),
@@ -125,8 +130,8 @@ pub const TABLE: &[Binding] = &[
     row(&[char('?'), key(KeyCode::F(1))], Action::Help, When::Always, "help", "these keys"),
     row(&[ctrl('l')], Action::Redraw, When::Always, "", "draw everything anew"),
     row(&[ctrl('z')], Action::Suspend, When::Always, "", "back to the shell; `fg` returns"),
-    row(&[ctrl('c')], Action::Interrupt, When::Always, "", "stop in order; again: at once"),
-    row(&[char('q')], Action::Quit, When::Always, "quit", "leave; asks while an agent runs"),
+    row(&[ctrl('c')], Action::Interrupt, When::Always, "", "stop gracefully; twice to force"),
+    row(&[char('q')], Action::Quit, When::Always, "quit", "leave; asks while the run is not over"),
 ];
 
 /// Finds what a key does.

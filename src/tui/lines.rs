@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::{command::UserCommand, tui::editor::Editor};
+use crate::{command::UserCommand, narration::Tone, tui::editor::Editor};
 
 use super::{
     model::{DiffState, Mode, Model, Pane},
@@ -61,12 +61,40 @@ pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<Order> {
             ui.search.query.take();
             ui.mode = Mode::Normal;
         }
-        KeyCode::Enter | KeyCode::Up => return find(model, Direction::Older),
+        KeyCode::Enter => {
+            ui.mode = Mode::Normal;
+            return find_again(model, Direction::Older);
+        }
+        KeyCode::Up => return find(model, Direction::Older),
         KeyCode::Down => return find(model, Direction::Newer),
         _ => {
             edit(&mut ui.search.query, key);
             ui.search.missed = false;
         }
+    }
+    Vec::new()
+}
+
+/// Goes to the next match of the last search, and says so if there is none.
+pub(super) fn find_again(model: &mut Model, direction: Direction) -> Vec<Order> {
+    if model.ui.search.query.text().is_empty() {
+        model
+            .ui
+            .toast(Tone::Note, "nothing was searched for yet; `/` does", model.now_ms);
+        return Vec::new();
+    }
+    let orders = find(model, direction);
+    if orders.is_empty() {
+        return tell_missed(model);
+    }
+    orders
+}
+
+/// Says that a search found nothing, where no line for it is open.
+pub(super) fn tell_missed(model: &mut Model) -> Vec<Order> {
+    if model.ui.search.missed && model.ui.mode == Mode::Normal {
+        let text = format!("not found: {}", model.ui.search.query.text());
+        model.ui.toast(Tone::Note, text, model.now_ms);
     }
     Vec::new()
 }

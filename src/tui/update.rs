@@ -1,6 +1,7 @@
 //! What keys, mouse and results of jobs do to the screen. Pure: what else has to happen is returned as orders.
 
 mod order;
+mod questions;
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 
@@ -54,7 +55,7 @@ pub fn update(model: &mut Model, event: UiEvent) -> Vec<Order> {
         }
         UiEvent::Searched { found } => {
             model.ui.search.missed = !found;
-            Vec::new()
+            super::lines::tell_missed(model)
         }
     }
 }
@@ -65,7 +66,8 @@ fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<Order> {
         Mode::Steering => super::lines::steering(model, key),
         Mode::Searching => super::lines::searching(model, key),
         Mode::Typing => typing(model, key),
-        Mode::Asking(Question::Quit) => quitting(model, key),
+        Mode::Asking(Question::Quit) => questions::quitting(model, key),
+        Mode::Asking(Question::Skip { iteration }) => questions::skipping(model, key, iteration),
         Mode::Help { top } => help(model, key, top),
     }
 }
@@ -87,24 +89,6 @@ fn typing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
         return Vec::new();
     }
     vec![Order::Type(Input::Key(key)), Order::Scroll(Scroll::Bottom)]
-}
-
-fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
-    let chord = Chord::new(key.code, key.modifiers);
-    model.ui.mode = Mode::Normal;
-    match (chord.code, chord.modifiers) {
-        (KeyCode::Char('y' | 'q') | KeyCode::Enter, KeyModifiers::NONE) => {
-            vec![stop(StopRequest::InOrder, RequestedBy::User)]
-        }
-        (KeyCode::Char('a'), KeyModifiers::NONE) => vec![stop(StopRequest::AfterIteration, RequestedBy::User)],
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![stop(StopRequest::InOrder, RequestedBy::Interrupt)],
-        (KeyCode::Char('n') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
-        // Anything else is no answer.
-        _ => {
-            model.ui.mode = Mode::Asking(Question::Quit);
-            Vec::new()
-        }
-    }
 }
 
 fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<Order> {
@@ -134,7 +118,7 @@ fn pasted(model: &mut Model, text: String) -> Vec<Order> {
         Mode::Searching => model.ui.search.query.insert(&text.replace(['\r', '\n'], " ")),
         Mode::Typing => return vec![Order::Type(Input::Paste(text)), Order::Scroll(Scroll::Bottom)],
         // What was meant for the agent must not be taken for keys.
-        Mode::Normal if model.ui.replay.is_none() && !model.run.is_over() => {
+        Mode::Normal if model.ui.replay.is_none() && model.run.used_up().is_none() => {
             model.ui.mode = Mode::Steering;
             model.ui.steering.insert(&text);
         }
@@ -204,8 +188,11 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         Action::Show(pane) => return show(model, pane),
         Action::Search => {
             model.ui.mode = Mode::Searching;
+            model.ui.search.query.take();
             model.ui.search.missed = false;
         }
+        Action::NextMatch => return super::lines::find_again(model, Direction::Older),
+        Action::PreviousMatch => return super::lines::find_again(model, Direction::Newer),
         Action::LineUp => return scroll(model, Scroll::Up(1)),
         Action::LineDown => return scroll(model, Scroll::Down(1)),
         Action::PageUp => return scroll(model, Scroll::Up(page(model))),
@@ -214,6 +201,8 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         Action::Bottom => return scroll(model, Scroll::Bottom),
         Action::Open => return open(model),
         Action::Back => {
+            // The marks of a search go with it.
+            model.ui.search.query.take();
             if model.ui.history.open.take().is_none() {
                 model.ui.show(Pane::Terminal);
             }
@@ -242,24 +231,38 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
 
 /// Carries out what only makes sense while there is a loop; says so when it makes none.
 fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
-    if model.run.is_over() {
+    if model.run.is_over() && action != Action::Steer {
         return refused(model, "the run is over");
     }
     let command = match action {
         Action::Steer => {
+            if let Some(limit) = model.run.used_up() {
+                return refused(model, &limit.used_up());
+            }
             model.ui.mode = Mode::Steering;
             model.ui.recall.rewind();
             return Vec::new();
+        }
+        Action::Type if model.ui.transcript => {
+            let agent = model.run.adapter.as_ref().unwrap_or(&model.run.settings.adapter);
+            let why = format!("{agent} does not read its terminal; use `:`");
+            return refused(model, &why);
         }
         Action::Type if model.run.is_busy() => {
             model.ui.show(Pane::Terminal);
             model.ui.mode = Mode::Typing;
             return vec![Order::Scroll(Scroll::Bottom)];
         }
-        Action::Skip if matches!(model.run.phase, Phase::Running { .. }) => UserCommand::Skip,
-        Action::Type | Action::Skip => return refused(model, "no iteration is running"),
+        Action::Skip => {
+            let Phase::Running { iteration } = model.run.phase else {
+                return refused(model, "no iteration is running");
+            };
+            model.ui.mode = Mode::Asking(Question::Skip { iteration });
+            return Vec::new();
+        }
+        Action::Type => return refused(model, "no iteration is running"),
         Action::RetryNow if matches!(model.run.phase, Phase::Waiting { .. }) => UserCommand::RetryNow,
-        Action::RetryNow => return refused(model, "nothing is waited for"),
+        Action::RetryNow => return refused(model, "not waiting"),
         Action::PauseOrResume if model.run.is_paused() => UserCommand::Resume,
         Action::PauseOrResume => UserCommand::Pause,
         Action::StopAfterIteration => return vec![stop(StopRequest::AfterIteration, RequestedBy::User)],

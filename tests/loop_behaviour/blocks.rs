@@ -82,3 +82,70 @@ fn who_is_blocked_is_not_done_though_every_box_is_ticked() {
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(8), "{finished:?}");
 }
+
+#[test]
+fn a_blocked_run_that_nobody_watches_is_answered_by_steer_and_resumed() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl(&format!(
+        "if [ $n = 1 ]; then {BLOCKED}; else work; over ok; fi"
+    )));
+    let blocked = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(blocked.code(), Some(8), "{blocked:?}");
+    let Some(Event::RunStopped { hints, .. }) = blocked.records().pop().map(|record| record.event) else {
+        panic!("no end")
+    };
+    assert!(hints[0].contains("answer with `ralph steer"), "{hints:?}");
+    let steered = sandbox.ralph(["steer", "the", "blue", "one"]).run(SOON);
+    assert_eq!(steered.code(), Some(0), "{steered:?}");
+    assert!(
+        steered.stdout.contains("message 1 is queued") && steered.stdout.contains("resumes the last run with it"),
+        "{steered:?}"
+    );
+    let status = sandbox.ralph(["status"]).run(SOON).stdout;
+    assert!(
+        status.contains("the next `ralph` resumes the last run") && status.contains("the blue one"),
+        "{status}"
+    );
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(sandbox.prompt(2).contains("the blue one"), "in the same run");
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains("2 iterations") && report.contains("done"), "{report}");
+}
+
+#[test]
+fn a_message_for_a_run_that_was_stopped_is_queued_and_one_for_no_run_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let nowhere = sandbox.ralph(["steer", "hello"]).run(SOON);
+    assert_eq!(nowhere.code(), Some(1), "{nowhere:?}");
+    assert!(
+        nowhere.stderr.contains("no runs in this project yet") && nowhere.stderr.contains("\nhint: "),
+        "{nowhere:?}"
+    );
+    sandbox.install(&Script::jsonl("said ready; [ $n = 1 ] && await never; work; over ok"));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, said("ready"));
+    assert_eq!(sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
+    assert_eq!(running.wait(SOON).code(), Some(130));
+    assert_eq!(sandbox.ralph(["steer", "use tabs"]).run(SOON).code(), Some(0));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(sandbox.prompt(2).contains("use tabs"));
+}
+
+#[test]
+fn a_run_that_used_up_a_limit_takes_no_message_and_says_what_does() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(2);
+    sandbox.install(&Script::worker());
+    let finished = sandbox.looping(["--max-iterations", "1"]).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let steered = sandbox.ralph(["steer", "more"]).run(SOON);
+    assert_eq!(steered.code(), Some(1), "{steered:?}");
+    assert!(
+        steered.stderr.contains("used up its iterations") && steered.stderr.contains("starts a new one"),
+        "{steered:?}"
+    );
+}

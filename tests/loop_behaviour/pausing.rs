@@ -169,8 +169,8 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
     let running = running(&sandbox);
     for (args, why) in [
         (&["resume"][..], "not paused"),
-        (&["resume", "--now"], "nothing is waited for"),
-        (&["withdraw", "7"], "no such message"),
+        (&["resume", "--now"], "neither paused nor waiting"),
+        (&["withdraw", "7"], "no queued message 7"),
     ] {
         let finished = sandbox.ralph(args).run(SOON);
         assert_eq!(finished.code(), Some(1), "{args:?}: {finished:?}");

@@ -91,7 +91,11 @@ fn a_message_that_is_withdrawn_in_time_reaches_nobody() {
 fn a_message_that_cannot_wait_ends_the_iteration_and_is_in_the_next_prompt() {
     let sandbox = Sandbox::new();
     let running = running(&sandbox, 1);
-    steer(&sandbox, &["--now", "stop that"]);
+    let reply = steer(&sandbox, &["--now", "stop that"]);
+    assert!(
+        reply.contains("message 1: iteration 1 is stopped; iteration 2 starts with it"),
+        "{reply}"
+    );
     let records = finishes(running);
     let reason = CancelReason::Steered;
     assert_eq!(

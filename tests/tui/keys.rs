@@ -47,7 +47,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
         }
         Action::RetryNow => {
             terminal.press(key);
-            terminal.sees("nothing is waited for");
+            terminal.sees("not waiting");
         }
         Action::Type => {
             terminal.press(key);
@@ -73,6 +73,24 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             });
             terminal.press("t");
             terminal.sees("line 299");
+        }
+        Action::Skip => {
+            terminal.press(key);
+            terminal.sees("skip iteration 1?");
+            terminal.press("n");
+            terminal.sees_no("skip iteration 1?");
+        }
+        Action::NextMatch | Action::PreviousMatch => {
+            terminal.press("/line 12\r");
+            terminal.sees("line 129");
+            terminal.press("n");
+            terminal.sees_no("line 129");
+            if action == Action::PreviousMatch {
+                terminal.press(key);
+                terminal.sees("line 120");
+            }
+            terminal.press("G");
+            terminal.sees_no("rows below");
         }
         Action::Search => {
             terminal.press(key);
@@ -131,7 +149,6 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
         }
         // Tested on their own, where they end something; those of replays there.
         Action::StopAfterIteration
-        | Action::Skip
         | Action::Withdraw
         | Action::Suspend
         | Action::Interrupt

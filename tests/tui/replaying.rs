@@ -86,7 +86,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press("b");
         }
         Action::PreviousIteration => {
-            terminal.press("n");
+            terminal.press("]");
             terminal.sees("iteration 2");
             terminal.press(key);
         }

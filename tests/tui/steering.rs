@@ -118,7 +118,9 @@ fn an_iteration_is_skipped() {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
-    terminal.press("n");
+    terminal.press("S");
+    terminal.sees("skip iteration 1?");
+    terminal.press("y");
     terminal.sees("ready 2");
     let skipped = Outcome::Cancelled {
         reason: CancelReason::Skipped,

@@ -1,8 +1,8 @@
 //! What a run is made of, as the screen shows it.
 
 use crate::event::{
-    CancelReason, Changes, Checkpoint, Delivery, GoalResult, Outcome, SteeringId, SteeringKind, StopReason, Totals,
-    Usage, Wait,
+    CancelReason, Changes, Checkpoint, Delivery, GoalResult, Outcome, Problem, ProblemKind, SteeringId, SteeringKind,
+    StopReason, Totals, Usage, Wait,
 };
 
 /// What the loop does.
@@ -51,6 +51,21 @@ pub struct Iteration {
     pub usage: Usage,
     pub before: Option<Checkpoint>,
     pub after: Option<Checkpoint>,
+}
+
+impl Iteration {
+    /// A limit of the agent's ended it: it is repeated and does not count.
+    pub fn was_limited(&self) -> bool {
+        matches!(
+            &self.outcome,
+            Some(Outcome::Failed {
+                problem: Problem {
+                    kind: ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. },
+                    ..
+                }
+            })
+        )
+    }
 }
 
 /// A message of the user to the agent.

@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, BreakerState, CancelReason, Changes, Event, Outcome, PausedBy, PlanSnapshot, PlanTask, Record,
-        RunId, Settings, SteeringId, StopRequest, Usage, Wait,
+        AgentSignal, BreakerState, CancelReason, Changes, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask,
+        Record, RunId, Settings, SteeringId, StopRequest, Usage, Wait,
     },
     narration::Line,
 };
@@ -59,6 +59,20 @@ impl Run {
 
     pub fn is_over(&self) -> bool {
         self.end.is_some()
+    }
+
+    /// The limit that keeps a run that is over from going on with a message.
+    pub fn used_up(&self) -> Option<LimitKind> {
+        let counted = self
+            .iterations
+            .iter()
+            .filter(|iteration| !iteration.was_limited())
+            .count();
+        let counted = u32::try_from(counted).unwrap_or(u32::MAX);
+        let end_ms = self.end.as_ref()?.at_ms;
+        self.settings
+            .limits
+            .reached(counted, self.elapsed_ms(end_ms), &self.usage)
     }
 
     /// Whether an agent runs, or is being ended.
@@ -118,7 +132,7 @@ impl Run {
         let at_ms = record.at_ms;
         let gap_ms = match record.event {
             // Nobody worked while there was no ralph.
-            Event::RunResumed { .. } => at_ms.saturating_sub(self.last_ms).cast_signed(),
+            Event::RunResumed { .. } | Event::RunReopened { .. } => at_ms.saturating_sub(self.last_ms).cast_signed(),
             Event::ClockMoved { gap_ms } => {
                 self.move_with_clock(gap_ms);
                 self.last_ms = at_ms;
@@ -216,6 +230,7 @@ impl Run {
                 );
             }
             Event::SteeringWithdrawn { id } => self.set_message(*id, MessageState::Withdrawn),
+            Event::RunReopened { .. } => self.reopen(),
             Event::StopRequested { stop, .. } => {
                 self.stop = Some(self.stop.map_or(*stop, |earlier| earlier.max(*stop)))
             }
@@ -356,6 +371,15 @@ impl Run {
         if let Some((_, known)) = self.goals.iter_mut().find(|(goal, _)| goal == name) {
             *known = state;
         }
+    }
+
+    fn reopen(&mut self) {
+        self.end = None;
+        self.stop = None;
+        self.failures = 0;
+        self.breaker = BreakerState::Closed;
+        self.breaker_why.clear();
+        self.phase = Phase::Starting;
     }
 
     fn set_paused(&mut self, by: PausedBy, paused: bool) {

@@ -39,6 +39,10 @@ pub enum Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
     Quit,
+    /// Whether to end the iteration of that number.
+    Skip {
+        iteration: u32,
+    },
 }
 
 /// A short notice above the footer.

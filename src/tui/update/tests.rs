@@ -39,7 +39,8 @@ fn after(events: Vec<Event>) -> Model {
 fn keys_ask_the_loop_only_for_what_makes_sense_now() {
     let mut model = watching();
     assert_eq!(press(&mut model, "p"), [by_user(UserCommand::Pause)]);
-    assert_eq!(press(&mut model, "n"), [by_user(UserCommand::Skip)]);
+    assert_eq!(press(&mut model, "S"), []);
+    assert_eq!(press(&mut model, "y"), [by_user(UserCommand::Skip)]);
     assert_eq!(
         press(&mut model, "s"),
         [stop(StopRequest::AfterIteration, RequestedBy::User)]
@@ -217,14 +218,21 @@ fn a_search_in_the_log_goes_through_its_matches() {
     let mut model = watching();
     press(&mut model, "l/COMPLETED");
     let mut found = Vec::new();
-    for _ in 0..4 {
-        update(&mut model, key(KeyCode::Enter));
+    for next in [
+        KeyCode::Enter,
+        KeyCode::Char('n'),
+        KeyCode::Char('n'),
+        KeyCode::Char('n'),
+    ] {
+        update(&mut model, key(next));
         let at = model.run.log.len() - 1 - model.ui.log_below;
         found.push(model.run.log.get(at).map(|line| line.text.contains("completed")));
     }
     assert_eq!(found, [Some(true); 4]);
-    update(&mut model, key(KeyCode::Enter));
-    assert!(model.ui.search.missed);
+    press(&mut model, "n");
+    assert!(model.ui.search.missed && model.ui.toast.is_some());
+    press(&mut model, "N");
+    assert!(!model.ui.search.missed);
 }
 
 #[test]
@@ -304,4 +312,62 @@ fn no_key_in_any_state_panics() {
             update(&mut model, size);
         }
     }
+}
+
+#[test]
+fn skipping_asks_and_the_key_of_the_next_match_never_skips() {
+    let mut model = watching();
+    assert_eq!(press(&mut model, "S"), []);
+    assert_eq!(model.ui.mode, Mode::Asking(Question::Skip { iteration: 3 }));
+    assert_eq!(press(&mut model, "xn"), []);
+    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(press(&mut model, "SS"), [by_user(UserCommand::Skip)]);
+    // As in `less`: after a search, `n` and `N` go from match to match.
+    press(&mut model, "/case");
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Find(Direction::Older)]);
+    assert_eq!(press(&mut model, "n"), [Order::Find(Direction::Older)]);
+    assert_eq!(press(&mut model, "N"), [Order::Find(Direction::Newer)]);
+    assert_eq!(model.ui.search.query.text(), "case");
+    assert_eq!(update(&mut model, key(KeyCode::Esc)), []);
+    assert_eq!(press(&mut model, "nN"), [], "there is nothing to look for");
+}
+
+#[test]
+fn an_iteration_that_ended_while_it_was_asked_about_is_not_followed_by_a_skip_of_the_next() {
+    let mut model = watching();
+    press(&mut model, "S");
+    model.run.phase = Phase::Running { iteration: 4 };
+    assert_eq!(press(&mut model, "y"), []);
+}
+
+#[test]
+fn a_run_that_is_over_takes_a_message_unless_a_limit_is_used_up() {
+    let mut over = after([running(), vec![stopped(StopReason::Done { verified: true })]].concat());
+    press(&mut over, ":one more thing");
+    let command = UserCommand::Steer {
+        kind: SteeringKind::Next,
+        text: "one more thing".to_owned(),
+    };
+    assert_eq!(
+        update(&mut over, key(KeyCode::Enter)),
+        [by_user(command), Order::RememberMessages]
+    );
+    over.run.settings.limits.max_iterations = Some(3);
+    press(&mut over, ":");
+    assert_eq!(over.ui.mode, Mode::Normal);
+    let told = over.ui.toast.as_ref().map(|toast| toast.text.as_str());
+    assert!(
+        told.is_some_and(|text| text.contains("used up its iterations")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn keys_are_typed_only_to_an_agent_that_reads_its_terminal() {
+    let mut model = watching();
+    model.ui.transcript = true;
+    assert_eq!(press(&mut model, "i"), []);
+    assert_eq!(model.ui.mode, Mode::Normal);
+    let told = model.ui.toast.as_ref().map(|toast| toast.text.as_str());
+    assert_eq!(told, Some("codex does not read its terminal; use `:`"));
 }

@@ -282,11 +282,16 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
     let mut x = area.x + 1;
     for binding in keys::bindings(model.ui.replay.is_some()).filter(|binding| !binding.hint.is_empty()) {
-        let over = model.run.is_over() && binding.when == keys::When::Live;
-        if over {
+        let is_answer = binding.action == keys::Action::Steer && model.run.used_up().is_none();
+        if model.run.is_over() && binding.when == keys::When::Live && !is_answer {
             continue;
         }
         let hint = match binding.action {
+            keys::Action::Steer => match model.run.end.as_ref().map(|end| &end.reason) {
+                Some(StopReason::Blocked { .. }) => "answer",
+                Some(_) => "go on with a message",
+                None => binding.hint,
+            },
             keys::Action::PauseOrResume if model.run.is_paused() && model.ui.replay.is_none() => "go on",
             _ => binding.hint,
         };

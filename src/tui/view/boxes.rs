@@ -5,14 +5,17 @@ use ratatui::layout::{Position, Rect};
 use crate::{
     event::SteeringKind,
     tui::{
-        keys::{self, Chord},
+        keys::{self, Action, Chord},
         model::{Model, Phase},
         theme::Role,
         update::parse_message,
     },
 };
 
-use super::pen::{Pen, columns, wrapped};
+use super::{
+    bars::ticking,
+    pen::{Pen, columns, wrapped},
+};
 
 /// Most lines of a message that are in view.
 const MESSAGE_ROWS: usize = 8;
@@ -37,7 +40,7 @@ pub(super) fn steering(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<P
     for (y, row) in (inner.top()..inner.bottom()).zip(rows.iter().skip(first)) {
         pen.role(inner.x + 1, y, inner.right(), row, Role::Plain);
     }
-    let keys = " Enter sends · Alt-Enter breaks the line · Esc leaves ";
+    let keys = " Enter sends · Alt-Enter newline · Esc cancels ";
     let end = outer.right().saturating_sub(2);
     pen.right(outer.x + 2, outer.bottom() - 1, end, keys, pen.theme.style(Role::Dim));
     Some(Position::new(
@@ -48,6 +51,9 @@ pub(super) fn steering(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<P
 
 /// What would become of the message as it is typed now.
 fn explained(model: &Model) -> String {
+    if model.run.is_over() {
+        return "message: the run goes on with it".to_owned();
+    }
     let typed = model.ui.steering.text().trim_start();
     let kind = match (parse_message(typed), typed.chars().next()) {
         (Some((kind, _)), _) => kind,
@@ -119,7 +125,7 @@ pub(super) fn search(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Pos
             shown + 2,
             y,
             area.right(),
-            "Enter older · Down newer · Esc leaves",
+            "Enter older, then n and N · Esc leaves",
             Role::Dim,
         );
     }
@@ -133,9 +139,30 @@ pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
         "The run is not over."
     };
     let answers = [("y", "stop now"), ("a", "stop after this iteration"), ("n", "stay")];
-    let width = whole.width.min(columns(question) + 6);
-    let height = 6.min(whole.height);
-    let Some(inner) = centred(whole, width, height, "stop the run?", pen) else {
+    ask("stop the run?", question, &answers, whole, pen);
+}
+
+pub(super) fn skip(model: &Model, iteration: u32, whole: Rect, pen: &mut Pen<'_>) {
+    let since_ms = model.run.running_since_ms().unwrap_or(model.now_ms);
+    let question = format!(
+        "It has worked for {}. Its work so far is kept.",
+        ticking(model.now_ms.saturating_sub(since_ms))
+    );
+    let answers = [("y", "end it and start the next"), ("n", "let it work")];
+    ask(&format!("skip iteration {iteration}?"), &question, &answers, whole, pen);
+}
+
+fn ask(title: &str, question: &str, answers: &[(&str, &str)], whole: Rect, pen: &mut Pen<'_>) {
+    let answers_width = answers
+        .iter()
+        .map(|(key, words)| columns(key) + 2 + columns(words))
+        .max();
+    let width = whole.width.min(columns(question).max(answers_width.unwrap_or(0)) + 6);
+    let height = u16::try_from(answers.len())
+        .unwrap_or(u16::MAX)
+        .saturating_add(3)
+        .min(whole.height);
+    let Some(inner) = centred(whole, width, height, title, pen) else {
         return;
     };
     let mut y = inner.y;
@@ -154,6 +181,8 @@ pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
 
 pub(super) fn help(model: &Model, top: usize, whole: Rect, pen: &mut Pen<'_>) {
     let rows: Vec<(String, &str)> = keys::bindings(model.ui.replay.is_some())
+        // Only a terminal program reads what is typed.
+        .filter(|binding| binding.action != Action::Type || !model.ui.transcript)
         .map(|binding| {
             let names: Vec<String> = binding.keys.iter().map(|key| Chord::name(*key)).collect();
             (names.join(" "), binding.about)

@@ -52,6 +52,10 @@ pub fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &mut Fra
             boxes::quit(model, layout.whole, &mut pen);
             None
         }
+        Mode::Asking(Question::Skip { iteration }) => {
+            boxes::skip(model, *iteration, layout.whole, &mut pen);
+            None
+        }
         Mode::Help { top } => {
             boxes::help(model, *top, layout.whole, &mut pen);
             None
@@ -89,7 +93,7 @@ fn main(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) -> 
         (Pane::Limits, _) => limits::draw(model, area, pen),
     }
     let query = model.ui.search.query.text();
-    if model.ui.mode == Mode::Searching && !query.is_empty() {
+    if matches!(model.ui.mode, Mode::Searching | Mode::Normal) && !query.is_empty() {
         pen.mark(area, query);
     }
     cursor

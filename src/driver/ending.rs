@@ -1,0 +1,126 @@
+//! What a run that is over waits for: its face, and a message that makes it go on.
+//!
+//! While a screen shows the end, the loop stays and takes messages as ever, from the screen and from other terminals.
+//! Where nothing runs, a message is left in the journal of the last run, and the next `ralph` goes on with that one.
+
+use std::{path::PathBuf, time::Duration};
+
+use crate::{
+    command::UserCommand,
+    event::{Event, RequestedBy, SteeringId, SteeringKind, StopReason, StopRequest},
+    host::{control::Request, lock::Lock, paths::ProjectPaths},
+    machine::Input,
+};
+
+use super::{
+    clock::now_ms,
+    handle::Wish,
+    open::{OpenError, latest},
+    run::{Driver, DriverError},
+    sources::{Arrived, Sources, received},
+};
+
+/// How long a face may take to show the end of a run that was to be stopped.
+const FACE_PATIENCE: Duration = Duration::from_secs(2);
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+impl Driver {
+    /// Waits until all is shown: what is piped to a slow reader has to arrive. Who wants to stop does not wait for long.
+    pub(super) async fn wait_for_face(&self, sources: &mut Sources, in_a_hurry: bool) {
+        let bus = self.bus.clone();
+        let patience = if in_a_hurry { FACE_PATIENCE } else { FOREVER };
+        let shown = tokio::task::spawn_blocking(move || bus.close(patience));
+        tokio::select! {
+            _ = shown => {}
+            _ = sources.interrupt.recv() => {}
+            _ = sources.terminate.recv() => {}
+            () = received(&mut sources.hangup) => {}
+        }
+    }
+
+    /// Whether the loop stays after such an end: somebody looks at it who may want it to go on.
+    pub(super) fn stays(&self, reason: &StopReason) -> bool {
+        self.watched && !reason.was_asked_for()
+    }
+
+    /// Notes that nobody wants to see the end any longer, if `arrived` says so in a run that is over.
+    pub(super) fn note_leaving(&mut self, arrived: &Arrived) {
+        let stops = |command: &UserCommand| matches!(command, UserCommand::Stop { .. });
+        let leaves = match arrived {
+            Arrived::Input(Input::Command { command, .. })
+            | Arrived::Asked(Request::Command { command }, _)
+            | Arrived::Wish(Wish::Command { command, .. }) => stops(command),
+            Arrived::Input(_)
+            | Arrived::Asked(Request::Status, _)
+            | Arrived::Wish(Wish::Type(_) | Wish::Resize(_) | Wish::Leave | Wish::Unwatch)
+            | Arrived::Resized
+            | Arrived::Nothing => false,
+        };
+        self.watched &= !leaves;
+    }
+
+    /// The screen is gone because the user left it, which is only offered after the end.
+    pub(super) fn screen_left(&mut self) -> Result<(), DriverError> {
+        self.watched = false;
+        if self.state().is_stopped() {
+            return Ok(());
+        }
+        // A message made the run go on as its screen was left.
+        self.advance(&Input::Command {
+            command: UserCommand::Stop {
+                stop: StopRequest::InOrder,
+            },
+            by: RequestedBy::User,
+        })?;
+        Ok(())
+    }
+
+    /// The pause file may have come or gone while nothing ran.
+    pub(super) fn look_for_pause(&mut self) {
+        let present = self.workshop.paths.pause_file().symlink_metadata().is_ok();
+        self.own.push_back(Input::PauseFile { present });
+    }
+}
+
+/// What became of a message where no loop runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// The next `ralph` for this plan goes on with it.
+    Queued {
+        id: SteeringId,
+        plan: PathBuf,
+    },
+    /// Nothing ran here yet.
+    NoRun,
+    Refused {
+        why: String,
+    },
+}
+
+/// Leaves a message in the journal of the last run, so that the next `ralph` goes on with that run.
+///
+/// # Errors
+/// As [`OpenRun::open`](super::OpenRun::open).
+pub fn leave_message(paths: &ProjectPaths, kind: SteeringKind, text: &str) -> Result<Left, OpenError> {
+    if !paths.lock().exists() {
+        return Ok(Left::NoRun);
+    }
+    let _lock = Lock::take(&paths.lock())?;
+    let Some(run) = latest(paths)? else {
+        return Ok(Left::NoRun);
+    };
+    let mut run = run.understood()?;
+    if let Some(why) = run.state.closed_for_good() {
+        return Ok(Left::Refused { why });
+    }
+    if run.state.is_stopped() {
+        let by = RequestedBy::User;
+        run.journal.append(now_ms(), Event::RunReopened { by })?;
+    }
+    let id = run.state.next_message();
+    let text = text.to_owned();
+    run.journal.append(now_ms(), Event::SteeringQueued { id, kind, text })?;
+    Ok(Left::Queued {
+        id,
+        plan: run.state.settings.plan,
+    })
+}

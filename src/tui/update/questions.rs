@@ -1,0 +1,44 @@
+//! The answers to what the screen asks before it does something that cannot be taken back.
+
+use super::*;
+
+/// Whether the run is to be stopped.
+pub(super) fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+    let chord = Chord::new(key.code, key.modifiers);
+    model.ui.mode = Mode::Normal;
+    match (chord.code, chord.modifiers) {
+        (KeyCode::Char('y' | 'q') | KeyCode::Enter, KeyModifiers::NONE) => {
+            vec![stop(StopRequest::InOrder, RequestedBy::User)]
+        }
+        (KeyCode::Char('a'), KeyModifiers::NONE) => vec![stop(StopRequest::AfterIteration, RequestedBy::User)],
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![stop(StopRequest::InOrder, RequestedBy::Interrupt)],
+        (KeyCode::Char('n') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
+        // Anything else is no answer.
+        _ => {
+            model.ui.mode = Mode::Asking(Question::Quit);
+            Vec::new()
+        }
+    }
+}
+
+/// Whether that iteration is to be ended.
+pub(super) fn skipping(model: &mut Model, key: KeyEvent, iteration: u32) -> Vec<Order> {
+    let chord = Chord::new(key.code, key.modifiers);
+    model.ui.mode = Mode::Normal;
+    match (chord.code, chord.modifiers) {
+        (KeyCode::Char('y' | 'S') | KeyCode::Enter, KeyModifiers::NONE) => {
+            // It may have ended by itself meanwhile; the next one was not meant.
+            if model.run.phase == (Phase::Running { iteration }) {
+                return vec![by_user(UserCommand::Skip)];
+            }
+            refused(model, "the iteration is over")
+        }
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => act(model, Action::Interrupt),
+        (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
+        // Anything else is no answer.
+        _ => {
+            model.ui.mode = Mode::Asking(Question::Skip { iteration });
+            Vec::new()
+        }
+    }
+}

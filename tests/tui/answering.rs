@@ -1,0 +1,114 @@
+//! A run that is over goes on with a message, while its end is on the screen.
+
+use ralph::event::{Event, LimitKind, StopReason};
+
+use super::{Terminal, reason, screen, watching};
+use crate::harness::{SOON, Sandbox, Script, events};
+
+/// Blocked at first; works when it was answered.
+const ASKS: &str =
+    r#"if [ "$n" = 1 ]; then echo "RALPH BLOCKED: Which key do I use?"; else echo "working $n"; work; fi"#;
+
+fn reopened(sandbox: &Sandbox) -> usize {
+    events(&sandbox.journal())
+        .filter(|event| matches!(event, Event::RunReopened { .. }))
+        .count()
+}
+
+#[test]
+fn a_blocked_run_is_answered_where_its_question_is_shown() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let mut terminal = watching(&sandbox, &Script::terminal(ASKS));
+    terminal.sees("blocked: needs your answer (Which key do I use?)");
+    terminal.sees(": answer");
+    terminal.press(":the blue one");
+    terminal.sees("the run goes on with it");
+    terminal.press("\r");
+    terminal.sees("1 of 1 task ");
+    assert!(sandbox.prompt(2).contains("the blue one"), "{}", sandbox.prompt(2));
+    assert_eq!(reopened(&sandbox), 1, "in the same journal");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Done { verified: false }));
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_run_on_whose_end_somebody_looks_is_answered_from_another_terminal() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let mut terminal = watching(&sandbox, &Script::terminal(ASKS));
+    terminal.sees("needs your answer");
+    let status = sandbox.ralph(["status"]).run(SOON).stdout;
+    assert!(status.contains("over, on the screen of pid "), "{status}");
+    let steered = sandbox.ralph(["steer", "the blue one"]).run(SOON);
+    assert_eq!(steered.code(), Some(0), "{steered:?}");
+    assert!(
+        steered
+            .stdout
+            .contains("message 1: the run goes on, and iteration 2 starts with it"),
+        "{steered:?}"
+    );
+    terminal.sees("1 of 1 task ");
+    assert!(sandbox.prompt(2).contains("the blue one"));
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[test]
+fn a_run_that_is_done_takes_one_more_wish() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let mut terminal = watching(
+        &sandbox,
+        &Script::terminal(r#"if [ "$n" = 1 ]; then work; else echo "extra $n"; echo x > extra.txt; await "go$n"; fi"#),
+    );
+    terminal.sees("1 of 1 task ");
+    terminal.press(":add a licence\r");
+    terminal.sees("extra 2");
+    let prompt = sandbox.prompt(2);
+    assert!(
+        prompt.contains("the user has sent the message below") && prompt.contains("add a licence"),
+        "{prompt}"
+    );
+    terminal.press("q");
+    terminal.sees("stop the run?");
+    terminal.press("n");
+    sandbox.let_go("go2");
+    terminal.sees("1 of 1 task ");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[test]
+fn a_run_that_has_used_up_a_limit_says_so_instead_of_going_on() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal("work"));
+    let program = screen(&sandbox).args(["--max-iterations", "1"]);
+    let mut terminal = Terminal::start(&program, 100, 30);
+    terminal.sees("the limit of iterations is reached");
+    terminal.press(":");
+    terminal.sees("the run has used up its iterations");
+    let steered = sandbox.ralph(["steer", "go on"]).run(SOON);
+    assert_eq!(steered.code(), Some(1), "{steered:?}");
+    assert!(
+        steered.stderr.contains("the run has used up its iterations"),
+        "{steered:?}"
+    );
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 6);
+    let limit = LimitKind::MaxIterations;
+    assert_eq!(reason(&sandbox.journal()), Some(&StopReason::LimitReached { limit }));
+}
+
+#[test]
+fn stop_from_another_terminal_closes_the_screen_of_a_run_that_is_over() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let mut terminal = watching(&sandbox, &Script::terminal("work"));
+    terminal.sees("1 of 1 task ");
+    let stopped = sandbox.ralph(["stop"]).run(SOON);
+    assert_eq!(stopped.code(), Some(0), "{stopped:?}");
+    assert_eq!(terminal.ends(), 0);
+}
