@@ -331,5 +331,5 @@ Exit codes:
     0  done                              5  another ralph works in this project
     1  the agent or ralph failed         6  a limit was reached
     2  usage                             7  the loop got nowhere
-    3  configuration or plan invalid     8  blocked: needs your answer  
+    3  configuration or plan invalid     8  blocked: needs your answer
     4  agent unavailable               129, 130, 143  hung up, interrupted or stopped, terminated";
