@@ -1,5 +1,7 @@
 //! What ralph runs for itself, git above all: what it leaves behind, what it takes with it, and what it starts with.
 
+use std::{fs, os::unix::fs::PermissionsExt};
+
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -21,16 +23,24 @@ const AGENT: &str = env!("CARGO_BIN_EXE_fake-agent");
 /// Each ignores every signal that can be ignored; all have left the process group of git.
 const KINDS: [&str; 5] = ["own-group", "setsid", "double-fork", "env-clear-setsid", "daemon"];
 
-/// What every checkpoint with a changed text file runs then. `$HOME` is where its children write their pids.
-fn filter(sandbox: &Sandbox, kind: &str, command: &str) {
-    sandbox.write(".git/info/attributes", "*.txt filter=odd\n");
-    sandbox.git(["config", &format!("filter.odd.{kind}"), command]);
+/// Puts a git in front of the real one that runs `script` first when it is ralph who calls it.
+fn odd_git(sandbox: &mut Sandbox, script: &str) {
+    let program = sandbox.home().join("bin/git");
+    let text = format!(
+        "#!/bin/sh\nif [ \"$GIT_NO_LAZY_FETCH\" = 1 ]; then\n{script}\nfi\nPATH=${{PATH#*:}} exec git \"$@\"\n"
+    );
+    fs::create_dir(sandbox.home().join("bin")).unwrap();
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.add_agent(&program);
 }
 
-/// A filter that surrounds itself with children that call themselves ralph's own.
+/// Surrounds itself, once, with children that call themselves ralph's own.
 fn surrounding() -> String {
     let spawn: String = KINDS.iter().map(|kind| format!("'spawn {kind}' ")).collect();
-    format!("(cd \"$HOME\" && RALPH_HELPER=1 {AGENT} {spawn}) </dev/null >/dev/null 2>&1; cat")
+    format!(
+        "[ -e \"$HOME/daemon.pid\" ] || (cd \"$HOME\" && RALPH_HELPER=1 {AGENT} {spawn}) </dev/null >/dev/null 2>&1"
+    )
 }
 
 #[track_caller]
@@ -44,27 +54,25 @@ fn assert_all_were_ended(sandbox: &Sandbox) {
 }
 
 #[test]
-fn nothing_that_a_filter_of_git_starts_survives_a_run_that_is_done() {
-    let sandbox = Sandbox::new();
+fn nothing_that_git_leaves_behind_survives_a_run_that_is_done() {
+    let mut sandbox = Sandbox::new();
     sandbox.plan(1);
-    filter(&sandbox, "clean", &surrounding());
-    // Not committed by the agent, whose git would run the filter as well.
-    let body = "echo more > more.txt; sed -i 's/- \\[ \\]/- [x]/' PLAN.md; over done";
-    sandbox.install(&Script::jsonl(body));
+    odd_git(&mut sandbox, &surrounding());
+    sandbox.install(&Script::worker());
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_all_were_ended(&sandbox);
 }
 
 #[test]
-fn nothing_that_a_filter_of_git_starts_survives_a_restore() {
-    let sandbox = Sandbox::new();
+fn nothing_that_git_leaves_behind_survives_a_restore() {
+    let mut sandbox = Sandbox::new();
     sandbox.write("old.txt", "as it was\n");
     sandbox.git(["add", "--all"]);
     sandbox.plan(1);
     sandbox.install(&Script::jsonl("rm old.txt; work; over done"));
     assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(0));
-    filter(&sandbox, "smudge", &surrounding());
+    odd_git(&mut sandbox, &surrounding());
     let finished = sandbox.ralph(["restore", "1", "--before", "--yes"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(sandbox.read("old.txt").as_deref(), Some("as it was\n"));
@@ -87,11 +95,14 @@ fn a_process_that_calls_itself_a_helper_of_ralph_is_ended_with_its_killed_guard(
     sandbox.assert_nothing_runs();
 }
 
-/// Starts the loop and waits until git hangs in a filter, after the agent has changed a file.
-fn hanging(sandbox: &Sandbox) -> Running {
+/// Starts the loop and waits until git hangs, after the agent has changed a file.
+fn hanging(sandbox: &mut Sandbox) -> Running {
     sandbox.plan(1);
-    filter(sandbox, "clean", "touch \"$HOME/hangs\"; sleep 999");
-    sandbox.install(&Script::jsonl("echo more > more.txt; over done"));
+    odd_git(
+        sandbox,
+        "[ -e \"$HOME/hang\" ] && { touch \"$HOME/hangs\"; sleep 999; }",
+    );
+    sandbox.install(&Script::jsonl("echo more > more.txt; touch \"$HOME/hang\"; over done"));
     let running = sandbox.looping(["--max-iterations", "1"]).start();
     wait_until(SOON, "git hangs", || sandbox.read_home("hangs"));
     running
@@ -105,8 +116,8 @@ fn helper_guard(sandbox: &Sandbox) -> Option<i32> {
 
 #[test]
 fn git_that_hangs_does_not_survive_two_interrupts() {
-    let sandbox = Sandbox::new();
-    let running = hanging(&sandbox);
+    let mut sandbox = Sandbox::new();
+    let running = hanging(&mut sandbox);
     running.signal(Signal::SIGINT);
     running.wait_for_line(SOON, |line| line.contains("stop-requested"));
     running.signal(Signal::SIGINT);
@@ -117,8 +128,8 @@ fn git_that_hangs_does_not_survive_two_interrupts() {
 
 #[test]
 fn git_that_hangs_does_not_survive_ralph_that_is_killed() {
-    let sandbox = Sandbox::new();
-    let running = hanging(&sandbox);
+    let mut sandbox = Sandbox::new();
+    let running = hanging(&mut sandbox);
     running.kill();
     drop(running);
     wait_until(SOON, "end of all processes", || {
@@ -128,9 +139,9 @@ fn git_that_hangs_does_not_survive_ralph_that_is_killed() {
 
 #[test]
 fn git_that_hangs_does_not_survive_its_guard_and_the_run_goes_on() {
-    let sandbox = Sandbox::new();
-    let running = hanging(&sandbox);
-    sandbox.git(["config", "--unset", "filter.odd.clean"]);
+    let mut sandbox = Sandbox::new();
+    let running = hanging(&mut sandbox);
+    fs::remove_file(sandbox.home().join("hang")).unwrap();
     let guard = helper_guard(&sandbox).expect("helpers are guarded");
     kill(Pid::from_raw(guard), Signal::SIGKILL).unwrap();
     let finished = running.wait(SOON);
@@ -205,10 +216,10 @@ fn a_ralph_that_was_started_with_all_signals_blocked_is_terminated_by_one() {
 
 #[test]
 fn agents_and_helpers_start_with_no_signal_blocked_or_ignored() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
     sandbox.plan(1);
     let masks = "grep -E '^Sig(Blk|Ign)' /proc/self/status";
-    filter(&sandbox, "clean", &format!("{masks} > \"$HOME/helper\"; cat"));
+    odd_git(&mut sandbox, &format!("{masks} > \"$HOME/helper\""));
     sandbox.install(&Script::jsonl(&format!(
         "{masks} > \"$HOME/agent\"; echo more > more.txt; sed -i 's/- \\[ \\]/- [x]/' PLAN.md; over done"
     )));
