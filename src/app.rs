@@ -4,7 +4,7 @@ mod agents;
 mod plan;
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::Write,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -12,6 +12,7 @@ use std::{
 use crate::{
     agent::catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
     config::{Config, Loaded},
+    console,
     driver::{self, Agent, Bus, Driver, OpenRun, RunConfig},
     error::{Failure, FailureKind},
     event::{GoalResult, PlanSnapshot, Settings},
@@ -103,7 +104,7 @@ impl Presentation {
     /// Colour only where somebody sees it and did not ask for none.
     pub fn of_stdout(format: Format) -> Self {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let terminal = io::stdout().is_terminal();
+        let terminal = console::is_terminal();
         let columns = terminal.then(|| crossterm::terminal::size().ok()).flatten();
         Self {
             format,
@@ -118,7 +119,7 @@ impl Presentation {
     /// Whether the terminal can address its cells.
     pub fn can_have_screen(self) -> bool {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-        self.format == Format::Text && io::stdout().is_terminal() && !dumb
+        self.format == Format::Text && console::is_terminal() && !dumb
     }
 
     /// Wants a screen, where there can be one: text for people, on a terminal that can address its cells.
@@ -327,11 +328,13 @@ fn print_summary(files: &RunPaths, style: Style) {
         return;
     }
     report.conclude();
-    let mut text = Vec::new();
-    _ = write_head(&report, style, &mut text); // memory takes every write
+    let mut out = console::stdout(style.form());
     let recordings = files.dir().join("iterations");
-    text.extend(format!("  recordings: {} (`ralph replay` plays them)\n", recordings.display()).bytes());
-    _ = io::stdout().lock().write_all(&text); // a closed terminal wants no summary
+    // A closed terminal wants no summary.
+    _ = write_head(&report, style, &mut out).and_then(|()| {
+        let recordings = recordings.display();
+        writeln!(out, "  recordings: {recordings} (`ralph replay` plays them)")
+    });
 }
 
 /// The size an agent's terminal gets on a screen: that of the pane that shows it.
@@ -342,7 +345,7 @@ fn pane_size(plan: &PlanSnapshot) -> Size {
 
 /// The size an agent's terminal gets: that of ralph's own.
 fn terminal_size() -> Size {
-    if !io::stdout().is_terminal() {
+    if !console::is_terminal() {
         return NO_TERMINAL;
     }
     match crossterm::terminal::size() {

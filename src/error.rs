@@ -77,15 +77,19 @@ impl Failure {
     }
 }
 
-/// `error: …` and `hint: …` lines, as they go to stderr.
+/// `error: …` and `hint: …` lines, as they go to stderr, each on one line whatever is in them.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
+        write!(f, "error: {}", on_one_line(&self.message))?;
         for hint in &self.hints {
-            write!(f, "\nhint: {hint}")?;
+            write!(f, "\nhint: {}", on_one_line(hint))?;
         }
         Ok(())
     }
+}
+
+fn on_one_line(text: &str) -> String {
+    text.trim_end().replace(['\n', '\r'], " ")
 }
 
 impl From<ConfigError> for Failure {

@@ -5,7 +5,6 @@
 use std::{
     convert::Infallible,
     env,
-    io::{self, BufWriter},
     panic::{self, AssertUnwindSafe},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -18,6 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     app::{Place, Presentation, ScreenWish},
     config::Notify,
+    console,
     driver::{Bus, Feed, Handle, OpenRun},
     error::{Failure, FailureKind},
     event::{Record, RunId},
@@ -27,7 +27,7 @@ use crate::{
         paths::{ProjectPaths, RunPaths, create_private_dir},
     },
     proc::helper::Helper,
-    text::with_causes,
+    text::{Form, with_causes},
     tui::{
         self, DiffRequest, Differ, Notifier, Player, Recordings, Setup,
         theme::{Surroundings, Theme},
@@ -118,17 +118,23 @@ impl Faces {
             tui::terminal::give_back();
             match shown {
                 Ok(Ok(())) => return leaving.leave(),
-                Ok(Err(error)) => warn(&format!("warning: no screen: {}\n", with_causes(&error))),
+                Ok(Err(error)) => console::warn(&format!("no screen: {}", with_causes(&error))),
                 Err(_) => {
-                    let what = tui::terminal::take_held().concat();
-                    warn(&format!("{what}warning: the screen broke; the run goes on as text\n"));
+                    tui::terminal::take_held()
+                        .iter()
+                        .for_each(|what| console::complain(what));
+                    console::warn("the screen broke; the run goes on as text");
                 }
             }
             leaving.unwatch();
-            headless::show(feed, Format::Text, style, &mut BufWriter::new(io::stdout()));
+            headless::show(feed, Format::Text, style, &mut console::stdout(style.form()));
             return;
         }
-        let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+        let form = match format {
+            Format::Text => style.form(),
+            Format::Jsonl => Form::Json,
+        };
+        let mut out = console::stdout(form);
         headless::show(feed, format, style, &mut out);
     }
 
@@ -200,10 +206,6 @@ fn notifier(notify: &Notify, paths: &ProjectPaths, running: mpsc::Sender<Infalli
             drop(running);
         });
     }))
-}
-
-fn warn(text: &str) {
-    _ = io::Write::write_all(&mut io::stderr(), text.as_bytes()); // nobody left to tell
 }
 
 /// What the environment says of the terminal.

@@ -9,6 +9,7 @@ pub mod app;
 pub mod cli;
 pub mod command;
 pub mod config;
+pub mod console;
 pub mod demo;
 pub mod doctor;
 pub mod driver;

@@ -3,7 +3,11 @@
 //! The input comes in arbitrary pieces: an escape sequence, a character or a line may be cut anywhere. Memory is
 //! bounded whatever arrives, and a sequence that never ends cannot swallow the rest of the output.
 
+mod shown;
+
 use std::borrow::Cow;
+
+pub use shown::{Form, Shown, shown, shown_name};
 
 /// Most bytes of one line; the rest of a longer line is dropped and the cut is marked.
 pub const LINE_CAP_BYTES: usize = 16 * 1024;
@@ -180,6 +184,8 @@ impl PlainText {
             '\n' => self.end_line(line),
             '\r' => self.returned = true,
             '\t' => self.print(character),
+            // They end lines and paragraphs for some, and words for all.
+            '\u{2028}' | '\u{2029}' => self.print(' '),
             _ if is_dropped(character) => {}
             _ => self.print(character),
         }
@@ -286,7 +292,15 @@ impl PlainText {
 /// Whether a character has no place in text: controls, and those that reorder the text around them, with which a
 /// command can be made to look like another.
 fn is_dropped(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
+    character.is_control() || is_invisible(character)
+}
+
+/// Whether a character is no control, and still changes what is seen of others: it turns text around or ends its line.
+pub fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}'
+    )
 }
 
 /// Makes one text safe to show: escape sequences and control characters go, line ends and tabs stay.

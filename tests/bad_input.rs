@@ -5,6 +5,7 @@ mod files;
 mod output;
 mod state;
 mod surroundings;
+mod terminal;
 
 use crate::harness::{Sandbox, running::Finished};
 

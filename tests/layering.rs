@@ -12,12 +12,13 @@ use std::{
 const ARROWS: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("text", &[]),
+    ("console", &["text"]),
     ("position", &[]),
     ("files", &["position"]),
     ("command", &["event"]),
     ("machine", &["event", "command"]),
-    ("plan", &["event", "position"]),
-    ("proc", &["event", "files"]),
+    ("plan", &["event", "position", "text"]),
+    ("proc", &["console", "event", "files"]),
     ("host", &["event", "command", "proc"]),
     ("server_url", &[]),
     ("agent", &["proc", "event", "files", "text", "position", "server_url"]),
@@ -379,6 +380,24 @@ fn files_of_others_are_read_by_one_module_alone() {
             let code = uncommented(&source.code);
             let found = OPENERS.iter().filter(|opener| code.contains(*opener));
             wrong.extend(found.map(|opener| format!("{} calls {opener}…)", source.module)));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// Modules that write to stdout and stderr: the one that makes everything harmless, the screen, and the agent of the demo,
+/// whose terminal is not the user's.
+const WRITERS: &[&str] = &["console", "tui/terminal", "demo"];
+
+#[test]
+fn text_leaves_by_one_module_alone() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let writes = ["stdout", "stderr"].into_iter().filter(|name| {
+            source.uses(&format!("io::{name}")) || uncommented(&source.code).contains(&format!(" {name}()"))
+        });
+        if !WRITERS.iter().any(|writer| source.is_in(writer)) {
+            wrong.extend(writes.map(|name| format!("{} writes to {name}", source.module)));
         }
     }
     assert_eq!(wrong, Vec::<String>::new());

@@ -9,15 +9,14 @@ use crate::{
         login::Login,
     },
     app, config,
+    console::{print, warn},
     error::{Failure, FailureKind},
     narration::short_duration,
 };
 
 use super::{
     args::{AdaptersCommand, Args},
-    print,
     run::{place, sources},
-    warn,
 };
 
 /// The agent inside ralph, which is always there and does no work of the user's.

@@ -2,6 +2,7 @@
 
 use crate::{
     command::UserCommand,
+    console::print,
     driver::{self, Left, Reset},
     error::{Failure, FailureKind},
     event::{SteeringId, SteeringKind, StopRequest},
@@ -11,7 +12,7 @@ use crate::{
     },
 };
 
-use super::{args::Args, print, run::place};
+use super::{args::Args, run::place};
 
 pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> Result<u8, Failure> {
     let text = text.join(" ").trim().to_owned();

@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use crate::{
     app::{self, Place},
     config::{self, Flag, Sources},
+    console::print,
     demo,
     error::{Failure, FailureKind},
     proc::helper::Helper,
@@ -13,7 +14,6 @@ use crate::{
 
 use super::{
     args::{Args, FormatArg, ShowFlags},
-    print,
     run::{presentation, sources},
 };
 

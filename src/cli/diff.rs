@@ -1,11 +1,10 @@
 //! `ralph diff`: what one iteration changed.
 
-use std::io::{self, IsTerminal, Write};
-
 use crate::{
     app::Presentation,
+    console,
     error::{Failure, FailureKind},
-    headless::Format,
+    headless::{Format, Style},
     host::git::{Colour, Detail, Repository},
     text::{Keep, PlainText},
 };
@@ -23,27 +22,77 @@ pub(super) fn run(args: &Args, n: u32, stat: bool, run: Option<&str>) -> Result<
     let (repository, _) = Repository::discover(&place.project, scratch.path())?;
     let (before, after) = repository.around(&run, n)?;
     let style = Presentation::of_stdout(Format::Text).style;
-    let detail = if stat {
+    if !console::is_terminal() {
+        console::pass_on(&repository.difference(&before, &after, detail(stat, style), Colour::No)?);
+        return Ok(0);
+    }
+    let text = match (stat, style.colour) {
+        // Of names, git quotes what is not plain.
+        (true, true) => lines(
+            &repository.difference(&before, &after, detail(stat, style), Colour::Yes)?,
+            Keep::Colour,
+        ),
+        (_, colour) => {
+            let difference = repository.difference(&before, &after, detail(stat, style), Colour::No)?;
+            let lines = lines(&difference, Keep::Nothing);
+            if colour && !stat { painted(lines, style) } else { lines }
+        }
+    };
+    console::print_coloured(&(text.join("\n") + "\n"));
+    Ok(0)
+}
+
+fn detail(stat: bool, style: Style) -> Detail {
+    if stat {
         Detail::Stat {
             columns: style.columns.unwrap_or(COLUMNS),
         }
     } else {
         Detail::Patch
-    };
-    let colour = if style.colour { Colour::Yes } else { Colour::No };
-    write(&repository.difference(&before, &after, detail, colour)?);
-    Ok(0)
+    }
 }
 
-/// Writes to stdout: as it is where a program reads it, without anything that could move a cursor on a terminal.
-fn write(difference: &[u8]) {
-    let mut out = io::stdout().lock();
-    if !out.is_terminal() {
-        _ = out.write_all(difference); // a reader that went away has read enough
-        return;
+fn lines(difference: &[u8], keep: Keep) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut plain = PlainText::new(keep);
+    plain.feed(difference, |line| lines.push(line.to_owned()));
+    plain.finish(|line| lines.push(line.to_owned()));
+    lines
+}
+
+/// Sets a patch in the colours that git gives one. Not by git: its colours could not be told from those that a file holds,
+/// and with those a line can be hidden.
+fn painted(lines: Vec<String>, style: Style) -> Vec<String> {
+    let mut is_head = true;
+    let paint = |line: String| {
+        is_head = line.starts_with("diff --git ") || (is_head && !line.starts_with("@@"));
+        match line.chars().next() {
+            _ if is_head => style.paint("1", &line),
+            Some('@') => style.paint("36", &line),
+            Some('+') => style.paint("32", &line),
+            Some('-') => style.paint("31", &line),
+            Some(_) | None => line,
+        }
+    };
+    lines.into_iter().map(paint).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_is_coloured_by_its_lines_and_not_by_what_is_in_them() {
+        let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n--- old\n+\x1b[8mnew\x1b[0m\n same\ndiff --git a/b b/b\n";
+        let style = Style {
+            colour: true,
+            columns: None,
+        };
+        let painted = painted(lines(patch.as_bytes(), Keep::Nothing), style);
+        let codes: Vec<&str> = painted.iter().map(|line| line.split('m').next().unwrap()).collect();
+        let bold = "\x1b[1";
+        let expected = [bold, bold, bold, "\x1b[36", "\x1b[31", "\x1b[32", " sa", bold];
+        assert_eq!(codes, expected);
+        assert_eq!(painted[5], "\x1b[32m+new\x1b[0m");
     }
-    let mut plain = PlainText::new(Keep::Colour);
-    let mut line = |line: &str| _ = writeln!(out, "{line}"); // likewise
-    plain.feed(difference, &mut line);
-    plain.finish(&mut line);
 }

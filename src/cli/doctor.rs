@@ -7,6 +7,7 @@ mod project;
 use crate::{
     app::{self, Presentation},
     config::{self, Config, Loaded},
+    console::{print_coloured, print_json},
     doctor::{self, Checkup, Fatal, Finding, Section, State},
     error::{Failure, FailureKind},
     headless::Format,
@@ -14,7 +15,6 @@ use crate::{
 
 use super::{
     args::{Args, DoctorFormatArg},
-    print,
     run::{place, sources},
 };
 
@@ -42,11 +42,11 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg) -> Result<u8, Failure> {
     match format {
         DoctorFormatArg::Text => {
             let style = Presentation::of_stdout(Format::Text).style;
-            print(&doctor::in_words(&checkup, style));
+            print_coloured(&doctor::in_words(&checkup, style));
         }
         DoctorFormatArg::Json => {
             let text = serde_json::to_string_pretty(&doctor::json(&checkup));
-            print(&(text.expect("a JSON value has no failing serialisers") + "\n"));
+            print_json(&(text.expect("a JSON value has no failing serialisers") + "\n"));
         }
     }
     Ok(checkup.fatal().map_or(0, |fatal| {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::{
     app, config,
+    console::print,
     error::{Failure, FailureKind},
     event::GoalResult,
     narration::{counted, goal_in_words},
@@ -12,7 +13,6 @@ use crate::{
 
 use super::{
     args::Args,
-    print,
     run::{place, sources},
 };
 

@@ -14,15 +14,17 @@ mod restore;
 mod run;
 mod status;
 
-use std::{
-    ffi::OsString,
-    io::{self, Write},
-    path::Path,
-};
+use std::{ffi::OsString, path::Path};
 
 use clap::{CommandFactory, FromArgMatches};
 
-use crate::{config, error::Failure};
+use crate::{
+    app::Presentation,
+    config,
+    console::{self, print},
+    error::Failure,
+    headless::Format,
+};
 
 use args::{Args, Command, ConfigCommand, GoalsCommand};
 
@@ -35,14 +37,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(args) => dispatch(&args),
         Err(error) if error.use_stderr() => Err(mistake::failure(&error)),
         Err(help_or_version) => {
-            _ = help_or_version.print(); // stdout is closed; there is nobody to tell
+            let text = help_or_version.render();
+            match Presentation::of_stdout(Format::Text).style.colour {
+                true => console::print_coloured(&text.ansi().to_string()),
+                false => console::print(&text.to_string()),
+            }
             return 0;
         }
     };
     match result {
         Ok(code) => code,
         Err(failure) => {
-            _ = writeln!(io::stderr(), "{failure}"); // likewise
+            console::complain(&failure.to_string());
             failure.kind.exit_code()
         }
     }
@@ -97,14 +103,4 @@ fn configure(args: &Args, command: &ConfigCommand) -> Result<u8, Failure> {
     };
     print(&text);
     Ok(0)
-}
-
-/// Writes to stderr what the user should know that is no error.
-fn warn(text: &str) {
-    _ = writeln!(io::stderr(), "warning: {text}"); // there is nobody to tell
-}
-
-/// Writes to stdout. A reader that went away has read enough.
-fn print(text: &str) {
-    _ = io::stdout().write_all(text.as_bytes());
 }

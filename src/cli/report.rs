@@ -1,9 +1,8 @@
 //! `ralph report` and `ralph runs`: what runs did.
 
-use std::io::{self, BufWriter};
-
 use crate::{
     app::{Place, Presentation},
+    console::{self, print, print_json},
     error::{Failure, FailureKind},
     event::{Checkpoint, RunId},
     headless::Format,
@@ -19,7 +18,6 @@ use crate::{
 
 use super::{
     args::{Args, ReportFormatArg},
-    print,
     restore::which_run,
     run::place,
 };
@@ -32,14 +30,14 @@ pub(super) fn run(args: &Args, run: Option<&str>, format: ReportFormatArg) -> Re
     match format {
         ReportFormatArg::Text => {
             let style = Presentation::of_stdout(Format::Text).style;
-            let mut out = BufWriter::new(io::stdout().lock());
+            let mut out = console::stdout(style.form());
             // A reader that went away has read enough.
-            _ = report::write_text(&report, style, date_time, &mut out).and_then(|()| io::Write::flush(&mut out));
+            _ = report::write_text(&report, style, date_time, &mut out);
         }
         ReportFormatArg::Markdown => print(&report::markdown(&report, date_time)),
         ReportFormatArg::Json => {
             let text = serde_json::to_string_pretty(&report);
-            print(&(text.expect("a report has no failing serialisers") + "\n"));
+            print_json(&(text.expect("a report has no failing serialisers") + "\n"));
         }
     }
     Ok(0)

@@ -2,11 +2,12 @@
 
 use std::{
     fmt::Write as _,
-    io::{self, BufRead, IsTerminal, Write},
+    io::{self, BufRead, IsTerminal},
     path::PathBuf,
 };
 
 use crate::{
+    console::print,
     error::{Failure, FailureKind},
     event::RunId,
     host::{
@@ -15,9 +16,10 @@ use crate::{
         paths::ProjectPaths,
     },
     narration::counted,
+    text::shown_name,
 };
 
-use super::{args::Args, print, run::place};
+use super::{args::Args, run::place};
 
 pub(super) fn run(args: &Args, n: Option<u32>, before: bool, run: Option<&str>, yes: bool) -> Result<u8, Failure> {
     let place = place(args)?;
@@ -82,7 +84,6 @@ fn confirmed(question: &str) -> Result<bool, Failure> {
     print(&format!(
         "{question}\nA checkpoint of the present state is made first. [y/N] "
     ));
-    _ = io::stdout().flush(); // the answer decides, not the question
     let mut answer = String::new();
     io::stdin()
         .lock()
@@ -95,7 +96,7 @@ fn in_words(restored: &Restored, run: &RunId) -> String {
     let mut text = String::new();
     let mut each = |sign: &str, paths: &[PathBuf]| {
         for path in paths {
-            writeln!(text, "{sign} {}", path.display()).expect("a string takes every write");
+            writeln!(text, "{sign} {}", shown_name(&path.to_string_lossy())).expect("a string takes every write");
         }
     };
     each("wrote  ", &restored.written);

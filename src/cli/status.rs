@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
+    console::{print, print_json},
     driver::{now_ms, read_state, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, SteeringKind},
@@ -12,12 +13,12 @@ use crate::{
     text::one_line,
 };
 
-use super::{args::Args, print, run::place};
+use super::{args::Args, run::place};
 
 fn print_status(status: &Status, how: &str, json: bool) {
     if json {
         let text = serde_json::to_string_pretty(status);
-        print(&(text.expect("a status has no failing serialisers") + "\n"));
+        print_json(&(text.expect("a status has no failing serialisers") + "\n"));
     } else {
         print(&in_words(status, how));
     }

@@ -7,7 +7,7 @@ use crate::{
     event::{Event, Limits, Record, Settings},
     narration::{Tone, counted, narrate, short_count},
     report::{Report, Style, write_head},
-    text::{Keep, PlainText},
+    text::{Form, Keep, PlainText, one_line},
 };
 
 /// Sets the lines of a transcript apart from those of the loop.
@@ -76,7 +76,7 @@ impl TextFace {
             Tone::User => ("35", "»"),
             Tone::Note => ("2", "·"),
         };
-        self.line(record.at_ms, code, sign, &crate::text::one_line(&line.text), out)
+        self.line(record.at_ms, code, sign, &one_line(&line.text), out)
     }
 
     fn line(&self, at_ms: u64, code: &str, sign: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -96,7 +96,7 @@ impl TextFace {
             settings.adapter,
             settings.plan.display()
         );
-        writeln!(out, "{}", self.style.paint("1", &title))?;
+        writeln!(out, "{}", self.style.paint("1", &one_line(&title)))?;
         writeln!(
             out,
             "{}",
@@ -131,7 +131,10 @@ impl TextFace {
 }
 
 fn keep(style: Style) -> Keep {
-    if style.colour { Keep::Colour } else { Keep::Nothing }
+    match style.form() {
+        Form::Coloured => Keep::Colour,
+        Form::Plain | Form::Json => Keep::Nothing,
+    }
 }
 
 /// The effective limits, so that nobody is surprised by one, or by its absence.

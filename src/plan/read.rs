@@ -6,6 +6,7 @@ use super::{error::PlanError, markdown, prd};
 use crate::{
     event::{PlanSnapshot, PlanTask, clip},
     position::Position,
+    text::is_invisible,
 };
 
 /// Most tasks of a plan.
@@ -115,9 +116,12 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     let mut gap = false;
-    for character in text.chars().filter(|character| !reorders(*character)) {
+    for character in text.chars() {
         if character.is_whitespace() || character.is_control() {
             gap = !line.is_empty();
+            continue;
+        }
+        if is_invisible(character) {
             continue;
         }
         if std::mem::take(&mut gap) {
@@ -126,10 +130,6 @@ pub(super) fn one_line(text: &str) -> String {
         line.push(character);
     }
     line
-}
-
-fn reorders(character: char) -> bool {
-    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

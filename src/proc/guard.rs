@@ -7,12 +7,7 @@
 //! It shares the program's process group, the terminal's foreground one, so that a typed Ctrl-C reaches the program;
 //! the guard itself has those signals blocked and reads them instead.
 
-use std::{
-    fs,
-    io::{self, Write},
-    path::Path,
-    time::Instant,
-};
+use std::{fs, path::Path, time::Instant};
 
 use nix::{
     errno::Errno,
@@ -31,7 +26,7 @@ use super::{
     system::{self, Watch},
     tree,
 };
-use crate::event::Exit;
+use crate::{console, event::Exit};
 
 /// What the guard exits with when it could not start the program; ralph goes by the report, not by this.
 const NOT_STARTED: u8 = 125;
@@ -97,7 +92,7 @@ pub fn run(spec: &Path) -> u8 {
 
 fn complain(text: &str) -> u8 {
     // Standard error is the terminal; if that is gone, so is everybody who could read it.
-    _ = writeln!(io::stderr(), "ralph guard: {text}");
+    console::complain(&format!("ralph guard: {text}"));
     NOT_STARTED
 }
 

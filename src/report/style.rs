@@ -1,5 +1,7 @@
 //! How text is set.
 
+use crate::text::Form;
+
 /// Colour and width of what is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
@@ -14,6 +16,11 @@ impl Style {
         colour: false,
         columns: None,
     };
+
+    /// What such text holds.
+    pub fn form(self) -> Form {
+        if self.colour { Form::Coloured } else { Form::Plain }
+    }
 
     /// Sets `text` in the colour of an SGR code, where there is colour.
     pub fn paint(self, code: &str, text: &str) -> String {

@@ -16,6 +16,8 @@ use std::{
 use crossterm::terminal;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::text::{Form, shown};
+
 /// How long a terminal that takes nothing is waited for when it is given back.
 const PATIENCE_MS: u16 = 100;
 
@@ -84,6 +86,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         give_back();
         for message in take_held() {
+            let message = shown(&message, Form::Plain);
             _ = rustix::io::write(io::stderr().as_fd(), message.as_bytes()); // nobody left to tell
         }
     }

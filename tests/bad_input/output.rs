@@ -15,10 +15,13 @@ use crate::harness::{SOON, Sandbox, Script, events, wait_until};
 const NASTY: &str = "print A\\e]52;c;aGVsbG8=\\e\\\\B\\e]0;title\\e\\\\C\\e[2J\\e[H\\e[6nD\\ePq#0\\e\\\\E\\rF\\n";
 
 #[track_caller]
-fn assert_harmless(bytes: &str) {
+pub(super) fn assert_harmless(bytes: &str) {
     let harmful: Vec<char> = bytes
         .chars()
-        .filter(|c| (c.is_control() && *c != '\n' && *c != '\t') || matches!(c, '\u{202a}'..='\u{202e}'))
+        .filter(|c| {
+            (c.is_control() && *c != '\n' && *c != '\t')
+                || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        })
         .collect();
     assert!(harmful.is_empty(), "{harmful:?} in:\n{bytes}");
 }

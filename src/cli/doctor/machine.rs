@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsString,
-    io::{self, IsTerminal},
     path::{Path, PathBuf},
     sync::mpsc::{self, RecvTimeoutError, SyncSender},
     time::Duration,
@@ -10,6 +9,7 @@ use std::{
 
 use crate::{
     app::Place,
+    console,
     doctor::{Fatal, Finding, State},
     event::Exit,
     faces::surroundings,
@@ -162,7 +162,7 @@ fn watching(project: &Path) -> Finding {
 
 fn terminal() -> Finding {
     let around = surroundings();
-    if !io::stdout().is_terminal() {
+    if !console::is_terminal() {
         return Finding::new(
             "terminal",
             State::Good,
