@@ -163,9 +163,9 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Send the agent a message: in the next prompt, unless said otherwise
+    /// Send the agent a message, in the next prompt; a run that is over goes on with it
     Steer {
-        /// Now: live where the agent can, else by ending the running iteration
+        /// Now: live where the agent can, else by interrupting the running iteration
         #[arg(long, conflicts_with = "standing")]
         now: bool,
         /// In every prompt from the next on
@@ -180,17 +180,17 @@ pub(super) enum Command {
         /// Its number, as `ralph status` shows it
         id: u32,
     },
-    /// Let the running iteration finish and start no other
+    /// Pause after the current iteration
     Pause,
-    /// Go on after a pause
+    /// Resume a paused run
     Resume {
         /// Also end a wait and try again at once
         #[arg(long)]
         now: bool,
     },
-    /// End the running iteration and go on with the next
+    /// Skip to the next iteration: end the running one at once, without a question
     Skip,
-    /// Stop the running loop in order: the agent is ended, its work kept
+    /// Stop the run gracefully, keeping the agent's work; closes the screen of one that is over
     Stop {
         /// Let the running iteration finish first
         #[arg(long, conflicts_with = "at_once")]

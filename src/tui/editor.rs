@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::text::sanitized;
+use crate::text::{LINE_CAP_BYTES, sanitized};
 
 /// Most bytes of a text; the rest of a longer paste is dropped.
 const CAP_BYTES: usize = 64 * 1024;
@@ -42,6 +42,16 @@ impl Editor {
     pub fn take(&mut self) -> String {
         self.cursor = 0;
         std::mem::take(&mut self.text)
+    }
+
+    /// Whether `text` would be inserted whole: there is an end to a line, too.
+    pub fn has_room_for(&self, text: &str) -> bool {
+        if text.split(['\r', '\n']).any(|line| line.len() > LINE_CAP_BYTES) {
+            return false;
+        }
+        // A tab becomes four spaces.
+        let tabs = text.bytes().filter(|byte| *byte == b'\t').count();
+        self.text.len() + text.len() + 3 * tabs <= CAP_BYTES
     }
 
     /// Inserts text as it may be shown: without control characters, tabs as spaces, line ends as they are.

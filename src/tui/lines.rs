@@ -20,6 +20,7 @@ pub(super) fn steering(model: &mut Model, key: KeyEvent) -> Vec<Order> {
             ui.steering.take();
             ui.mode = Mode::Normal;
         }
+        KeyCode::Char(_) if !control && !alt && !ui.steering.has_room_for("x") => too_long(model),
         KeyCode::Enter if alt || shift => ui.steering.insert("\n"),
         // What Enter with Alt or Shift sends where a terminal has no word for it.
         KeyCode::Char('j') if control => ui.steering.insert("\n"),
@@ -37,6 +38,20 @@ pub(super) fn steering(model: &mut Model, key: KeyEvent) -> Vec<Order> {
         _ => edit(&mut ui.steering, key),
     }
     Vec::new()
+}
+
+/// Takes a paste into the message, whole or not at all: half an instruction may say the contrary of the whole.
+pub(super) fn paste(model: &mut Model, text: &str) {
+    if model.ui.steering.has_room_for(text) {
+        model.ui.steering.insert(text);
+    } else {
+        too_long(model);
+    }
+}
+
+fn too_long(model: &mut Model) {
+    let why = "a message holds at most 64 KiB, a line of it 16: write a file and name that";
+    model.ui.toast(Tone::Bad, why, model.now_ms);
 }
 
 fn send(model: &mut Model) -> Vec<Order> {

@@ -114,13 +114,13 @@ fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<Order> {
 
 fn pasted(model: &mut Model, text: String) -> Vec<Order> {
     match model.ui.mode {
-        Mode::Steering => model.ui.steering.insert(&text),
+        Mode::Steering => super::lines::paste(model, &text),
         Mode::Searching => model.ui.search.query.insert(&text.replace(['\r', '\n'], " ")),
         Mode::Typing => return vec![Order::Type(Input::Paste(text)), Order::Scroll(Scroll::Bottom)],
         // What was meant for the agent must not be taken for keys.
         Mode::Normal if model.ui.replay.is_none() && model.run.used_up().is_none() => {
             model.ui.mode = Mode::Steering;
-            model.ui.steering.insert(&text);
+            super::lines::paste(model, &text);
         }
         Mode::Normal | Mode::Asking(_) | Mode::Help { .. } => {}
     }

@@ -371,3 +371,21 @@ fn keys_are_typed_only_to_an_agent_that_reads_its_terminal() {
     let told = model.ui.toast.as_ref().map(|toast| toast.text.as_str());
     assert_eq!(told, Some("codex does not read its terminal; use `:`"));
 }
+
+#[test]
+fn a_message_that_is_too_long_is_refused_whole_and_said_so() {
+    let mut model = watching();
+    press(&mut model, ":mind the ");
+    update(&mut model, UiEvent::Input(Input::Paste("gap ".repeat(20_000))));
+    assert_eq!(model.ui.steering.text(), "mind the ", "half of it may say the contrary");
+    let told = model.ui.toast.as_ref().map(|toast| toast.text.as_str());
+    assert!(told.is_some_and(|text| text.contains("at most 64 KiB")), "{told:?}");
+    update(
+        &mut model,
+        UiEvent::Input(Input::Paste(format!("{}x", "x\n".repeat(32 * 1024 - 5)))),
+    );
+    assert_eq!(model.ui.steering.text().len(), 64 * 1024);
+    model.ui.toast = None;
+    press(&mut model, "y");
+    assert!(model.ui.toast.is_some(), "nor is a key dropped in silence");
+}
