@@ -85,7 +85,7 @@ impl Kind {
 }
 
 /// Every key but those of `command.env`, whose names are free; in the order in which they are shown.
-const KEYS: [(&str, Kind); 24] = [
+const KEYS: [(&str, Kind); 25] = [
     ("id", Kind::Text),
     ("title", Kind::Text),
     ("verified", Kind::Text),
@@ -98,6 +98,7 @@ const KEYS: [(&str, Kind); 24] = [
     ("command.resume", Kind::List),
     ("command.prompt", Kind::Text),
     ("command.env_remove", Kind::List),
+    ("command.git_identity", Kind::Flag),
     ("model.form", Kind::Text),
     ("usage.counts", Kind::Text),
     ("stop.first", Kind::Text),

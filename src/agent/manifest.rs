@@ -52,6 +52,8 @@ pub struct Command {
     pub prompt: PromptBy,
     pub env: Vec<(String, Template)>,
     pub env_remove: Vec<String>,
+    /// Its tools do not see the user's configuration of git, and have to be told who commits.
+    pub git_identity: bool,
 }
 
 /// What carries a session's bytes.

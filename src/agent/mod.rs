@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod check;
 pub mod dialect;
 mod error;
+mod identity;
 mod invocation;
 mod layers;
 pub mod login;
@@ -32,6 +33,7 @@ use crate::{
 
 pub use crate::proc::Activity;
 pub use error::AgentError;
+pub use identity::GitIdentity;
 pub use layers::Origin;
 pub use manifest_error::ManifestError;
 

@@ -17,7 +17,7 @@ use crate::{
 };
 
 use super::{
-    Activity, AgentAdapter, AgentError, Capabilities, NotLive, Session, SessionRequest, check, invocation,
+    Activity, AgentAdapter, AgentError, Capabilities, GitIdentity, NotLive, Session, SessionRequest, check, invocation,
     manifest::Manifest,
     reporter::{Link, Reporter, send_apart},
     usage::Meter,
@@ -28,6 +28,7 @@ use super::{
 pub struct SubprocessAdapter {
     manifest: Manifest,
     guard: Option<PathBuf>,
+    identity: Option<GitIdentity>,
     meter: Arc<Meter>,
 }
 
@@ -36,6 +37,7 @@ impl SubprocessAdapter {
         Self {
             manifest,
             guard: None,
+            identity: None,
             meter: Arc::default(),
         }
     }
@@ -44,6 +46,13 @@ impl SubprocessAdapter {
     #[must_use]
     pub fn guarded_by(mut self, guard: PathBuf) -> Self {
         self.guard = Some(guard);
+        self
+    }
+
+    /// Tells sessions who commits in the project.
+    #[must_use]
+    pub fn committing_as(mut self, identity: Option<GitIdentity>) -> Self {
+        self.identity = identity;
         self
     }
 
@@ -66,13 +75,25 @@ impl AgentAdapter for SubprocessAdapter {
     }
 
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
-        let launch = match invocation::launch(&self.manifest, &request) {
+        let mut launch = match invocation::launch(&self.manifest, &request) {
             Ok(launch) => proc::Launch {
                 guard: self.guard.clone(),
                 ..launch
             },
             Err(problem) => return NeverRan::report(problem, out),
         };
+        let told = self
+            .identity
+            .as_ref()
+            .map(|identity| identity.variables(&request.scratch));
+        match told.transpose() {
+            Ok(variables) => launch.env.extend(variables.unwrap_or_default()),
+            Err(error) => {
+                let text = format!("{}: {error}", request.scratch.display());
+                let kind = ProblemKind::Other;
+                return NeverRan::report(Problem { kind, text }, out);
+            }
+        }
         let link = Arc::new(Link::new(request.size));
         let reporter = Reporter::new(
             self.manifest.dialect,

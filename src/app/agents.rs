@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use crate::{
     agent::{
-        AgentAdapter,
+        AgentAdapter, GitIdentity,
         catalog::Catalog,
         dialect::DialectKind,
         manifest::{Manifest, Transport},
@@ -14,6 +14,7 @@ use crate::{
     config::{Config, Permissions},
     driver::Agent,
     error::{Failure, FailureKind},
+    host::git::Identity,
 };
 
 /// The adapter that is taken when none is named, if its server or its program is there.
@@ -109,7 +110,10 @@ impl Chooser<'_> {
         let manifest = self.catalog.manifest(id)?;
         let last_line_claims = manifest.dialect == DialectKind::Terminal;
         let adapter: Arc<dyn AgentAdapter> = match manifest.transport {
-            Transport::Pty => Arc::new(SubprocessAdapter::new(manifest)),
+            Transport::Pty => {
+                let identity = manifest.command.git_identity.then(|| identity(self.project)).flatten();
+                Arc::new(SubprocessAdapter::new(manifest).committing_as(identity))
+            }
             Transport::Http => Arc::new(ServerAdapter::new(manifest, server_options(self.config))),
         };
         adapter.check(self.project)?;
@@ -133,6 +137,16 @@ impl Chooser<'_> {
         }
         Ok(agents)
     }
+}
+
+/// Who commits in `project`, if it is not the repository that says so.
+fn identity(project: &Path) -> Option<GitIdentity> {
+    let found = Identity::in_project(project)?;
+    Some(GitIdentity {
+        name: found.name,
+        email: found.email,
+        git_dir: found.git_dir,
+    })
 }
 
 fn server_options(config: &Config) -> ServerOptions {

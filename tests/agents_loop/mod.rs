@@ -15,6 +15,7 @@ mod one_of_your_own;
 mod resuming;
 mod silence;
 mod whichever;
+mod who_commits;
 
 use std::time::Duration;
 

@@ -51,9 +51,6 @@ impl Sandbox {
             "telemetry": { "enabled": false },
         });
         write_json(&self.home().join(".gemini/settings.json"), &settings);
-        // It keeps the user's git configuration from the commands it runs, and with it who commits.
-        self.git(["config", "user.name", "Sandbox"]);
-        self.git(["config", "user.email", "sandbox@example.invalid"]);
     }
 
     /// Makes opencode ask `model`.

@@ -201,6 +201,7 @@ impl<'a> Reader<'a> {
                 .list("command.env_remove")
                 .map(<[String]>::to_vec)
                 .unwrap_or_default(),
+            git_identity: self.flag("command.git_identity"),
         };
         if self
             .text("command.program")

@@ -11,6 +11,7 @@ mod changes;
 mod checkpoint;
 mod discover;
 mod entries;
+mod identity;
 mod index;
 mod layout;
 mod patch;
@@ -37,6 +38,7 @@ use crate::event::{Changes, Checkpoint};
 use layout::Layout;
 
 pub use discover::version;
+pub use identity::Identity;
 pub use restore::{Place, Restored, Saved};
 pub use show::{Colour, Commit, Detail};
 

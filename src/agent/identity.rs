@@ -1,0 +1,101 @@
+//! The user's name and address for agents whose tools do not see the user's configuration of git.
+//!
+//! They are handed over as configuration that is included for one repository only: in any other, such as one that a test
+//! makes for itself, that repository's own holds. `GIT_AUTHOR_NAME` and its like would hold everywhere.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+const COUNT: &str = "GIT_CONFIG_COUNT";
+
+/// Who commits in a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitIdentity {
+    pub name: Option<String>,
+    pub email: Option<String>,
+    pub git_dir: PathBuf,
+}
+
+impl GitIdentity {
+    /// Writes it into `directory`, and returns the variables that make git read it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn variables(&self, directory: &Path) -> io::Result<Vec<(String, String)>> {
+        let file = directory.join("gitconfig");
+        fs::write(&file, self.configuration())?;
+        let given = env::var(COUNT).ok().and_then(|count| count.parse::<u32>().ok());
+        let n = given.unwrap_or(0);
+        Ok(vec![
+            (COUNT.to_owned(), (n + 1).to_string()),
+            (format!("GIT_CONFIG_KEY_{n}"), self.condition()),
+            (format!("GIT_CONFIG_VALUE_{n}"), file.to_string_lossy().into_owned()),
+        ])
+    }
+
+    fn configuration(&self) -> String {
+        let line = |key: &str, value: &Option<String>| match value {
+            Some(value) => format!("\t{key} = \"{}\"\n", quoted(value)),
+            None => String::new(),
+        };
+        format!("[user]\n{}{}", line("name", &self.name), line("email", &self.email))
+    }
+
+    /// The key of what is included for this repository alone; its directory is a pattern there.
+    fn condition(&self) -> String {
+        let mut pattern = String::new();
+        for character in self.git_dir.to_string_lossy().chars() {
+            if matches!(character, '*' | '?' | '[' | '\\') {
+                pattern.push('\\');
+            }
+            pattern.push(character);
+        }
+        format!("includeIf.gitdir:{pattern}.path")
+    }
+}
+
+fn quoted(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn it_holds_in_its_repository_however_that_is_called_and_in_no_other() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let project = dir.path().join("a *[strange]? \"na\\me");
+        let other = dir.path().join("other");
+        for repository in [&project, &other] {
+            fs::create_dir(repository).expect("a directory");
+            let git = Command::new("git")
+                .args(["init", "--quiet"])
+                .current_dir(repository)
+                .status();
+            assert!(git.expect("git").success());
+        }
+        let identity = GitIdentity {
+            name: Some("Ann \"A\\B\" Other; # x".to_owned()),
+            email: None,
+            git_dir: project.join(".git").canonicalize().expect("it is there"),
+        };
+        let variables = identity.variables(dir.path()).expect("a file");
+        let name_in = |repository: &Path| {
+            let git = Command::new("git")
+                .args(["config", "user.name"])
+                .current_dir(repository)
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .env("GIT_CONFIG_SYSTEM", "/dev/null")
+                .envs(variables.iter().cloned())
+                .output();
+            String::from_utf8(git.expect("git").stdout).expect("UTF-8")
+        };
+        assert_eq!(name_in(&project).trim_end(), "Ann \"A\\B\" Other; # x");
+        assert_eq!(name_in(&other), "");
+    }
+}
