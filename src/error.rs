@@ -107,7 +107,10 @@ impl From<ConfigError> for Failure {
 impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         let kind = match error {
-            AgentError::UnknownAdapter { .. } | AgentError::Manifest { .. } => FailureKind::Configuration,
+            AgentError::UnknownAdapter { .. }
+            | AgentError::Manifest { .. }
+            | AgentError::NoPlaceFor { .. }
+            | AgentError::ProviderMissing { .. } => FailureKind::Configuration,
             AgentError::NotInstalled { .. } | AgentError::Server { .. } => FailureKind::AgentUnavailable,
         };
         Failure::of(kind, &error).hints(error.hints())

@@ -24,6 +24,15 @@ pub enum AgentError {
         program: String,
         install: Option<String>,
     },
+    #[error("adapter `{id}` has no way to be given {} (`{value}`)", with_article(.what))]
+    NoPlaceFor {
+        id: String,
+        /// `model` or `agent`, as the flag and the placeholder are called.
+        what: &'static str,
+        value: String,
+    },
+    #[error("adapter `{id}` wants a model as provider/name, not `{model}`")]
+    ProviderMissing { id: String, model: String },
     #[error("adapter `{id}`")]
     Server {
         id: String,
@@ -46,6 +55,11 @@ impl AgentError {
                 vec![format!("`ralph adapters show {id}` prints each value and its origin")]
             }
             AgentError::Server { source, .. } => source.hints(),
+            AgentError::NoPlaceFor { id, what, .. } => vec![
+                format!("leave `--{what}` out, or name an adapter that takes one with `--adapter ID`"),
+                format!("or give `{id}` a `command.{what}`, with `{{{what}}}` in its `command.args`"),
+            ],
+            AgentError::ProviderMissing { model, .. } => vec![format!("type `--model PROVIDER/{}`", bare(model))],
             AgentError::NotInstalled { id, install, .. } => {
                 let config = format!("or set `adapters.{id}.command.program` in the configuration to where it is");
                 match install {
@@ -54,6 +68,20 @@ impl AgentError {
                 }
             }
         }
+    }
+}
+
+fn with_article(what: &str) -> String {
+    match what.starts_with('a') {
+        true => format!("an {what}"),
+        false => format!("a {what}"),
+    }
+}
+
+fn bare(model: &str) -> &str {
+    match model.trim_matches('/') {
+        "" => "NAME",
+        name => name,
     }
 }
 

@@ -10,7 +10,6 @@ use crate::{
 use super::{
     SessionRequest, check,
     manifest::{Manifest, PromptBy},
-    model::ProviderMissing,
     template::{Placeholder, Template},
 };
 
@@ -70,36 +69,30 @@ struct Values {
 impl Values {
     fn new(manifest: &Manifest, request: &SessionRequest) -> Result<Self, Problem> {
         let id = &manifest.id;
-        let refused = |kind, text| Err(Problem { kind, text });
-        let takes = |placeholder| manifest.command.takes(placeholder);
-        if let Some(model) = request.model.as_ref().filter(|_| !takes(Placeholder::Model)) {
-            let text = format!(
-                "adapter `{id}` has no way to be given a model (`{model}`): its `command.args` has no {{model}}"
-            );
-            return refused(ProblemKind::Usage, text);
-        }
-        if let Some(agent) = request.agent.as_ref().filter(|_| !takes(Placeholder::Agent)) {
-            let text = format!(
-                "adapter `{id}` has no way to be given an agent (`{agent}`): its `command.args` has no {{agent}}"
-            );
-            return refused(ProblemKind::Usage, text);
-        }
-        if request.resume.is_some() && !manifest.capabilities.resume && !takes(Placeholder::Session) {
-            return refused(
-                ProblemKind::SessionLost,
-                format!("adapter `{id}` cannot continue a session"),
-            );
+        manifest
+            .can_be_given(request.model.as_deref(), request.agent.as_deref())
+            .map_err(|error| Problem {
+                kind: ProblemKind::Usage,
+                text: error.to_string(),
+            })?;
+        let takes_session = manifest.command.takes(Placeholder::Session);
+        if request.resume.is_some() && !manifest.capabilities.resume && !takes_session {
+            return Err(Problem {
+                kind: ProblemKind::SessionLost,
+                text: format!("adapter `{id}` cannot continue a session"),
+            });
         }
         let Some(prompt) = request.prompt.to_str() else {
             let text = format!("{}: not a name that can be given to an agent", request.prompt.display());
-            return refused(ProblemKind::Usage, text);
+            let kind = ProblemKind::Usage;
+            return Err(Problem { kind, text });
         };
         Ok(Self {
             model: request
                 .model
                 .as_deref()
-                .map(|model| model_as(manifest, model))
-                .transpose()?,
+                .and_then(|model| manifest.model_form.of(model).ok())
+                .map(|named| named.name.to_owned()),
             agent: request.agent.clone(),
             session: request.resume.as_ref().map(|session| session.0.clone()),
             prompt: prompt.to_owned(),
@@ -137,20 +130,6 @@ impl Values {
             // The one stands for a list, never for a value; the other is for servers.
             Placeholder::Resume | Placeholder::Port => None,
         })
-    }
-}
-
-/// The model as the agent wants it named.
-fn model_as(manifest: &Manifest, model: &str) -> Result<String, Problem> {
-    match manifest.model_form.of(model) {
-        Ok(named) => Ok(named.name.to_owned()),
-        Err(ProviderMissing) => Err(Problem {
-            kind: ProblemKind::Usage,
-            text: format!(
-                "adapter `{}` wants a model as provider/name, not `{model}`",
-                manifest.id
-            ),
-        }),
     }
 }
 

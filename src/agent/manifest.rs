@@ -8,12 +8,12 @@ mod reader;
 use crate::proc::Ladder;
 
 use super::{
-    Capabilities,
+    AgentError, Capabilities,
     dialect::DialectKind,
     layers::Entries,
     login::Credentials,
     manifest_error::ManifestError,
-    model::ModelForm,
+    model::{ModelForm, ProviderMissing},
     template::{Placeholder, Template},
 };
 use reader::Reader;
@@ -89,7 +89,7 @@ impl Manifest {
         let dialect = reader.dialect(transport)?;
         let command = reader.command(transport)?;
         let capabilities = Capabilities {
-            live_steering: reader.flag("capabilities.live_steering"),
+            live_steering: reader.live_steering(transport)?,
             permissions: transport == Transport::Http,
             resume: transport == Transport::Http || command.resume.is_some() && command.takes(Placeholder::Resume),
             usage: reader.flag("capabilities.usage"),
@@ -118,6 +118,38 @@ impl Manifest {
             install: reader.text("install.hint").map(str::to_owned),
             capabilities,
         })
+    }
+}
+
+impl Manifest {
+    /// Tells whether the agent can be given a model and an agent of its own. Running it without them would be worse than
+    /// not running it.
+    ///
+    /// # Errors
+    /// [`AgentError::NoPlaceFor`] or [`AgentError::ProviderMissing`].
+    pub fn can_be_given(&self, model: Option<&str>, agent: Option<&str>) -> Result<(), AgentError> {
+        let no_place = |what, value: &str| AgentError::NoPlaceFor {
+            id: self.id.clone(),
+            what,
+            value: value.to_owned(),
+        };
+        // A server is told with each request.
+        let takes = |placeholder| self.transport == Transport::Http || self.command.takes(placeholder);
+        if let Some(model) = model {
+            if !takes(Placeholder::Model) {
+                return Err(no_place("model", model));
+            }
+            self.model_form
+                .of(model)
+                .map_err(|ProviderMissing| AgentError::ProviderMissing {
+                    id: self.id.clone(),
+                    model: model.to_owned(),
+                })?;
+        }
+        match agent {
+            Some(agent) if !takes(Placeholder::Agent) => Err(no_place("agent", agent)),
+            Some(_) | None => Ok(()),
+        }
     }
 }
 

@@ -69,6 +69,10 @@ pub enum ManifestError {
     PromptUnused { at: Origin },
     #[error("{at}: with `transport = \"http\"`, `{{port}}` must be in `command.args`")]
     PortUnused { at: Origin },
+    #[error(
+        "{at}: `capabilities.live_steering` needs `transport = \"http\"`: a program is not told anything while it works"
+    )]
+    NotLive { at: Origin },
     #[error("{at}: `{key}` is empty")]
     Empty { at: Origin, key: String },
     #[error("{at}: `id` is `{id}`, but the name of the file makes it `{expected}`")]

@@ -36,8 +36,11 @@ impl ModelForm {
                 name,
                 stripped: Some(provider),
             }),
-            (ModelForm::Name, None) | (ModelForm::ProviderName, Some(_)) => Ok(as_it_is),
-            (ModelForm::ProviderName, None) => Err(ProviderMissing),
+            (ModelForm::Name, None) => Ok(as_it_is),
+            (ModelForm::ProviderName, Some((provider, name))) if !provider.is_empty() && !name.is_empty() => {
+                Ok(as_it_is)
+            }
+            (ModelForm::ProviderName, Some(_) | None) => Err(ProviderMissing),
         }
     }
 }
@@ -59,6 +62,8 @@ mod tests {
         assert_eq!(ModelForm::Name.of("gpt-5").map(|named| named.stripped), Ok(None));
         let whole = ModelForm::ProviderName.of("openrouter/x/y");
         assert_eq!(whole.map(|named| named.name), Ok("openrouter/x/y"));
-        assert_eq!(ModelForm::ProviderName.of("gpt-5"), Err(ProviderMissing));
+        for incomplete in ["gpt-5", "/gpt-5", "openai/"] {
+            assert_eq!(ModelForm::ProviderName.of(incomplete), Err(ProviderMissing));
+        }
     }
 }

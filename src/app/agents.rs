@@ -51,9 +51,10 @@ impl Agents {
             Some(id) => id.clone(),
             None => chooser.default_adapter(notices)?,
         };
+        let manifest = catalog.manifest(&id)?;
+        manifest.can_be_given(config.model.as_deref(), config.agent.as_deref())?;
         let mut agents = vec![chooser.agent(&id)?];
         agents.extend(chooser.fallback(&id, notices)?);
-        let manifest = catalog.manifest(&id)?;
         notices.extend(stripped_model(&manifest, config.model.as_deref()));
         notices.extend(about_server(&manifest, config));
         let logins = agents.iter().filter_map(|agent| {

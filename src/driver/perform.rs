@@ -164,6 +164,7 @@ impl Driver {
     fn start_session(&mut self, iteration: u32, now_ms: u64) {
         let workshop = &self.workshop;
         let settings = &self.state().settings;
+        let is_first = self.state().adapter == settings.adapter;
         let recording = Recording::create(
             &workshop.files.recording(iteration),
             self.size.cols,
@@ -176,12 +177,9 @@ impl Driver {
             iteration,
             prompt: workshop.files.prompt(iteration),
             cwd: workshop.paths.project().to_owned(),
-            // A model is named for the first adapter; another would not know it.
-            model: settings
-                .model
-                .clone()
-                .filter(|_| self.state().adapter == settings.adapter),
-            agent: settings.agent.clone(),
+            // They are named for the first adapter; another would not know them.
+            model: settings.model.clone().filter(|_| is_first),
+            agent: settings.agent.clone().filter(|_| is_first),
             resume: self.state().session.clone(),
             size: self.size,
             env: vec![

@@ -296,9 +296,37 @@ fn commands_to_a_loop_that_is_not_there() {
 
 #[test]
 fn a_model_for_an_agent_that_cannot_be_given_one() {
-    // Only the session knows, so a run begins; but it goes no further.
     let sandbox = sandbox();
-    let finished = sandbox.looping(["--model", "opus"]).run(SOON);
-    assert_eq!(finished.code(), Some(1), "{finished:?}");
-    assert!(finished.stdout.contains("no way to be given a model"), "{finished:?}");
+    for (flag, what) in [("--model", "a model (`opus`)"), ("--agent", "an agent (`opus`)")] {
+        let finished = sandbox.looping([flag, "opus"]).run(SOON);
+        let said = ["adapter `script` has no way to be given", what];
+        assert_refused(&sandbox, &finished, 3, &said, &format!("leave `{flag}` out"));
+        assert!(sandbox.paths().run_ids().is_empty(), "no run began");
+    }
+}
+
+#[test]
+fn a_model_without_the_provider_that_the_agent_wants() {
+    let sandbox = sandbox();
+    let adapter = "dialect = \"terminal\"\nmodel.form = \"provider/name\"\n[command]\nprogram = \"true\"\n\
+                   args = [\"{model}\"]\nmodel = [\"{model}\"]\nprompt = \"stdin\"\n";
+    sandbox.install_adapter("picky", adapter);
+    let finished = sandbox.ralph(["--adapter", "picky", "--model", "gpt-5"]).run(SOON);
+    let said = ["adapter `picky` wants a model as provider/name, not `gpt-5`"];
+    assert_refused(&sandbox, &finished, 3, &said, "--model PROVIDER/gpt-5");
+    assert!(sandbox.paths().run_ids().is_empty(), "no run began");
+}
+
+#[test]
+fn an_adapter_of_a_program_that_claims_to_take_messages_while_it_works() {
+    let sandbox = sandbox();
+    let adapter = "dialect = \"terminal\"\ncapabilities.live_steering = true\n[command]\nprogram = \"true\"\n\
+                   args = []\nprompt = \"stdin\"\n";
+    sandbox.install_adapter("eager", adapter);
+    let finished = sandbox.ralph(["--adapter", "eager"]).run(SOON);
+    let said = [
+        "eager.toml:2",
+        "`capabilities.live_steering` needs `transport = \"http\"`",
+    ];
+    assert_refused(&sandbox, &finished, 3, &said, "ralph adapters show eager");
 }

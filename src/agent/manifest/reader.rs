@@ -107,6 +107,15 @@ impl<'a> Reader<'a> {
         )
     }
 
+    /// Nothing of a program reads text while it works: one that claims so would never be told what it was sent.
+    pub(super) fn live_steering(&self, transport: Transport) -> Result<bool, ManifestError> {
+        let key = "capabilities.live_steering";
+        match (self.flag(key), transport) {
+            (true, Transport::Pty) => Err(ManifestError::NotLive { at: self.at(key) }),
+            (claimed, Transport::Pty | Transport::Http) => Ok(claimed),
+        }
+    }
+
     pub(super) fn choice<T: Copy>(
         &self,
         key: &str,

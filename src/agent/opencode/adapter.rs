@@ -76,10 +76,14 @@ impl AgentAdapter for ServerAdapter {
 
     /// Has to be called within a tokio runtime.
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
-        let wanted = match wanted(&self.manifest.id, &request) {
-            Ok(wanted) => wanted,
-            Err(problem) => return NeverRan::report(problem, out),
-        };
+        if let Err(error) = self
+            .manifest
+            .can_be_given(request.model.as_deref(), request.agent.as_deref())
+        {
+            let (kind, text) = (ProblemKind::Usage, error.to_string());
+            return NeverRan::report(Problem { kind, text }, out);
+        }
+        let wanted = wanted(&request);
         let (Ok(runtime), Ok(voice)) = (Handle::try_current(), Voice::start(request.display, out.clone())) else {
             let problem = Problem {
                 kind: ProblemKind::Other,
@@ -117,23 +121,13 @@ impl AgentAdapter for ServerAdapter {
     }
 }
 
-fn wanted(id: &str, request: &SessionRequest) -> Result<Wanted, Problem> {
-    let model = match request.model.as_deref().map(|model| (model, model.split_once('/'))) {
-        None => None,
-        Some((_, Some((provider, name)))) if !provider.is_empty() && !name.is_empty() => {
-            Some((provider.to_owned(), name.to_owned()))
-        }
-        Some((model, _)) => {
-            return Err(Problem {
-                kind: ProblemKind::Usage,
-                text: format!("adapter `{id}` wants a model as provider/name, not `{model}`"),
-            });
-        }
-    };
-    Ok(Wanted {
-        model,
+/// What a run asks for, which [`Manifest::can_be_given`].
+fn wanted(request: &SessionRequest) -> Wanted {
+    let model = request.model.as_deref().and_then(|model| model.split_once('/'));
+    Wanted {
+        model: model.map(|(provider, name)| (provider.to_owned(), name.to_owned())),
         agent: request.agent.clone(),
-    })
+    }
 }
 
 /// Whether a server answers where one is looked for when none is named. Takes at most as long as `options` say.
