@@ -209,6 +209,7 @@ fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<
         | AgentSignal::Problem { .. }
         | AgentSignal::TurnEnded { .. }
         | AgentSignal::Unknown { .. }
+        | AgentSignal::MessageAnswered { .. }
         | AgentSignal::Ended { .. } => None,
     }
 }

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 
 use crate::{
-    event::{AgentSignal, RunId, SessionId},
+    event::{AgentSignal, RunId, SessionId, SteeringId},
     proc::{Size, Stop},
 };
 
@@ -93,11 +93,12 @@ pub trait Session: Send {
     fn resize(&self, size: Size);
     /// Types bytes into the agent's terminal.
     fn type_bytes(&self, bytes: &[u8]);
-    /// Hands text to the running turn.
+    /// Sets out to hand a message to the running turn. What the agent said to it follows as
+    /// [`AgentSignal::MessageAnswered`]; nothing follows if the session ends before.
     ///
     /// # Errors
     /// [`NotLive`] where the agent takes none before its next prompt.
-    fn steer(&self, text: &str) -> Result<(), NotLive>;
+    fn steer(&self, id: SteeringId, text: &str) -> Result<(), NotLive>;
     fn activity(&self) -> Activity;
 }
 

@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use crate::{
-    event::{AgentSignal, Problem, ProblemKind},
+    event::{AgentSignal, Problem, ProblemKind, SteeringId},
     proc::{self, Child, Size, SpawnError, Stop},
 };
 
@@ -156,7 +156,7 @@ impl Session for Running {
         self.child.type_bytes(bytes);
     }
 
-    fn steer(&self, _text: &str) -> Result<(), NotLive> {
+    fn steer(&self, _id: SteeringId, _text: &str) -> Result<(), NotLive> {
         Err(NotLive)
     }
 
@@ -189,7 +189,7 @@ impl Session for NeverRan {
 
     fn type_bytes(&self, _bytes: &[u8]) {}
 
-    fn steer(&self, _text: &str) -> Result<(), NotLive> {
+    fn steer(&self, _id: SteeringId, _text: &str) -> Result<(), NotLive> {
         Err(NotLive)
     }
 

@@ -108,6 +108,7 @@ impl Transcript {
             AgentSignal::Problem { problem } => self.problem(problem, out),
             AgentSignal::TurnEnded { ok, message } => self.turn_ended(*ok, message.as_deref(), out),
             AgentSignal::Unknown { text } => self.note(DIM, text, out),
+            AgentSignal::MessageAnswered { .. } => {}
             AgentSignal::Ended { .. } => self.show_usage(out),
         }
     }

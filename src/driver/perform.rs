@@ -33,8 +33,10 @@ impl Driver {
                 }
             }
             Effect::SteerLive { iteration, id, text } => {
-                let taken = self.session.as_ref().is_some_and(|session| session.steer(&text));
-                self.own.push_back(Input::Steered { iteration, id, taken });
+                let asked = self.session.as_ref().is_some_and(|session| session.steer(id, &text));
+                if !asked {
+                    self.own.push_back(Input::NotSteered { iteration, id });
+                }
             }
             Effect::Settle { iteration } => self.settle(iteration),
             Effect::Verify { iteration } => self.verify(iteration),

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     agent::{Activity, AgentAdapter, Display, Session, SessionRequest},
-    event::AgentSignal,
+    event::{AgentSignal, SteeringId},
     host::recording::Recording,
     proc::{Size, Stop},
 };
@@ -70,8 +70,9 @@ impl Current {
         self.session.type_bytes(bytes);
     }
 
-    pub(super) fn steer(&self, text: &str) -> bool {
-        self.session.steer(text).is_ok()
+    /// Whether the agent is asked to take a message; its answer is a signal.
+    pub(super) fn steer(&self, id: SteeringId, text: &str) -> bool {
+        self.session.steer(id, text).is_ok()
     }
 
     /// Looks at the session and tells for how long it has neither written nor computed.

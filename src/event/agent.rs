@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::SessionId;
+use super::{SessionId, SteeringId};
 
 /// What an agent's session tells, in the order it happened. `Ended` comes exactly once and last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,11 @@ pub enum AgentSignal {
     },
     Problem {
         problem: Problem,
+    },
+    /// The agent's answer to a message for the running turn. Not journalled: what follows from it is.
+    MessageAnswered {
+        id: SteeringId,
+        taken: bool,
     },
     /// The dialect's verdict on the turn; `message` is the final assistant message, where claims are looked for.
     TurnEnded {

@@ -60,6 +60,9 @@ pub(super) fn clipped(signal: &AgentSignal) -> AgentSignal {
             message: message.as_deref().map(cut),
         },
         AgentSignal::Unknown { text } => AgentSignal::Unknown { text: cut(text) },
-        AgentSignal::Opened { .. } | AgentSignal::Usage { .. } | AgentSignal::Ended { .. } => signal.clone(),
+        AgentSignal::Opened { .. }
+        | AgentSignal::Usage { .. }
+        | AgentSignal::MessageAnswered { .. }
+        | AgentSignal::Ended { .. } => signal.clone(),
     }
 }

@@ -1,9 +1,11 @@
 //! What becomes of an iteration that failed in one way or another.
 
 use crate::event::{
-    AgentSignal, CancelReason, Event, Exit, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind, SessionId,
-    SessionMode, Settings, StopReason, Wait,
+    AgentSignal, CancelReason, Event, Exit, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind, RequestedBy,
+    SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason, Wait,
 };
+
+use crate::command::UserCommand;
 
 use super::{Input, LoopState, Phase, Preparation, Settlement, Start, step};
 
@@ -55,6 +57,22 @@ impl Loop {
             model: None,
         });
         running
+    }
+
+    /// One in which a message is on its way to the turn that runs.
+    fn steered_live() -> Self {
+        let mut lone = Self::running();
+        if let Phase::Running { live_steering, .. } = &mut lone.state.phase {
+            *live_steering = true;
+        }
+        lone.take(&Input::Command {
+            command: UserCommand::Steer {
+                kind: SteeringKind::Now,
+                text: "hurry".to_owned(),
+            },
+            by: RequestedBy::User,
+        });
+        lone
     }
 
     fn take(&mut self, input: &Input) {
@@ -243,6 +261,41 @@ fn a_turn_that_ends_well_although_its_login_was_refused_is_completed() {
     });
     lone.ends();
     assert_eq!(lone.outcome(), &Outcome::Completed);
+}
+
+#[test]
+fn a_message_is_delivered_when_the_agent_has_taken_it_and_ends_the_iteration_when_it_has_not() {
+    let id = SteeringId(1);
+    let delivered = |lone: &Loop| {
+        lone.events
+            .iter()
+            .any(|event| matches!(event, Event::SteeringDelivered { .. }))
+    };
+    for taken in [true, false] {
+        let mut lone = Loop::steered_live();
+        assert!(!delivered(&lone), "it is only under way");
+        lone.signal(AgentSignal::MessageAnswered { id, taken });
+        assert_eq!(delivered(&lone), taken);
+        assert_eq!(
+            matches!(lone.state.phase, Phase::Running { .. }),
+            taken,
+            "{:?}",
+            lone.state.phase
+        );
+    }
+    let mut lone = Loop::steered_live();
+    lone.take(&Input::Command {
+        command: UserCommand::Skip,
+        by: RequestedBy::User,
+    });
+    lone.signal(AgentSignal::MessageAnswered { id, taken: true });
+    assert!(!delivered(&lone), "nobody knows whether it was read before the end");
+    assert!(lone.state.steering[0].is_due());
+    let journalled = |event: &Event| {
+        let answer = |signal: &AgentSignal| matches!(signal, AgentSignal::MessageAnswered { .. });
+        matches!(event, Event::AgentReported { signal, .. } if answer(signal))
+    };
+    assert!(!lone.events.iter().any(journalled));
 }
 
 #[test]

@@ -70,11 +70,10 @@ pub enum Input {
         iteration: u32,
         signal: AgentSignal,
     },
-    /// A live message was taken by the agent, or not.
-    Steered {
+    /// The agent is not to be had for a message: [`AgentSignal::MessageAnswered`] will not come.
+    NotSteered {
         iteration: u32,
         id: SteeringId,
-        taken: bool,
     },
     /// The goals were run.
     Verified {

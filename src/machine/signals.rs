@@ -37,6 +37,7 @@ impl LoopState {
             AgentSignal::LimitHit { .. }
             | AgentSignal::PermissionAsked { .. }
             | AgentSignal::Unknown { .. }
+            | AgentSignal::MessageAnswered { .. }
             | AgentSignal::Ended { .. } => {}
         }
     }

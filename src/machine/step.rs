@@ -14,7 +14,7 @@ use super::{
     phase::{Phase, Steering},
     policy, settle,
     state::LoopState,
-    user,
+    user::{self, Taken},
 };
 
 /// The result of [`step`].
@@ -117,7 +117,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             }
         }
         Input::Agent { iteration, signal } => agent(decision, now_ms, *iteration, signal),
-        Input::Steered { iteration, id, taken } => user::steered(decision, *iteration, *id, *taken),
+        Input::NotSteered { iteration, id } => user::steered(decision, *iteration, *id, Taken::No),
         Input::Settled { iteration, settlement } => {
             if let Phase::Settling {
                 iteration: current,
@@ -310,6 +310,10 @@ fn agent(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSig
     };
     if current != iteration {
         return;
+    }
+    if let AgentSignal::MessageAnswered { id, taken } = signal {
+        let taken = if *taken { Taken::Yes } else { Taken::No };
+        return user::steered(decision, iteration, *id, taken);
     }
     let AgentSignal::Ended { exit, output_bytes } = signal else {
         decision.push(Event::AgentReported {

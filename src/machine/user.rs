@@ -92,7 +92,16 @@ fn queue_steering(decision: &mut Decision, kind: SteeringKind, text: &str) {
     }
 }
 
-pub(super) fn steered(decision: &mut Decision, iteration: u32, id: SteeringId, taken: bool) {
+/// Whether the agent took a message for the running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    Yes,
+    No,
+}
+
+/// A message that was not taken is in the next prompt, which is not waited for. One that was taken by a session that is
+/// being ended may never have been read, so it stays due as well.
+pub(super) fn steered(decision: &mut Decision, iteration: u32, id: SteeringId, taken: Taken) {
     let due = decision
         .state
         .steering
@@ -101,18 +110,17 @@ pub(super) fn steered(decision: &mut Decision, iteration: u32, id: SteeringId, t
     if !due || !is_running(&decision.state, iteration) {
         return;
     }
-    if taken {
-        decision.push(Event::SteeringDelivered {
+    decision.push(match taken {
+        Taken::Yes => Event::SteeringDelivered {
             id,
             iteration,
             how: Delivery::Live,
-        });
-    } else {
-        decision.push(Event::CancelRequested {
+        },
+        Taken::No => Event::CancelRequested {
             iteration,
             reason: CancelReason::Steered,
-        });
-    }
+        },
+    });
 }
 
 pub(super) fn pause_file(decision: &mut Decision, now_ms: u64, present: bool) {

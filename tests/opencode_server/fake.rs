@@ -39,6 +39,15 @@ pub enum Manner {
     Foreign,
 }
 
+/// What becomes of messages after the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessagesAre {
+    Taken,
+    Refused,
+    /// There is no answer.
+    Unanswered,
+}
+
 struct Shared {
     state: Mutex<State>,
     closing: AtomicBool,
@@ -57,6 +66,7 @@ struct State {
     children: Value,
     /// An abort is never answered.
     deaf_to_abort: bool,
+    messages_are: MessagesAre,
 }
 
 impl FakeServer {
@@ -74,6 +84,7 @@ impl FakeServer {
                 permissions: json!([]),
                 children: json!([]),
                 deaf_to_abort: false,
+                messages_are: MessagesAre::Taken,
             }),
             closing: AtomicBool::new(false),
         });
@@ -98,6 +109,10 @@ impl FakeServer {
 
     pub fn ignore_aborts(&self) {
         self.state().deaf_to_abort = true;
+    }
+
+    pub fn treat_messages(&self, messages_are: MessagesAre) {
+        self.state().messages_are = messages_are;
     }
 
     /// Says that the session does something, or nothing.
@@ -193,7 +208,9 @@ impl Shared {
             let (manner, deaf) = {
                 let mut state = self.state();
                 state.requests.push((name.clone(), body));
-                (state.manner, state.deaf_to_abort && name.ends_with("/abort"))
+                let unanswered = state.messages_are == MessagesAre::Unanswered && name.ends_with("/prompt_async");
+                let deaf = state.deaf_to_abort && name.ends_with("/abort");
+                (state.manner, deaf || unanswered)
             };
             match manner {
                 Manner::Willing if deaf => continue,
@@ -234,6 +251,10 @@ impl Shared {
             ("GET", "/session/ses_1/children") => ok(state.children.clone()),
             ("GET", "/permission") => ok(state.permissions.clone()),
             ("GET", "/question") => ok(json!([])),
+            ("POST", "/session/ses_1/prompt_async") if state.messages_are == MessagesAre::Refused => (
+                "400 Bad Request",
+                json!({ "name": "BadRequest", "data": { "message": "no more of that" } }),
+            ),
             ("POST", "/session/ses_1/prompt_async") => ("204 No Content", Value::Null),
             ("POST", path) if path.ends_with("/abort") || path.ends_with("/reply") => ok(json!(true)),
             (_, _) => (

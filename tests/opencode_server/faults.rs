@@ -7,13 +7,13 @@ use ralph::{
         AgentAdapter, AgentError, NotLive,
         opencode::{Credentials, Patience, ServerError, ServerOptions},
     },
-    event::{AgentSignal, ProblemKind},
+    event::{AgentSignal, ProblemKind, SteeringId},
     proc::Stop,
 };
 use serde_json::json;
 
 use super::{
-    fake::{BRIEFLY, FakeServer, Manner, SESSION, say},
+    fake::{BRIEFLY, FakeServer, Manner, MessagesAre, SESSION, say},
     live::{Live, Started},
 };
 
@@ -163,7 +163,7 @@ fn a_message_that_is_taken_at_the_last_moment_is_worked_on() {
     let server = FakeServer::start();
     let live = Live::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
-    assert_eq!(started.session.steer("And bananas."), Ok(()));
+    assert_eq!(started.session.steer(SteeringId(1), "And bananas."), Ok(()));
     end_unheard(&server);
     server.emit("session.idle", say::idle());
     let body = server.wait_for("POST /session/ses_1/prompt_async", 2);
@@ -181,6 +181,59 @@ fn a_message_that_is_taken_at_the_last_moment_is_worked_on() {
     assert_eq!(started.finish().verdict(), (true, Some("Bananas, too.")));
 }
 
+/// What the server said to messages, of all that was told.
+fn answers(signals: &[AgentSignal]) -> Vec<(SteeringId, bool)> {
+    let answers = signals.iter().filter_map(|signal| match signal {
+        AgentSignal::MessageAnswered { id, taken } => Some((*id, *taken)),
+        _ => None,
+    });
+    answers.collect()
+}
+
+#[test]
+fn a_message_that_the_server_refuses_is_told_as_refused_and_the_turn_goes_on() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let mut started = in_a_tool(&server, &live);
+    server.treat_messages(MessagesAre::Refused);
+    let id = SteeringId(7);
+    assert_eq!(started.session.steer(id, "And bananas."), Ok(()));
+    started.wait_for("answer", |signal| {
+        *signal == AgentSignal::MessageAnswered { id, taken: false }
+    });
+    end_unheard(&server);
+    server.emit("session.idle", say::idle());
+    let told = started.finish();
+    assert_eq!(told.verdict(), (true, Some("All done.")));
+    assert_eq!(answers(&told.signals), [(id, false)]);
+}
+
+#[test]
+fn a_message_that_the_server_takes_is_told_as_taken() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let mut started = in_a_tool(&server, &live);
+    let id = SteeringId(7);
+    assert_eq!(started.session.steer(id, "And bananas."), Ok(()));
+    started.wait_for("answer", |signal| {
+        *signal == AgentSignal::MessageAnswered { id, taken: true }
+    });
+    started.session.stop(Stop::AtOnce);
+    started.finish();
+}
+
+#[test]
+fn a_message_that_the_server_has_not_answered_when_the_session_ends_is_not_told_as_taken() {
+    let server = FakeServer::start();
+    let live = Live::new(options(&server.url()));
+    let started = in_a_tool(&server, &live);
+    server.treat_messages(MessagesAre::Unanswered);
+    assert_eq!(started.session.steer(SteeringId(7), "And bananas."), Ok(()));
+    server.wait_for("POST /session/ses_1/prompt_async", 2);
+    started.session.stop(Stop::AtOnce);
+    assert_eq!(answers(&started.finish().signals), []);
+}
+
 #[test]
 fn a_session_takes_messages_only_while_its_turn_runs() {
     let server = FakeServer::start();
@@ -188,7 +241,7 @@ fn a_session_takes_messages_only_while_its_turn_runs() {
     server.behave(Manner::Silent);
     let started = live.start();
     server.wait_for("GET /global/health", 1);
-    assert_eq!(started.session.steer("Too early."), Err(NotLive));
+    assert_eq!(started.session.steer(SteeringId(1), "Too early."), Err(NotLive));
     started.session.stop(Stop::AtOnce);
     started.finish();
 }

@@ -56,8 +56,8 @@ impl Turn {
             }
         };
         match signal {
-            // It is ralph that says when a session is over, and how.
-            AgentSignal::Ended { .. } => {}
+            // It is ralph that says when a session is over, and how; and it hands no messages to a program.
+            AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. } => {}
             AgentSignal::TurnEnded { .. } if self.ended => {
                 self.seen.unknown(
                     "second turn-ended",

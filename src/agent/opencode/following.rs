@@ -13,6 +13,7 @@ use super::{
     ServerError,
     client::{Client, PermissionAnswer},
     feed::Feed,
+    handle::Message,
     posts,
     problem::of_server,
     server::Own,
@@ -64,12 +65,12 @@ impl Conduct {
         let event = tokio::select! {
             biased;
             why = end_of(own.as_ref()) => return Err(Broken::Turn(crashed(format!("the server ended: {why}")))),
-            Some(text) = self.job.steering.recv() => {
-                self.steer(client, turn.session(), text);
+            Some(message) = self.job.steering.recv() => {
+                self.steer(client, turn.session(), message);
                 return Ok(false);
             }
-            Some(failed) = self.posts.join_next(), if !self.posts.is_empty() => {
-                self.note(failed.unwrap_or_default()).await;
+            Some(told) = self.posts.join_next(), if !self.posts.is_empty() => {
+                self.posted(told.unwrap_or_default()).await;
                 return Ok(false);
             }
             () = look => return Ok(self.look(client, turn).await),
@@ -128,8 +129,8 @@ impl Conduct {
 
     async fn see(&mut self, client: &Client, turn: &mut Turn, limit: u32) -> Result<Look, ServerError> {
         // A message that is on its way keeps the turn going, or begins it anew.
-        while let Some(failed) = self.posts.join_next().await {
-            self.note(failed.unwrap_or_default()).await;
+        while let Some(told) = self.posts.join_next().await {
+            self.posted(told.unwrap_or_default()).await;
         }
         let statuses = client.statuses().await?;
         let listed = client.messages(turn.session(), limit).await?;
@@ -146,19 +147,28 @@ impl Conduct {
     /// Takes no more messages, unless one has been taken that was not handed over.
     pub(super) fn is_done(&mut self, client: &Client, turn: &Turn) -> bool {
         self.job.shared.close_steering();
-        let Ok(text) = self.job.steering.try_recv() else {
+        let Ok(message) = self.job.steering.try_recv() else {
             return true;
         };
-        self.steer(client, turn.session(), text);
+        self.steer(client, turn.session(), message);
         self.job.shared.open_steering();
         false
     }
 
-    fn steer(&mut self, client: &Client, session: &str, text: String) {
+    /// Takes what came of a request that nothing waited for.
+    async fn posted(&mut self, told: Vec<AgentSignal>) {
+        let refused = |signal: &AgentSignal| matches!(signal, AgentSignal::MessageAnswered { taken: false, .. });
+        if told.iter().any(refused) {
+            self.prompts -= 1;
+        }
+        self.say(told).await;
+    }
+
+    fn steer(&mut self, client: &Client, session: &str, message: Message) {
         self.prompts += 1;
         let wanted = self.job.wanted.clone();
         self.posts
-            .spawn(posts::steer(client.clone(), session.to_owned(), text, wanted));
+            .spawn(posts::steer(client.clone(), session.to_owned(), message, wanted));
     }
 
     async fn answer_permission(&mut self, client: &Client, permission: Permission) {

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::{
     agent::{Activity, NotLive, Session},
+    event::SteeringId,
     proc::{Size, Stop},
 };
 
@@ -21,6 +22,13 @@ use super::server::Own;
 const STEERING: usize = 32;
 /// A server that waits for its model, or for nothing, uses up to half of this share of a core for itself.
 const IDLE_SHARE: f64 = 0.1;
+
+/// A message for the running turn.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) id: SteeringId,
+    pub(super) text: String,
+}
 
 /// What a session's handle and its task have in common.
 #[derive(Debug)]
@@ -33,14 +41,14 @@ pub(super) struct Shared {
     using_a_tool: AtomicBool,
     finished: AtomicBool,
     own: Mutex<Option<Used>>,
-    steering: mpsc::Sender<String>,
+    steering: mpsc::Sender<Message>,
     /// Messages are taken.
     live: Mutex<bool>,
 }
 
 impl Shared {
     /// Also returns where messages for the running turn arrive.
-    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<String>) {
+    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<Message>) {
         let (steering, received) = mpsc::channel(STEERING);
         let shared = Self {
             output: AtomicU64::new(0),
@@ -94,9 +102,9 @@ impl Shared {
         self.finished.store(true, Ordering::Relaxed);
     }
 
-    fn steer(&self, text: &str) -> Result<(), NotLive> {
+    fn steer(&self, message: Message) -> Result<(), NotLive> {
         let live = lock(&self.live);
-        match *live && self.steering.try_send(text.to_owned()).is_ok() {
+        match *live && self.steering.try_send(message).is_ok() {
             true => Ok(()),
             false => Err(NotLive),
         }
@@ -130,8 +138,11 @@ impl Session for ServerSession {
 
     fn type_bytes(&self, _bytes: &[u8]) {}
 
-    fn steer(&self, text: &str) -> Result<(), NotLive> {
-        self.shared.steer(text)
+    fn steer(&self, id: SteeringId, text: &str) -> Result<(), NotLive> {
+        self.shared.steer(Message {
+            id,
+            text: text.to_owned(),
+        })
     }
 
     /// Events about the session count as output, heartbeats do not. The server's processes can be seen if ralph has
@@ -214,15 +225,22 @@ mod tests {
         assert_eq!(meter.take(ms(12_500), seconds(30)), ms(2_000), "it never falls");
     }
 
+    fn message(text: &str) -> Message {
+        Message {
+            id: SteeringId(1),
+            text: text.to_owned(),
+        }
+    }
+
     #[test]
     fn messages_are_taken_only_while_a_turn_runs() {
         let (shared, mut received) = Shared::new();
-        assert_eq!(shared.steer("early"), Err(NotLive));
+        assert_eq!(shared.steer(message("early")), Err(NotLive));
         shared.open_steering();
-        assert_eq!(shared.steer("now"), Ok(()));
+        assert_eq!(shared.steer(message("now")), Ok(()));
         shared.close_steering();
-        assert_eq!(shared.steer("late"), Err(NotLive));
-        assert_eq!(received.try_recv().as_deref(), Ok("now"));
+        assert_eq!(shared.steer(message("late")), Err(NotLive));
+        assert_eq!(received.try_recv().map(|message| message.text), Ok("now".to_owned()));
         assert!(received.try_recv().is_err());
     }
 

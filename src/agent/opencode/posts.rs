@@ -1,14 +1,15 @@
-//! Requests that nothing waits for: each is tried until it is taken, and ends with what went wrong, to be told.
+//! Requests that nothing waits for: each is tried until it is taken, and ends with what is to be told.
 
 use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::agent::dialect::one_line;
+use crate::{agent::dialect::one_line, event::AgentSignal};
 
 use super::{
     ServerError,
     client::{Client, PermissionAnswer, Wanted},
+    handle::Message,
     wire::{Permission, Question},
 };
 
@@ -16,13 +17,16 @@ use super::{
 const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Hands a message to a session that works.
-pub(super) async fn steer(client: Client, session: String, text: String, wanted: Wanted) -> Option<String> {
-    let failed = tried(|| client.prompt(&session, &text, &wanted)).await?;
-    Some(format!(
-        "a message could not be handed over ({failed}): {}",
-        one_line(&text)
-    ))
+/// Hands a message to a session that works. It is delivered when the server has taken it, not before.
+pub(super) async fn steer(client: Client, session: String, message: Message, wanted: Wanted) -> Vec<AgentSignal> {
+    let Message { id, text } = message;
+    let failed = tried(|| client.prompt(&session, &text, &wanted)).await;
+    let taken = failed.is_none();
+    let mut told = failed.map_or_else(Vec::new, |failed| {
+        note(format!("message {} could not be handed over: {failed}", id.0))
+    });
+    told.push(AgentSignal::MessageAnswered { id, taken });
+    told
 }
 
 /// Answers a permission.
@@ -30,15 +34,23 @@ pub(super) async fn answer_permission(
     client: Client,
     permission: Permission,
     answer: PermissionAnswer,
-) -> Option<String> {
-    let failed = tried(|| client.answer_permission(&permission, answer)).await?;
-    Some(format!("a permission could not be answered: {failed}"))
+) -> Vec<AgentSignal> {
+    let failed = tried(|| client.answer_permission(&permission, answer)).await;
+    failed.map_or_else(Vec::new, |failed| {
+        note(format!("a permission could not be answered: {failed}"))
+    })
 }
 
 /// Answers a question.
-pub(super) async fn answer_question(client: Client, question: Question) -> Option<String> {
-    let failed = tried(|| client.answer_question(&question)).await?;
-    Some(format!("a question could not be answered: {failed}"))
+pub(super) async fn answer_question(client: Client, question: Question) -> Vec<AgentSignal> {
+    let failed = tried(|| client.answer_question(&question)).await;
+    failed.map_or_else(Vec::new, |failed| {
+        note(format!("a question could not be answered: {failed}"))
+    })
+}
+
+fn note(text: String) -> Vec<AgentSignal> {
+    vec![AgentSignal::Unknown { text }]
 }
 
 /// Tries until it succeeds, is refused or was tried often enough; returns what the last try failed with.

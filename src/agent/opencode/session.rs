@@ -27,7 +27,7 @@ use super::{
     ServerError, ServerOptions,
     client::{Client, Wanted},
     following::{Broken, connect},
-    handle::Shared,
+    handle::{Message, Shared},
     problem::of_server,
     server::{Need, Own, Server, Servers},
     turn::Turn,
@@ -56,7 +56,7 @@ pub(super) struct Job {
     pub(super) resume: Option<SessionId>,
     pub(super) voice: Voice,
     pub(super) shared: Arc<Shared>,
-    pub(super) steering: mpsc::Receiver<String>,
+    pub(super) steering: mpsc::Receiver<Message>,
 }
 
 /// A session at work.
@@ -66,8 +66,8 @@ pub(super) struct Conduct {
     pub(super) session: Option<String>,
     /// A prompt is on its way, and may arrive even if nobody waits for the answer.
     pub(super) prompting: bool,
-    /// Requests that nothing waits for; each ends with what went wrong.
-    pub(super) posts: JoinSet<Option<String>>,
+    /// Requests that nothing waits for; each ends with what is to be told.
+    pub(super) posts: JoinSet<Vec<AgentSignal>>,
     /// Permissions and questions that were told.
     pub(super) asked: BTreeSet<String>,
     pub(super) quiet_beats: u32,

@@ -311,15 +311,15 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             .iter()
             .map(|steering| user(UserCommand::Withdraw { id: steering.id })),
     );
-    inputs.extend(state.steering.iter().map(|steering| Input::Steered {
-        iteration,
-        id: steering.id,
-        taken: true,
+    inputs.extend(state.steering.iter().map(|steering| {
+        signal(AgentSignal::MessageAnswered {
+            id: steering.id,
+            taken: true,
+        })
     }));
-    inputs.extend(state.steering.iter().map(|steering| Input::Steered {
+    inputs.extend(state.steering.iter().map(|steering| Input::NotSteered {
         iteration,
         id: steering.id,
-        taken: false,
     }));
     if !state.settings.goals.is_empty() {
         inputs.extend([
@@ -335,7 +335,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         // Pauses and messages are enumerated without goals: together they would be too many states, and neither knows
         // of the other.
         inputs.retain(|input| match input {
-            Input::PauseFile { .. } | Input::Steered { .. } | Input::ActivityProbed { .. } => false,
+            Input::PauseFile { .. } | Input::NotSteered { .. } | Input::ActivityProbed { .. } => false,
             Input::Command { command, .. } => match command {
                 UserCommand::Steer { .. } | UserCommand::Withdraw { .. } | UserCommand::Pause => false,
                 UserCommand::Resume | UserCommand::Skip => false,
@@ -350,7 +350,9 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 problem.kind,
                 ProblemKind::Network | ProblemKind::RateLimited { .. } | ProblemKind::TurnLimit
             ),
-            Input::Agent { signal, .. } => !matches!(signal, AgentSignal::Usage { .. }),
+            Input::Agent { signal, .. } => {
+                !matches!(signal, AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. })
+            }
             Input::Start(_)
             | Input::Recover { .. }
             | Input::Prepared { .. }

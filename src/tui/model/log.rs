@@ -143,6 +143,7 @@ fn signal_line(signal: &AgentSignal) -> Option<(Sign, String)> {
         | AgentSignal::QuestionAsked { .. }
         | AgentSignal::TurnEnded { .. }
         | AgentSignal::Unknown { .. }
+        | AgentSignal::MessageAnswered { .. }
         | AgentSignal::Ended { .. } => None,
     }
 }
