@@ -6,6 +6,8 @@ mod plan;
 use std::{
     io::Write,
     path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
     time::{Duration, SystemTime},
 };
 
@@ -40,6 +42,12 @@ pub use plan::{DEFAULT_PLANS, chosen_plan};
 const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
 /// How long work on disk may go on after the run is over.
 const JOB_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Threads for work on disk: one for the job of the moment, one for what ends a run whose job hangs, one to spare.
+const JOB_THREADS: usize = 3;
+const THREAD_PATIENCE: Duration = Duration::from_secs(10);
+/// Longer than any run.
+const FOR_THE_RUN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Where ralph works and keeps its state.
 #[derive(Debug, Clone)]
@@ -227,11 +235,40 @@ pub fn check_goals(place: &Place, loaded: &Loaded) -> Result<Vec<GoalResult>, Fa
     Ok(runtime()?.block_on(checks))
 }
 
+/// Makes the runtime, and the threads for its work on disk: later there may be none to be had, since an agent can use up
+/// all that a user may have.
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
+    let failed = |why: &dyn std::fmt::Display| {
+        Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {why}"))
+            .hint("end processes of yours that are not needed, or allow more with `ulimit -u`")
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .thread_name("jobs")
+        .thread_keep_alive(FOR_THE_RUN)
         .build()
-        .map_err(|error| Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {error}")))
+        .map_err(|error| failed(&error))?;
+    // One more, since the runtime panics where it cannot have its first.
+    let spare = thread::Builder::new().spawn(|| {}).map_err(|error| failed(&error))?;
+    _ = spare.join(); // it does nothing
+    let (ready, readied) = mpsc::channel();
+    let held: Vec<_> = (0..JOB_THREADS)
+        .map(|_| {
+            let (hold, held) = mpsc::channel::<()>();
+            let ready = ready.clone();
+            runtime.spawn_blocking(move || {
+                _ = ready.send(()); // nobody waits any more
+                _ = held.recv(); // until all threads are there
+            });
+            hold
+        })
+        .collect();
+    for _ in &held {
+        readied
+            .recv_timeout(THREAD_PATIENCE)
+            .map_err(|_| failed(&"no thread is to be had"))?;
+    }
+    Ok(runtime)
 }
 
 /// Checks everything that can be wrong before a run.

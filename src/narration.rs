@@ -182,6 +182,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::JournalOpened { .. }
         | Event::RunStarted { .. }
         | Event::PlanRead { .. }
+        | Event::AgentStated { .. }
         | Event::PreparationStarted { .. }
         | Event::RunStopped { .. } => None,
     }

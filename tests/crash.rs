@@ -12,7 +12,7 @@ use nix::{
     unistd::Pid,
 };
 use ralph::{
-    event::{Event, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd},
+    event::{AgentSignal, Event, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd},
     host::journal,
     machine::LoopState,
 };
@@ -141,7 +141,51 @@ fn killed_after(seq: u64) {
     assert_interruption_is_said(&records);
 }
 
-/// What ran when ralph was killed is closed as interrupted, first thing after the restart.
+/// A plan that only the agent's word can end, given twice.
+fn taken_at_its_word(agent: &str) -> (Sandbox, [&'static str; 2]) {
+    let sandbox = sandbox_with(&Script::jsonl(agent));
+    sandbox.write("PLAN.md", "Make everything better.\n");
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Describe it"]);
+    (sandbox, ["--promise", "BETTER"])
+}
+
+#[test]
+fn ralph_killed_after_any_record_forgets_no_claim_that_was_made() {
+    for agent in ["over '<promise>BETTER</promise>'", "touch .ralph-done; over done"] {
+        let (sandbox, args) = taken_at_its_word(agent);
+        let finished = sandbox.looping(args).run(SOON);
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        let records = finished.records().len();
+        for_each(records, |k| claims_outlive_a_kill_after(k as u64, agent));
+    }
+}
+
+fn claims_outlive_a_kill_after(seq: u64, agent: &str) {
+    let (sandbox, args) = taken_at_its_word(agent);
+    let running = sandbox.looping(args).start();
+    running.wait_for_line(SOON, |line| line.starts_with(&format!("{{\"seq\":{seq},")));
+    kill_and_wait(running);
+    nothing_runs_soon(&sandbox);
+    let finished = sandbox.looping(args).run(SOON);
+    assert_eq!(finished.code(), Some(0), "killed after {seq}: {finished:?}");
+    assert_eq!(sandbox.read(".ralph-done"), None);
+    if sandbox.paths().run_ids().len() > 1 {
+        return; // it had not begun, or had ended
+    }
+    let records = sandbox.journal();
+    let count = |wanted: fn(&Event) -> bool| events(&records).filter(|event| wanted(event)).count();
+    let sessions = count(|event| matches!(event, Event::IterationStarted { .. }));
+    let interrupted =
+        |event: &Event| matches!(event, Event::IterationEnded { outcome, .. } if *outcome == Outcome::Interrupted);
+    let cut_off = count(interrupted);
+    // Two claims are wanted; only a session that was cut off may have to make its claim anew.
+    assert!(
+        (2..=2 + cut_off).contains(&sessions),
+        "killed after {seq}: {records:#?}"
+    );
+}
+
+/// What ran when ralph was killed is closed first thing after the restart: as interrupted, unless its turn was over.
 #[track_caller]
 fn assert_interruption_is_said(records: &[Record]) {
     let resumed = events(records)
@@ -152,13 +196,20 @@ fn assert_interruption_is_said(records: &[Record]) {
         Event::IterationEnded { .. } => false,
         _ => running,
     });
-    let closed = matches!(
-        records[resumed + 1].event,
-        Event::IterationEnded {
-            outcome: Outcome::Interrupted,
+    let turn_ended = events(&records[..resumed]).fold(false, |ended, event| match event {
+        Event::IterationStarted { .. } => false,
+        Event::AgentReported {
+            signal: AgentSignal::TurnEnded { ok: true, .. },
             ..
-        }
-    );
+        } => true,
+        _ => ended,
+    });
+    let wanted = if turn_ended {
+        Outcome::Completed
+    } else {
+        Outcome::Interrupted
+    };
+    let closed = matches!(&records[resumed + 1].event, Event::IterationEnded { outcome, .. } if *outcome == wanted);
     assert_eq!(running, closed, "{records:#?}");
 }
 
@@ -293,7 +344,7 @@ fn guard(sandbox: &Sandbox) -> i32 {
         sandbox
             .processes()
             .into_iter()
-            .find(|process| process.command.contains(" __guard "))
+            .find(|process| process.command.contains(" __guard --spec"))
             .map(|process| process.pid)
     })
 }

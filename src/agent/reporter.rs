@@ -70,11 +70,20 @@ fn packed(size: Size) -> u32 {
 
 /// Sends from a thread of its own: whoever asks may be the one who has to make room in the channel first.
 pub(super) fn send_apart(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSignal>) {
-    thread::spawn(move || {
-        for signal in signals {
-            _ = out.blocking_send(signal); // nobody listens any more
+    let sending = thread::Builder::new().spawn({
+        let (signals, out) = (signals.clone(), out.clone());
+        move || {
+            for signal in signals {
+                _ = out.blocking_send(signal); // nobody listens any more
+            }
         }
     });
+    if sending.is_err() {
+        // No thread is to be had. There is room enough in the channel of a session that has said nothing yet.
+        for signal in signals {
+            _ = out.try_send(signal);
+        }
+    }
 }
 
 pub(super) struct Reporter {

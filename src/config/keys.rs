@@ -41,6 +41,7 @@ pub(super) const KEYS: &[Key] = &[
     key("limits.maxTime", Kind::Duration(Unlimited::ByWord), r#""8h""#, "Time a run may take."),
     key("limits.iterationTimeout", Kind::Duration(Unlimited::ByWord), r#""60m""#, "Time one iteration may take."),
     key("limits.idleTimeout", Kind::Duration(Unlimited::ByWord), r#""10m""#, "Time an agent may neither write nor use the CPU."),
+    key("limits.phaseTimeout", Kind::Duration(Unlimited::Never), r#""10m""#, "Time ralph's own work before an iteration may take, and after it: checkpoint, plan and prompt."),
     key("limits.maxCostUsd", Kind::Amount(Unlimited::ByWordOrNull), "null", "Dollars a run may cost, as far as the agent tells; null is unlimited."),
     key("limits.maxTokens", Kind::Count { most: u64::MAX, unlimited: Unlimited::ByWordOrNull }, "null", "Tokens a run may use, as far as the agent tells; null is unlimited."),
     key("limits.callsPerHour", Kind::Count { most: COUNT, unlimited: Unlimited::ByWordOrNull }, "null", "Iterations that may begin within an hour; null is unlimited."),

@@ -120,6 +120,7 @@ impl Config {
                 max_cost_usd: merged.get("limits.maxCostUsd").as_f64(),
                 max_tokens: merged.get("limits.maxTokens").as_u64(),
                 calls_per_hour: read.count("limits.callsPerHour"),
+                phase_timeout_ms: read.duration_ms("limits.phaseTimeout"),
             },
             backoff: Backoff {
                 base_ms: read.duration_ms("backoff.base").expect(CHECKED),
@@ -217,6 +218,7 @@ mod tests {
                 max_cost_usd: None,
                 max_tokens: None,
                 calls_per_hour: None,
+                phase_timeout_ms: Some(600_000),
             }
         );
         assert_eq!((config.backoff.base_ms, config.backoff.max_ms), (5_000, 300_000));
@@ -259,6 +261,7 @@ mod tests {
                 | "limits.maxTime"
                 | "limits.iterationTimeout"
                 | "limits.idleTimeout"
+                | "limits.phaseTimeout"
                 | "breaker.cooldown"
                 | "keep.age" => "9m",
                 "backoff.base" => "9s",

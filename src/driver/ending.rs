@@ -22,12 +22,14 @@ use super::{
 
 /// How long a face may take to show the end of a run that was to be stopped.
 const FACE_PATIENCE: Duration = Duration::from_secs(2);
-const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// How long a slow reader of a finished run is waited for: it may be a person with a pager, but not for ever.
+const READER_PATIENCE: Duration = Duration::from_secs(60 * 60);
+
 impl Driver {
     /// Waits until all is shown: what is piped to a slow reader has to arrive. Who wants to stop does not wait for long.
     pub(super) async fn wait_for_face(&self, sources: &mut Sources, in_a_hurry: bool) {
         let bus = self.bus.clone();
-        let patience = if in_a_hurry { FACE_PATIENCE } else { FOREVER };
+        let patience = if in_a_hurry { FACE_PATIENCE } else { READER_PATIENCE };
         let shown = tokio::task::spawn_blocking(move || bus.close(patience));
         tokio::select! {
             _ = shown => {}

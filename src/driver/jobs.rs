@@ -12,13 +12,13 @@ use std::{
 };
 
 use crate::{
-    event::{Changes, Checkpoint, Claim, GoalResult, Level, PlanSnapshot, RunId, SteeringId, SteeringKind},
+    event::{Changes, Checkpoint, Claim, GoalResult, Level, Outcome, PlanSnapshot, RunId, SteeringId, SteeringKind},
     host::{
         census::census,
         git::{Moment, Repository},
         paths::{ProjectPaths, RunPaths},
     },
-    machine::{LoopState, Notice, Preparation, Refusal, Settlement, Verification},
+    machine::{LoopState, Notice, Phase, Preparation, Refusal, Settlement, Statement, Verification},
     plan::{self, PlanChanges, PlanKind, PromptInput, StatusPlace, Template},
     proc,
     text::with_causes,
@@ -70,12 +70,12 @@ pub(super) struct Settle {
     pub(super) iteration: u32,
     pub(super) before: Option<Checkpoint>,
     pub(super) baseline: Option<Checkpoint>,
-    pub(super) promise: String,
-    pub(super) final_message: Option<String>,
+    /// What is recorded of the agent's own words, if it may count.
+    pub(super) stated: Statement,
+    /// It is recorded that the file was there that claims the end; by now it may be gone.
+    pub(super) done_file: bool,
     /// The plan as it was when the iteration began.
     pub(super) plan: PlanSnapshot,
-    /// The agent has no messages: its claims are in the last lines of its output.
-    pub(super) last_line_claims: bool,
 }
 
 impl Prepare {
@@ -97,15 +97,19 @@ impl Prepare {
 }
 
 impl Settle {
-    pub(super) fn of(state: &LoopState, iteration: u32, final_message: Option<String>, last_line_claims: bool) -> Self {
+    pub(super) fn of(state: &LoopState, iteration: u32) -> Self {
+        // Only a turn that ended by itself has a final message.
+        let completed = matches!(&state.phase, Phase::Settling { outcome, .. } if *outcome == Outcome::Completed);
+        let mut stated = state.stated.clone();
+        let done_file = stated.claims.contains(&Claim::DoneFile);
+        stated.claims.retain(|claim| *claim != Claim::DoneFile);
         Self {
             iteration,
             before: state.latest.clone(),
             baseline: state.baseline.clone(),
-            promise: state.promise.clone(),
-            final_message,
+            stated: if completed { stated } else { Statement::default() },
+            done_file,
             plan: state.plan.clone(),
-            last_line_claims,
         }
     }
 }
@@ -113,7 +117,7 @@ impl Settle {
 impl Workshop {
     pub(super) fn prepare(&self, job: &Prepare) -> Result<Preparation, Refusal> {
         let mut notices = Vec::new();
-        if self.take_done_file(&mut notices) {
+        if self.take_done_file(&mut notices) == DoneFile::Taken {
             notices.push(warning(
                 "`.ralph-done` was there before the iteration began: it is removed and claims nothing",
             ));
@@ -147,12 +151,14 @@ impl Workshop {
     pub(super) fn settle(&self, job: &Settle) -> Settlement {
         let mut notices = Vec::new();
         let mut claims = Vec::new();
-        // Before the checkpoint: the file is a message to ralph, not a part of the work.
-        if self.take_done_file(&mut notices) {
-            claims.push(Claim::DoneFile);
+        // Before the checkpoint: the file is a message to ralph, not a part of the work. Gone, it was removed by a ralph that
+        // was killed before the settlement was recorded.
+        match self.take_done_file(&mut notices) {
+            DoneFile::Taken => claims.push(Claim::DoneFile),
+            DoneFile::Gone if job.done_file => claims.push(Claim::DoneFile),
+            DoneFile::Gone | DoneFile::Stuck => {}
         }
-        let said = Said::read(job);
-        claims.extend(said.claims);
+        claims.extend(&job.stated.claims);
         let (checkpoint, changes, totals) = self.checkpoint_after(job, &mut notices);
         let moved = if checkpoint.is_some() { None } else { self.take_census() };
         let plan = self.read_plan();
@@ -166,9 +172,9 @@ impl Workshop {
             claims,
             vanished: edits.vanished,
             added: edits.added,
-            blocked: said.blocked,
-            denies_done: said.denies_done,
-            question: said.question,
+            blocked: job.stated.blocked.clone(),
+            denies_done: job.stated.denies_done.clone(),
+            question: job.stated.question.clone(),
             notices,
             random: random_share(),
         }
@@ -221,22 +227,28 @@ impl Workshop {
         }
     }
 
-    /// Removes `.ralph-done` and tells whether it was there.
+    /// Whether the agent has left the file that claims the end.
+    pub(super) fn has_done_file(&self) -> bool {
+        let metadata = self.paths.done_file().symlink_metadata();
+        metadata.is_ok_and(|metadata| !metadata.is_dir())
+    }
+
+    /// Removes `.ralph-done`.
     ///
     /// One that cannot be removed claims nothing: nobody could say which iteration it is from.
-    fn take_done_file(&self, notices: &mut Vec<Notice>) -> bool {
+    fn take_done_file(&self, notices: &mut Vec<Notice>) -> DoneFile {
         let path = self.paths.done_file();
         if path.symlink_metadata().is_err() {
-            return false;
+            return DoneFile::Gone;
         }
         match fs::remove_file(&path) {
-            Ok(()) => true,
+            Ok(()) => DoneFile::Taken,
             Err(error) => {
                 notices.push(warning(format!(
                     "{}: cannot be removed, so it claims nothing: {error}",
                     path.display()
                 )));
-                false
+                DoneFile::Stuck
             }
         }
     }
@@ -308,36 +320,33 @@ impl Workshop {
     }
 }
 
-/// What the agent says about itself in its final message.
-#[derive(Debug, Default)]
-struct Said {
-    claims: Vec<Claim>,
-    blocked: Option<String>,
-    denies_done: Option<String>,
-    question: Option<String>,
+/// What became of `.ralph-done`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DoneFile {
+    Gone,
+    Taken,
+    /// It cannot be removed.
+    Stuck,
 }
 
-impl Said {
-    fn read(job: &Settle) -> Self {
-        let Some(message) = job.final_message.as_deref() else {
-            return Self::default();
-        };
-        let (promised, place) = if job.last_line_claims {
-            (plan::last_line_promise(message, &job.promise), StatusPlace::LastLines)
-        } else {
-            (plan::final_promise(message, &job.promise), StatusPlace::Message)
-        };
-        let status = plan::self_report(message, place);
-        let claims = [(promised, Claim::Promise), (status.claims_done, Claim::StatusBlock)];
-        Self {
-            claims: claims
-                .into_iter()
-                .filter_map(|(made, claim)| made.then_some(claim))
-                .collect(),
-            blocked: status.blocked,
-            denies_done: status.denies_done,
-            question: plan::final_question(message).map(str::to_owned),
-        }
+/// What the final `message` of a turn says of the agent. Where an agent has no messages, `last_line_claims`, only the last
+/// lines of its output count.
+pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) -> Statement {
+    let (promised, place) = if last_line_claims {
+        (plan::last_line_promise(message, promise), StatusPlace::LastLines)
+    } else {
+        (plan::final_promise(message, promise), StatusPlace::Message)
+    };
+    let status = plan::self_report(message, place);
+    let claims = [(promised, Claim::Promise), (status.claims_done, Claim::StatusBlock)];
+    Statement {
+        claims: claims
+            .into_iter()
+            .filter_map(|(made, claim)| made.then_some(claim))
+            .collect(),
+        blocked: status.blocked,
+        denies_done: status.denies_done,
+        question: plan::final_question(message).map(str::to_owned),
     }
 }
 

@@ -50,6 +50,8 @@ pub struct OpenRun {
     pub recovered: bool,
     /// Things to be said once the loop runs.
     pub(super) notices: Vec<String>,
+    /// When iterations of runs before this one began, as far as they were known to the last of them.
+    pub(super) earlier_starts_ms: Vec<u64>,
     /// Where the run before ended, if it did.
     ended: Option<LoopState>,
     _lock: Lock,
@@ -72,6 +74,11 @@ impl OpenRun {
         let mut notices = Vec::new();
         let latest = latest(&paths)?;
         sweep(&paths, &mut notices);
+        // What a run knows of those before it, it has from the last of them in turn.
+        let earlier_starts_ms = latest
+            .as_ref()
+            .map(|run| run.state.starts_ms.clone())
+            .unwrap_or_default();
         let (ended, unfinished) = match latest {
             Some(run) if run.state.is_stopped() => (Some(run.state), None),
             other => (None, other),
@@ -114,6 +121,7 @@ impl OpenRun {
             next_seq,
             recovered,
             notices,
+            earlier_starts_ms,
             ended,
             _lock: lock,
         })

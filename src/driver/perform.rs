@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     agent::SessionRequest,
-    event::Outcome,
+    event::Claim,
     host::recording::Recording,
-    machine::{Effect, Input, Phase, Refusal, Settlement, Verification},
+    machine::{Effect, Input, Refusal, Settlement, Verification},
     narration::short_duration,
 };
 
@@ -101,11 +101,14 @@ impl Driver {
     }
 
     fn settle(&mut self, iteration: u32) {
-        // Only a turn that ended by itself has a final message.
-        let completed =
-            matches!(&self.state().phase, Phase::Settling { outcome, .. } if *outcome == Outcome::Completed);
-        let message = self.final_message.take().filter(|_| completed);
-        let job = Settle::of(self.state(), iteration, message, self.agent().last_line_claims);
+        // Still there only if it outlived its deadline: it is its guard's now.
+        self.session = None;
+        // Recorded before it is removed: a claim must outlive a ralph that is killed in between.
+        let recorded = self.state().stated.claims.contains(&Claim::DoneFile);
+        if !recorded && self.workshop.has_done_file() {
+            return self.own.push_back(Input::DoneFileFound { iteration });
+        }
+        let job = Settle::of(self.state(), iteration);
         let workshop = Arc::clone(&self.workshop);
         self.offload(
             move || workshop.settle(&job),
@@ -142,7 +145,7 @@ impl Driver {
     }
 
     /// The agent of the iteration that is prepared or runs.
-    fn agent(&self) -> &Agent {
+    pub(super) fn agent(&self) -> &Agent {
         let id = &self.state().adapter;
         self.agents
             .iter()
@@ -200,7 +203,6 @@ impl Driver {
             }),
         };
         self.bus.set_lossy(false);
-        self.final_message = None;
         self.session = Some(Current::start(&self.agent().adapter, request, self.clock.lived()));
     }
 }

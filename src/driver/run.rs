@@ -30,7 +30,7 @@ use super::{
     config::{Agent, RunConfig},
     goals::GoalRun,
     handle::{Handle, Wish},
-    jobs::{SharedWorkshop, Workshop},
+    jobs::{SharedWorkshop, Workshop, statement},
     open::OpenRun,
     plan_file::Taskless,
     session::Current,
@@ -40,6 +40,8 @@ use super::{
 
 /// How long a session may take to report its end when the loop itself cannot go on.
 const LAST_WORD: Duration = Duration::from_secs(10);
+/// How long it may take to end what the sessions of an agent had in common.
+const CLOSING: Duration = Duration::from_secs(10);
 const INPUTS: usize = 64;
 
 #[derive(Debug, Error)]
@@ -67,8 +69,6 @@ pub struct Driver {
     pub(super) session: Option<Current>,
     pub(super) timers: Timers,
     pub(super) clock: Clock,
-    /// The final assistant message of the running iteration, whole.
-    pub(super) final_message: Option<String>,
     pub(super) results: mpsc::Sender<Input>,
     /// Inputs that the driver made itself.
     pub(super) own: VecDeque<Input>,
@@ -125,6 +125,7 @@ impl Driver {
                 settings: config.settings.clone(),
                 promise: config.promise.unwrap_or_else(new_promise),
                 pause_file: paused,
+                earlier_starts_ms: std::mem::take(&mut open.earlier_starts_ms),
             }))
         };
         let workshop = Workshop {
@@ -153,7 +154,6 @@ impl Driver {
             session: None,
             timers: Timers::default(),
             clock: Clock::of_the_system(),
-            final_message: None,
             results,
             own: VecDeque::new(),
             untold: Vec::new(),
@@ -193,7 +193,8 @@ impl Driver {
         }
         // What agents' sessions had in common ends with the run, and before the project is free for another.
         let agents = self.agents.clone();
-        _ = tokio::task::spawn_blocking(move || agents.iter().for_each(|agent| agent.adapter.close())).await;
+        let closed = tokio::task::spawn_blocking(move || agents.iter().for_each(|agent| agent.adapter.close()));
+        _ = tokio::time::timeout(CLOSING, closed).await; // their guards outlive us
         sources.hang_up().await;
         let in_a_hurry = self
             .state()
@@ -313,7 +314,7 @@ impl Driver {
         let now_ms = self.clock.now_ms();
         match input {
             Input::TimerFired { timer } if !self.timers.take(*timer, now_ms) => return Ok(Vec::new()),
-            Input::Agent { signal, .. } => self.note_signal(signal),
+            Input::Agent { iteration, signal } => self.note_signal(*iteration, signal)?,
             _ => {}
         }
         let state = self.state.take().expect("the state is there between steps");
@@ -361,14 +362,20 @@ impl Driver {
         self.note(Level::Warning, text)
     }
 
-    /// Keeps what of a signal the state does not.
-    fn note_signal(&mut self, signal: &AgentSignal) {
+    /// Takes of a signal what its record cannot keep: the whole of a message, and the end of the session.
+    fn note_signal(&mut self, iteration: u32, signal: &AgentSignal) -> Result<(), DriverError> {
         match signal {
-            AgentSignal::TurnEnded { message, .. } => self.final_message.clone_from(message),
+            AgentSignal::TurnEnded { message, .. } => {
+                let last_line_claims = self.agent().last_line_claims;
+                let read = |message: &String| statement(message, &self.state().promise, last_line_claims);
+                let statement = message.as_ref().map(read).unwrap_or_default();
+                self.advance(&Input::AgentStated { iteration, statement })?;
+            }
             // The session is over; what it held goes with it.
             AgentSignal::Ended { .. } => self.session = None,
             _ => {}
         }
+        Ok(())
     }
 
     /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.

@@ -73,6 +73,9 @@ pub enum Event {
         settings: Box<Settings>,
         /// The token an agent has to repeat to claim the end, fresh for this run.
         promise: String,
+        /// When iterations of runs before this one began, as far as they count against the calls of an hour.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        earlier_starts_ms: Vec<u64>,
     },
     /// ralph was killed and resumes from the journal; the settings are those of the new command line.
     RunResumed {
@@ -115,6 +118,9 @@ pub enum Event {
         prompt_bytes: u64,
         /// Bytes of the prompt that are ralph's and not the user's.
         overhead_bytes: u64,
+        /// The messages that are in the prompt. Delivered they are when the session shows that it has read it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        messages: Vec<SteeringId>,
     },
     AgentReported {
         iteration: u32,
@@ -141,6 +147,18 @@ pub enum Event {
         totals: Option<Changes>,
         /// The tree, HEAD or the plan's boxes moved; none where that cannot be told.
         progress: Option<bool>,
+    },
+    /// What the agent says of itself, read from the whole of its last message when its turn ended, and from the file it
+    /// left: judged when the iteration's result has been looked at. Replaces what it said before.
+    AgentStated {
+        iteration: u32,
+        claims: Vec<Claim>,
+        /// Why it cannot go on.
+        blocked: Option<String>,
+        /// What it says against being done.
+        denies_done: Option<String>,
+        /// The question its message ends with.
+        question: Option<String>,
     },
     ClaimMade {
         iteration: u32,

@@ -91,6 +91,9 @@ pub struct Limits {
     pub max_cost_usd: Option<f64>,
     pub max_tokens: Option<u64>,
     pub calls_per_hour: Option<u32>,
+    /// How long ralph's own work before and after an iteration may take. Never unlimited: none is the default.
+    #[serde(default)]
+    pub phase_timeout_ms: Option<u64>,
 }
 
 impl Limits {

@@ -22,6 +22,8 @@ impl LoopState {
                 self.skip(gap_ms);
                 self.delay_wait(gap_ms.min(0));
                 self.now_ms = at_ms;
+                // Its work is begun anew.
+                self.entered_ms = at_ms;
             }
             _ => self.now_ms = self.now_ms.max(at_ms),
         }
@@ -31,6 +33,7 @@ impl LoopState {
     /// back.
     fn skip(&mut self, gap_ms: i64) {
         self.started_ms = self.started_ms.saturating_add_signed(gap_ms);
+        self.entered_ms = self.entered_ms.saturating_add_signed(gap_ms);
         if gap_ms < 0 {
             // Set forward, it is rather a sleep, over which calls grow old.
             for start_ms in &mut self.starts_ms {

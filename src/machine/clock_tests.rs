@@ -22,6 +22,7 @@ fn start(limits: Limits) -> LoopState {
         },
         promise: "nonce".to_owned(),
         pause_file: false,
+        earlier_starts_ms: Vec::new(),
     };
     step(LoopState::default(), START_MS, &Input::Start(Box::new(start))).state
 }

@@ -4,6 +4,7 @@ use crate::event::{AgentSignal, RequestedBy, SteeringId, SteeringKind, StopReque
 
 use super::{
     Input,
+    deadline::deadline_of,
     phase::{Phase, SteeringState},
     policy::max_time_at,
     state::LoopState,
@@ -66,6 +67,8 @@ pub enum TimerKind {
     /// The agent has ended its turn and is still there.
     Lingering,
     WaitOver,
+    /// The phase is ralph's own work, and has lasted too long.
+    Deadline,
 }
 
 /// How long an agent may take to exit after its turn: long enough to upload what it likes to, short against a limit.
@@ -127,6 +130,7 @@ pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms:
 }
 
 fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: u64) {
+    watch_phase(effects, after);
     match &after.phase {
         Phase::Idle | Phase::Paused => {}
         Phase::Preparing { iteration } => effects.push(Effect::Prepare { iteration: *iteration }),
@@ -154,6 +158,12 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
     }
 }
 
+/// Arms what ends a phase whose answer does not come.
+fn watch_phase(effects: &mut Vec<Effect>, state: &LoopState) {
+    let deadline = deadline_of(state).map(|at_ms| arm(TimerKind::Deadline, Some(state.epoch), at_ms));
+    effects.extend(deadline);
+}
+
 /// Arms what ends a session that runs for too long, or does nothing for too long.
 fn watch_session(effects: &mut Vec<Effect>, state: &LoopState, started_ms: u64, now_ms: u64) {
     let epoch = Some(state.epoch);
@@ -171,6 +181,7 @@ fn watch_session(effects: &mut Vec<Effect>, state: &LoopState, started_ms: u64, 
 /// Arms the timers of the phase anew after the clock has moved, and with it what they go by.
 fn arm_anew(effects: &mut Vec<Effect>, state: &LoopState, now_ms: u64) {
     let epoch = Some(state.epoch);
+    watch_phase(effects, state);
     match &state.phase {
         Phase::Running { started_ms, .. } => {
             watch_session(effects, state, *started_ms, now_ms);
@@ -218,9 +229,14 @@ fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &I
                 effects.push(Effect::StopSession { at_once: true });
             }
         }
+        // The file was waited for to be recorded.
+        Phase::Settling { iteration, .. } => {
+            if *input == (Input::DoneFileFound { iteration: *iteration }) {
+                effects.push(Effect::Settle { iteration: *iteration });
+            }
+        }
         Phase::Idle
         | Phase::Preparing { .. }
-        | Phase::Settling { .. }
         | Phase::Verifying { .. }
         | Phase::Waiting { .. }
         | Phase::Paused

@@ -41,18 +41,25 @@ fn starts_anything(effects: &[Effect]) -> bool {
 fn has_a_way_out(state: &LoopState, effects: &[Effect]) -> bool {
     match &state.phase {
         Phase::Idle => false,
-        Phase::Preparing { iteration } => effects.contains(&Effect::Prepare { iteration: *iteration }),
+        Phase::Preparing { iteration } => {
+            effects.contains(&Effect::Prepare { iteration: *iteration }) && armed(state, effects, TimerKind::Deadline)
+        }
         Phase::Running { iteration, .. } => {
             effects.contains(&Effect::StartSession { iteration: *iteration })
                 && [TimerKind::IterationTimeout, TimerKind::Idle]
                     .iter()
                     .all(|kind| armed(state, effects, *kind))
         }
-        Phase::Cancelling { .. } => effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::StopSession { .. })),
-        Phase::Settling { iteration, .. } => effects.contains(&Effect::Settle { iteration: *iteration }),
-        Phase::Verifying { iteration, .. } => effects.contains(&Effect::Verify { iteration: *iteration }),
+        Phase::Cancelling { .. } => {
+            let stops = |effect: &Effect| matches!(effect, Effect::StopSession { .. });
+            effects.iter().any(stops) && armed(state, effects, TimerKind::Deadline)
+        }
+        Phase::Settling { iteration, .. } => {
+            effects.contains(&Effect::Settle { iteration: *iteration }) && armed(state, effects, TimerKind::Deadline)
+        }
+        Phase::Verifying { iteration, .. } => {
+            effects.contains(&Effect::Verify { iteration: *iteration }) && armed(state, effects, TimerKind::Deadline)
+        }
         Phase::Waiting { .. } => armed(state, effects, TimerKind::WaitOver),
         Phase::Paused => state.is_paused(),
         Phase::Stopped(_) => effects.contains(&Effect::Finish),
@@ -183,9 +190,10 @@ fn essence(state: &LoopState) -> String {
             .problem
             .as_ref()
             .map(|problem| std::mem::discriminant(&problem.kind));
+        let prompted = !state.prompted.is_empty();
         // What it waits for is asked only of an agent that hangs, whatever else it reported before.
         let holdup = state.holdup.is_some() && state.problem.is_none() && state.verdict.is_none();
-        (state.verdict, problem, holdup)
+        (state.verdict, problem, holdup, prompted)
     });
     format!(
         "{} {phase} {session:?} {} {} {:?} {} {} {} {due:?} {:?} {} {} {} {}",

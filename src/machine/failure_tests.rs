@@ -45,6 +45,7 @@ impl Loop {
             settings,
             promise: "nonce".to_owned(),
             pause_file: false,
+            earlier_starts_ms: Vec::new(),
         };
         let mut running = Self {
             state: LoopState::default(),
@@ -81,13 +82,34 @@ impl Loop {
         self.events.extend(step.events);
     }
 
+    /// The same with a message in its prompt.
+    fn with_a_message() -> Self {
+        let mut running = Self::running();
+        running.take(&Input::Command {
+            command: UserCommand::Steer {
+                kind: SteeringKind::Next,
+                text: "use tabs".to_owned(),
+            },
+            by: RequestedBy::User,
+        });
+        running.signal(AgentSignal::TurnEnded {
+            ok: true,
+            message: None,
+        });
+        running.ends();
+        running.settles();
+        running.prepared(2);
+        running
+    }
+
     fn prepared(&mut self, iteration: u32) {
+        let due = self.state.steering.iter().filter(|steering| steering.is_due());
         let preparation = Preparation {
             plan: plan(),
             checkpoint: None,
             prompt_bytes: 1,
             overhead_bytes: 1,
-            delivered: Vec::new(),
+            delivered: due.map(|steering| steering.id).collect(),
             live_steering: false,
             notices: Vec::new(),
         };
@@ -352,5 +374,53 @@ fn a_session_that_is_gone_or_too_long_is_said_and_not_continued() {
         lone.settles();
         assert_eq!(lone.state.session, None, "{kind:?}");
         assert!(lone.noticed(said), "{kind:?}");
+    }
+}
+
+type Way = fn(&mut Loop);
+
+#[test]
+fn a_message_is_due_again_when_its_session_showed_nothing_of_it() {
+    let not_started: Way = |running| {
+        running.signal(AgentSignal::Problem {
+            problem: Problem {
+                kind: ProblemKind::NotInstalled,
+                text: "no such program".to_owned(),
+            },
+        });
+        running.signal(AgentSignal::Ended {
+            exit: None,
+            output_bytes: 0,
+        });
+    };
+    let opened_only: Way = |running| {
+        running.signal(AgentSignal::Opened {
+            session: None,
+            model: None,
+        });
+        running.take(&Input::Recover {
+            pid: 2,
+            settings: Box::new(running.state.settings.clone()),
+            pause_file: false,
+        });
+    };
+    let said: Way = |running| running.signal(AgentSignal::Said { text: "aha".to_owned() });
+    let ended: Way = |running| running.ends();
+    let ways: [(&str, Way, bool); 4] = [
+        ("not started", not_started, false),
+        ("cut off", opened_only, false),
+        ("said something", said, true),
+        ("ended", ended, true),
+    ];
+    for (name, way, delivered) in ways {
+        let mut running = Loop::with_a_message();
+        assert!(running.state.steering[0].is_due(), "nobody has shown that it has it");
+        way(&mut running);
+        assert_eq!(!running.state.steering[0].is_due(), delivered, "{name}");
+        let said = running
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::SteeringDelivered { .. }));
+        assert_eq!(said, delivered, "{name}");
     }
 }

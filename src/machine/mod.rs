@@ -7,6 +7,7 @@
 mod breaker;
 mod clipped;
 mod clock;
+mod deadline;
 mod effect;
 mod feedback;
 mod gate;
@@ -14,6 +15,8 @@ mod hints;
 mod outcome;
 mod phase;
 mod policy;
+mod requests;
+mod session;
 mod settle;
 mod signals;
 mod state;
@@ -70,6 +73,16 @@ pub enum Input {
         iteration: u32,
         signal: AgentSignal,
     },
+    /// What the last message of the turn that ends says. Comes before the end of the turn, so that neither is known without
+    /// the other.
+    AgentStated {
+        iteration: u32,
+        statement: Statement,
+    },
+    /// The agent has left the file that claims the end, which is removed once this is recorded.
+    DoneFileFound {
+        iteration: u32,
+    },
     /// The agent is not to be had for a message: [`AgentSignal::MessageAnswered`] will not come.
     NotSteered {
         iteration: u32,
@@ -107,6 +120,20 @@ pub struct Start {
     pub settings: Settings,
     pub promise: String,
     pub pause_file: bool,
+    /// When iterations of earlier runs began, as far as that is within the last hour.
+    pub earlier_starts_ms: Vec<u64>,
+}
+
+/// What an agent says of itself at the end of its turn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Statement {
+    pub claims: Vec<Claim>,
+    /// Why it cannot go on.
+    pub blocked: Option<String>,
+    /// What it says against being done.
+    pub denies_done: Option<String>,
+    /// The question that its last message ends with.
+    pub question: Option<String>,
 }
 
 /// What was found and made before an iteration.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    CancelReason, Changes, Checkpoint, Claim, Event, GoalResult, Outcome, PausedBy, PlanSnapshot, Problem, ProblemKind,
-    Record, RequestedBy, RunId, SessionId, SessionMode, Settings, SteeringId, StopRequest, Usage,
+    CancelReason, Changes, Checkpoint, Claim, Event, GoalResult, Outcome, PlanSnapshot, Problem, ProblemKind, Record,
+    RequestedBy, RunId, SessionId, SessionMode, Settings, SteeringId, StopRequest, Usage,
 };
 
 use super::{
+    Statement,
     breaker::{Breaker, Observation},
     feedback,
     phase::{Block, Phase, Steering, SteeringState},
@@ -23,6 +24,8 @@ pub struct LoopState {
     pub promise: String,
     pub phase: Phase,
     pub started_ms: u64,
+    /// When the phase was entered.
+    pub entered_ms: u64,
     /// The time of the latest record.
     pub now_ms: u64,
     /// Number of the latest iteration, from 1.
@@ -42,12 +45,16 @@ pub struct LoopState {
     pub blocks: Vec<Block>,
     /// What the agent of the latest iteration asked through its own channel, where nobody answers.
     pub asked: Option<String>,
+    /// What the agent of the latest iteration said of itself.
+    pub stated: Statement,
     /// Claims made in the latest iteration.
     pub claims: Vec<Claim>,
     /// What the agent of the latest iteration said against being done.
     pub denial: Option<String>,
-    /// The iteration before made an explicit claim, too.
+    /// The iteration before made an explicit claim, too; one that was cut off does not count.
     pub claimed_before: bool,
+    /// The latest iteration ended when ralph was killed.
+    pub cut_off: bool,
     /// Results of the goals after the latest iteration, as far as they were run.
     pub goals: Vec<GoalResult>,
     /// The goals were run before the first iteration.
@@ -78,6 +85,8 @@ pub struct LoopState {
     /// The session that the next iteration continues.
     pub session: Option<SessionId>,
     pub steering: Vec<Steering>,
+    /// Messages in the prompt of the running session, which has not shown yet that it has read it.
+    pub prompted: Vec<SteeringId>,
     /// What the next prompt has to tell the agent about the last iteration.
     pub feedback: Vec<String>,
     pub usage: Usage,
@@ -104,8 +113,14 @@ impl LoopState {
         self.follow_clock(at_ms, event);
         match event {
             Event::JournalOpened { run, .. } => self.run = Some(run.clone()),
-            Event::RunStarted { settings, promise, .. } => {
+            Event::RunStarted {
+                settings,
+                promise,
+                earlier_starts_ms,
+                ..
+            } => {
                 self.settings = (**settings).clone();
+                self.starts_ms.clone_from(earlier_starts_ms);
                 self.promise.clone_from(promise);
                 self.started_ms = at_ms;
             }
@@ -154,9 +169,11 @@ impl LoopState {
                 live_steering,
                 checkpoint,
                 task,
+                messages,
                 ..
             } => {
                 self.task.clone_from(task);
+                self.prompted.clone_from(messages);
                 self.start_iteration(at_ms, *iteration, *live_steering, checkpoint.as_ref());
             }
             Event::AgentReported { signal, .. } => self.apply_signal(signal),
@@ -169,6 +186,20 @@ impl LoopState {
                 ..
             } => {
                 self.settle(checkpoint.as_ref(), *totals, *progress);
+            }
+            Event::AgentStated {
+                claims,
+                blocked,
+                denies_done,
+                question,
+                ..
+            } => {
+                self.stated = Statement {
+                    claims: claims.clone(),
+                    blocked: blocked.clone(),
+                    denies_done: denies_done.clone(),
+                    question: question.clone(),
+                };
             }
             Event::ClaimMade { claim, .. } => self.claims.push(*claim),
             Event::CompletionDenied { why, .. } => self.denial = Some(why.clone()),
@@ -198,6 +229,7 @@ impl LoopState {
                 });
             }
             Event::SteeringDelivered { id, iteration, .. } => {
+                self.prompted.retain(|prompted| prompted != id);
                 self.set_steering(*id, SteeringState::Delivered { iteration: *iteration });
             }
             Event::SteeringWithdrawn { id } => self.set_steering(*id, SteeringState::Withdrawn),
@@ -207,8 +239,9 @@ impl LoopState {
         }
     }
 
-    fn enter(&mut self, phase: Phase) {
+    pub(super) fn enter(&mut self, phase: Phase) {
         self.phase = phase;
+        self.entered_ms = self.now_ms;
         self.epoch += 1;
     }
 
@@ -221,9 +254,13 @@ impl LoopState {
         self.verdict = None;
         self.asked = None;
         self.feedback.clear();
-        self.claimed_before = self.claims.iter().any(|claim| *claim != Claim::PlanComplete);
+        if !self.cut_off {
+            self.claimed_before = self.claims.iter().any(|claim| *claim != Claim::PlanComplete);
+        }
+        self.cut_off = false;
         self.claims.clear();
         self.denial = None;
+        self.stated = Statement::default();
         self.goals.clear();
         self.most_done = self.most_done.max(self.plan.done());
         self.starts_ms.retain(|start| start + HOUR_MS > at_ms);
@@ -259,6 +296,7 @@ impl LoopState {
     }
 
     fn end_iteration(&mut self, iteration: u32, outcome: &Outcome) {
+        self.prompted.clear();
         match outcome {
             Outcome::Completed => {
                 self.failures = 0;
@@ -294,7 +332,10 @@ impl LoopState {
                 }
                 self.feedback.extend(feedback::of_cancel(*reason));
             }
-            Outcome::Interrupted => self.feedback.push(feedback::CUT_OFF.to_owned()),
+            Outcome::Interrupted => {
+                self.cut_off = true;
+                self.feedback.push(feedback::CUT_OFF.to_owned());
+            }
         }
         self.enter(Phase::Settling {
             iteration,
@@ -350,35 +391,5 @@ impl LoopState {
         if !self.trees.iter().any(|seen| seen == tree) {
             self.trees.push(tree.to_owned());
         }
-    }
-
-    /// Begins anew after an end: whoever speaks now has seen what there was to count.
-    fn reopen(&mut self) {
-        self.stop = None;
-        self.failures = 0;
-        self.breaker = Breaker::default();
-        self.enter(Phase::Idle);
-    }
-
-    fn set_paused(&mut self, by: PausedBy, paused: bool) {
-        match by {
-            PausedBy::File => self.paused_by_file = paused,
-            PausedBy::User => self.paused_by_user = paused,
-        }
-    }
-
-    fn set_steering(&mut self, id: SteeringId, state: SteeringState) {
-        if let Some(steering) = self.steering.iter_mut().find(|steering| steering.id == id) {
-            steering.state = state;
-        }
-    }
-
-    fn request_stop(&mut self, stop: StopRequest, by: RequestedBy) {
-        self.stop = Some(match self.stop {
-            None => (stop, by),
-            // Who first asked for more than "after this iteration" decides the exit code.
-            Some((StopRequest::AfterIteration, _)) if stop > StopRequest::AfterIteration => (stop, by),
-            Some((earlier, first)) => (earlier.max(stop), first),
-        });
     }
 }

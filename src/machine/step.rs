@@ -1,18 +1,16 @@
 //! One step of the loop: what an input means where the loop is.
 
 use crate::event::{
-    AgentSignal, CancelReason, Delivery, Event, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, SteeringKind,
-    StopReason, StopRequest, WaitEnd,
+    CancelReason, Event, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, SteeringKind, StopReason, StopRequest,
+    WaitEnd,
 };
 
 use super::{
-    Effect, Input, Preparation, Refusal, Start, Timer, TimerKind,
-    clipped::clipped,
+    Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, deadline,
     effect::{Before, effects, lingers},
     hints::hints,
-    outcome::outcome,
     phase::{Phase, Steering},
-    policy, settle,
+    policy, session, settle,
     state::LoopState,
     user::{self, Taken},
 };
@@ -60,6 +58,15 @@ pub(super) struct Decision {
 }
 
 impl Decision {
+    #[cfg(test)]
+    pub(super) fn at(state: LoopState, now_ms: u64) -> Self {
+        Self {
+            state,
+            events: Vec::new(),
+            now_ms,
+        }
+    }
+
     pub(super) fn push(&mut self, event: Event) {
         self.state.apply_event(self.now_ms, &event);
         self.events.push(event);
@@ -116,7 +123,9 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
                 prepared(decision, now_ms, *iteration, result);
             }
         }
-        Input::Agent { iteration, signal } => agent(decision, now_ms, *iteration, signal),
+        Input::Agent { iteration, signal } => session::reported(decision, now_ms, *iteration, signal),
+        Input::AgentStated { iteration, statement } => session::stated(decision, *iteration, statement),
+        Input::DoneFileFound { iteration } => session::done_file_found(decision, *iteration),
         Input::NotSteered { iteration, id } => user::steered(decision, *iteration, *id, Taken::No),
         Input::Settled { iteration, settlement } => {
             if let Phase::Settling {
@@ -170,6 +179,7 @@ fn begin(decision: &mut Decision, now_ms: u64, start: &Start) {
         pid: start.pid,
         settings: Box::new(start.settings.clone()),
         promise: start.promise.clone(),
+        earlier_starts_ms: start.earlier_starts_ms.clone(),
     });
     if start.pause_file {
         decision.notice(
@@ -189,15 +199,21 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
     }
     match decision.state.phase.clone() {
         Phase::Idle | Phase::Preparing { .. } => settle::next(decision, now_ms),
-        Phase::Running {
+        phase @ (Phase::Running {
             iteration, started_ms, ..
         }
         | Phase::Cancelling {
             iteration, started_ms, ..
-        } => {
+        }) => {
+            // Only its program was still there: the turn had ended well.
+            let turn_ended = matches!(phase, Phase::Running { .. }) && decision.state.verdict == Some(true);
             decision.push(Event::IterationEnded {
                 iteration,
-                outcome: Outcome::Interrupted,
+                outcome: if turn_ended {
+                    Outcome::Completed
+                } else {
+                    Outcome::Interrupted
+                },
                 exit: None,
                 duration_ms: now_ms.saturating_sub(started_ms),
                 output_bytes: 0,
@@ -277,63 +293,12 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         checkpoint: found.checkpoint.clone(),
         prompt_bytes: found.prompt_bytes,
         overhead_bytes: found.overhead_bytes,
+        messages: found.delivered.clone(),
     });
-    for id in &found.delivered {
-        let queued = |steering: &&Steering| steering.id == *id && steering.is_due();
-        if decision.state.steering.iter().find(queued).is_some() {
-            decision.push(Event::SteeringDelivered {
-                id: *id,
-                iteration,
-                how: Delivery::Prompt,
-            });
-        }
-    }
 }
 
-fn agent(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSignal) {
-    let (current, started_ms, cancelled) = match decision.state.phase {
-        Phase::Running {
-            iteration, started_ms, ..
-        } => (iteration, started_ms, None),
-        Phase::Cancelling {
-            iteration,
-            started_ms,
-            reason,
-        } => (iteration, started_ms, Some(reason)),
-        Phase::Idle
-        | Phase::Preparing { .. }
-        | Phase::Settling { .. }
-        | Phase::Verifying { .. }
-        | Phase::Waiting { .. }
-        | Phase::Paused
-        | Phase::Stopped(_) => return,
-    };
-    if current != iteration {
-        return;
-    }
-    if let AgentSignal::MessageAnswered { id, taken } = signal {
-        let taken = if *taken { Taken::Yes } else { Taken::No };
-        return user::steered(decision, iteration, *id, taken);
-    }
-    let AgentSignal::Ended { exit, output_bytes } = signal else {
-        decision.push(Event::AgentReported {
-            iteration,
-            signal: clipped(signal),
-        });
-        if cancelled.is_none()
-            && let Some(reason) = policy::is_in_vain(&decision.state)
-        {
-            decision.push(Event::CancelRequested { iteration, reason });
-        }
-        return;
-    };
-    decision.push(Event::IterationEnded {
-        iteration,
-        outcome: outcome(&decision.state, cancelled, *exit),
-        exit: *exit,
-        duration_ms: now_ms.saturating_sub(started_ms),
-        output_bytes: *output_bytes,
-    });
+/// Whoever wants to stop at once does not wait for a settlement.
+pub(super) fn stop_if_at_once(decision: &mut Decision) {
     if let (Some((StopRequest::AtOnce, _)), Some(reason)) = (decision.state.stop, settle::requested(&decision.state)) {
         decision.stop(reason);
     }
@@ -353,6 +318,7 @@ fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
                 });
             }
         }
+        TimerKind::Deadline => deadline::passed(decision, now_ms),
         // Only asks for a look at the agent: see `effects`.
         TimerKind::Idle => {}
         TimerKind::Lingering => {
@@ -384,7 +350,7 @@ fn max_time(decision: &mut Decision) {
                 limit: LimitKind::MaxTime,
             });
         }
-        // On their way to a decision that looks at the limit.
+        // On their way to a decision that looks at the limit; their deadlines do not leave them long.
         Phase::Cancelling { .. } | Phase::Settling { .. } | Phase::Stopped(_) => {}
     }
 }

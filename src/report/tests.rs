@@ -30,6 +30,7 @@ fn began(goals: &[&str]) -> Event {
             ..Settings::default()
         }),
         promise: "DONE".to_owned(),
+        earlier_starts_ms: Vec::new(),
     }
 }
 
@@ -55,6 +56,7 @@ fn started(iteration: u32, task: &str) -> Event {
         checkpoint: None,
         prompt_bytes: 0,
         overhead_bytes: 0,
+        messages: Vec::new(),
     }
 }
 

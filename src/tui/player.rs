@@ -287,6 +287,7 @@ mod tests {
             checkpoint: None,
             prompt_bytes: 0,
             overhead_bytes: 0,
+            messages: Vec::new(),
         }
     }
 

@@ -61,6 +61,7 @@ pub(super) fn begun() -> Vec<Event> {
             max_cost_usd: Some(2.0),
             max_tokens: None,
             calls_per_hour: None,
+            phase_timeout_ms: None,
         },
         goals: vec![Goal {
             name: "tests".to_owned(),
@@ -82,6 +83,7 @@ pub(super) fn begun() -> Vec<Event> {
             pid: 1,
             settings: Box::new(settings),
             promise: "p".to_owned(),
+            earlier_starts_ms: Vec::new(),
         },
         plan(0, 4),
     ]
@@ -97,6 +99,7 @@ pub(super) fn started(iteration: u32) -> Event {
         checkpoint: Some(checkpoint()),
         prompt_bytes: 1_000,
         overhead_bytes: 900,
+        messages: Vec::new(),
     }
 }
 

@@ -1,6 +1,10 @@
 //! What an agent finds in its environment, and what nobody else does.
 
-use super::outcomes;
+use std::os::unix::fs::chown;
+
+use ralph::event::Outcome;
+
+use super::{outcomes, said};
 use crate::harness::{SOON, Sandbox, Script};
 
 #[test]
@@ -67,4 +71,46 @@ fn an_agent_does_not_take_itself_for_one_that_runs_inside_of_another() {
             assert!(!seen.contains(&format!("{mark}=1")), "{adapter}: {seen}");
         }
     }
+}
+
+/// A user of whom there is no process.
+const NOBODY: u32 = 54_321;
+
+/// Gives everything below `path` to `owner`.
+fn give(path: &std::path::Path, owner: u32) {
+    chown(path, Some(owner), Some(owner)).unwrap();
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.is_symlink() {
+                give(&path, owner);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_goes_on_when_no_thread_is_to_be_had() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    // Longer than threads without work are kept that are not needed for certain.
+    sandbox.install(&Script::jsonl("sleep 11; said ready; await go; work; over done"));
+    let (mut program, mut limit) = (sandbox.looping([] as [&str; 0]), sandbox.program("prlimit"));
+    if nix::unistd::geteuid().is_root() {
+        // The limit does not hold for root.
+        give(sandbox.home().parent().unwrap(), NOBODY);
+        let user = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")];
+        let setpriv = ["setpriv", &user[0], &user[1], "--clear-groups", "--"];
+        (program, limit) = (program.under(&setpriv), limit.under(&setpriv));
+    }
+    let running = program.start();
+    running.wait_for_record(SOON, said("ready"));
+    let limited = limit
+        .args(["--nproc=1:1", "--pid", &running.pid().to_string()])
+        .run(SOON);
+    assert_eq!(limited.code(), Some(0), "{limited:?}");
+    sandbox.let_go("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(outcomes(&finished.records()), [&Outcome::Completed]);
 }

@@ -1,6 +1,6 @@
 //! Limits, enforced while an iteration runs.
 
-use std::time::Duration;
+use std::{os::unix::fs::PermissionsExt, time::Duration};
 
 use nix::sys::signal::Signal;
 use ralph::event::{CancelReason, Event, LimitKind, Outcome, ProblemKind, StopReason, Wait};
@@ -49,6 +49,11 @@ fn the_time_of_a_run_ends_a_pause_too() {
     sandbox.write(".ralph-pause", "");
     let finished = sandbox.looping(["--max-time", "300ms"]).run(SOON);
     assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
+    assert!(
+        status.contains("\"paused\": false") || status.contains("\"paused\":false"),
+        "{status}"
+    );
 }
 
 #[test]
@@ -278,4 +283,54 @@ fn an_agent_that_talks_without_end_is_ended_in_time_all_the_same() {
         [&cancelled(CancelReason::IterationTimeout)]
     );
     sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_checkpoint_that_does_not_end_ends_the_run_and_is_named() {
+    let mut sandbox = Sandbox::new();
+    let (git, hang) = (sandbox.home().join("bin/git"), sandbox.home().join("hang"));
+    let script = format!(
+        "#!/bin/sh\n[ -e {} ] && exec sleep 600\nPATH=${{PATH#*:}} exec git \"$@\"\n",
+        hang.display()
+    );
+    std::fs::create_dir_all(git.parent().unwrap()).unwrap();
+    std::fs::write(&git, script).unwrap();
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o700)).unwrap();
+    sandbox.add_agent(&git);
+    sandbox.install(&Script::jsonl(": > $HOME/hang; over done"));
+    let finished = sandbox
+        .looping([] as [&str; 0])
+        .env("RALPH_LIMITS_PHASE_TIMEOUT", "6s")
+        .run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    let records = finished.records();
+    let StopReason::Broken { why } = reason(&records) else {
+        panic!("{:?}", reason(&records))
+    };
+    assert!(
+        why.contains("the result of iteration 1") && why.contains("took longer than 6 s"),
+        "{why}"
+    );
+    assert!(why.contains("limits.phaseTimeout"), "{why}");
+}
+
+#[test]
+fn the_calls_of_an_hour_count_over_the_runs_of_the_project() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(4);
+    sandbox.install(&Script::worker());
+    let looping = |iterations| sandbox.looping(["--calls-per-hour", "2", "--max-iterations", iterations]);
+    for _ in 0..2 {
+        assert_eq!(looping("1").run(SOON).code(), Some(6));
+    }
+    let running = looping("1").start();
+    let waits = |event: &Event| matches!(event, Event::WaitStarted { wait, .. } if *wait == Wait::CallBudget);
+    let waiting = running.wait_for_record(SOON, waits);
+    let Event::WaitStarted { until_ms, .. } = waiting.event else {
+        panic!("no wait")
+    };
+    assert!(until_ms > waiting.at_ms && until_ms <= waiting.at_ms + 3_600_000);
+    running.signal(Signal::SIGINT);
+    let records = running.wait(SOON).records();
+    assert!(outcomes(&records).is_empty(), "{records:#?}");
 }

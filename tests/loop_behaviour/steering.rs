@@ -3,7 +3,7 @@
 use ralph::event::{CancelReason, Delivery, Event, Outcome, Record, SteeringId};
 
 use super::{outcomes, said, started};
-use crate::harness::{SOON, Sandbox, Script, events, running::Running};
+use crate::harness::{SOON, Sandbox, Script, events, running::Running, wait_until};
 
 /// A loop whose first iteration is running and ends after `let_go("go")`.
 fn running(sandbox: &Sandbox, tasks: usize) -> Running {
@@ -255,4 +255,25 @@ fn a_message_that_was_withdrawn_keeps_no_run_from_being_done() {
     sandbox.let_go("go");
     let records = finishes(running);
     assert_eq!(outcomes(&records), [&Outcome::Completed]);
+}
+
+#[test]
+fn a_message_whose_session_was_cut_off_before_it_showed_anything_is_in_the_next_prompt() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(3);
+    sandbox.install(&Script::jsonl(
+        "[ $n = 2 ] && { : > $HOME/second; exec sleep 600; }; said ready; [ $n = 1 ] && await go; work; over done",
+    ));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, said("ready"));
+    steer(&sandbox, &["use", "tabs"]);
+    sandbox.let_go("go");
+    wait_until(SOON, "second session", || sandbox.read_home("second"));
+    running.kill();
+    running.wait(SOON);
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let mentions: Vec<bool> = (1..=4).map(|n| sandbox.prompt(n).contains("use tabs")).collect();
+    assert_eq!(mentions, [false, true, true, false]);
+    assert_eq!(deliveries(&sandbox.journal()), [(1, 3)]);
 }

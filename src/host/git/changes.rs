@@ -44,12 +44,13 @@ impl Repository {
                 ..Changes::default()
             }),
             (false, false) => thread::scope(|threads| {
-                let commits = threads.spawn(|| self.commits(from, to));
+                let counting = thread::Builder::new().spawn_scoped(threads, || self.commits(from, to));
                 let lines = self.lines(from, to)?;
-                Ok(Changes {
-                    commits: commits.join().expect("counting does not panic")?,
-                    ..lines
-                })
+                let commits = match counting {
+                    Ok(counting) => counting.join().expect("counting does not panic")?,
+                    Err(_) => self.commits(from, to)?, // no thread is to be had
+                };
+                Ok(Changes { commits, ..lines })
             }),
         }
     }

@@ -120,7 +120,8 @@ impl Repository {
             state.tell(format!("No checkpoint {moment} iteration {n}: {error}."));
             return;
         }
-        state.naming = Some(thread::spawn(move || git.run().map(drop)));
+        // Without a thread it keeps its first name alone.
+        state.naming = thread::Builder::new().spawn(move || git.run().map(drop)).ok();
     }
 
     pub(super) fn checkpoint_as(&self, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
@@ -182,17 +183,22 @@ impl Repository {
     ) -> Result<(Checkpoint, Counted), GitError> {
         thread::scope(|threads| {
             let since = since.iter().map(|from| Point::of(from));
+            // Counted here where no thread is to be had.
             let counting: Vec<_> = since
-                .map(|from| threads.spawn(move || self.count(from, here)))
+                .map(|from| {
+                    let count = move || self.count(from, here);
+                    thread::Builder::new().spawn_scoped(threads, count).map_err(|_| from)
+                })
                 .collect();
             let checkpoint = match same {
                 Some(same) => same,
                 None => self.commit(here, name.message)?,
             };
             self.set_reference(name.reference, &checkpoint.commit)?;
-            let counts = counting
-                .into_iter()
-                .map(|count| count.join().expect("counting does not panic"));
+            let counts = counting.into_iter().map(|counting| match counting {
+                Ok(counting) => counting.join().expect("counting does not panic"),
+                Err(from) => self.count(from, here),
+            });
             Ok((checkpoint, counts.collect()))
         })
     }

@@ -1,7 +1,7 @@
 //! Where the enumeration starts from, and what may reach the machine.
 
 use super::super::{
-    Input, LoopState, Phase, Preparation, Refusal, Settlement, Start, Timer, TimerKind, Verification, step,
+    Input, LoopState, Phase, Preparation, Refusal, Settlement, Start, Statement, Timer, TimerKind, Verification, step,
 };
 use super::STEP_MS;
 use crate::{
@@ -87,6 +87,7 @@ pub(super) fn started_with(settings: Settings) -> LoopState {
         settings,
         promise: "nonce".to_owned(),
         pause_file: false,
+        earlier_starts_ms: Vec::new(),
     };
     step(LoopState::default(), STEP_MS, &Input::Start(Box::new(start))).state
 }
@@ -264,6 +265,14 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 output_bytes: 0,
             },
         },
+        Input::AgentStated {
+            iteration,
+            statement: Statement {
+                claims: vec![Claim::Promise],
+                ..Statement::default()
+            },
+        },
+        Input::DoneFileFound { iteration },
         settled(iteration, Ok(plan(true)), Vec::new()),
         settled(iteration, Ok(plan(true)), vec![Claim::DoneFile, Claim::Promise]),
         settled(iteration, Ok(plan(false)), Vec::new()),
@@ -278,6 +287,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         timer(TimerKind::IterationTimeout, Some(state.epoch)),
         timer(TimerKind::Idle, Some(state.epoch)),
         timer(TimerKind::Lingering, Some(state.epoch)),
+        timer(TimerKind::Deadline, Some(state.epoch)),
         timer(TimerKind::WaitOver, Some(state.epoch)),
         timer(TimerKind::WaitOver, Some(state.epoch.saturating_sub(1))),
         timer(TimerKind::MaxTime, None),
@@ -354,6 +364,8 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 !matches!(signal, AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. })
             }
             Input::Start(_)
+            | Input::AgentStated { .. }
+            | Input::DoneFileFound { .. }
             | Input::Recover { .. }
             | Input::Prepared { .. }
             | Input::Verified { .. }
@@ -383,10 +395,13 @@ pub(super) fn answers(state: &LoopState, now_ms: u64) -> Vec<Input> {
     };
     match state.phase {
         Phase::Idle | Phase::Stopped(_) => Vec::new(),
-        Phase::Preparing { iteration } => vec![Input::Prepared {
-            iteration,
-            result: Err(Refusal::Plan { why: "gone".to_owned() }),
-        }],
+        Phase::Preparing { iteration } => vec![
+            Input::Prepared {
+                iteration,
+                result: Err(Refusal::Plan { why: "gone".to_owned() }),
+            },
+            timer(TimerKind::Deadline, now_ms),
+        ],
         Phase::Running { iteration, .. } => vec![
             ended(iteration),
             timer(TimerKind::IterationTimeout, now_ms),
@@ -395,16 +410,18 @@ pub(super) fn answers(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 quiet_ms: 10_000,
             },
         ],
-        Phase::Cancelling { iteration, .. } => vec![ended(iteration)],
+        Phase::Cancelling { iteration, .. } => vec![ended(iteration), timer(TimerKind::Deadline, now_ms)],
         Phase::Settling { iteration, .. } => vec![
             settled(iteration, Ok(plan(true)), Vec::new()),
             settled(iteration, Ok(plan(false)), vec![Claim::Promise]),
             settled(iteration, Err("gone".to_owned()), Vec::new()),
+            timer(TimerKind::Deadline, now_ms),
         ],
         Phase::Verifying { iteration, .. } => vec![
             verified(iteration, true),
             verified(iteration, false),
             verified_with_another_plan(iteration, Err("gone".to_owned()), &[]),
+            timer(TimerKind::Deadline, now_ms),
         ],
         Phase::Waiting { until_ms, .. } => vec![timer(TimerKind::WaitOver, until_ms)],
         Phase::Paused => vec![Input::Command {

@@ -174,8 +174,13 @@ impl Run {
     fn apply_event(&mut self, at_ms: u64, event: &Event) {
         match event {
             Event::JournalOpened { run, .. } => self.id = Some(run.clone()),
-            Event::RunStarted { settings, .. } => {
+            Event::RunStarted {
+                settings,
+                earlier_starts_ms,
+                ..
+            } => {
                 self.take_settings(settings);
+                self.starts_ms.clone_from(earlier_starts_ms);
                 self.started_ms = Some(at_ms);
             }
             Event::RunResumed { settings, .. } => {
@@ -260,6 +265,7 @@ impl Run {
             | Event::Noticed { .. }
             | Event::Unknown { .. }
             | Event::PlanEdited { .. }
+            | Event::AgentStated { .. }
             | Event::ClaimMade { .. }
             | Event::ClaimJudged { .. }
             | Event::ClaimRefused { .. }

@@ -1,0 +1,184 @@
+//! The longest that a phase of ralph's own may last, and what becomes of one that lasts longer.
+//!
+//! A session has limits of its own and a wait ends by itself. Everything else is work whose answer is waited for (a
+//! checkpoint, goals, the end of a session), and an agent can make any of it hang: a pipe in place of a file is enough.
+
+use crate::event::{Event, Level, LimitKind, Outcome, StopReason};
+
+use super::{
+    phase::Phase,
+    policy::max_time_at,
+    state::LoopState,
+    step::{Decision, stop_if_at_once},
+};
+
+const PHASE_MS: u64 = 600_000;
+/// What is left of the run when its time is over: enough for an ordinary checkpoint.
+const WIND_DOWN_MS: u64 = 30_000;
+/// Goals have timeouts of their own; this is for ending those that reach theirs, and for reading the plan.
+const GOALS_MARGIN_MS: u64 = 60_000;
+/// Three graces of at most a minute each, as a manifest may set them, and as much again for what was left running.
+const CANCEL_MS: u64 = 240_000;
+
+/// When the phase has lasted too long; none for one that is not ralph's own work.
+pub(super) fn deadline_of(state: &LoopState) -> Option<u64> {
+    let bound_ms = bound_ms(state)?;
+    let at_ms = state.entered_ms.saturating_add(bound_ms);
+    let winds_down = matches!(state.phase, Phase::Settling { .. } | Phase::Verifying { .. });
+    let last_ms = max_time_at(state)
+        .filter(|_| winds_down)
+        .map(|over_ms| over_ms.max(state.entered_ms).saturating_add(WIND_DOWN_MS));
+    Some(last_ms.map_or(at_ms, |last_ms| last_ms.min(at_ms)))
+}
+
+fn bound_ms(state: &LoopState) -> Option<u64> {
+    match state.phase {
+        Phase::Preparing { .. } | Phase::Settling { .. } => {
+            Some(state.settings.limits.phase_timeout_ms.unwrap_or(PHASE_MS))
+        }
+        Phase::Verifying { .. } => {
+            let timeouts = state.settings.goals.iter().map(|goal| goal.timeout_ms);
+            Some(timeouts.fold(GOALS_MARGIN_MS, u64::saturating_add))
+        }
+        Phase::Cancelling { .. } => Some(CANCEL_MS),
+        Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped(_) => None,
+    }
+}
+
+/// Ends a phase that has outlived its deadline, and says which it was.
+pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
+    let Some(bound_ms) = bound_ms(&decision.state) else {
+        return;
+    };
+    let what = match decision.state.phase.clone() {
+        Phase::Cancelling {
+            iteration,
+            started_ms,
+            reason,
+        } => {
+            let took = in_words(bound_ms);
+            let text = format!(
+                "ending iteration {iteration} took longer than {took}: whatever of it still runs is left behind"
+            );
+            decision.notice(Level::Warning, text);
+            decision.push(Event::IterationEnded {
+                iteration,
+                outcome: Outcome::Cancelled { reason },
+                exit: None,
+                duration_ms: now_ms.saturating_sub(started_ms),
+                output_bytes: 0,
+            });
+            return stop_if_at_once(decision);
+        }
+        Phase::Preparing { iteration } => {
+            format!("preparing iteration {iteration}, its checkpoint, plan or prompt,")
+        }
+        Phase::Settling { iteration, .. } => {
+            format!("looking at the result of iteration {iteration}, its checkpoint or plan,")
+        }
+        Phase::Verifying { .. } => "checking the goals".to_owned(),
+        Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped(_) => return,
+    };
+    if max_time_at(&decision.state).is_some_and(|over_ms| now_ms >= over_ms) {
+        decision.notice(
+            Level::Warning,
+            format!("{what} did not end soon after the run's time was over"),
+        );
+        let limit = LimitKind::MaxTime;
+        return decision.stop(StopReason::LimitReached { limit });
+    }
+    let setting = match decision.state.phase {
+        Phase::Verifying { .. } => "",
+        _ => " (`limits.phaseTimeout`)",
+    };
+    let why = format!("{what} took longer than {}{setting}", in_words(bound_ms));
+    decision.stop(StopReason::Broken { why });
+}
+
+fn in_words(ms: u64) -> String {
+    match ms {
+        0..60_000 => format!("{} s", ms.div_ceil(1000)),
+        60_000.. => format!("{} min", ms.div_ceil(60_000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{CancelReason, Limits, Settings};
+
+    const ENTERED_MS: u64 = 100_000_000;
+    const MINUTE_MS: u64 = 60_000;
+
+    fn decision(phase: Phase, limits: Limits) -> Decision {
+        let state = LoopState {
+            phase,
+            entered_ms: ENTERED_MS,
+            started_ms: ENTERED_MS - 10 * MINUTE_MS,
+            settings: Settings {
+                limits,
+                ..Settings::default()
+            },
+            ..LoopState::default()
+        };
+        Decision::at(state, ENTERED_MS)
+    }
+
+    fn settling() -> Phase {
+        Phase::Settling {
+            iteration: 3,
+            outcome: Outcome::Completed,
+        }
+    }
+
+    #[test]
+    fn settling_that_does_not_end_is_named_and_ends_the_run() {
+        let mut decision = decision(settling(), Limits::default());
+        let at_ms = deadline_of(&decision.state).unwrap();
+        assert_eq!(at_ms, ENTERED_MS + 10 * MINUTE_MS);
+        passed(&mut decision, at_ms);
+        let why = "looking at the result of iteration 3, its checkpoint or plan, took longer than 10 min \
+                   (`limits.phaseTimeout`)";
+        let why = why.to_owned();
+        assert_eq!(decision.state.stop_reason(), Some(&StopReason::Broken { why }));
+    }
+
+    #[test]
+    fn the_time_of_the_run_leaves_settling_half_a_minute() {
+        let limits = Limits {
+            max_time_ms: Some(11 * MINUTE_MS),
+            ..Limits::default()
+        };
+        let mut decision = decision(settling(), limits);
+        let at_ms = deadline_of(&decision.state).unwrap();
+        assert_eq!(at_ms, ENTERED_MS + MINUTE_MS + WIND_DOWN_MS);
+        passed(&mut decision, at_ms);
+        let limit = LimitKind::MaxTime;
+        assert_eq!(decision.state.stop_reason(), Some(&StopReason::LimitReached { limit }));
+    }
+
+    #[test]
+    fn settling_that_begins_when_the_time_of_the_run_is_over_has_half_a_minute_too() {
+        let limits = Limits {
+            max_time_ms: Some(MINUTE_MS),
+            ..Limits::default()
+        };
+        let decision = decision(settling(), limits);
+        assert_eq!(deadline_of(&decision.state), Some(ENTERED_MS + WIND_DOWN_MS));
+    }
+
+    #[test]
+    fn a_session_that_does_not_end_is_left_behind_and_its_iteration_settled() {
+        let cancelling = Phase::Cancelling {
+            iteration: 3,
+            started_ms: ENTERED_MS - MINUTE_MS,
+            reason: CancelReason::Skipped,
+        };
+        let mut decision = decision(cancelling, Limits::default());
+        let at_ms = deadline_of(&decision.state).unwrap();
+        passed(&mut decision, at_ms);
+        let reason = CancelReason::Skipped;
+        let outcome = Outcome::Cancelled { reason };
+        assert_eq!(decision.state.phase, Phase::Settling { iteration: 3, outcome });
+    }
+}

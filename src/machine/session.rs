@@ -1,0 +1,130 @@
+//! What the running session tells, and what comes of it.
+
+use crate::event::{AgentSignal, Claim, Delivery, Event, TEXT_CAP_BYTES, clip};
+
+use super::{
+    Statement,
+    clipped::clipped,
+    outcome::outcome,
+    phase::Phase,
+    policy,
+    signals::has_read_prompt,
+    step::{Decision, stop_if_at_once},
+    user::{self, Taken},
+};
+
+/// Takes a signal of the session of `iteration`; one of another session means nothing.
+pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSignal) {
+    let (current, started_ms, cancelled) = match decision.state.phase {
+        Phase::Running {
+            iteration, started_ms, ..
+        } => (iteration, started_ms, None),
+        Phase::Cancelling {
+            iteration,
+            started_ms,
+            reason,
+        } => (iteration, started_ms, Some(reason)),
+        Phase::Idle
+        | Phase::Preparing { .. }
+        | Phase::Settling { .. }
+        | Phase::Verifying { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused
+        | Phase::Stopped(_) => return,
+    };
+    if current != iteration {
+        return;
+    }
+    if let AgentSignal::MessageAnswered { id, taken } = signal {
+        let taken = if *taken { Taken::Yes } else { Taken::No };
+        return user::steered(decision, iteration, *id, taken);
+    }
+    if has_read_prompt(signal) {
+        deliver_prompted(decision, iteration);
+    }
+    let AgentSignal::Ended { exit, output_bytes } = signal else {
+        decision.push(Event::AgentReported {
+            iteration,
+            signal: clipped(signal),
+        });
+        if cancelled.is_none()
+            && let Some(reason) = policy::is_in_vain(&decision.state)
+        {
+            decision.push(Event::CancelRequested { iteration, reason });
+        }
+        return;
+    };
+    decision.push(Event::IterationEnded {
+        iteration,
+        outcome: outcome(&decision.state, cancelled, *exit),
+        exit: *exit,
+        duration_ms: now_ms.saturating_sub(started_ms),
+        output_bytes: *output_bytes,
+    });
+    stop_if_at_once(decision);
+}
+
+/// Records what the agent says of itself as its turn ends.
+pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statement) {
+    let has_session = match decision.state.phase {
+        Phase::Running { iteration: current, .. } | Phase::Cancelling { iteration: current, .. } => {
+            current == iteration
+        }
+        Phase::Idle
+        | Phase::Preparing { .. }
+        | Phase::Settling { .. }
+        | Phase::Verifying { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused
+        | Phase::Stopped(_) => false,
+    };
+    if has_session && decision.state.stated != *statement {
+        let cut = |text: &Option<String>| text.as_deref().map(|text| clip(text, TEXT_CAP_BYTES));
+        decision.push(Event::AgentStated {
+            iteration,
+            claims: statement.claims.clone(),
+            blocked: cut(&statement.blocked),
+            denies_done: cut(&statement.denies_done),
+            question: cut(&statement.question),
+        });
+    }
+}
+
+/// Records that the agent has left the file that claims the end.
+pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
+    let settles = matches!(decision.state.phase, Phase::Settling { iteration: current, .. } if current == iteration);
+    let Statement {
+        mut claims,
+        blocked,
+        denies_done,
+        question,
+    } = decision.state.stated.clone();
+    if settles && !claims.contains(&Claim::DoneFile) {
+        claims.push(Claim::DoneFile);
+        decision.push(Event::AgentStated {
+            iteration,
+            claims,
+            blocked,
+            denies_done,
+            question,
+        });
+    }
+}
+
+/// The session has shown that it has the prompt, and with it the messages in it.
+fn deliver_prompted(decision: &mut Decision, iteration: u32) {
+    for id in decision.state.prompted.clone() {
+        if decision
+            .state
+            .steering
+            .iter()
+            .any(|steering| steering.id == id && steering.is_due())
+        {
+            decision.push(Event::SteeringDelivered {
+                id,
+                iteration,
+                how: Delivery::Prompt,
+            });
+        }
+    }
+}
