@@ -266,7 +266,7 @@ fn a_command_line_that_makes_no_sense() {
 #[test]
 fn commands_to_a_loop_that_is_not_there() {
     let sandbox = sandbox();
-    for args in [&["pause"][..], &["resume"], &["skip"], &["stop"], &["steer", "hello"]] {
+    for args in [&["pause"][..], &["resume"], &["skip"], &["stop"]] {
         let finished = sandbox.ralph(args).run(SOON);
         assert_refused(
             &sandbox,
@@ -276,6 +276,15 @@ fn commands_to_a_loop_that_is_not_there() {
             "ralph status",
         );
     }
+    // It would be left for the last run, if there was one.
+    let finished = sandbox.ralph(["steer", "hello"]).run(SOON);
+    assert_refused(
+        &sandbox,
+        &finished,
+        1,
+        &["no runs in this project yet"],
+        "start one with `ralph`",
+    );
     let finished = sandbox.ralph(["status"]).run(SOON);
     assert_refused(
         &sandbox,
