@@ -165,7 +165,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     notices.extend(open.let_go(&prepared.settings, &prepared.plan));
     open.notice_first(notices);
     let bus = Bus::default();
-    let faces = Faces::of(place, &open, presentation, prepared.transcript, &loaded.config.notify);
+    let faces = Faces::of(place, &open, presentation, prepared.transcript, &loaded.config);
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,
@@ -179,6 +179,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         },
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         watched: presentation.screen.is_some(),
+        checkpoint_include: loaded.config.checkpoint_include.clone(),
         measure: presentation.screen.is_none().then_some(terminal_size),
     };
     let files = open.files.clone();

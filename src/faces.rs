@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     app::{Place, Presentation, ScreenWish},
-    config::Notify,
+    config::{Config, Notify},
     console,
     driver::{Bus, Feed, Handle, OpenRun},
     error::{Failure, FailureKind},
@@ -52,6 +52,7 @@ pub(crate) struct Faces {
     recovered: bool,
     transcript: bool,
     notify: Notify,
+    include: Vec<String>,
 }
 
 /// A face that is being shown.
@@ -78,7 +79,7 @@ impl Faces {
         open: &OpenRun,
         presentation: Presentation,
         transcript: bool,
-        notify: &Notify,
+        config: &Config,
     ) -> Self {
         Self {
             presentation,
@@ -87,7 +88,8 @@ impl Faces {
             next_seq: open.next_seq,
             recovered: open.recovered,
             transcript,
-            notify: notify.clone(),
+            notify: config.notify.clone(),
+            include: config.checkpoint_include.clone(),
         }
     }
 
@@ -145,7 +147,7 @@ impl Faces {
             theme: Theme::suiting(&surroundings(), wish.palette, wish.ascii),
             mouse: wish.mouse,
             transcript: self.transcript,
-            differ: differ(&self.paths, self.files.scratch().join("screen")),
+            differ: differ(&self.paths, self.files.scratch().join("screen"), self.include.clone()),
             recordings: Arc::new(move |iteration| files.recording(iteration)),
             remembered: Some(self.paths.state().join("messages")),
             notifier: notifier(&self.notify, &self.paths, running),
@@ -173,7 +175,7 @@ pub(crate) fn replay(
         theme: Theme::suiting(&surroundings(), wish.palette, wish.ascii),
         mouse: wish.mouse,
         transcript: true,
-        differ: differ(paths, scratch.path().to_owned()),
+        differ: differ(paths, scratch.path().to_owned(), Vec::new()),
         recordings: Arc::clone(&recordings),
         remembered: None,
         notifier: Notifier::None,
@@ -222,7 +224,10 @@ pub(crate) fn surroundings() -> Surroundings {
 }
 
 /// Makes patches with git, in an index of its own: the loop's is never waited for.
-pub(crate) fn differ(paths: &ProjectPaths, scratch: PathBuf) -> Differ {
+///
+/// `include` is the setting, so that what a checkpoint has beyond what git would is there on both sides.
+pub(crate) fn differ(paths: &ProjectPaths, scratch: PathBuf, include: Vec<String>) -> Differ {
+    let states = paths.states();
     let project = paths.project().to_owned();
     let repository: Mutex<Option<Repository>> = Mutex::new(None);
     Arc::new(move |request: &DiffRequest| {
@@ -230,7 +235,7 @@ pub(crate) fn differ(paths: &ProjectPaths, scratch: PathBuf) -> Differ {
         if repository.is_none() {
             create_private_dir(&scratch).map_err(|error| with_causes(&error))?;
             let (found, _) = Repository::discover(&project, &scratch).map_err(|error| with_causes(&error))?;
-            *repository = Some(found);
+            *repository = Some(found.including(include.clone()).sparing(states.clone()));
         }
         let patch = repository
             .as_ref()

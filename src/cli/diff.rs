@@ -22,23 +22,26 @@ pub(super) fn run(args: &Args, n: u32, stat: bool, run: Option<&str>) -> Result<
     let (repository, _) = Repository::discover(&place.project, scratch.path())?;
     let (before, after) = repository.around(&run, n)?;
     let style = Presentation::of_stdout(Format::Text).style;
-    if !console::is_terminal() {
-        console::pass_on(&repository.difference(&before, &after, detail(stat, style), Colour::No)?);
-        return Ok(0);
+    let is_shown = console::is_terminal();
+    // Of names, git quotes what is not plain.
+    let is_painted_by_git = is_shown && stat && style.colour;
+    let colour = if is_painted_by_git { Colour::Yes } else { Colour::No };
+    let difference = repository.difference(&before, &after, detail(stat, style), colour)?;
+    if is_shown {
+        let keep = if is_painted_by_git { Keep::Colour } else { Keep::Nothing };
+        let lines = lines(&difference.bytes, keep);
+        let lines = if style.colour && !stat {
+            painted(lines, style)
+        } else {
+            lines
+        };
+        console::print_coloured(&(lines.join("\n") + "\n"));
+    } else {
+        console::pass_on(&difference.bytes);
     }
-    let text = match (stat, style.colour) {
-        // Of names, git quotes what is not plain.
-        (true, true) => lines(
-            &repository.difference(&before, &after, detail(stat, style), Colour::Yes)?,
-            Keep::Colour,
-        ),
-        (_, colour) => {
-            let difference = repository.difference(&before, &after, detail(stat, style), Colour::No)?;
-            let lines = lines(&difference, Keep::Nothing);
-            if colour && !stat { painted(lines, style) } else { lines }
-        }
-    };
-    console::print_coloured(&(text.join("\n") + "\n"));
+    if let Some(command) = difference.whole {
+        console::warn(&format!("this is only the beginning: `{command}` shows it all"));
+    }
     Ok(0)
 }
 

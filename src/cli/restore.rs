@@ -7,7 +7,9 @@ use std::{
 };
 
 use crate::{
-    console::print,
+    app::Place,
+    config,
+    console::{print, warn},
     error::{Failure, FailureKind},
     event::RunId,
     host::{
@@ -16,10 +18,13 @@ use crate::{
         paths::ProjectPaths,
     },
     narration::counted,
-    text::shown_name,
+    text::{shown_name, with_causes},
 };
 
-use super::{args::Args, run::place};
+use super::{
+    args::Args,
+    run::{place, sources},
+};
 
 pub(super) fn run(args: &Args, n: Option<u32>, before: bool, run: Option<&str>, yes: bool) -> Result<u8, Failure> {
     let place = place(args)?;
@@ -27,6 +32,9 @@ pub(super) fn run(args: &Args, n: Option<u32>, before: bool, run: Option<&str>, 
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
     let (repository, _) = Repository::discover(&place.project, scratch.path())?;
+    let repository = repository
+        .including(included(args, &place))
+        .sparing(place.paths.states());
     let Some(n) = n else {
         list(&repository, &run)?;
         return Ok(0);
@@ -45,6 +53,17 @@ pub(super) fn run(args: &Args, n: Option<u32>, before: bool, run: Option<&str>, 
     let restored = repository.restore(&run, n, moment)?;
     print(&in_words(&restored, &run));
     Ok(0)
+}
+
+/// The setting; a configuration that cannot be read may be what is to be restored.
+fn included(args: &Args, place: &Place) -> Vec<String> {
+    match config::load(&sources(args, place)) {
+        Ok(loaded) => loaded.config.checkpoint_include,
+        Err(error) => {
+            warn(&format!("{}; ignored files stay as they are", with_causes(&error)));
+            Vec::new()
+        }
+    }
 }
 
 pub(super) fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<RunId, Failure> {

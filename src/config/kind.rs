@@ -45,8 +45,8 @@ pub(super) enum Kind {
     /// A whole number from 0 to 100.
     Percent,
     Bool,
-    /// Names, each once.
-    Names,
+    /// Names or patterns, each once, and an example of them.
+    Names(&'static str),
     /// Goals, each with a name of its own.
     Goals,
     /// Tables by adapter id, each an object.
@@ -106,7 +106,7 @@ impl Kind {
             Kind::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
             Kind::Percent => value.as_u64().is_some_and(|percent| percent <= 100),
             Kind::Bool => value.is_boolean(),
-            Kind::Names => value.as_array().is_some_and(|names| are_names(names)),
+            Kind::Names(_) => value.as_array().is_some_and(|names| are_names(names)),
             Kind::Goals => value.as_array().is_some_and(|goals| goals::faults(goals).is_empty()),
             Kind::Adapters => value
                 .as_object()
@@ -148,7 +148,7 @@ impl Kind {
                 serde_json::from_str(word).ok().filter(Value::is_number)
             }
             Kind::Bool => serde_json::from_str(word).ok().filter(Value::is_boolean),
-            Kind::Names => Some(word.split(',').map(|name| Value::from(name.trim())).collect()),
+            Kind::Names(_) => Some(word.split(',').map(|name| Value::from(name.trim())).collect()),
             Kind::Goals => serde_json::from_str(word).ok().filter(Value::is_array),
             Kind::Adapters => serde_json::from_str(word).ok().filter(Value::is_object),
         };
@@ -167,7 +167,7 @@ impl Kind {
             | Kind::Share
             | Kind::Percent
             | Kind::Bool
-            | Kind::Names
+            | Kind::Names(_)
             | Kind::Goals
             | Kind::Adapters => Unlimited::Never,
         }
@@ -189,7 +189,7 @@ impl Kind {
             Kind::Share => "a number from 0 to 1, such as 0.1".to_owned(),
             Kind::Percent => "a whole number from 0 to 100, such as 50".to_owned(),
             Kind::Bool => "true or false".to_owned(),
-            Kind::Names => r#"a list of different names, such as ["claude", "codex"]"#.to_owned(),
+            Kind::Names(example) => format!("a list of different names, such as {example}"),
             Kind::Goals => r#"a list of goals, such as [{"name": "tests", "command": "cargo test"}]"#.to_owned(),
             Kind::Adapters => {
                 r#"an object of objects, such as {"codex": {"command": {"program": "/opt/codex"}}}"#.to_owned()
@@ -218,7 +218,7 @@ impl Kind {
             Kind::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
             Kind::Percent => json!({ "type": "integer", "minimum": 0, "maximum": 100 }),
             Kind::Bool => json!({ "type": "boolean" }),
-            Kind::Names => {
+            Kind::Names(_) => {
                 json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true })
             }
             Kind::Goals => json!({ "type": "array", "items": goals::schema() }),

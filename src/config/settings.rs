@@ -39,6 +39,8 @@ pub struct Config {
     pub goals_when: GoalsWhen,
     /// Ids of adapters.
     pub fallback: Vec<String>,
+    /// Ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
+    pub checkpoint_include: Vec<String>,
     /// What each layer says about adapters, weakest first. Merging them is for who knows what a manifest is.
     pub adapters: Vec<AdapterLayer>,
     pub notify: Notify,
@@ -145,6 +147,7 @@ impl Config {
                 Some(_) | None => GoalsWhen::Claim,
             },
             fallback: read.names("fallback"),
+            checkpoint_include: read.names("checkpoint.include"),
             adapters,
             notify: match read.text("notify").as_deref() {
                 None | Some("none" | "") => Notify::None,

@@ -17,6 +17,8 @@ pub struct RunConfig {
     pub withheld: Vec<String>,
     pub size: Size,
     pub recording_cap_bytes: u64,
+    /// Ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
+    pub checkpoint_include: Vec<String>,
     /// Tells the terminal's size, after it changed; none where a face gives agents the size of its pane.
     pub measure: Option<fn() -> Size>,
     /// A screen shows the end until its user leaves, who may want the run to go on.

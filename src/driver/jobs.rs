@@ -1,7 +1,6 @@
 //! The work around an iteration that touches disk and git: blocking, done off the loop, its result an input.
 
 use std::{
-    collections::HashSet,
     fs, io,
     io::Write,
     os::unix::fs::OpenOptionsExt,
@@ -14,7 +13,7 @@ use std::{
 use crate::{
     event::{Changes, Checkpoint, Claim, GoalResult, Level, Outcome, PlanSnapshot, RunId, SteeringId, SteeringKind},
     host::{
-        census::census,
+        census::Seen,
         git::{Moment, Repository},
         paths::{ProjectPaths, RunPaths},
     },
@@ -45,7 +44,7 @@ pub(super) struct Workshop {
     pub(super) repository: Option<Repository>,
     /// How the files were, where no checkpoint tells. Not in the journal: after a restart one iteration may count as progress
     /// that is none.
-    pub(super) seen: Mutex<HashSet<u64>>,
+    pub(super) seen: Mutex<Seen>,
 }
 
 /// What a preparation needs of the state.
@@ -130,7 +129,7 @@ impl Workshop {
         })?;
         let checkpoint = self.checkpoint_before(job, &mut notices);
         if checkpoint.is_none() {
-            self.take_census();
+            self.take_census(&mut notices);
         }
         let prompt = self.render(job, &plan);
         let path = self.files.prompt(job.iteration);
@@ -160,7 +159,11 @@ impl Workshop {
         }
         claims.extend(&job.stated.claims);
         let (checkpoint, changes, totals) = self.checkpoint_after(job, &mut notices);
-        let moved = if checkpoint.is_some() { None } else { self.take_census() };
+        let moved = if checkpoint.is_some() {
+            None
+        } else {
+            self.take_census(&mut notices)
+        };
         let plan = self.read_plan();
         let edits = edits(&job.plan, &plan);
         Settlement {
@@ -264,10 +267,16 @@ impl Workshop {
     }
 
     /// Tells whether the files are as they never were before when this was asked; none where that cannot be told.
-    fn take_census(&self) -> Option<bool> {
-        let census = census(self.paths.project())?;
+    fn take_census(&self, notices: &mut Vec<Notice>) -> Option<bool> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(seen.insert(census))
+        let (is_new, blind) = seen.look(self.paths.project(), &self.paths.states());
+        notices.extend(blind.map(|error| {
+            let why = with_causes(&error);
+            warning(format!(
+                "no change of files can count as progress, only ticked tasks: {why}"
+            ))
+        }));
+        is_new
     }
 
     /// Makes the checkpoint and counts the changes of the iteration and of the run.

@@ -102,7 +102,10 @@ impl Driver {
     /// Puts a run together; nothing starts before [`Driver::run`].
     pub fn new(mut open: OpenRun, config: RunConfig, bus: Bus) -> Self {
         let (repository, mut notices) = match Repository::discover(open.paths.project(), &open.files.scratch()) {
-            Ok((repository, notices)) => (Some(repository), notices),
+            Ok((repository, notices)) => {
+                let repository = repository.including(config.checkpoint_include);
+                (Some(repository.sparing(open.paths.states())), notices)
+            }
             Err(reason) => (
                 None,
                 vec![format!("no checkpoints, no statistics: {}", with_causes(&reason))],

@@ -63,6 +63,14 @@ impl ProjectPaths {
         &self.project
     }
 
+    /// Where the states of all projects are, beside this one's.
+    pub fn states(&self) -> States {
+        let root = self.state.parent().unwrap_or(&self.state);
+        States {
+            root: root.canonicalize().unwrap_or_else(|_| root.to_owned()),
+        }
+    }
+
     /// The project's directory below the state directory.
     pub fn state(&self) -> &Path {
         &self.state
@@ -137,6 +145,28 @@ impl ProjectPaths {
         let id = RunId(fs::read_to_string(self.latest()).ok()?.trim().to_owned());
         (!id.0.is_empty() && self.run(&id).dir().is_dir()).then_some(id)
     }
+}
+
+/// The state directories of all projects, which may lie within a project: in a home directory they do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct States {
+    root: PathBuf,
+}
+
+impl States {
+    /// Whether a file, by its absolute path, is a part of some project's state.
+    pub fn hold(&self, path: &Path) -> bool {
+        let below = path.strip_prefix(&self.root).ok();
+        let first = below.and_then(|below| below.components().next());
+        first.is_some_and(|name| is_name_of_state(name.as_os_str().as_bytes()))
+    }
+}
+
+/// Whether it is a name and a hash, as [`ProjectPaths::new`] makes it.
+fn is_name_of_state(name: &[u8]) -> bool {
+    let is_hexadecimal = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    name.iter().rev().take(16).filter(|byte| is_hexadecimal(byte)).count() == 16
+        && name.len().checked_sub(17).is_some_and(|at| name[at] == b'-')
 }
 
 /// The files of one run.
@@ -243,6 +273,22 @@ mod tests {
         let other = ProjectPaths::new(Path::new("/b/app"), Some(root)).unwrap();
         assert_ne!(one.state(), other.state());
         assert!(one.state().to_str().unwrap().starts_with("/state/app-"));
+    }
+
+    #[test]
+    fn what_is_a_part_of_a_state_is_told_from_what_lies_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(&root)).unwrap();
+        let states = paths.states();
+        let other = ProjectPaths::new(Path::new("/b/app"), Some(&root)).unwrap();
+        for file in [paths.state().to_owned(), paths.lock(), other.runs().join("any")] {
+            assert!(states.hold(&file), "{}", file.display());
+        }
+        for file in ["notes", "app-0123", "src/main.rs", "app-0123456789ABCDEF/x"] {
+            assert!(!states.hold(&root.join(file)), "{file}");
+        }
+        assert!(!states.hold(Path::new("/elsewhere/app-0123456789abcdef")));
     }
 
     #[test]

@@ -14,7 +14,6 @@ use super::{
     index::{Copied, Identity, When},
     layout::Mark,
     process::Git,
-    status::{self, Status},
 };
 use crate::event::{Checkpoint, RunId};
 
@@ -201,27 +200,6 @@ impl Repository {
             });
             Ok((checkpoint, counts.collect()))
         })
-    }
-
-    /// Compares the work tree with ralph's index; returns what git warned of as well.
-    pub(super) fn scan(&self) -> Result<(Status, Vec<String>), GitError> {
-        let args = [
-            "status",
-            "--porcelain=v2",
-            "--branch",
-            "-z",
-            "--untracked-files=all",
-            "--no-renames",
-        ];
-        let git = self
-            .own_index_git()
-            .args(args)
-            .args(["--ignore-submodules=dirty", "--no-ahead-behind"]);
-        // The lock is that of ralph's own index, where what was learnt about unchanged files is kept.
-        let output = git.env("GIT_OPTIONAL_LOCKS", "1").run()?;
-        let status = status::parse(&output.stdout).ok_or_else(|| output.unexpected())?;
-        let lines = output.stderr.lines().filter(|line| !line.is_empty());
-        Ok((status, lines.map(|line| format!("git: {line}.")).collect()))
     }
 
     /// Writes a commit of what is there now.

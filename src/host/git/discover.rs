@@ -29,6 +29,8 @@ impl Repository {
             index: scratch.join("git-index"),
             plain: scratch.join("git-plain"),
             deadline: DEADLINE,
+            include: Vec::new(),
+            spared: None,
             state: Mutex::new(State::of(marks)),
         };
         if repository.root() != project {

@@ -201,6 +201,7 @@ impl Repository {
         written: Written,
         ours: Option<HashMap<Vec<u8>, Entry>>,
     ) -> Result<Vec<Entry>, GitError> {
+        theirs.retain(|entry| !self.spares(&process::path(&entry.path)));
         theirs.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
         let Some(ours) = ours else {
             let converts = self.converts(&theirs)?;

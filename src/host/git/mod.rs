@@ -18,6 +18,7 @@ mod patch;
 mod plain;
 mod process;
 mod restore;
+mod scan;
 mod show;
 mod status;
 mod survey;
@@ -34,13 +35,16 @@ use std::{
 
 use thiserror::Error;
 
-use crate::event::{Changes, Checkpoint};
+use crate::{
+    event::{Changes, Checkpoint},
+    host::paths::States,
+};
 use layout::Layout;
 
 pub use discover::version;
 pub use identity::Identity;
 pub use restore::{Place, Restored, Saved};
-pub use show::{Colour, Commit, Detail};
+pub use show::{Colour, Commit, Detail, Difference};
 
 /// Untracked files above this size are left out of checkpoints.
 pub const UNTRACKED_CAP_BYTES: u64 = 32 << 20;
@@ -62,10 +66,34 @@ pub struct Repository {
     /// ralph's own shared directory, in which no attribute is set.
     plain: PathBuf,
     deadline: Duration,
+    /// Ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
+    include: Vec<String>,
+    /// What is in no checkpoint and never restored: ralph's own state.
+    spared: Option<States>,
     state: Mutex<checkpoint::State>,
 }
 
 impl Repository {
+    /// Has checkpoints hold ignored files, too, which match a pattern of `.gitignore`.
+    #[must_use]
+    pub fn including(mut self, patterns: Vec<String>) -> Repository {
+        self.include = patterns;
+        self
+    }
+
+    /// Leaves ralph's state alone, wherever it lies: a journal that grows is no work, and none that was restored is true.
+    #[must_use]
+    pub fn sparing(mut self, states: States) -> Repository {
+        self.spared = Some(states);
+        self
+    }
+
+    /// Whether a file, relative to the root, is a part of ralph's state.
+    fn spares(&self, path: &Path) -> bool {
+        let spared = self.spared.as_ref();
+        spared.is_some_and(|states| states.hold(&self.layout.root.join(path)))
+    }
+
     /// The work tree's root, absolute; the project may be a directory below it.
     pub fn root(&self) -> &Path {
         &self.layout.root

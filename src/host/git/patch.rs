@@ -31,12 +31,14 @@ impl Repository {
             "--no-ext-diff",
             "--no-textconv",
         ];
-        let mut output = self.git().args(args).args([&from.tree, &to]).run()?.stdout;
-        let cut = output.len() > CAP_BYTES;
-        output.truncate(CAP_BYTES);
-        let mut text = String::from_utf8_lossy(&output).into_owned();
-        if cut {
-            text.push_str("\n[the patch is longer: `git diff` shows it all]\n");
+        let git = self.git().output_cap(CAP_BYTES).args(args);
+        let output = git.args([&from.tree, &to]).run()?;
+        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.cut {
+            text.push_str(&format!(
+                "\n[the patch is longer: `git diff {:.12} {to:.12}` shows it all]\n",
+                from.tree
+            ));
         }
         Ok(text)
     }

@@ -52,10 +52,6 @@ pub(super) struct Git {
 pub(super) struct Output {
     pub(super) stdout: Vec<u8>,
     /// There was more of it than was asked for.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for patches, which have no bound of their own")
-    )]
     pub(super) cut: bool,
     pub(super) stderr: String,
     status: ExitStatus,
@@ -114,10 +110,6 @@ impl Git {
 
     /// Takes the beginning of what git prints: [`Output::cut`] says whether there was more. Without a cap, more than
     /// 64 MiB are an error.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for patches, which have no bound of their own")
-    )]
     pub(super) fn output_cap(mut self, bytes: usize) -> Git {
         self.helper = self.helper.output_cap(bytes);
         self.output_cap_bytes = Some(bytes);

@@ -10,6 +10,7 @@ use super::{
     GitError, Moment, Repository,
     checkpoint::{Name, reference},
     process::{self, nul_separated},
+    take::listed,
 };
 use crate::event::{Checkpoint, RunId};
 
@@ -133,9 +134,14 @@ impl Repository {
         let args = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to];
         let output = self.git().args(args).run()?;
         let (mut added, mut written, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
+        let mut spared = Vec::new();
         let mut items = nul_separated(&output.stdout);
         while let (Some(status), Some(path)) = (items.next(), items.next()) {
             let path = process::path(path);
+            if self.spares(&path) {
+                spared.push(path);
+                continue;
+            }
             match status {
                 b"D" => deleted.push(path),
                 b"A" => {
@@ -146,9 +152,25 @@ impl Repository {
             }
         }
         self.refuse_to_overwrite(&added, &deleted)?;
+        let to = &self.without(to, &spared)?;
         // Two trees: only what differs between them is touched, and nothing at all if that is not possible.
         self.own_index_git().args(["read-tree", "-m", "-u", from, to]).run()?;
         Ok((written, deleted))
+    }
+
+    /// The same tree without some files: a checkpoint that was made before ralph's state came to lie there can have them.
+    fn without(&self, tree: &str, paths: &[PathBuf]) -> Result<String, GitError> {
+        if paths.is_empty() {
+            return Ok(tree.to_owned());
+        }
+        let index = self.index.with_extension("restored");
+        let git = || self.own_index_git().env("GIT_INDEX_FILE", &index);
+        git().args(["read-tree", tree]).run()?;
+        let remove = ["update-index", "--force-remove", "-z", "--stdin"];
+        git().args(remove).input(listed(paths)).run()?;
+        let tree = git().args(["write-tree"]).run()?.line();
+        _ = fs::remove_file(&index); // of no use to anybody else
+        tree
     }
 
     /// git overwrites ignored files; what no checkpoint holds must stay.

@@ -6,6 +6,11 @@ use crate::event::{Checkpoint, RunId};
 /// Most commits that are listed of one iteration.
 const COMMITS: &str = "--max-count=50";
 
+/// Most bytes of a difference. Nobody reads more, and a program can ask git.
+const DIFFERENCE_BYTES: usize = 8 << 20;
+/// The same of the subjects of commits.
+const SUBJECTS_BYTES: usize = 1 << 20;
+
 /// What is shown of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
@@ -20,6 +25,14 @@ pub enum Detail {
 pub enum Colour {
     Yes,
     No,
+}
+
+/// What differs, as people read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    pub bytes: Vec<u8>,
+    /// The command that shows all of it, where this is the beginning only.
+    pub whole: Option<String>,
 }
 
 /// A commit in one line.
@@ -49,7 +62,8 @@ impl Repository {
         Ok((find(Moment::Before)?, find(Moment::After)?))
     }
 
-    /// Renders the difference between two checkpoints, as git prints it. The contents of files are in it as they are.
+    /// Renders the difference between two checkpoints, as git prints it, up to a bound. The contents of files are in it as
+    /// they are.
     ///
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
@@ -59,7 +73,7 @@ impl Repository {
         to: &Checkpoint,
         detail: Detail,
         colour: Colour,
-    ) -> Result<Vec<u8>, GitError> {
+    ) -> Result<Difference, GitError> {
         let detail = match detail {
             Detail::Patch => "--patch".to_owned(),
             Detail::Stat { columns } => format!("--stat={columns}"),
@@ -68,11 +82,19 @@ impl Repository {
             Colour::Yes => "--color=always",
             Colour::No => "--color=never",
         };
-        let git = self
-            .git()
-            .args(["diff-tree", "-r", "--find-renames", "--no-ext-diff", "--no-textconv"]);
+        let git = self.git().output_cap(DIFFERENCE_BYTES).args([
+            "diff-tree",
+            "-r",
+            "--find-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+        ]);
         let output = git.args([detail.as_str(), colour, &from.tree, &to.tree]).run()?;
-        Ok(output.stdout)
+        let whole = format!("git diff {:.12} {:.12}", from.tree, to.tree);
+        Ok(Difference {
+            bytes: output.stdout,
+            whole: output.cut.then_some(whole),
+        })
     }
 
     /// Lists the commits that HEAD reached at `to` and did not at `from`, oldest first, the latest 50 at most.
@@ -94,7 +116,7 @@ impl Repository {
         if let Some(head) = &from.head {
             git = git.args([format!("^{head}")]);
         }
-        let output = git.run()?;
+        let output = git.output_cap(SUBJECTS_BYTES).run()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let commits = text.lines().filter_map(|line| {
             let (id, subject) = line.split_once('\t')?;

@@ -69,7 +69,8 @@ impl Repository {
     }
 }
 
-fn listed(paths: &[PathBuf]) -> Vec<u8> {
+/// Paths as git reads them, with NUL after each.
+pub(super) fn listed(paths: &[PathBuf]) -> Vec<u8> {
     let mut list = Vec::new();
     for path in paths {
         list.extend_from_slice(path.as_os_str().as_bytes());

@@ -4,6 +4,7 @@ mod checkpoints;
 mod discovery;
 mod fidelity;
 mod restoring;
+mod selection;
 
 use std::{
     collections::BTreeMap,

@@ -1,0 +1,63 @@
+//! Finds what differs between the work tree and ralph's index.
+
+use std::{collections::HashSet, path::PathBuf, thread};
+
+use super::{
+    GitError, Repository,
+    process::{self, nul_separated},
+    status::{self, Status},
+};
+
+impl Repository {
+    /// Compares the work tree with ralph's index; returns what git warned of as well.
+    pub(super) fn scan(&self) -> Result<(Status, Vec<String>), GitError> {
+        let (compared, included) = thread::scope(|threads| {
+            let included = (!self.include.is_empty()).then(|| threads.spawn(|| self.included()));
+            let compared = self.compare();
+            (
+                compared,
+                included.map(|found| found.join().expect("looking does not panic")),
+            )
+        });
+        let (mut status, warnings) = compared?;
+        if let Some(included) = included {
+            let known: HashSet<&PathBuf> = status.untracked.iter().collect();
+            let mut beyond = included?;
+            beyond.retain(|path| !known.contains(path));
+            status.untracked.append(&mut beyond);
+        }
+        for paths in [&mut status.changed, &mut status.untracked, &mut status.nested] {
+            paths.retain(|path| !self.spares(path));
+        }
+        Ok((status, warnings))
+    }
+
+    fn compare(&self) -> Result<(Status, Vec<String>), GitError> {
+        let args = [
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+        ];
+        let git = self
+            .own_index_git()
+            .args(args)
+            .args(["--ignore-submodules=dirty", "--no-ahead-behind"]);
+        // The lock is that of ralph's own index, where what was learnt about unchanged files is kept.
+        let output = git.env("GIT_OPTIONAL_LOCKS", "1").run()?;
+        let status = status::parse(&output.stdout).ok_or_else(|| output.unexpected())?;
+        let lines = output.stderr.lines().filter(|line| !line.is_empty());
+        Ok((status, lines.map(|line| format!("git: {line}.")).collect()))
+    }
+
+    /// Finds files beyond ralph's index that match a pattern of the setting, whether they are ignored or not.
+    fn included(&self) -> Result<Vec<PathBuf>, GitError> {
+        let git = self.own_index_git().args(["ls-files", "-z", "--others", "--ignored"]);
+        let patterns = self.include.iter().map(|pattern| format!("--exclude={pattern}"));
+        let output = git.args(patterns).run()?;
+        let files = nul_separated(&output.stdout).filter(|path| !path.ends_with(b"/"));
+        Ok(files.map(process::path).collect())
+    }
+}
