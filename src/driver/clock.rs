@@ -117,9 +117,9 @@ pub(super) fn new_run_id() -> RunId {
     // Milliseconds, so that runs which follow each other within a second are in order as well.
     let within_second_ms = now_ms % 1000;
     RunId(format!(
-        "{}-{within_second_ms:03}{:02x}",
+        "{}-{within_second_ms:03}{:016x}",
         now.strftime("%Y%m%d-%H%M%S"),
-        random_bits() & 0xff
+        random_bits()
     ))
 }
 
@@ -170,6 +170,17 @@ mod tests {
     use super::{testing::Hands, *};
 
     const HOUR_MS: i64 = 3_600_000;
+
+    #[test]
+    fn ids_of_runs_are_in_the_order_of_their_starts_and_nobody_can_guess_them() {
+        let ids: Vec<String> = (0..1000).map(|_| new_run_id().0).collect();
+        let chance = |id: &String| id[id.len() - 16..].to_owned();
+        let distinct: std::collections::HashSet<String> = ids.iter().map(chance).collect();
+        assert_eq!(distinct.len(), 1000);
+        let start = |id: &String| id[..id.len() - 16].to_owned();
+        assert!(ids.iter().map(start).is_sorted());
+        assert_eq!(ids[0].len(), "20261120-102835-042".len() + 16);
+    }
 
     #[test]
     fn clocks_that_go_on_together_have_not_moved() {

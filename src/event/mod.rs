@@ -34,7 +34,7 @@ pub struct Record {
     pub event: Event,
 }
 
-/// Names one run, and with it its directory below the state directory: `20261120-102835-0424f`.
+/// Names one run, and with it its directory below the state directory: `20261120-102835-0424f2a90b1c3d7e86a`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub String);

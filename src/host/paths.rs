@@ -140,10 +140,18 @@ impl ProjectPaths {
         ids.into_iter().map(RunId).collect()
     }
 
-    /// The run that `latest` names, if its directory is there.
+    /// The run that `latest` names, if its directory is there; else the one that began last and has a journal.
+    ///
+    /// A power loss may leave any file empty that was written shortly before. Then the runs tell, since a run that was cut
+    /// off must not be forgotten.
     pub fn latest_run(&self) -> Option<RunId> {
-        let id = RunId(fs::read_to_string(self.latest()).ok()?.trim().to_owned());
-        (!id.0.is_empty() && self.run(&id).dir().is_dir()).then_some(id)
+        let named = fs::read_to_string(self.latest()).unwrap_or_default();
+        let named = RunId(named.trim().to_owned());
+        if !named.0.is_empty() && self.run(&named).dir().is_dir() {
+            return Some(named);
+        }
+        let mut ids = self.run_ids().into_iter().rev();
+        ids.find(|id| self.run(id).journal().is_file())
     }
 }
 
@@ -241,7 +249,7 @@ fn is_private(dir: &Path) -> io::Result<()> {
     ))
 }
 
-/// Replaces `path` with `bytes` so that a reader, or a crash, sees the old content or the new, never a part.
+/// Replaces `path` with `bytes` so that a reader, a crash or a power loss sees the old content or the new, never a part.
 ///
 /// # Errors
 /// Whatever the file system says.
@@ -251,6 +259,8 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
+    // The new name may reach the disk before the content does.
+    file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
 }

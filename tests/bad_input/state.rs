@@ -2,9 +2,11 @@
 
 use std::fs;
 
+use ralph::event::Event;
+
 use super::assert_complains;
 use crate::harness::{
-    SOON, Sandbox, Script,
+    SOON, Sandbox, Script, events,
     running::{Finished, Program},
     wait_until,
 };
@@ -190,4 +192,23 @@ fn an_agent_may_write_files_of_any_size_where_ralph_may() {
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     // 128 + SIGXFSZ.
     assert!(finished.stdout.contains("\"text\":\"153\""), "{finished:?}");
+}
+
+#[test]
+fn a_latest_that_is_empty_broken_or_gone_does_not_forget_the_run_that_was_cut_off() {
+    for content in [Some(&b""[..]), Some(b"\xff\0"), Some(b"20990101-000000-nowhere"), None] {
+        let sandbox = cut_off();
+        let latest = sandbox.paths().latest();
+        match content {
+            Some(content) => fs::write(&latest, content).unwrap(),
+            None => fs::remove_file(&latest).unwrap(),
+        }
+        // Made by a ralph that was killed before it had a journal.
+        fs::create_dir(sandbox.paths().runs().join("20991231-235959-empty")).unwrap();
+        sandbox.install(&Script::worker());
+        let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        let resumed = |event: &Event| matches!(event, Event::RunResumed { .. });
+        assert!(events(&finished.records()).any(resumed), "{content:?}: {finished:?}");
+    }
 }
