@@ -97,12 +97,43 @@ fn without_any_agent_nothing_can_run_and_it_says_what_to_type() {
 }
 
 #[test]
+fn an_agent_of_your_own_is_what_runs_where_it_is_the_only_one() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::worker());
+    let finished = doctor(&sandbox, &[]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(about(&finished, "run").starts_with("uses `script`"), "{finished:?}");
+    let path = std::env::join_paths([programs(&sandbox, &[]), "/usr/bin".into(), "/bin".into()]).unwrap();
+    let run = sandbox
+        .ralph(["--headless", "--format", "jsonl"])
+        .env("PATH", &path)
+        .run(SOON);
+    assert_eq!(run.code(), Some(0), "{run:?}");
+    let said = "no adapter is named: using `script`, the only one that is installed";
+    assert!(run.stdout.contains(said), "{run:?}");
+    sandbox.install_as("another", &Script::worker());
+    let refused = sandbox.ralph(["--headless"]).env("PATH", &path).run(SOON);
+    assert_eq!(refused.code(), Some(4), "{refused:?}");
+    assert!(
+        refused.stderr.contains("several are installed: another, script"),
+        "{refused:?}"
+    );
+    assert!(refused.stderr.contains("--adapter another"), "{refused:?}");
+}
+
+#[test]
 fn an_agent_of_another_version_or_without_a_login_can_be_used() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     let agents = [("claude", "9.9.9")];
     let finished = doctor(&sandbox, &agents).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let run = about(&finished, "run");
+    assert!(
+        run.ends_with("but no agent is logged in, as far as can be told"),
+        "{run}"
+    );
     assert_eq!(
         about(&finished, "claude"),
         "Claude Code 9.9.9, verified with 2.1.197 · no login found"
@@ -118,6 +149,7 @@ fn an_agent_of_another_version_or_without_a_login_can_be_used() {
         about(&keyed, "claude").ends_with("ANTHROPIC_API_KEY is set"),
         "{keyed:?}"
     );
+    assert!(!keyed.stdout.contains("logged in"), "{keyed:?}");
     assert!(!keyed.stdout.contains("sk-secret"), "no key is shown");
     let check = sandbox
         .ralph(["adapters", "check", "claude"])

@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use crate::{
     agent::{
-        AgentAdapter, GitIdentity,
+        AgentAdapter, GitIdentity, Origin,
         catalog::Catalog,
         dialect::DialectKind,
         manifest::{Manifest, Transport},
-        opencode::{Credentials, PermissionAnswer, ServerAdapter, ServerOptions, is_serving},
+        opencode::{Credentials, PermissionAnswer, ServerAdapter, ServerOptions},
         subprocess::SubprocessAdapter,
     },
     config::{Config, Permissions},
@@ -17,9 +17,9 @@ use crate::{
     host::git::Identity,
 };
 
-/// The adapter that is taken when none is named, if its server or its program is there.
+/// The adapter that is taken when none is named, if a server is named or its program is there.
 const SERVER_ADAPTER: &str = "opencode-server";
-/// The adapters that are looked for else, in this order; those of the user's own count as well.
+/// The adapters that are looked for else, in this order; after them one of the user's own, if there is only one.
 const DEFAULT_ADAPTERS: [&str; 3] = ["claude", "codex", "gemini"];
 
 pub(super) struct Agents {
@@ -87,23 +87,40 @@ impl Chooser<'_> {
         let server = match &self.config.server {
             Some(_) => Some("a server is named"),
             None if installed(SERVER_ADAPTER) => Some("opencode is installed"),
-            None if is_serving(&server_options(self.config), self.project) => Some("an opencode server answers"),
             None => None,
         };
         if let Some(why) = server {
             notices.push(format!("no adapter is named: using `{SERVER_ADAPTER}`, since {why}"));
             return Ok(SERVER_ADAPTER.to_owned());
         }
-        let Some(id) = DEFAULT_ADAPTERS.iter().find(|id| installed(id)) else {
-            return Err(Failure::new(
+        if let Some(id) = DEFAULT_ADAPTERS.iter().find(|id| installed(id)) {
+            notices.push(format!("no adapter is named: using `{id}`, which is installed"));
+            return Ok((*id).to_owned());
+        }
+        let own: Vec<&str> = listed
+            .iter()
+            .filter(|adapter| adapter.origin != Origin::BuiltIn && adapter.installed.is_some())
+            .map(|adapter| adapter.id.as_str())
+            .collect();
+        match own[..] {
+            [] => Err(Failure::new(
                 FailureKind::AgentUnavailable,
                 "no adapter is named and no agent is installed",
             )
             .hint("`ralph adapters list` shows the adapters there are, `--adapter ID` names one")
-            .hint("`ralph demo` shows the loop without any"));
-        };
-        notices.push(format!("no adapter is named: using `{id}`, which is installed"));
-        Ok((*id).to_owned())
+            .hint("`ralph demo` shows the loop without any")),
+            [id] => {
+                notices.push(format!(
+                    "no adapter is named: using `{id}`, the only one that is installed"
+                ));
+                Ok(id.to_owned())
+            }
+            [first, ..] => Err(Failure::new(
+                FailureKind::AgentUnavailable,
+                format!("no adapter is named, and several are installed: {}", own.join(", ")),
+            )
+            .hint(format!("name one, such as `--adapter {first}`"))),
+        }
     }
 
     /// The agent of adapter `id`, which can be started as far as can be told.

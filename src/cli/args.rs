@@ -85,7 +85,7 @@ pub(super) struct SettingFlags {
     /// opencode's own agent, such as build or plan
     #[arg(long, value_name = "NAME")]
     pub(super) agent: Option<String>,
-    /// The opencode server to use [default: the one on port 4190 of this machine, or a new one]
+    /// The opencode server to use [default: one that is started for the run]
     #[arg(long, value_name = "URL")]
     pub(super) server: Option<String>,
     /// Milliseconds that server may take to answer [default: 5000]

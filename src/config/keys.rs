@@ -30,7 +30,7 @@ pub(super) const KEYS: &[Key] = &[
     key("adapter", Kind::Name, "null", "The agent to run; null takes opencode-server, else the first of claude, codex and gemini that is installed."),
     key("model", Kind::Name, "null", "The model, as the agent names it; null leaves it to the agent."),
     key("agent", Kind::Name, "null", "The agent's own profile, such as opencode's `build`; null leaves it to the agent."),
-    key("server", Kind::Server, "null", "The opencode server to use; null takes the one on port 4190 of this machine, or starts one."),
+    key("server", Kind::Server, "null", "The opencode server to use; null starts one for the run."),
     key("serverTimeout", Kind::Count { most: 600_000, unlimited: Unlimited::Never }, "5000", "Milliseconds a connection to that server may take, and the answer to whether it is well."),
     key("permissions", Kind::Choice(&["deny", "allow"]), r#""deny""#, "What an agent on an opencode server is answered that asks for a permission."),
     key("plan", Kind::Path, "null", "The plan file, relative to the project; null takes the first usual name that exists."),

@@ -35,6 +35,8 @@ pub enum Manner {
     Unauthorized,
     /// It never answers.
     Silent,
+    /// It is opencode 2.
+    TooNew,
     /// It is something else, and shows its page for everything.
     Foreign,
 }
@@ -101,6 +103,10 @@ impl FakeServer {
 
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.address.port()
     }
 
     pub fn behave(&self, manner: Manner) {
@@ -219,6 +225,10 @@ impl Shared {
                 Manner::Willing => {
                     let (status, body) = self.answer(&request);
                     respond(&stream, status, "application/json", &body.to_string());
+                }
+                Manner::TooNew => {
+                    let body = json!({ "healthy": true, "version": "2.1.3" });
+                    respond(&stream, "200 OK", "application/json", &body.to_string());
                 }
                 Manner::Unauthorized => respond(&stream, "401 Unauthorized", "text/plain", ""),
                 Manner::Foreign => respond(&stream, "200 OK", "text/html", "<!doctype html><p>Hello"),

@@ -356,9 +356,26 @@ fn a_server_that_does_not_say_whether_it_is_well_is_not_waited_for() {
 
 #[test]
 fn something_else_is_not_taken_for_an_opencode_server() {
-    let (error, _, kind) = refusal(Manner::Foreign, |_| {});
+    let (error, hint, kind) = refusal(Manner::Foreign, |_| {});
     assert!(matches!(error, ServerError::Foreign { .. }), "{error:?}");
+    assert!(hint.contains("opencode 2 answers like this"), "{hint}");
     assert_eq!(kind, ProblemKind::Other);
+}
+
+#[test]
+fn opencode_2_is_refused_by_name_with_the_way_out() {
+    let (error, hint, kind) = refusal(Manner::TooNew, |_| {});
+    assert!(
+        error
+            .to_string()
+            .ends_with("opencode 2.1.3 cannot be driven as a server"),
+        "{error}"
+    );
+    assert!(
+        hint.contains("opencode-ai@1") && hint.contains("opencode-run"),
+        "{hint}"
+    );
+    assert_eq!(kind, ProblemKind::Usage, "trying again would not help");
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Whose server it is: one that was named, one that is there, one that ralph starts; and that each is left as it should.
+//! Whose server it is: one that was named, one that ralph starts; and that each is left as it should.
 
 use std::{
     io::{Read as _, Write as _},
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    net::{Ipv4Addr, TcpStream},
 };
 
 use nix::{
@@ -16,7 +16,7 @@ use ralph::{
 };
 use serde_json::json;
 
-use super::{live::Live, ralph, serve};
+use super::{fake::FakeServer, live::Live, ralph, serve};
 use crate::{
     agents_loop::{assert_done, in_order, outcomes, plan_one_task, signals, work_on},
     harness::{
@@ -234,17 +234,15 @@ fn a_skipped_iteration_ends_its_tool_and_leaves_the_server() {
 }
 
 #[test]
-fn a_port_that_something_else_has_is_passed_over() {
+fn a_server_that_nobody_named_gets_no_prompt_and_its_port_is_passed_over() {
     let model = StandIn::start(say("ok"));
     let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
         return;
     };
-    // It listens, and never says a word.
-    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    let port = taken.local_addr().expect("an address").port();
+    let stranger = FakeServer::start();
+    let port = stranger.port();
     let options = ServerOptions {
         port,
-        timeout: super::fake::BRIEFLY,
         ..ServerOptions::default()
     };
     let environment: serde_json::Map<_, _> = sandbox
@@ -262,6 +260,11 @@ fn a_port_that_something_else_has_is_passed_over() {
     started.session.stop(Stop::InOrder);
     let told = started.finish();
     assert!(told.shown.contains(&format!("port {port} is taken")), "{}", told.shown);
+    assert_eq!(
+        stranger.requests(""),
+        [] as [serde_json::Value; 0],
+        "it is not even asked who it is"
+    );
     assert_eq!(servers(&sandbox).len(), 1, "it stays for the next iteration");
     live.adapter.close();
     sandbox.assert_nothing_runs();

@@ -61,7 +61,7 @@ impl AgentAdapter for ServerAdapter {
         self.manifest.capabilities
     }
 
-    /// Asks the server that was named, or the one that may be there already; else looks for the program.
+    /// Asks the server that was named; else looks for the program.
     fn check(&self, cwd: &Path) -> Result<(), AgentError> {
         let wrong = |source: ServerError| AgentError::Server {
             id: self.manifest.id.clone(),
@@ -69,7 +69,6 @@ impl AgentAdapter for ServerAdapter {
         };
         match &self.options.url {
             Some(url) => probe(url, &self.options, cwd).map_err(wrong),
-            None if is_serving(&self.options, cwd) => Ok(()),
             None => check::find(&self.manifest, cwd).map(|_| ()),
         }
     }
@@ -130,11 +129,6 @@ fn wanted(request: &SessionRequest) -> Wanted {
     }
 }
 
-/// Whether a server answers where one is looked for when none is named. Takes at most as long as `options` say.
-pub fn is_serving(options: &ServerOptions, cwd: &Path) -> bool {
-    probe(&ServerUrl::local(options.port), options, cwd).is_ok()
-}
-
 /// Asks the server at `url` whether it is well, on a thread of its own: whoever calls may have a runtime, or not.
 fn probe(url: &ServerUrl, options: &ServerOptions, cwd: &Path) -> Result<(), ServerError> {
     let broken = || ServerError::NotStarted {
@@ -150,7 +144,7 @@ fn probe(url: &ServerUrl, options: &ServerOptions, cwd: &Path) -> Result<(), Ser
     let ask = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|_| broken())?;
-        runtime.block_on(client.health(options.timeout)).map(drop)
+        runtime.block_on(client.greet(options.timeout)).map(drop)
     };
     thread::scope(|threads| threads.spawn(ask).join().unwrap_or_else(|_| Err(broken())))
 }

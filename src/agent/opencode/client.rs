@@ -17,6 +17,8 @@ use super::{
 /// How long a request may take that the server only has to look up or to write down. Its first one in a directory
 /// makes it read the project's configuration, too, and install what that asks for.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// The version of opencode whose interface this is.
+const KNOWN_MAJOR: u32 = 1;
 /// Most bytes of one answer.
 const ANSWER_CAP_BYTES: usize = 64 * 1024 * 1024;
 /// Most bytes of an error's text that are looked at.
@@ -92,8 +94,23 @@ impl Client {
         &self.url
     }
 
-    /// Asks whether the server is there and well.
-    pub(super) async fn health(&self, timeout: Duration) -> Result<Health, ServerError> {
+    /// Asks whether the server is there and well, and one that ralph can talk to.
+    ///
+    /// # Errors
+    /// Among others, [`ServerError::TooNew`], if it tells its version; and [`ServerError::Foreign`] where it shows the page of
+    /// its web application instead, as opencode 2 does for routes that it does not have.
+    pub(super) async fn greet(&self, timeout: Duration) -> Result<Health, ServerError> {
+        let health = self.health(timeout).await?;
+        match health.major() > Some(KNOWN_MAJOR) {
+            true => Err(ServerError::TooNew {
+                url: self.url.clone(),
+                version: health.version,
+            }),
+            false => Ok(health),
+        }
+    }
+
+    async fn health(&self, timeout: Duration) -> Result<Health, ServerError> {
         let response = self.send(self.get("/global/health").timeout(timeout)).await?;
         let health: Health = self.json(response).await?;
         if !health.healthy {

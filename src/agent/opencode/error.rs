@@ -28,6 +28,8 @@ pub enum ServerError {
     Unauthorized { url: ServerUrl, password_given: bool },
     #[error("{url}: this is not an opencode server, or not a healthy one")]
     Foreign { url: ServerUrl },
+    #[error("{url}: opencode {} cannot be driven as a server", .version.as_deref().unwrap_or("2"))]
+    TooNew { url: ServerUrl, version: Option<String> },
     #[error("the server refused: {message} (status {status})")]
     Refused { status: u16, message: String },
     #[error("the server did not start: {why}")]
@@ -47,7 +49,14 @@ impl ServerError {
             ServerError::Unauthorized { .. } => &[
                 "set OPENCODE_SERVER_PASSWORD to its password, and OPENCODE_SERVER_USERNAME if that is not `opencode`",
             ],
-            ServerError::Foreign { .. } => &["name the address of `opencode serve` with `--server http://HOST:PORT`"],
+            ServerError::Foreign { .. } => &[
+                "name the address of `opencode serve` with `--server http://HOST:PORT`",
+                "opencode 2 answers like this, and cannot be driven as a server: install opencode 1, `npm install -g opencode-ai@1`",
+            ],
+            ServerError::TooNew { .. } => &[
+                "install opencode 1: `npm install -g opencode-ai@1`",
+                "or use its command line, if that is still as it was: `--adapter opencode-run`",
+            ],
             ServerError::NotStarted { .. } | ServerError::NotReady { .. } => {
                 &["`opencode serve` by hand shows what is wrong"]
             }

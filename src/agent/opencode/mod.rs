@@ -27,7 +27,7 @@ mod verdict;
 mod voice;
 mod wire;
 
-pub use adapter::{ServerAdapter, is_serving};
+pub use adapter::ServerAdapter;
 pub use client::PermissionAnswer;
 pub use error::ServerError;
 pub use options::{Credentials, Patience, ServerOptions};

@@ -11,19 +11,19 @@ use crate::server_url::ServerUrl;
 
 use super::PermissionAnswer;
 
-/// The port where a server is looked for, and the first one to start one on.
+/// The first port to start a server on.
 const PORT: u16 = 4190;
 
 /// What the user has to say about servers.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// The server to use; none to use the one at `port`, or else to start one.
+    /// The server to use; none to start one.
     pub url: Option<ServerUrl>,
     /// How long a connection may take, and the answer to whether the server is well.
     pub timeout: Duration,
     pub permissions: PermissionAnswer,
     pub credentials: Option<Credentials>,
-    /// The port of this machine where a server may be, and the first one to start one on.
+    /// The first port of this machine to start one on.
     pub port: u16,
     pub patience: Patience,
 }

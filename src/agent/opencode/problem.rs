@@ -51,6 +51,7 @@ pub(super) fn of_server(error: &ServerError) -> Problem {
     let kind = match error {
         ServerError::Unreachable { .. } | ServerError::TimedOut { .. } => ProblemKind::Network,
         ServerError::Unauthorized { .. } => ProblemKind::Auth,
+        ServerError::TooNew { .. } => ProblemKind::Usage,
         ServerError::NotStarted { .. } | ServerError::NotReady { .. } => ProblemKind::Crashed,
         ServerError::Client { .. } | ServerError::Foreign { .. } | ServerError::Refused { .. } => ProblemKind::Other,
     };

@@ -1,7 +1,7 @@
-//! The server that the sessions of a run share: found, or started under a guard.
+//! The server that the sessions of a run share: named by the user, or started under a guard.
 //!
 //! What ralph has started ends with the run, and before: by [`Servers::close`] in order, by its guard whatever happens
-//! to ralph. What it has found is never touched.
+//! to ralph. What was named is never touched.
 
 use std::{
     net::{Ipv4Addr, TcpListener},
@@ -31,6 +31,8 @@ const PORTS: u16 = 64;
 const READY_POLL: Duration = Duration::from_millis(100);
 /// How long a server that is no longer needed may take beyond its grace.
 const CLOSING: Duration = Duration::from_secs(10);
+/// How often an own server may answer as something else, before it is held for something else: another version.
+const FOREIGN: u32 = 20;
 const ROWS_AND_COLUMNS: Size = Size { cols: 120, rows: 40 };
 /// What the server does not get of what sessions get: it outlives the iteration that it was started in.
 const OF_ONE_SESSION: &str = "RALPH_ITERATION";
@@ -66,7 +68,7 @@ pub(super) struct Need {
     pub(super) scratch: PathBuf,
 }
 
-/// Finds or starts the one server of a run.
+/// Reaches or starts the one server of a run.
 #[derive(Debug)]
 pub(super) struct Servers {
     manifest: Manifest,
@@ -89,8 +91,8 @@ impl Servers {
         }
     }
 
-    /// Returns a server that answers: the one that was named, the one that was started before, one that is there
-    /// already, or a new one.
+    /// Returns a server that answers: the one that was named, the one that was started before, or a new one. Never one
+    /// that merely happens to be there: it may be somebody else's, and would be given the prompt.
     ///
     /// A process is shown to `seen` again and again while it does not answer. Cancel safe: a server that is
     /// starting goes on starting.
@@ -105,12 +107,7 @@ impl Servers {
         if let Some(own) = before.filter(|own| own.life.end().is_none()) {
             return self.started_at(own, need, seen, None).await;
         }
-        let first = self.options.port;
-        let client = self.client(ServerUrl::local(first), self.options.credentials.clone(), need)?;
-        match self.found(client).await {
-            Ok(server) => Ok(server),
-            Err(_) => self.start(need, seen).await,
-        }
+        self.start(need, seen).await
     }
 
     /// Ends what was started and waits for it.
@@ -132,7 +129,7 @@ impl Servers {
     }
 
     async fn found(&self, client: Client) -> Result<Server, ServerError> {
-        let health = client.health(self.options.timeout).await?;
+        let health = client.greet(self.options.timeout).await?;
         let version = health.version.unwrap_or_else(|| "unknown".to_owned());
         let tested = self.manifest.verified.as_ref().filter(|verified| **verified != version);
         let tested = tested
@@ -222,20 +219,35 @@ impl Servers {
         let url = ServerUrl::local(own.port);
         let client = self.client(url, Some(own.credentials.clone()), need)?;
         let deadline = Instant::now() + self.options.patience.start;
+        let mut foreign = 0;
         loop {
             // It takes connections some time before it answers.
-            let mut health = pin!(client.health(self.options.timeout));
+            let mut health = pin!(client.greet(self.options.timeout));
             let mut answer = None;
             while answer.is_none() && own.life.end().is_none() && Instant::now() < deadline {
                 seen(&own);
                 answer = timeout(READY_POLL, &mut health).await.ok();
             }
-            if let Some(Ok(_)) = answer {
-                return Ok(Server {
-                    client: client.clone(),
-                    own: Some(own),
-                    notice,
-                });
+            match answer {
+                Some(Ok(_)) => {
+                    return Ok(Server {
+                        client: client.clone(),
+                        own: Some(own),
+                        notice,
+                    });
+                }
+                Some(Err(error @ ServerError::TooNew { .. })) => {
+                    own.child.stop(Stop::InOrder);
+                    return Err(error);
+                }
+                Some(Err(error @ ServerError::Foreign { .. })) => {
+                    foreign += 1;
+                    if foreign == FOREIGN {
+                        own.child.stop(Stop::InOrder);
+                        return Err(error);
+                    }
+                }
+                Some(Err(_)) | None => {}
             }
             if let Some(why) = own.life.end() {
                 return Err(ServerError::NotStarted { why });

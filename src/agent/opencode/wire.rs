@@ -243,6 +243,13 @@ pub(super) struct Health {
     pub(super) version: Option<String>,
 }
 
+impl Health {
+    /// The first number of its version.
+    pub(super) fn major(&self) -> Option<u32> {
+        self.version.as_ref()?.split('.').next()?.parse().ok()
+    }
+}
+
 /// Reads the data of one event; none if it is no JSON object with a type.
 pub(super) fn event(data: &str) -> Option<Event> {
     #[derive(Deserialize)]

@@ -20,18 +20,46 @@ use super::{super::adapters::DEMO, fatal};
 /// What a run would use first, then what else is there, then what is not.
 pub(super) fn findings(place: &Place, config: &Config, catalog: &Catalog) -> Vec<Finding> {
     let chosen = app::chosen_adapter(catalog, config, &place.project);
-    let mut findings: Vec<Finding> = catalog
+    let checked: Vec<_> = catalog
         .check_all(&place.project)
         .into_iter()
         .filter(|(id, _)| *id != DEMO)
+        .collect();
+    let mut run = run(&chosen, config);
+    if let Ok(chosen) = &chosen
+        && let Some(but) = without_login(&checked, chosen)
+    {
+        run.state = State::Weak;
+        run.text = format!("{}, but {but}", run.text);
+    }
+    let mut findings: Vec<Finding> = checked
+        .into_iter()
         .map(|(id, checked)| finding(id, checked, chosen.as_ref().is_ok_and(|chosen| chosen == id)))
         .collect();
     findings.sort_by_key(|finding| {
         let is_chosen = chosen.as_ref().is_ok_and(|chosen| *chosen == finding.name);
         (!is_chosen, finding.state == State::Absent)
     });
-    findings.insert(0, run(&chosen, config));
+    findings.insert(0, run);
     findings
+}
+
+/// What is wrong with the logins, if that of the agent that would run is not found.
+fn without_login(checked: &[(&str, Checked)], chosen: &str) -> Option<&'static str> {
+    let there = || {
+        let reports = checked
+            .iter()
+            .filter_map(|(id, checked)| Some((id, checked.as_ref().ok()?)));
+        reports.filter(|(_, report)| report.path.is_some())
+    };
+    let is_missing = |report: &CheckReport| matches!(report.login, Login::NotFound { .. });
+    if !there().any(|(id, report)| *id == chosen && is_missing(report)) {
+        return None;
+    }
+    Some(match there().all(|(_, report)| is_missing(report)) {
+        true => "no agent is logged in, as far as can be told",
+        false => "it is not logged in, as far as can be told",
+    })
 }
 
 /// What `ralph` without further words would run.
