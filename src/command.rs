@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{SteeringId, SteeringKind, StopRequest};
+use crate::event::{MESSAGE_CAP_BYTES, SteeringId, SteeringKind, StopRequest};
 
 /// A wish of the user. Imperative; the machine decides what comes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,4 +27,25 @@ pub enum UserCommand {
     Stop {
         stop: StopRequest,
     },
+}
+
+impl UserCommand {
+    /// Why the loop does not take this, whatever it does; none if it may.
+    pub fn refusal(&self) -> Option<String> {
+        match self {
+            UserCommand::Steer { text, .. } if text.len() > MESSAGE_CAP_BYTES => Some(format!(
+                "the message has {} KiB, {} are the most: put the rest into a file and name it",
+                text.len().div_ceil(1024),
+                MESSAGE_CAP_BYTES / 1024
+            )),
+            UserCommand::Steer { .. }
+            | UserCommand::Withdraw { .. }
+            | UserCommand::Pause
+            | UserCommand::Resume
+            | UserCommand::Skip
+            | UserCommand::RetryNow
+            | UserCommand::ResetCircuit
+            | UserCommand::Stop { .. } => None,
+        }
+    }
 }

@@ -59,6 +59,10 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             line(Tone::Start, format!("iteration {iteration}: {task}{resumed}"))
         }
         Event::AgentReported { signal, .. } => narrate_signal(signal, time),
+        Event::DetailsOmitted { iteration } => line(
+            Tone::Note,
+            format!("iteration {iteration} tells much: the rest of it is in its signal log, not in the journal"),
+        ),
         Event::CancelRequested { iteration, reason } => line(
             Tone::Wait,
             format!("ending iteration {iteration}: {}", cancel_reason(*reason)),
@@ -242,6 +246,7 @@ fn cancel_reason(reason: CancelReason) -> &'static str {
         CancelReason::IterationTimeout => "its time limit is reached",
         CancelReason::IdleTimeout => "it neither wrote nor computed until the idle limit",
         CancelReason::LoginRefused => "its login is refused again and again",
+        CancelReason::Flooded => "it reports without end",
         CancelReason::MaxTime => "the run's time limit is reached",
         CancelReason::MaxCost => "the cost limit is reached",
         CancelReason::MaxTokens => "the token limit is reached",
@@ -350,6 +355,7 @@ fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
         | ProblemKind::SessionLost
         | ProblemKind::Crashed
         | ProblemKind::Hung
+        | ProblemKind::Flood
         | ProblemKind::Other => format!("{agent} failed ({kind})"),
     }
 }

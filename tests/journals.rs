@@ -2,11 +2,14 @@
 
 use std::{fs, path::Path};
 
-use ralph::{event::RunId, host::paths::ProjectPaths};
+use ralph::{
+    event::{Event, Outcome, ProblemKind, RunId},
+    host::paths::ProjectPaths,
+};
 use serde_json::Value;
 
 use crate::{
-    harness::{SOON, Sandbox, Script},
+    harness::{SOON, Sandbox, Script, scripted::events},
     tui::Terminal,
 };
 
@@ -112,4 +115,107 @@ fn a_run_with_an_unknown_event_is_not_resumed_and_who_wrote_it_is_said() {
         before,
         "it is left as it was"
     );
+}
+
+/// Reports `signal` so often, as fast as a pipe takes it.
+fn repeated(signal: &str, times: usize) -> String {
+    format!("yes '{signal}' | head -n {times}\n")
+}
+
+const SAID: &str = r#"{"type":"said","text":"I look at the next file of this project, and then at the one after it."}"#;
+
+#[test]
+fn an_agent_that_talks_without_end_leaves_a_small_journal_and_all_of_it_in_its_signal_log() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl(&format!(
+        "{}work; over 'Done, all of it.'",
+        repeated(SAID, 200_000)
+    )));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let journal = sandbox.the_run().journal();
+    let bytes = fs::metadata(&journal).expect("a journal").len();
+    assert!(bytes < 512 * 1024, "{bytes} bytes");
+    let records = sandbox.journal();
+    assert_eq!(finished.records(), records, "what is printed is the journal");
+    let omissions = events(&records).filter(|event| matches!(event, Event::DetailsOmitted { iteration: 1 }));
+    assert_eq!(omissions.count(), 1);
+    let log = fs::read_to_string(sandbox.the_run().signals(1)).expect("a signal log");
+    assert_eq!(log.lines().filter(|line| line.contains("\"said\"")).count(), 200_000);
+    assert!(log.lines().last().expect("a line").contains("Done, all of it."));
+}
+
+#[test]
+fn the_screen_goes_on_showing_what_the_journal_leaves_out() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let script = format!(
+        "{}said 'the last of it'; await go; work; over done",
+        repeated(SAID, 50_000)
+    );
+    sandbox.install(&Script::jsonl(&script));
+    let screen = sandbox.ralph(["--adapter", "script"]);
+    let mut terminal = Terminal::start(&screen.env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent")), 100, 30);
+    terminal.sees("the last of it");
+    terminal.press("l");
+    // As a line of the log; the terminal's pane has it without the dot.
+    terminal.sees("· the last of it");
+    sandbox.let_go("go");
+    terminal.sees("✔ done");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[test]
+fn a_flood_of_permissions_fails_its_iteration_and_is_named() {
+    let sandbox = Sandbox::new();
+    let asked = r#"{"type":"permission-asked","id":"1","text":"to do the same thing once more, as it did just now"}"#;
+    sandbox.install(&Script::jsonl(&format!("yes '{asked}'")));
+    let finished = sandbox.looping(["--max-iterations", "1"]).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{}", finished.stderr);
+    let records = sandbox.journal();
+    let failed = events(&records).find_map(|event| match event {
+        Event::IterationEnded {
+            outcome: Outcome::Failed { problem },
+            ..
+        } => Some(problem.kind),
+        _ => None,
+    });
+    assert_eq!(failed, Some(ProblemKind::Flood));
+    let bytes = fs::metadata(sandbox.the_run().journal()).expect("a journal").len();
+    assert!(bytes < 2 << 20, "{bytes} bytes");
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn usage_that_is_told_with_every_token_is_summed_up_and_still_counts_in_full() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let usage = r#"{"type":"usage","usage":{"inputTokens":null,"cachedTokens":null,"outputTokens":3,"costUsd":null}}"#;
+    sandbox.install(&Script::jsonl(&format!("{}work; over done", repeated(usage, 30_000))));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let records = sandbox.journal();
+    let Some(Event::RunStopped { totals, .. }) = records.last().map(|record| &record.event) else {
+        panic!("{records:?}")
+    };
+    assert_eq!(totals.usage.output_tokens, Some(90_000));
+    let told = events(&records).filter(|event| matches!(event, Event::AgentReported { .. }));
+    assert!(told.count() < 1_000);
+}
+
+#[test]
+fn a_message_that_is_too_long_is_refused_with_its_size() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_line(SOON, |line| line.contains("ready"));
+    let long = "word ".repeat(14_000);
+    let refused = sandbox.ralph(["steer", &long]).run(SOON);
+    assert_eq!(refused.code(), Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("69 KiB, 64 are the most"), "{}", refused.stderr);
+    sandbox.let_go("go");
+    assert_eq!(running.wait(SOON).code(), Some(0));
 }

@@ -31,6 +31,9 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
         kind,
         text: text.clone(),
     };
+    if let Some(why) = command.refusal() {
+        return Err(Failure::new(FailureKind::Usage, why));
+    }
     match control::ask(&paths.socket(), &Request::Command { command }) {
         Err(ControlError::NotRunning) => leave_message(&paths, kind, &text),
         reply => show(reply?),

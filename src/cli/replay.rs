@@ -1,9 +1,9 @@
 //! `ralph replay`: a run of the past, on the same screen.
 
 use crate::{
+    driver::read_shortened,
     error::{Failure, FailureKind},
     faces,
-    host::journal,
 };
 
 use super::{
@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args, run: Option<&str>, speed: f64) -> Result<u8, Fail
     if !(speed.is_finite() && speed > 0.0) {
         return Err(Failure::new(FailureKind::Usage, "`--speed` takes a number above 0"));
     }
-    let (records, _) = journal::read(&place.paths.run(&run).journal())?;
+    let records = read_shortened(&place.paths, &run)?;
     faces::replay(&place.paths, &run, records, screen(args), speed)?;
     Ok(0)
 }

@@ -63,7 +63,7 @@ pub(super) const KEYS: &[Key] = &[
     key("keep.runs", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "20", "Runs whose journals, recordings and checkpoints are kept."),
     key("keep.age", Kind::Duration(Unlimited::ByWord), r#""90d""#, "Time since a run's last record after which it is not kept."),
     key("keep.sizeMiB", Kind::Count { most: COUNT, unlimited: Unlimited::ByWord }, "2048", "Size of all journals and recordings, in MiB, beyond which the oldest runs are not kept."),
-    key("keep.recordingMiB", Kind::Count { most: COUNT, unlimited: Unlimited::Never }, "64", "Size at which the recording of an iteration ends, in MiB."),
+    key("keep.recordingMiB", Kind::Count { most: COUNT, unlimited: Unlimited::Never }, "64", "Size at which the recording of an iteration ends, and its signal log, in MiB."),
 ];
 
 /// Settings of earlier versions, and what there is in their place.

@@ -1,7 +1,8 @@
 //! From the loop to the face that shows it: one queue of records and terminal output, in the order they happened.
 //!
 //! What when full: output waits, which slows the agent and nothing else; a record is left out, because the loop must
-//! not wait for a slow terminal, and the face reads it from the journal, where it is already.
+//! not wait for a slow terminal, and the face reads it from the journal, where it is already; a detail that the journal
+//! does not keep is counted.
 
 use std::{
     collections::VecDeque,
@@ -10,10 +11,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{agent::Display, event::Record, host::journal::Reader};
+use crate::{
+    agent::Display,
+    event::{AgentSignal, Record},
+    host::journal::Reader,
+};
 
 const OUTPUT_CAP_BYTES: usize = 256 * 1024;
 const RECORD_CAP: usize = 4096;
+const DETAIL_CAP: usize = 512;
 
 /// What a face is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,10 +27,22 @@ pub enum FaceMessage {
     Record(Box<Record>),
     /// Bytes of the running session's terminal.
     Output(Vec<u8>),
+    /// What an agent reported beyond what the journal keeps.
+    Detail(Box<Detail>),
     /// So much output was left out because the face did not keep up while a session was being ended.
     Dropped {
         bytes: u64,
     },
+}
+
+/// A signal that is shown and not kept: a face that lags does without it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Detail {
+    pub at_ms: u64,
+    pub iteration: u32,
+    pub signal: AgentSignal,
+    /// So many before it were left out because the face did not keep up.
+    pub missed: u64,
 }
 
 /// What [`Feed::poll`] comes back with.
@@ -77,6 +95,9 @@ struct Queue {
     messages: VecDeque<FaceMessage>,
     output_bytes: usize,
     records: usize,
+    details: usize,
+    /// The newest detail, if it did not fit: it comes when there is room, in place of those since the last that did.
+    newest: Option<Box<Detail>>,
     dropped_bytes: u64,
     /// Output that does not fit is dropped instead of waiting.
     lossy: bool,
@@ -120,6 +141,28 @@ impl Bus {
         }
     }
 
+    /// Shows a signal that is no record. Never waits; what does not fit is counted.
+    pub fn tell(&self, at_ms: u64, iteration: u32, signal: &AgentSignal) {
+        let mut queue = self.0.lock();
+        if queue.detached {
+            return;
+        }
+        let missed = queue.newest.take().map_or(0, |replaced| replaced.missed + 1);
+        let detail = Box::new(Detail {
+            at_ms,
+            iteration,
+            signal: signal.bounded(),
+            missed,
+        });
+        if queue.details >= DETAIL_CAP {
+            queue.newest = Some(detail);
+            return;
+        }
+        queue.details += 1;
+        queue.messages.push_back(FaceMessage::Detail(detail));
+        self.0.filled.notify_one();
+    }
+
     /// Publishes terminal output; waits while the face is behind.
     pub fn output(&self, bytes: &[u8]) {
         let mut queue = self.0.lock();
@@ -136,7 +179,7 @@ impl Bus {
         queue.output_bytes += bytes.len();
         match queue.messages.back_mut() {
             Some(FaceMessage::Output(last)) => last.extend_from_slice(bytes),
-            Some(FaceMessage::Record(_) | FaceMessage::Dropped { .. }) | None => {
+            Some(FaceMessage::Record(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. }) | None => {
                 queue.messages.push_back(FaceMessage::Output(bytes.to_vec()));
             }
         }
@@ -280,6 +323,13 @@ impl Feed {
                 match &message {
                     FaceMessage::Record(_) => queue.records -= 1,
                     FaceMessage::Output(bytes) => queue.output_bytes -= bytes.len(),
+                    FaceMessage::Detail(_) => {
+                        // One taken, one that waited for it put in its place, or none.
+                        match queue.newest.take() {
+                            Some(newest) => queue.messages.push_back(FaceMessage::Detail(newest)),
+                            None => queue.details -= 1,
+                        }
+                    }
                     FaceMessage::Dropped { .. } => {}
                 }
                 if queue.dropped_bytes > 0 && queue.output_bytes == 0 {
@@ -436,10 +486,31 @@ mod tests {
         assert_eq!(seqs, all);
     }
 
+    #[test]
+    fn a_face_that_lags_gets_the_first_details_the_newest_and_the_number_of_those_between() {
+        let bus = Bus::default();
+        let feed = feed(&bus);
+        let said = |n: usize| AgentSignal::Said { text: n.to_string() };
+        let all = DETAIL_CAP + 100;
+        for n in 0..all {
+            bus.tell(0, 1, &said(n));
+        }
+        bus.close(Duration::ZERO);
+        let details: Vec<Detail> = feed
+            .filter_map(|message| match message {
+                FaceMessage::Detail(detail) => Some(*detail),
+                FaceMessage::Record(_) | FaceMessage::Output(_) | FaceMessage::Dropped { .. } => None,
+            })
+            .collect();
+        assert_eq!(details.len(), DETAIL_CAP + 1);
+        let last = details.last().expect("a detail");
+        assert_eq!((&last.signal, last.missed), (&said(all - 1), 99));
+    }
+
     fn seq_of(message: Option<FaceMessage>) -> Option<u64> {
         match message {
             Some(FaceMessage::Record(record)) => Some(record.seq),
-            Some(FaceMessage::Output(_) | FaceMessage::Dropped { .. }) | None => None,
+            Some(FaceMessage::Output(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. }) | None => None,
         }
     }
 

@@ -319,3 +319,20 @@ pub fn read_state(paths: &ProjectPaths, run: &RunId) -> Result<LoopState, Journa
     journal::for_each(&paths.run(run).journal(), |record| state.apply(&record))?;
     Ok(state)
 }
+
+/// Reads the records of `run`, of an agent's details only as many as a journal of this version has: one of the first
+/// version may hold any number of them.
+///
+/// # Errors
+/// As [`journal::for_each`].
+pub fn read_shortened(paths: &ProjectPaths, run: &RunId) -> Result<Vec<Record>, JournalError> {
+    let mut state = LoopState::default();
+    let mut records = Vec::new();
+    journal::for_each(&paths.run(run).journal(), |record| {
+        if state.keeps(&record.event) {
+            state.apply(&record);
+            records.push(record);
+        }
+    })?;
+    Ok(records)
+}

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     agent::SessionRequest,
-    event::Claim,
-    host::recording::Recording,
+    event::{AgentSignal, Claim},
+    host::{recording::Recording, signal_log::SignalLog},
     machine::{Effect, Input, Refusal, Settlement, Verification},
     narration::short_duration,
 };
@@ -18,6 +18,9 @@ use super::{
     run::Driver,
     session::{Current, Tee},
 };
+
+/// How long a session may take to report its end when the loop itself cannot go on.
+const LAST_WORD: Duration = Duration::from_secs(10);
 
 impl Driver {
     /// Starts one effect; `input` is what caused it. Its result arrives as an input later.
@@ -202,8 +205,18 @@ impl Driver {
                 bus: self.bus.clone(),
             }),
         };
+        let log = SignalLog::new(&workshop.files.signals(iteration), self.recording_cap_bytes);
         self.bus.set_lossy(false);
-        self.session = Some(Current::start(&self.agent().adapter, request, self.clock.lived()));
+        self.session = Some(Current::start(&self.agent().adapter, request, log, self.clock.lived()));
+    }
+
+    /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.
+    pub(super) async fn end_session_at_once(&mut self) {
+        self.bus.set_lossy(true);
+        let Some(mut session) = self.session.take() else { return };
+        session.stop(true);
+        let last_word = async { while !matches!(session.next().await, AgentSignal::Ended { .. }) {} };
+        _ = tokio::time::timeout(LAST_WORD, last_word).await; // its guard outlives us and goes on ending it
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     command::UserCommand,
-    event::{AgentSignal, Event, Level, RequestedBy, StopReason, StopRequest},
+    event::{Event, Level, RequestedBy, StopReason, StopRequest},
     host::{
         git::Repository,
         journal::{Journal, JournalError},
@@ -30,7 +30,7 @@ use super::{
     config::{Agent, RunConfig},
     goals::GoalRun,
     handle::{Handle, Wish},
-    jobs::{SharedWorkshop, Workshop, statement},
+    jobs::{SharedWorkshop, Workshop},
     open::OpenRun,
     plan_file::Taskless,
     session::Current,
@@ -38,8 +38,6 @@ use super::{
     timers::Timers,
 };
 
-/// How long a session may take to report its end when the loop itself cannot go on.
-const LAST_WORD: Duration = Duration::from_secs(10);
 /// How long it may take to end what the sessions of an agent had in common.
 const CLOSING: Duration = Duration::from_secs(10);
 const INPUTS: usize = 64;
@@ -251,9 +249,10 @@ impl Driver {
                     let answer = self.answer(request)?;
                     _ = reply.send(answer); // whoever asked may have gone
                 }
-                Arrived::Wish(Wish::Command { command, by }) => {
-                    self.advance(&Input::Command { command, by })?;
-                }
+                Arrived::Wish(Wish::Command { command, by }) => match command.refusal() {
+                    Some(why) => self.note(Level::Warning, why)?,
+                    None => _ = self.advance(&Input::Command { command, by })?,
+                },
                 Arrived::Wish(Wish::Type(bytes)) => {
                     if let Some(session) = &self.session {
                         session.type_bytes(&bytes);
@@ -317,7 +316,7 @@ impl Driver {
         let now_ms = self.clock.now_ms();
         match input {
             Input::TimerFired { timer } if !self.timers.take(*timer, now_ms) => return Ok(Vec::new()),
-            Input::Agent { iteration, signal } => self.note_signal(*iteration, signal)?,
+            Input::Agent { iteration, signal } => self.note_signal(now_ms, *iteration, signal)?,
             _ => {}
         }
         let state = self.state.take().expect("the state is there between steps");
@@ -325,6 +324,9 @@ impl Driver {
         self.state = Some(state);
         for event in &events {
             self.record(now_ms, event.clone())?;
+        }
+        if let Input::Agent { iteration, signal } = input {
+            self.tell(now_ms, *iteration, signal, &events);
         }
         for effect in effects {
             self.perform(effect, input, now_ms);
@@ -344,7 +346,7 @@ impl Driver {
         if self.state().is_stopped() {
             return Ok(());
         }
-        self.record(self.clock.now_ms(), Event::Noticed { level, text })
+        self.record(self.clock.now_ms(), Event::Noticed { level, text }.bounded())
     }
 
     fn note_all(&mut self) -> Result<(), DriverError> {
@@ -363,31 +365,6 @@ impl Driver {
             self.open.paths.socket().display()
         );
         self.note(Level::Warning, text)
-    }
-
-    /// Takes of a signal what its record cannot keep: the whole of a message, and the end of the session.
-    fn note_signal(&mut self, iteration: u32, signal: &AgentSignal) -> Result<(), DriverError> {
-        match signal {
-            AgentSignal::TurnEnded { message, .. } => {
-                let last_line_claims = self.agent().last_line_claims;
-                let read = |message: &String| statement(message, &self.state().promise, last_line_claims);
-                let statement = message.as_ref().map(read).unwrap_or_default();
-                self.advance(&Input::AgentStated { iteration, statement })?;
-            }
-            // The session is over; what it held goes with it.
-            AgentSignal::Ended { .. } => self.session = None,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.
-    async fn end_session_at_once(&mut self) {
-        self.bus.set_lossy(true);
-        let Some(mut session) = self.session.take() else { return };
-        session.stop(true);
-        let last_word = async { while !matches!(session.next().await, AgentSignal::Ended { .. }) {} };
-        _ = tokio::time::timeout(LAST_WORD, last_word).await; // its guard outlives us and goes on ending it
     }
 
     pub(super) fn state(&self) -> &LoopState {

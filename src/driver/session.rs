@@ -2,16 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     agent::{Activity, AgentAdapter, Display, Session, SessionRequest},
-    event::{AgentSignal, SteeringId},
-    host::recording::Recording,
+    event::{AgentSignal, SteeringId, Usage},
+    host::{recording::Recording, signal_log::SignalLog},
     proc::{Size, Stop},
 };
 
-use super::bus::Bus;
+use super::{bus::Bus, spending::Spending};
 
 /// Signals under way to the loop; when full, the session's reader waits.
 const SIGNALS: usize = 256;
@@ -25,6 +25,10 @@ pub(super) struct Current {
     pub(super) iteration: u32,
     session: Box<dyn Session>,
     signals: mpsc::Receiver<AgentSignal>,
+    spending: Spending,
+    /// What has arrived and comes next.
+    arrived: Option<AgentSignal>,
+    pub(super) log: SignalLog,
     /// What the session had done at `quiet_since`, but for the little that an idle one does, too.
     seen: Activity,
     /// By [`super::clock::Clock::lived`].
@@ -34,7 +38,12 @@ pub(super) struct Current {
 }
 
 impl Current {
-    pub(super) fn start(adapter: &Arc<dyn AgentAdapter>, request: SessionRequest, lived: Duration) -> Self {
+    pub(super) fn start(
+        adapter: &Arc<dyn AgentAdapter>,
+        request: SessionRequest,
+        log: SignalLog,
+        lived: Duration,
+    ) -> Self {
         let iteration = request.iteration;
         let (sender, signals) = mpsc::channel(SIGNALS);
         let session = adapter.start(request, sender);
@@ -42,6 +51,9 @@ impl Current {
             iteration,
             session,
             signals,
+            spending: Spending::default(),
+            arrived: None,
+            log,
             seen: Activity::default(),
             quiet_since: lived,
             told: (lived, 0),
@@ -52,10 +64,43 @@ impl Current {
     ///
     /// Cancel safe.
     pub(super) async fn next(&mut self) -> AgentSignal {
-        self.signals.recv().await.unwrap_or(AgentSignal::Ended {
-            exit: None,
-            output_bytes: self.seen.output_bytes,
-        })
+        loop {
+            if let Some(signal) = self.arrived.take() {
+                return signal;
+            }
+            let received = tokio::select! {
+                biased;
+                received = self.signals.recv() => received,
+                () = self.spending.passes() => {
+                    match self.spending.pass(Instant::now()) {
+                        Some(usage) => return AgentSignal::Usage { usage },
+                        None => continue,
+                    }
+                }
+            };
+            let signal = received.unwrap_or(AgentSignal::Ended {
+                exit: None,
+                output_bytes: self.seen.output_bytes,
+            });
+            if let AgentSignal::Usage { usage } = signal {
+                if let Some(usage) = self.spending.take(usage, Instant::now()) {
+                    return AgentSignal::Usage { usage };
+                }
+            } else if let Some(usage) = self.held_before(&signal) {
+                self.arrived = Some(signal);
+                return AgentSignal::Usage { usage };
+            } else {
+                return signal;
+            }
+        }
+    }
+
+    /// The usage that is held back and has to be known before `signal`.
+    fn held_before(&mut self, signal: &AgentSignal) -> Option<Usage> {
+        match signal {
+            AgentSignal::TurnEnded { .. } | AgentSignal::Ended { .. } => self.spending.pass(Instant::now()),
+            _ => None,
+        }
     }
 
     pub(super) fn stop(&self, at_once: bool) {

@@ -104,6 +104,9 @@ impl Driver {
                 },
             }),
             Request::Command { command } => {
+                if let Some(why) = command.refusal() {
+                    return Ok(Reply::Refused { why });
+                }
                 let events = self.advance(&Input::Command {
                     command: command.clone(),
                     by: RequestedBy::User,

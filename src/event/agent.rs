@@ -164,6 +164,8 @@ pub enum ProblemKind {
     /// It died from a signal, or without the verdict its dialect promises.
     Crashed,
     Hung,
+    /// It reported more than can be kept.
+    Flood,
     Other,
 }
 
@@ -208,6 +210,7 @@ impl fmt::Display for ProblemKind {
             ProblemKind::SessionLost => "session lost",
             ProblemKind::Crashed => "crashed",
             ProblemKind::Hung => "hung",
+            ProblemKind::Flood => "flood of reports",
             ProblemKind::Other => "error",
         })
     }

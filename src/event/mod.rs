@@ -1,10 +1,12 @@
 //! The vocabulary of a run: what happened, as the journal keeps it and every face reads it.
 //!
 //! State is the fold of these events, so each one carries all that is needed to rebuild it: an event never says
-//! "see the file", because the file may have changed since. Text from an agent is capped ([`clip`]); the whole of it
+//! "see the file", because the file may have changed since. What somebody else wrote is bounded
+//! ([`Event::bounded`]); the whole of it
 //! is in the iteration's recording.
 
 mod agent;
+mod bounds;
 mod goal;
 mod plan;
 mod settings;
@@ -22,6 +24,9 @@ pub use stop::{EndKind, LimitKind, RequestedBy, StopReason, StopRequest};
 
 /// Most bytes of one agent text that a record carries.
 pub const TEXT_CAP_BYTES: usize = 4096;
+
+/// Most bytes of a message of the user, which is kept whole.
+pub const MESSAGE_CAP_BYTES: usize = 64 * 1024;
 
 /// An event with its place in the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,6 +130,10 @@ pub enum Event {
     AgentReported {
         iteration: u32,
         signal: AgentSignal,
+    },
+    /// The agent reports more details than the journal keeps of an iteration: the rest of them is in its signal log.
+    DetailsOmitted {
+        iteration: u32,
     },
     /// The running iteration was told to end; `then` is what follows.
     CancelRequested {
@@ -316,6 +325,8 @@ pub enum CancelReason {
     IdleTimeout,
     /// The agent repeats a request that is refused for want of a login.
     LoginRefused,
+    /// The agent reports without end what the loop would have to keep.
+    Flooded,
     MaxTime,
     MaxCost,
     MaxTokens,

@@ -163,6 +163,7 @@ impl StopReason {
                 | ProblemKind::SessionLost
                 | ProblemKind::Crashed
                 | ProblemKind::Hung
+                | ProblemKind::Flood
                 | ProblemKind::Other => 1,
             },
             StopReason::Broken { .. } | StopReason::Superseded => 1,

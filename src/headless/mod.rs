@@ -45,6 +45,7 @@ fn show_json(message: &FaceMessage, out: &mut dyn Write) -> io::Result<()> {
             // One write a line: whoever reads the pipe never sees half a record without waiting for the rest.
             out.write_all(&line)
         }
-        FaceMessage::Output(_) | FaceMessage::Dropped { .. } => Ok(()),
+        // Records and nothing else: what is printed is the journal.
+        FaceMessage::Output(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. } => Ok(()),
     }
 }

@@ -9,5 +9,6 @@ pub mod lock;
 pub mod paths;
 pub mod prune;
 pub mod recording;
+pub mod signal_log;
 pub mod signals;
 pub mod watch;

@@ -200,6 +200,13 @@ impl RunPaths {
         self.dir.join("iterations").join(format!("{iteration:04}.cast"))
     }
 
+    /// What the agent reported in an iteration, whole.
+    pub fn signals(&self, iteration: u32) -> PathBuf {
+        self.dir
+            .join("iterations")
+            .join(format!("{iteration:04}.signals.jsonl"))
+    }
+
     /// Short-lived files of a session.
     pub fn scratch(&self) -> PathBuf {
         self.dir.join("scratch")

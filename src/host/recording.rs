@@ -41,13 +41,7 @@ impl Recording {
     /// # Errors
     /// Whatever the file system says.
     pub fn create(path: &Path, cols: u16, rows: u16, unix_seconds: u64, cap_bytes: u64) -> io::Result<Self> {
-        // Whatever else lies there must not be waited for, as a pipe would be.
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        let mut file = BufWriter::with_capacity(64 * 1024, file);
+        let mut file = BufWriter::with_capacity(64 * 1024, create_anew(path)?);
         let header = json!({"version": 2, "width": cols, "height": rows, "timestamp": unix_seconds});
         writeln!(file, "{header}")?;
         let now = Instant::now();
@@ -127,6 +121,16 @@ impl Drop for Recording {
         }
         self.end();
     }
+}
+
+/// Makes an empty file that only the user can read, in place of whatever lies there.
+pub(super) fn create_anew(path: &Path) -> io::Result<File> {
+    // Whatever lies there must not be waited for, as a pipe would be.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// The length of `bytes` without an incomplete character at its end; broken ones are left in.

@@ -77,6 +77,7 @@ impl Observation {
             | ProblemKind::ContextOverflow
             | ProblemKind::Crashed
             | ProblemKind::Hung
+            | ProblemKind::Flood
             | ProblemKind::Other => Observation::Failed {
                 fingerprint: fingerprint(problem),
             },

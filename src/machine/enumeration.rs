@@ -1,6 +1,6 @@
 //! Every short run of the machine, and every state it can reach, checked against what must always hold.
 
-mod inputs;
+pub(super) mod inputs;
 
 use std::{
     collections::{HashSet, VecDeque},

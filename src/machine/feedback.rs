@@ -12,6 +12,11 @@ pub(super) fn of_failure(problem: &Problem) -> Option<String> {
             "The last session was denied a permission ({}). Find a way without it.",
             problem.text
         )),
+        ProblemKind::Flood => Some(
+            "The last session was ended because it reported the same kind of thing without end. Find out why, and \
+             report it once."
+                .to_owned(),
+        ),
         ProblemKind::TurnLimit => Some("The last session ran out of turns. Go on where it stopped.".to_owned()),
         ProblemKind::ContextOverflow => {
             Some("The last session ran out of context. Work in smaller steps and read less at once.".to_owned())
@@ -44,6 +49,7 @@ pub(super) fn of_cancel(reason: CancelReason) -> Option<String> {
         }
         CancelReason::Skipped | CancelReason::Steered => Some(CUT_OFF.to_owned()),
         CancelReason::LoginRefused
+        | CancelReason::Flooded
         | CancelReason::MaxTime
         | CancelReason::MaxCost
         | CancelReason::MaxTokens

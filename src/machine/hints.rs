@@ -91,6 +91,7 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
             | ProblemKind::SessionLost
             | ProblemKind::Crashed
             | ProblemKind::Hung
+            | ProblemKind::Flood
             | ProblemKind::Other => vec!["run the same command to resume".to_owned()],
         },
         StopReason::PlanInvalid { .. } => {

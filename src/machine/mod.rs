@@ -5,7 +5,7 @@
 //! consequence of recorded events would be lost in a crash.
 
 mod breaker;
-mod clipped;
+mod budget;
 mod clock;
 mod deadline;
 mod effect;
@@ -25,6 +25,8 @@ mod user;
 mod view;
 
 #[cfg(test)]
+mod budget_tests;
+#[cfg(test)]
 mod clock_tests;
 #[cfg(test)]
 mod enumeration;
@@ -32,6 +34,7 @@ mod enumeration;
 mod failure_tests;
 
 pub use breaker::Breaker;
+pub use budget::Budget;
 pub use effect::{Effect, Timer, TimerKind};
 pub use gate::reachable_confidence;
 pub use phase::{Block, Phase, Steering, SteeringState};

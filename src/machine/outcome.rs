@@ -21,6 +21,12 @@ pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: 
                     text: format!("{} (the agent waited in silence until the idle limit)", holdup.text),
                 },
             },
+            (CancelReason::Flooded, _, _) => Outcome::Failed {
+                problem: Problem {
+                    kind: ProblemKind::Flood,
+                    text: "the agent reported permissions, questions, limits or problems without end".to_owned(),
+                },
+            },
             (reason, _, _) => Outcome::Cancelled { reason },
         };
     }

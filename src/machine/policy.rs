@@ -52,6 +52,7 @@ pub(super) fn react(state: &LoopState, kind: ProblemKind, now_ms: u64, random: f
         | ProblemKind::Network
         | ProblemKind::Crashed
         | ProblemKind::Hung
+        | ProblemKind::Flood
         | ProblemKind::ContextOverflow
         | ProblemKind::SessionLost
         | ProblemKind::Other => Reaction::Wait {

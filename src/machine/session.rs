@@ -3,13 +3,12 @@
 use crate::event::{AgentSignal, Claim, Delivery, Event, TEXT_CAP_BYTES, clip};
 
 use super::{
-    Statement,
-    clipped::clipped,
+    Statement, budget,
     outcome::outcome,
     phase::Phase,
     policy,
     signals::has_read_prompt,
-    step::{Decision, stop_if_at_once},
+    step::{Decision, is_running, stop_if_at_once},
     user::{self, Taken},
 };
 
@@ -43,11 +42,8 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
         deliver_prompted(decision, iteration);
     }
     let AgentSignal::Ended { exit, output_bytes } = signal else {
-        decision.push(Event::AgentReported {
-            iteration,
-            signal: clipped(signal),
-        });
-        if cancelled.is_none()
+        budget::report(decision, iteration, signal.bounded());
+        if is_running(&decision.state, iteration)
             && let Some(reason) = policy::is_in_vain(&decision.state)
         {
             decision.push(Event::CancelRequested { iteration, reason });

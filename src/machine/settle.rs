@@ -206,6 +206,7 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
         Outcome::Cancelled { reason } => match reason {
             // It went on after the refusals, or there would be a failure.
             CancelReason::LoginRefused
+            | CancelReason::Flooded
             | CancelReason::Skipped
             | CancelReason::Steered
             | CancelReason::IterationTimeout
@@ -288,6 +289,7 @@ fn loses_session(kind: ProblemKind) -> Option<&'static str> {
         | ProblemKind::TurnLimit
         | ProblemKind::Crashed
         | ProblemKind::Hung
+        | ProblemKind::Flood
         | ProblemKind::Other => None,
     }
 }

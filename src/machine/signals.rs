@@ -2,10 +2,33 @@
 
 use crate::event::{AgentSignal, Exit, Problem, ProblemKind, SessionMode};
 
-use super::state::LoopState;
+use super::{
+    budget::{Weight, is_getting_on},
+    state::LoopState,
+};
 
 impl LoopState {
+    /// Tells what of `signal` the state is made of, before it is applied.
+    pub(super) fn weight_of(&self, signal: &AgentSignal) -> Weight {
+        let waits = self.holdup.is_some() || self.refusals > 0;
+        let is_needed = match signal {
+            AgentSignal::Retrying { why, kind, .. } => {
+                let same = match (&self.holdup, kind) {
+                    (Some(holdup), Some(kind)) => holdup.kind == *kind && holdup.text == *why,
+                    (None, None) => true,
+                    (Some(_), None) | (None, Some(_)) => false,
+                };
+                !same || self.refusals > 0 || *kind == Some(ProblemKind::Auth)
+            }
+            AgentSignal::Unknown { .. } => false,
+            signal if is_getting_on(signal) => waits,
+            _ => true,
+        };
+        if is_needed { Weight::Needed } else { Weight::Detail }
+    }
+
     pub(super) fn apply_signal(&mut self, signal: &AgentSignal) {
+        self.budget.take(signal, self.weight_of(signal));
         match signal {
             AgentSignal::Opened { session, .. } => {
                 if self.settings.session == SessionMode::Resume {

@@ -10,6 +10,7 @@ use crate::event::{
 use super::{
     Statement,
     breaker::{Breaker, Observation},
+    budget::Budget,
     feedback,
     phase::{Block, Phase, Steering, SteeringState},
 };
@@ -80,6 +81,8 @@ pub struct LoopState {
     pub holdup: Option<Problem>,
     /// How often running the agent told that its login was refused.
     pub refusals: u32,
+    /// What reports of agents take of the journal.
+    pub budget: Budget,
     /// The dialect's verdict on the running turn.
     pub verdict: Option<bool>,
     /// The session that the next iteration continues.
@@ -131,7 +134,6 @@ impl LoopState {
                 self.settings = (**settings).clone();
                 self.stop = None;
             }
-            // A run with an unknown event is shown and never resumed.
             Event::ClockMoved { .. } | Event::Noticed { .. } | Event::Unknown { .. } => {}
             Event::PlanRead { plan } => {
                 plan.take_back(&self.plan, &mut self.missing);
@@ -177,6 +179,7 @@ impl LoopState {
                 self.start_iteration(at_ms, *iteration, *live_steering, checkpoint.as_ref());
             }
             Event::AgentReported { signal, .. } => self.apply_signal(signal),
+            Event::DetailsOmitted { .. } => self.budget.omit(),
             Event::CancelRequested { iteration, reason } => self.cancel(*iteration, *reason),
             Event::IterationEnded { iteration, outcome, .. } => self.end_iteration(*iteration, outcome),
             Event::IterationSettled {
@@ -250,6 +253,7 @@ impl LoopState {
         self.counted += 1;
         self.problem = None;
         self.holdup = None;
+        self.budget.begin_iteration();
         self.refusals = 0;
         self.verdict = None;
         self.asked = None;
@@ -323,6 +327,7 @@ impl LoopState {
                     | ProblemKind::TurnLimit
                     | ProblemKind::Crashed
                     | ProblemKind::Hung
+                    | ProblemKind::Flood
                     | ProblemKind::Other => {}
                 }
             }

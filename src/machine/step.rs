@@ -68,6 +68,7 @@ impl Decision {
     }
 
     pub(super) fn push(&mut self, event: Event) {
+        let event = event.bounded();
         self.state.apply_event(self.now_ms, &event);
         self.events.push(event);
     }

@@ -331,7 +331,7 @@ mod tests {
             match player.poll(None) {
                 Polled::Message(FaceMessage::Record(record)) => seen.push(record.seq.to_string()),
                 Polled::Message(FaceMessage::Output(bytes)) => seen.push(String::from_utf8(bytes).unwrap()),
-                Polled::Message(FaceMessage::Dropped { .. }) | Polled::Woken => {}
+                Polled::Message(FaceMessage::Detail(_) | FaceMessage::Dropped { .. }) | Polled::Woken => {}
                 Polled::Over => return seen,
             }
         }

@@ -68,6 +68,7 @@ pub(super) fn is_transient(kind: ProblemKind) -> bool {
         | ProblemKind::SessionLost
         | ProblemKind::Crashed
         | ProblemKind::Hung
+        | ProblemKind::Flood
         | ProblemKind::Other => false,
     }
 }

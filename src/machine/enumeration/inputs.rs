@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-pub(super) fn plan(open: bool) -> PlanSnapshot {
+pub(in crate::machine) fn plan(open: bool) -> PlanSnapshot {
     let task = |text: &str, done| PlanTask {
         text: text.to_owned(),
         done,
@@ -76,7 +76,7 @@ pub(super) fn demanding_settings() -> Settings {
     }
 }
 
-pub(super) fn started() -> LoopState {
+pub(in crate::machine) fn started() -> LoopState {
     started_with(settings())
 }
 

@@ -7,6 +7,10 @@ impl Face<'_> {
         match message {
             FaceMessage::Record(record) => self.take_record(&record),
             FaceMessage::Output(bytes) => (self.pending, self.processed) = (bytes, 0),
+            FaceMessage::Detail(detail) => {
+                self.model.run.log.tell(&detail);
+                self.dirty |= self.model.ui.pane == Pane::Log;
+            }
             FaceMessage::Dropped { bytes } => {
                 self.model.ui.dropped_bytes += bytes;
                 self.dirty = true;

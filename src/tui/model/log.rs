@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::{
+    driver::Detail,
     event::{AgentSignal, Event, FileChange, Record, clip},
     narration::{Line, Tone, changes_in_words, narrate, outcome_word, short_duration, usage_in_words},
     text::one_line,
@@ -93,6 +94,19 @@ impl Log {
             self.push(record.at_ms, sign, &text);
         }
         None
+    }
+}
+
+impl Log {
+    /// Adds what is shown of a detail that is no record.
+    pub fn tell(&mut self, detail: &Detail) {
+        if detail.missed > 0 {
+            let text = format!("… {} more are in the signal log", detail.missed);
+            self.push(detail.at_ms, Sign::Event(Tone::Note), &text);
+        }
+        if let Some((sign, text)) = signal_line(&detail.signal) {
+            self.push(detail.at_ms, sign, &text);
+        }
     }
 }
 

@@ -264,6 +264,7 @@ impl Run {
             Event::ClockMoved { .. }
             | Event::Noticed { .. }
             | Event::Unknown { .. }
+            | Event::DetailsOmitted { .. }
             | Event::PlanEdited { .. }
             | Event::AgentStated { .. }
             | Event::ClaimMade { .. }

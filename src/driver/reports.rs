@@ -1,0 +1,43 @@
+//! What becomes of an agent's reports beside the records: its log, and what is shown without being kept.
+
+use crate::{
+    event::{AgentSignal, Event},
+    machine::Input,
+};
+
+use super::{
+    jobs::statement,
+    run::{Driver, DriverError},
+};
+
+impl Driver {
+    /// Takes of a signal what its record cannot keep: the whole of it, and the end of the session.
+    pub(super) fn note_signal(&mut self, at_ms: u64, iteration: u32, signal: &AgentSignal) -> Result<(), DriverError> {
+        if let Some(session) = &mut self.session
+            && !matches!(signal, AgentSignal::Ended { .. })
+        {
+            session.log.add(at_ms, signal);
+        }
+        match signal {
+            AgentSignal::TurnEnded { message, .. } => {
+                let last_line_claims = self.agent().last_line_claims;
+                let read = |message: &String| statement(message, &self.state().promise, last_line_claims);
+                let statement = message.as_ref().map(read).unwrap_or_default();
+                self.advance(&Input::AgentStated { iteration, statement })?;
+            }
+            // The session is over; what it held goes with it.
+            AgentSignal::Ended { .. } => self.session = None,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Shows what became no record, for there is no room for it.
+    pub(super) fn tell(&self, at_ms: u64, iteration: u32, signal: &AgentSignal, events: &[Event]) {
+        let is_record = |event: &Event| matches!(event, Event::AgentReported { .. });
+        let is_answer = matches!(signal, AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. });
+        if !is_answer && !events.iter().any(is_record) {
+            self.bus.tell(at_ms, iteration, signal);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Usage that is told more often than anybody needs to know it.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::event::Usage;
+
+/// A usage this soon after the one before it is added to the next: an agent may tell of each token.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// Sums up usage that comes too soon.
+#[derive(Debug, Default)]
+pub(super) struct Spending {
+    held: Option<Usage>,
+    /// From when on the next one may pass.
+    due: Option<Instant>,
+}
+
+impl Spending {
+    /// Takes a usage and returns what may pass `now`: it, or nothing as yet.
+    pub(super) fn take(&mut self, usage: Usage, now: Instant) -> Option<Usage> {
+        self.held = Some(self.held.map_or(usage, |held| held.plus(usage)));
+        match self.due {
+            Some(due) if now < due => None,
+            Some(_) | None => self.pass(now),
+        }
+    }
+
+    /// Returns what is held back, before something that has to come after it.
+    pub(super) fn pass(&mut self, now: Instant) -> Option<Usage> {
+        let held = self.held.take()?;
+        self.due = Some(now + INTERVAL);
+        Some(held)
+    }
+
+    /// Waits until what is held back may pass; for ever if nothing is.
+    pub(super) async fn passes(&self) {
+        match (self.held, self.due) {
+            (Some(_), Some(due)) => sleep_until(due).await,
+            (Some(_), None) => {}
+            (None, _) => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(output_tokens: u64) -> Usage {
+        Usage {
+            output_tokens: Some(output_tokens),
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn usage_of_every_token_passes_four_times_a_second_and_none_is_lost() {
+        let mut spending = Spending::default();
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut passed: Vec<Usage> = (0..2_000).filter_map(|ms| spending.take(tokens(1), at(ms))).collect();
+        assert_eq!(passed.first(), Some(&tokens(1)), "the first passes at once");
+        passed.extend(spending.pass(at(2_000)));
+        assert_eq!(passed.len(), 9);
+        let sum: u64 = passed.iter().filter_map(|usage| usage.output_tokens).sum();
+        assert_eq!(sum, 2_000);
+    }
+}

@@ -1,0 +1,418 @@
+//! What a record carries at most: every text and every list that somebody else had a say in is bounded here.
+//!
+//! Bounded by who makes them, and left as they are: plans with what refers to their tasks (where a plan is read), the
+//! user's messages (where they are sent), settings (a run with a record that is too long does not start).
+
+use super::{AgentSignal, Event, GoalResult, Outcome, Problem, StopReason, TEXT_CAP_BYTES, clip};
+
+/// Most bytes of what a goal printed last.
+const GOAL_TAIL_BYTES: usize = 8 * 1024;
+/// Most entries of a list of reasons, hints or parts.
+const LIST_CAP: usize = 100;
+/// A record without its texts.
+const ENVELOPE_BYTES: u64 = 128;
+
+const MARK: &str = "[…]";
+
+fn cut(text: &str) -> String {
+    clip(text, TEXT_CAP_BYTES)
+}
+
+/// Cuts `text` to at most `cap_bytes` of its end, at a character boundary, and marks the cut.
+fn clip_start(text: &str, cap_bytes: usize) -> String {
+    if text.len() <= cap_bytes {
+        return text.to_owned();
+    }
+    let mut start = text.len() - cap_bytes.saturating_sub(MARK.len() + 1);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    format!("{MARK} {}", &text[start..])
+}
+
+/// Cuts `text` to at most `cap_bytes`, half of them its beginning and half its end.
+fn clip_middle(text: &str, cap_bytes: usize) -> String {
+    if text.len() <= cap_bytes {
+        return text.to_owned();
+    }
+    let half = cap_bytes / 2;
+    format!("{}\n{}", clip(text, half - 1), clip_start(text, half))
+}
+
+fn listed(texts: Vec<String>) -> Vec<String> {
+    let left_out = texts.len().saturating_sub(LIST_CAP);
+    let mut listed: Vec<String> = texts.iter().take(LIST_CAP).map(|text| cut(text)).collect();
+    if left_out > 0 {
+        listed.push(format!("… and {left_out} more"));
+    }
+    listed
+}
+
+impl Problem {
+    fn bounded(self) -> Self {
+        Problem {
+            kind: self.kind,
+            text: cut(&self.text),
+        }
+    }
+}
+
+impl AgentSignal {
+    /// The signal with its texts cut to what a record may carry: a final message keeps its end, where claims are. The
+    /// iteration's signal log has them whole.
+    #[must_use]
+    pub fn bounded(&self) -> Self {
+        match self {
+            AgentSignal::Opened { session, model } => AgentSignal::Opened {
+                // A name that was cut would be another one.
+                session: session.clone().filter(|session| session.0.len() <= TEXT_CAP_BYTES),
+                model: model.as_deref().map(cut),
+            },
+            AgentSignal::Said { text } => AgentSignal::Said { text: cut(text) },
+            AgentSignal::Thought { text } => AgentSignal::Thought { text: cut(text) },
+            AgentSignal::ToolStarted { call, tool, input } => AgentSignal::ToolStarted {
+                call: cut(call),
+                tool: cut(tool),
+                input: cut(input),
+            },
+            AgentSignal::ToolEnded {
+                call,
+                tool,
+                ok,
+                output,
+                duration_ms,
+            } => AgentSignal::ToolEnded {
+                call: cut(call),
+                tool: cut(tool),
+                ok: *ok,
+                output: clip_middle(output, TEXT_CAP_BYTES),
+                duration_ms: *duration_ms,
+            },
+            AgentSignal::FileChanged { path, change } => AgentSignal::FileChanged {
+                path: cut(path),
+                change: *change,
+            },
+            AgentSignal::Retrying { attempt, of, why, kind } => AgentSignal::Retrying {
+                attempt: *attempt,
+                of: *of,
+                why: cut(why),
+                kind: *kind,
+            },
+            AgentSignal::LimitHit { kind, until_ms, text } => AgentSignal::LimitHit {
+                kind: *kind,
+                until_ms: *until_ms,
+                text: cut(text),
+            },
+            AgentSignal::PermissionAsked { id, text } => AgentSignal::PermissionAsked {
+                id: cut(id),
+                text: cut(text),
+            },
+            AgentSignal::QuestionAsked { id, text } => AgentSignal::QuestionAsked {
+                id: cut(id),
+                text: cut(text),
+            },
+            AgentSignal::Problem { problem } => AgentSignal::Problem {
+                problem: problem.clone().bounded(),
+            },
+            AgentSignal::TurnEnded { ok, message } => AgentSignal::TurnEnded {
+                ok: *ok,
+                message: message.as_deref().map(|message| clip_start(message, TEXT_CAP_BYTES)),
+            },
+            AgentSignal::Unknown { text } => AgentSignal::Unknown { text: cut(text) },
+            AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. } => self.clone(),
+        }
+    }
+
+    /// About how many bytes a record of it takes, and never fewer by more than its numbers.
+    pub fn record_bytes(&self) -> u64 {
+        let texts: [&str; 3] = match self {
+            AgentSignal::Opened { session, model } => [
+                session.as_ref().map_or("", |session| &session.0),
+                model.as_deref().unwrap_or_default(),
+                "",
+            ],
+            AgentSignal::Said { text }
+            | AgentSignal::Thought { text }
+            | AgentSignal::LimitHit { text, .. }
+            | AgentSignal::Unknown { text } => [text, "", ""],
+            AgentSignal::ToolStarted { call, tool, input } => [call, tool, input],
+            AgentSignal::ToolEnded { call, tool, output, .. } => [call, tool, output],
+            AgentSignal::FileChanged { path, .. } => [path, "", ""],
+            AgentSignal::Retrying { why, .. } => [why, "", ""],
+            AgentSignal::PermissionAsked { id, text } | AgentSignal::QuestionAsked { id, text } => [id, text, ""],
+            AgentSignal::Problem { problem } => [&problem.text, "", ""],
+            AgentSignal::TurnEnded { message, .. } => [message.as_deref().unwrap_or_default(), "", ""],
+            AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. } => ["", "", ""],
+        };
+        ENVELOPE_BYTES + texts.into_iter().map(escaped_bytes).sum::<u64>()
+    }
+}
+
+/// Length of `text` in JSON.
+fn escaped_bytes(text: &str) -> u64 {
+    text.bytes()
+        .map(|byte| match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+            0..0x20 => 6,
+            0x20.. => 1,
+        })
+        .sum()
+}
+
+impl Event {
+    /// The event with its texts and lists cut to what a record may carry.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        match self {
+            Event::Noticed { level, text } => Event::Noticed {
+                level,
+                text: cut(&text),
+            },
+            Event::IterationEnded {
+                iteration,
+                outcome: Outcome::Failed { problem },
+                exit,
+                duration_ms,
+                output_bytes,
+            } => Event::IterationEnded {
+                iteration,
+                outcome: Outcome::Failed {
+                    problem: problem.bounded(),
+                },
+                exit,
+                duration_ms,
+                output_bytes,
+            },
+            Event::TaskBlocked {
+                iteration,
+                task,
+                question,
+            } => Event::TaskBlocked {
+                iteration,
+                task,
+                question: cut(&question),
+            },
+            Event::GoalChecked { iteration, result } => Event::GoalChecked {
+                iteration,
+                result: GoalResult {
+                    why: cut(&result.why),
+                    tail: clip_start(&result.tail, GOAL_TAIL_BYTES),
+                    ..result
+                },
+            },
+            Event::ClaimJudged {
+                iteration,
+                confidence,
+                mut parts,
+            } => {
+                parts.truncate(LIST_CAP);
+                for part in &mut parts {
+                    part.what = cut(&part.what);
+                }
+                Event::ClaimJudged {
+                    iteration,
+                    confidence,
+                    parts,
+                }
+            }
+            Event::ClaimRefused { iteration, reasons } => Event::ClaimRefused {
+                iteration,
+                reasons: listed(reasons),
+            },
+            Event::CompletionDenied { iteration, why } => Event::CompletionDenied {
+                iteration,
+                why: cut(&why),
+            },
+            Event::BreakerMoved { to, why } => Event::BreakerMoved { to, why: cut(&why) },
+            Event::WaitStarted {
+                wait,
+                until_ms,
+                attempt,
+                why,
+            } => Event::WaitStarted {
+                wait,
+                until_ms,
+                attempt,
+                why: cut(&why),
+            },
+            Event::RunStopped { reason, hints, totals } => Event::RunStopped {
+                reason: reason.bounded(),
+                hints: listed(hints),
+                totals,
+            },
+            // Signals were bounded by whoever reports them: they are large, and copied once.
+            Event::AgentReported { .. }
+            | Event::JournalOpened { .. }
+            | Event::RunStarted { .. }
+            | Event::RunResumed { .. }
+            | Event::ClockMoved { .. }
+            | Event::PlanRead { .. }
+            | Event::PreparationStarted { .. }
+            | Event::IterationStarted { .. }
+            | Event::DetailsOmitted { .. }
+            | Event::CancelRequested { .. }
+            | Event::IterationEnded { .. }
+            | Event::IterationSettled { .. }
+            | Event::AgentStated { .. }
+            | Event::ClaimMade { .. }
+            | Event::PlanEdited { .. }
+            | Event::VerificationStarted { .. }
+            | Event::AdapterLimited { .. }
+            | Event::WaitEnded { .. }
+            | Event::Paused { .. }
+            | Event::Unpaused { .. }
+            | Event::Held
+            | Event::SteeringQueued { .. }
+            | Event::SteeringDelivered { .. }
+            | Event::SteeringWithdrawn { .. }
+            | Event::RunReopened { .. }
+            | Event::StopRequested { .. }
+            | Event::Unknown { .. } => self,
+        }
+    }
+}
+
+impl StopReason {
+    fn bounded(self) -> Self {
+        match self {
+            StopReason::AgentFailed { adapter, problem } => StopReason::AgentFailed {
+                adapter,
+                problem: problem.bounded(),
+            },
+            StopReason::Broken { why } => StopReason::Broken { why: cut(&why) },
+            StopReason::PlanInvalid { why } => StopReason::PlanInvalid { why: cut(&why) },
+            StopReason::BreakerOpen { why } => StopReason::BreakerOpen { why: cut(&why) },
+            StopReason::Blocked { question } => StopReason::Blocked {
+                question: cut(&question),
+            },
+            StopReason::Done { .. }
+            | StopReason::LimitReached { .. }
+            | StopReason::Requested
+            | StopReason::Interrupted
+            | StopReason::Terminated
+            | StopReason::HungUp
+            | StopReason::Superseded => self,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Level, Record, SessionId, Totals};
+
+    /// Longer than anything may be, and six times that in JSON.
+    fn long() -> String {
+        "\u{1}ü".repeat(400_000)
+    }
+
+    fn bytes(event: Event) -> usize {
+        let record = Record {
+            seq: u64::MAX,
+            at_ms: u64::MAX,
+            event: event.bounded(),
+        };
+        serde_json::to_vec(&record).unwrap().len()
+    }
+
+    #[test]
+    fn a_final_message_keeps_its_end_and_a_tool_both_ends_of_its_output() {
+        let text = format!("first{}\nlast", "x".repeat(10_000));
+        let ended = AgentSignal::TurnEnded {
+            ok: true,
+            message: Some(text.clone()),
+        };
+        let AgentSignal::TurnEnded {
+            message: Some(kept), ..
+        } = ended.bounded()
+        else {
+            panic!("a final message")
+        };
+        assert!(kept.len() <= TEXT_CAP_BYTES && kept.ends_with("\nlast") && kept.starts_with("[…] x"));
+        let tool = AgentSignal::ToolEnded {
+            call: String::new(),
+            tool: String::new(),
+            ok: true,
+            output: text,
+            duration_ms: None,
+        };
+        let AgentSignal::ToolEnded { output, .. } = tool.bounded() else {
+            panic!("an output")
+        };
+        assert!(output.len() <= TEXT_CAP_BYTES && output.starts_with("firstx") && output.ends_with("\nlast"));
+    }
+
+    #[test]
+    fn no_text_of_anybody_makes_a_long_record() {
+        let many = vec![long(); 300];
+        let problem = Problem {
+            kind: crate::event::ProblemKind::Other,
+            text: long(),
+        };
+        let events = [
+            Event::Noticed {
+                level: Level::Info,
+                text: long(),
+            },
+            Event::ClaimRefused {
+                iteration: 1,
+                reasons: many.clone(),
+            },
+            Event::RunStopped {
+                reason: StopReason::AgentFailed {
+                    adapter: String::new(),
+                    problem: problem.clone(),
+                },
+                hints: many,
+                totals: Totals::default(),
+            },
+            Event::TaskBlocked {
+                iteration: 1,
+                task: None,
+                question: long(),
+            },
+            Event::IterationEnded {
+                iteration: 1,
+                outcome: Outcome::Failed { problem },
+                exit: None,
+                duration_ms: 0,
+                output_bytes: 0,
+            },
+        ];
+        for event in events {
+            let name = format!("{event:?}")[..20].to_owned();
+            let length = bytes(event);
+            assert!(length < 2 << 20, "{name}: {length} bytes");
+        }
+    }
+
+    #[test]
+    fn a_signal_never_takes_more_room_than_is_counted_for_it() {
+        for text in [
+            long(),
+            "\"\\\n\t".repeat(1000),
+            "plain words ".repeat(10),
+            String::new(),
+        ] {
+            let signals = [
+                AgentSignal::Said { text: text.clone() },
+                AgentSignal::ToolStarted {
+                    call: text.clone(),
+                    tool: text.clone(),
+                    input: text.clone(),
+                },
+                AgentSignal::Opened {
+                    session: Some(SessionId(text.clone())),
+                    model: Some(text),
+                },
+            ];
+            for signal in signals {
+                let signal = signal.bounded();
+                let counted = signal.record_bytes();
+                let event = Event::AgentReported { iteration: 100, signal };
+                let taken = bytes(event) as u64;
+                assert!(taken <= counted + 128, "{taken} bytes, {counted} counted");
+            }
+        }
+    }
+}
