@@ -5,7 +5,7 @@ use std::{
     io::Write,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     thread,
     time::Duration,
 };
@@ -396,6 +396,3 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .open(path)?
         .write_all(bytes)
 }
-
-/// The workshop is used from blocking threads.
-pub(super) type SharedWorkshop = Arc<Workshop>;

@@ -156,6 +156,16 @@ impl Driver {
             .unwrap_or(&self.agents[0])
     }
 
+    /// The session that has shown by its output alone that it has its prompt, as long as messages in that wait for it: an
+    /// agent without messages shows nothing else.
+    pub(super) fn first_output(&self) -> Option<u32> {
+        if self.state().prompted.is_empty() || !self.agent().last_line_claims {
+            return None;
+        }
+        let session = self.session.as_ref().filter(|session| session.has_written())?;
+        Some(session.iteration)
+    }
+
     /// Runs `job` off the loop and turns its result into an input; a job that panics has none.
     fn offload<T: Send + 'static>(
         &self,

@@ -30,7 +30,7 @@ use super::{
     config::{Agent, RunConfig},
     goals::GoalRun,
     handle::{Handle, Wish},
-    jobs::{SharedWorkshop, Workshop},
+    jobs::Workshop,
     open::OpenRun,
     plan_file::Taskless,
     session::Current,
@@ -60,7 +60,8 @@ pub struct Driver {
     pub(super) withheld: Vec<String>,
     /// The goals that are being run.
     pub(super) goals: Option<GoalRun>,
-    pub(super) workshop: SharedWorkshop,
+    /// Used from blocking threads.
+    pub(super) workshop: Arc<Workshop>,
     pub(super) size: Size,
     pub(super) recording_cap_bytes: u64,
     pub(super) bus: Bus,
@@ -236,6 +237,9 @@ impl Driver {
             // Before what arrived: a timer may be due only because the clock was set.
             if let Some(gap_ms) = self.clock.look() {
                 self.advance(&Input::ClockMoved { gap_ms })?;
+            }
+            if let Some(iteration) = self.first_output() {
+                self.advance(&Input::OutputSeen { iteration })?;
             }
             if over.is_some() {
                 self.note_leaving(&arrived);

@@ -107,6 +107,10 @@ impl Current {
         self.session.stop(if at_once { Stop::AtOnce } else { Stop::InOrder });
     }
 
+    pub(super) fn has_written(&self) -> bool {
+        self.session.activity().output_bytes > 0
+    }
+
     pub(super) fn resize(&self, size: Size) {
         self.session.resize(size);
     }

@@ -82,6 +82,10 @@ pub enum Input {
         iteration: u32,
         statement: Statement,
     },
+    /// An agent that has no messages has written something.
+    OutputSeen {
+        iteration: u32,
+    },
     /// The agent has left the file that claims the end, which is removed once this is recorded.
     DoneFileFound {
         iteration: u32,

@@ -108,7 +108,7 @@ pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
 }
 
 /// The session has shown that it has the prompt, and with it the messages in it.
-fn deliver_prompted(decision: &mut Decision, iteration: u32) {
+pub(super) fn deliver_prompted(decision: &mut Decision, iteration: u32) {
     for id in decision.state.prompted.clone() {
         if decision
             .state

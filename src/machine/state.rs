@@ -235,7 +235,10 @@ impl LoopState {
                 self.prompted.retain(|prompted| prompted != id);
                 self.set_steering(*id, SteeringState::Delivered { iteration: *iteration });
             }
-            Event::SteeringWithdrawn { id } => self.set_steering(*id, SteeringState::Withdrawn),
+            Event::SteeringWithdrawn { id } => {
+                self.prompted.retain(|prompted| prompted != id);
+                self.set_steering(*id, SteeringState::Withdrawn);
+            }
             Event::RunReopened { .. } => self.reopen(),
             Event::StopRequested { stop, by } => self.request_stop(*stop, *by),
             Event::RunStopped { reason, .. } => self.enter(Phase::Stopped(reason.clone())),

@@ -126,6 +126,11 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
         }
         Input::Agent { iteration, signal } => session::reported(decision, now_ms, *iteration, signal),
         Input::AgentStated { iteration, statement } => session::stated(decision, *iteration, statement),
+        Input::OutputSeen { iteration } => {
+            if is_running(&decision.state, *iteration) {
+                session::deliver_prompted(decision, *iteration);
+            }
+        }
         Input::DoneFileFound { iteration } => session::done_file_found(decision, *iteration),
         Input::NotSteered { iteration, id } => user::steered(decision, *iteration, *id, Taken::No),
         Input::Settled { iteration, settlement } => {

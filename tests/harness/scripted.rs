@@ -1,6 +1,6 @@
 //! Agents that are shell scripts, and the loop that runs them, as a user would.
 
-use std::{ffi::OsStr, fmt::Write as _, fs, path::Path};
+use std::{ffi::OsStr, fmt::Write as _, fs, os::unix::fs::PermissionsExt, path::Path};
 
 use ralph::{
     event::{Event, Record},
@@ -123,6 +123,16 @@ impl Sandbox {
             .env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
             .env("RALPH_BACKOFF_BASE", "10ms")
             .env("RALPH_BACKOFF_MAX", "40ms")
+    }
+
+    /// Has the shell run `script` whenever git is run.
+    pub fn run_before_git(&mut self, script: &str) {
+        let git = self.home().join("bin/git");
+        fs::create_dir_all(git.parent().expect("a program has a directory")).expect("a directory of programs");
+        let text = format!("#!/bin/sh\n{script}\nPATH=${{PATH#*:}} exec git \"$@\"\n");
+        fs::write(&git, text).expect("a program");
+        fs::set_permissions(&git, fs::Permissions::from_mode(0o700)).expect("a program of one's own");
+        self.add_agent(&git);
     }
 
     /// Lets a script go on that waits with `await NAME`.

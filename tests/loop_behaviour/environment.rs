@@ -9,18 +9,15 @@ use crate::harness::{SOON, Sandbox, Script};
 
 #[test]
 fn keys_reach_the_agent_and_neither_goals_nor_git() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
     sandbox.plan(1);
-    // A filter is what git runs of the user's when a checkpoint is made; the agent's own git runs it as well.
-    sandbox.write(".gitattributes", "*.note filter=spy\n");
-    sandbox.git([
-        "config",
-        "filter.spy.clean",
-        "[ -n \"$RALPH_ITERATION\" ] || env > \"$HOME/git\"; cat",
-    ]);
-    sandbox.install(&Script::jsonl(
-        "env > \"$HOME/agent\"; work; echo x > a.note; over Done.",
+    // The agent's own git is run by the same program.
+    let seen = sandbox.home().join("git");
+    sandbox.run_before_git(&format!(
+        "[ -n \"$RALPH_ITERATION\" ] || {{ env > {0}.$$ && mv {0}.$$ {0}; }}",
+        seen.display()
     ));
+    sandbox.install(&Script::jsonl("env > \"$HOME/agent\"; work; over Done."));
     let run = sandbox.looping(["--goal", "spy=env > \"$HOME/goal\""]);
     let secrets = [
         ("ANTHROPIC_API_KEY", "sk-one"),

@@ -1,6 +1,6 @@
 //! Limits, enforced while an iteration runs.
 
-use std::{os::unix::fs::PermissionsExt, time::Duration};
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use ralph::event::{CancelReason, Event, LimitKind, Outcome, ProblemKind, StopReason, Wait};
@@ -288,15 +288,8 @@ fn an_agent_that_talks_without_end_is_ended_in_time_all_the_same() {
 #[test]
 fn a_checkpoint_that_does_not_end_ends_the_run_and_is_named() {
     let mut sandbox = Sandbox::new();
-    let (git, hang) = (sandbox.home().join("bin/git"), sandbox.home().join("hang"));
-    let script = format!(
-        "#!/bin/sh\n[ -e {} ] && exec sleep 600\nPATH=${{PATH#*:}} exec git \"$@\"\n",
-        hang.display()
-    );
-    std::fs::create_dir_all(git.parent().unwrap()).unwrap();
-    std::fs::write(&git, script).unwrap();
-    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o700)).unwrap();
-    sandbox.add_agent(&git);
+    let hang = sandbox.home().join("hang");
+    sandbox.run_before_git(&format!("[ -e {} ] && exec sleep 600", hang.display()));
     sandbox.install(&Script::jsonl(": > $HOME/hang; over done"));
     let finished = sandbox
         .looping([] as [&str; 0])

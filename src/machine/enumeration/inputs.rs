@@ -272,6 +272,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 ..Statement::default()
             },
         },
+        Input::OutputSeen { iteration },
         Input::DoneFileFound { iteration },
         settled(iteration, Ok(plan(true)), Vec::new()),
         settled(iteration, Ok(plan(true)), vec![Claim::DoneFile, Claim::Promise]),
@@ -365,6 +366,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             }
             Input::Start(_)
             | Input::AgentStated { .. }
+            | Input::OutputSeen { .. }
             | Input::DoneFileFound { .. }
             | Input::Recover { .. }
             | Input::Prepared { .. }

@@ -36,6 +36,20 @@ pub enum Phase {
     Stopped,
 }
 
+impl Phase {
+    /// Moves the end of a wait that stands for a duration, as the loop does.
+    pub(super) fn move_with_clock(&mut self, gap_ms: i64) {
+        if let Phase::Waiting {
+            wait: Wait::Backoff | Wait::Cooldown,
+            until_ms,
+            ..
+        } = self
+        {
+            *until_ms = until_ms.saturating_add_signed(gap_ms);
+        }
+    }
+}
+
 /// One iteration, running or past.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Iteration {

@@ -3,7 +3,7 @@
 use crate::{
     event::{
         AgentSignal, BreakerState, CancelReason, Changes, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask,
-        Record, RunId, Settings, SteeringId, StopRequest, Usage, Wait,
+        Record, RunId, Settings, SteeringId, StopRequest, Usage,
     },
     narration::Line,
 };
@@ -161,14 +161,7 @@ impl Run {
         {
             iteration.started_ms = iteration.started_ms.saturating_add_signed(gap_ms);
         }
-        if let Phase::Waiting {
-            wait: Wait::Backoff | Wait::Cooldown,
-            until_ms,
-            ..
-        } = &mut self.phase
-        {
-            *until_ms = until_ms.saturating_add_signed(gap_ms);
-        }
+        self.phase.move_with_clock(gap_ms);
     }
 
     fn apply_event(&mut self, at_ms: u64, event: &Event) {
