@@ -1,6 +1,6 @@
-//! What the user asked for, in the state.
+//! What was asked for, by the user or by a limit, in the state.
 
-use crate::event::{PausedBy, RequestedBy, SteeringId, StopRequest};
+use crate::event::{CancelReason, PausedBy, RequestedBy, SteeringId, StopRequest};
 
 use super::{
     breaker::Breaker,
@@ -15,6 +15,24 @@ impl LoopState {
         self.failures = 0;
         self.breaker = Breaker::default();
         self.enter(Phase::Idle);
+    }
+
+    pub(super) fn cancel(&mut self, iteration: u32, reason: CancelReason) {
+        let started_ms = match self.phase {
+            Phase::Running { started_ms, .. } | Phase::Cancelling { started_ms, .. } => started_ms,
+            Phase::Idle
+            | Phase::Preparing { .. }
+            | Phase::Settling { .. }
+            | Phase::Verifying { .. }
+            | Phase::Waiting { .. }
+            | Phase::Paused
+            | Phase::Stopped(_) => self.now_ms,
+        };
+        self.enter(Phase::Cancelling {
+            iteration,
+            started_ms,
+            reason,
+        });
     }
 
     pub(super) fn set_paused(&mut self, by: PausedBy, paused: bool) {

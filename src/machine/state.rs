@@ -284,24 +284,6 @@ impl LoopState {
         });
     }
 
-    fn cancel(&mut self, iteration: u32, reason: CancelReason) {
-        let started_ms = match self.phase {
-            Phase::Running { started_ms, .. } | Phase::Cancelling { started_ms, .. } => started_ms,
-            Phase::Idle
-            | Phase::Preparing { .. }
-            | Phase::Settling { .. }
-            | Phase::Verifying { .. }
-            | Phase::Waiting { .. }
-            | Phase::Paused
-            | Phase::Stopped(_) => self.now_ms,
-        };
-        self.enter(Phase::Cancelling {
-            iteration,
-            started_ms,
-            reason,
-        });
-    }
-
     fn end_iteration(&mut self, iteration: u32, outcome: &Outcome) {
         self.prompted.clear();
         match outcome {
