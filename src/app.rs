@@ -1,11 +1,12 @@
 //! Puts a run together from settings, adapter and plan, and shows it.
 
 mod agents;
+mod place;
 mod plan;
 
 use std::{
     io::Write,
-    path::{Path, PathBuf},
+    path::Path,
     sync::mpsc,
     thread,
     time::{Duration, SystemTime},
@@ -23,7 +24,7 @@ use crate::{
     headless::{Format, Style},
     host::{
         journal,
-        paths::{ProjectPaths, RunPaths},
+        paths::RunPaths,
         prune::{Keep, prune},
         signals,
     },
@@ -35,6 +36,7 @@ use crate::{
 };
 
 use agents::Agents;
+pub use place::Place;
 use plan::check_confidence;
 pub use plan::{DEFAULT_PLANS, chosen_plan};
 
@@ -48,48 +50,6 @@ const JOB_THREADS: usize = 3;
 const THREAD_PATIENCE: Duration = Duration::from_secs(10);
 /// Longer than any run.
 const FOR_THE_RUN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-/// Where ralph works and keeps its state.
-#[derive(Debug, Clone)]
-pub struct Place {
-    /// The project's directory, canonical.
-    pub project: PathBuf,
-    pub paths: ProjectPaths,
-}
-
-impl Place {
-    /// Takes the current directory as the project.
-    ///
-    /// # Errors
-    /// A [`Failure`] if it is gone, or if there is no place for state.
-    pub fn current(state_dir: Option<&Path>) -> Result<Self, Failure> {
-        let project = std::env::current_dir()
-            .and_then(|dir| dir.canonicalize())
-            .map_err(|error| {
-                Failure::new(
-                    FailureKind::Failed,
-                    format!("the current directory is unusable: {error}"),
-                )
-                .hint("change to the directory of your project, and try again")
-            })?;
-        Self::of(project, state_dir)
-    }
-
-    /// Takes `project`, which is canonical.
-    ///
-    /// # Errors
-    /// A [`Failure`] if there is no place for state.
-    pub fn of(project: PathBuf, state_dir: Option<&Path>) -> Result<Self, Failure> {
-        let state_dir = state_dir.map(std::path::absolute).transpose().map_err(|error| {
-            Failure::new(
-                FailureKind::Usage,
-                format!("the state directory has no absolute path: {error}"),
-            )
-        })?;
-        let paths = ProjectPaths::new(&project, state_dir.as_deref())?;
-        Ok(Self { project, paths })
-    }
-}
 
 /// How a run is shown.
 #[derive(Debug, Clone, Copy)]

@@ -149,7 +149,15 @@ impl From<JournalError> for Failure {
 
 impl From<PathsError> for Failure {
     fn from(error: PathsError) -> Self {
-        Failure::of(FailureKind::Failed, &error).hint("name a writable directory with `--state-dir DIR`")
+        let failure = Failure::of(FailureKind::Failed, &error);
+        match error {
+            PathsError::NotPrivate { path, .. } => failure
+                .hint(format!("if it is yours, close it: chmod go-w {}", path.display()))
+                .hint("or name a directory of your own with `--state-dir DIR`"),
+            PathsError::NoHome | PathsError::Create { .. } => {
+                failure.hint("name a writable directory with `--state-dir DIR`")
+            }
+        }
     }
 }
 

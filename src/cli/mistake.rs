@@ -1,10 +1,31 @@
 //! Command lines that make no sense, said the way every other failure is.
 
+use std::{ffi::OsString, os::unix::ffi::OsStrExt};
+
+use clap::error::ErrorKind;
+
 use crate::error::{Failure, FailureKind};
 
-/// Makes one line and hints of what clap has to say in paragraphs.
-pub(super) fn failure(error: &clap::Error) -> Failure {
-    of_text(&error.to_string())
+/// Makes one line and hints of what clap has to say about `args` in paragraphs.
+pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
+    // clap does not say which one it is.
+    let odd = args.iter().find(|arg| arg.to_str().is_none());
+    match odd {
+        Some(odd) if error.kind() == ErrorKind::InvalidUtf8 => not_utf8(odd),
+        Some(_) | None => of_text(&error.to_string()),
+    }
+}
+
+/// A value that no setting can have: a plan that is named so cannot be written down.
+fn not_utf8(arg: &OsString) -> Failure {
+    Failure::new(
+        FailureKind::Configuration,
+        format!("`{}` on the command line is not valid UTF-8", arg.display()),
+    )
+    .hint(format!(
+        "if it is the name of a file, rename that: mv $'{}' NEW-NAME",
+        arg.as_bytes().escape_ascii()
+    ))
 }
 
 fn of_text(text: &str) -> Failure {

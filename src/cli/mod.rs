@@ -30,12 +30,13 @@ use args::{Args, Command, ConfigCommand, GoalsCommand};
 
 /// Carries out a command line and returns the exit code. Errors are printed to stderr.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
     let parsed = Args::command()
-        .try_get_matches_from(args)
+        .try_get_matches_from(&args)
         .and_then(|matches| Args::from_arg_matches(&matches));
     let result = match parsed {
         Ok(args) => dispatch(&args),
-        Err(error) if error.use_stderr() => Err(mistake::failure(&error)),
+        Err(error) if error.use_stderr() => Err(mistake::failure(&error, &args)),
         Err(help_or_version) => {
             let text = help_or_version.render();
             match Presentation::of_stdout(Format::Text).style.colour {

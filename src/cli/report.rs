@@ -82,9 +82,7 @@ pub(super) fn runs(args: &Args) -> Result<u8, Failure> {
         return Err(Failure::new(FailureKind::Failed, "no ralph ran in this project yet")
             .hint("`ralph --plan PLAN.md` starts one, `ralph demo` shows one"));
     }
-    let running = lock::is_held(&place.paths.lock())
-        .then(|| lock::holder(&place.paths.lock())?.run)
-        .flatten();
+    let running = lock::holder(&place.paths).and_then(|holder| holder.run);
     for run in ids.iter().rev() {
         print(&row(&place, run, running.as_ref() == Some(run)));
     }

@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, n: Option<u32>, before: bool, run: Option<&str>, 
         list(&repository, &run)?;
         return Ok(0);
     };
-    if lock::is_held(&place.paths.lock()) {
+    if lock::is_held(&place.paths) {
         return Err(Failure::new(FailureKind::Locked, "a ralph works on these files")
             .hint("end it with `ralph stop`, or wait until it is done"));
     }

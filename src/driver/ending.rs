@@ -103,10 +103,10 @@ pub enum Left {
 /// # Errors
 /// As [`OpenRun::open`](super::OpenRun::open).
 pub fn leave_message(paths: &ProjectPaths, kind: SteeringKind, text: &str) -> Result<Left, OpenError> {
-    if !paths.lock().exists() {
+    if !paths.runs().is_dir() {
         return Ok(Left::NoRun);
     }
-    let _lock = Lock::take(&paths.lock())?;
+    let _lock = Lock::take(paths)?;
     let Some(run) = latest(paths)? else {
         return Ok(Left::NoRun);
     };

@@ -12,7 +12,7 @@ use crate::{
     host::{
         journal::{self, Journal, JournalError, ReadNote},
         lock::{Holder, Lock, LockError},
-        paths::{PathsError, ProjectPaths, RunPaths, create_private_dir, replace_file},
+        paths::{PathsError, ProjectPaths, RunPaths, replace_file},
     },
     machine::{Breaker, LoopState, Phase},
     proc,
@@ -65,8 +65,8 @@ impl OpenRun {
     /// # Errors
     /// [`LockError::Held`] if another ralph works here; the others if the state cannot be read or written.
     pub fn open(paths: ProjectPaths, plan: &Path) -> Result<Self, OpenError> {
-        create_private_dir(&paths.runs())?;
-        let mut lock = Lock::take(&paths.lock())?;
+        paths.create()?;
+        let mut lock = Lock::take(&paths)?;
         lock.describe(&Holder {
             pid: std::process::id(),
             run: None,
@@ -298,7 +298,7 @@ pub fn reset_circuit(paths: &ProjectPaths) -> Result<Reset, OpenError> {
     if !paths.lock().exists() {
         return Ok(Reset::Nothing);
     }
-    let _lock = Lock::take(&paths.lock())?;
+    let _lock = Lock::take(paths)?;
     let Some(mut run) = unfinished(paths)?.filter(|run| run.state.breaker != Breaker::default()) else {
         return Ok(Reset::Nothing);
     };

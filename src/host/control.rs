@@ -120,6 +120,11 @@ pub struct QueuedSteering {
     pub text: String,
 }
 
+/// Tells whether somebody listens at `socket`, be it a loop that hangs and would not answer.
+pub fn is_listened_to(socket: &Path) -> bool {
+    UnixStream::connect(socket).is_ok()
+}
+
 /// Sends one request to the loop that listens at `socket`.
 ///
 /// # Errors

@@ -27,6 +27,9 @@ pub enum PathsError {
         #[source]
         source: io::Error,
     },
+    /// Whoever can write there decides what ralph finds.
+    #[error("{path}: the project's state is {why}", path = path.display())]
+    NotPrivate { path: PathBuf, why: &'static str },
 }
 
 /// The files of one project, below the state directory.
@@ -74,6 +77,40 @@ impl ProjectPaths {
     /// The project's directory below the state directory.
     pub fn state(&self) -> &Path {
         &self.state
+    }
+
+    /// Makes sure that the project's directory below the state directory, if it is there, is one that only this user
+    /// can have made and can write to: below a directory that others may write to, somebody may have been first.
+    ///
+    /// # Errors
+    /// [`PathsError::NotPrivate`] if it is anything else.
+    pub fn check_state(&self) -> Result<(), PathsError> {
+        let own = nix::unistd::getuid().as_raw();
+        // A link of the user's own may lead to it.
+        let (Ok(entry), Ok(dir)) = (fs::symlink_metadata(&self.state), fs::metadata(&self.state)) else {
+            return Ok(());
+        };
+        let why = if entry.uid() != own || dir.uid() != own {
+            "another user's"
+        } else if dir.is_dir() && dir.mode() & 0o022 != 0 {
+            "open to others, who may write there"
+        } else {
+            return Ok(());
+        };
+        Err(PathsError::NotPrivate {
+            path: self.state.clone(),
+            why,
+        })
+    }
+
+    /// Creates the directories of the project's state, readable by the user alone.
+    ///
+    /// # Errors
+    /// [`PathsError::Create`] if they cannot be made, [`PathsError::NotPrivate`] if others were first.
+    pub fn create(&self) -> Result<(), PathsError> {
+        create_private_dir(&self.state)?;
+        self.check_state()?;
+        create_private_dir(&self.runs())
     }
 
     pub fn done_file(&self) -> PathBuf {
@@ -330,6 +367,33 @@ mod tests {
         is_private(&own).unwrap();
         std::os::unix::fs::symlink(&own, dir.path().join("link")).unwrap();
         assert!(is_private(&dir.path().join("link")).is_err(), "who made the link?");
+    }
+
+    #[test]
+    fn a_state_that_others_made_or_may_write_to_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        paths.check_state().unwrap();
+        paths.create().unwrap();
+        let refused = || paths.check_state().unwrap_err().to_string();
+        for mode in [0o720, 0o702, 0o777] {
+            fs::set_permissions(paths.state(), fs::Permissions::from_mode(mode)).unwrap();
+            assert!(refused().contains("open to others"), "{mode:o}: {}", refused());
+            assert!(paths.create().is_err());
+        }
+        fs::set_permissions(paths.state(), fs::Permissions::from_mode(0o755)).unwrap();
+        paths.check_state().unwrap();
+
+        let elsewhere = dir.path().join("elsewhere");
+        fs::rename(paths.state(), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, paths.state()).unwrap();
+        paths.check_state().unwrap();
+        // Where the user is not root, root's own directory is another user's.
+        fs::remove_file(paths.state()).unwrap();
+        let own = std::os::unix::fs::lchown(&elsewhere, Some(65_534), None).is_err();
+        let others = if own { Path::new("/") } else { &elsewhere };
+        std::os::unix::fs::symlink(others, paths.state()).unwrap();
+        assert!(refused().contains("another user's"), "{}", refused());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What is found out before anything is started.
 
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
 use super::assert_refused;
 use crate::harness::{SOON, Sandbox, Script};
 
@@ -338,4 +340,49 @@ fn an_adapter_of_a_program_that_claims_to_take_messages_while_it_works() {
         "`capabilities.live_steering` needs `transport = \"http\"`",
     ];
     assert_refused(&sandbox, &finished, 3, &said, "ralph adapters show eager");
+}
+
+#[test]
+fn a_project_path_that_is_not_utf8_is_refused_by_every_command() {
+    let sandbox = sandbox();
+    let odd = sandbox.home().join(OsStr::from_bytes(b"caf\xe9"));
+    let project = odd.join("project");
+    std::fs::create_dir_all(&project).unwrap();
+    std::fs::write(project.join("PLAN.md"), "- [ ] One\n").unwrap();
+    let rename = format!("mv $'{}/caf\\xe9' NEW-NAME", sandbox.home().display());
+    let naming = ["the project's path is not valid UTF-8", "caf\u{fffd}/project"];
+    for args in [
+        &["status"][..],
+        &["doctor"],
+        &["steer", "hello"],
+        &["report"],
+        &["config", "show"],
+        &["goals", "check"],
+    ] {
+        let finished = sandbox.ralph(args).current_dir(&project).run(SOON);
+        assert_refused(&sandbox, &finished, 3, &naming, &rename);
+    }
+    let finished = sandbox.looping([] as [&str; 0]).current_dir(&project).run(SOON);
+    assert_refused(&sandbox, &finished, 3, &naming, &rename);
+    // What is to be typed helps.
+    let script = format!("cd .. && mv $'{}' cafe", odd.as_os_str().as_bytes().escape_ascii());
+    let renamed = sandbox
+        .program("bash")
+        .args(["-c", &script])
+        .current_dir(&odd)
+        .run(SOON);
+    assert_eq!(renamed.code(), Some(0), "{renamed:?}");
+    let project = sandbox.home().join("cafe/project");
+    let finished = sandbox.ralph(["config", "show"]).current_dir(&project).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+}
+
+#[test]
+fn a_plan_whose_name_is_not_utf8_is_refused_by_name() {
+    let sandbox = sandbox();
+    let name = OsStr::from_bytes(b"caf\xe9.md");
+    std::fs::write(sandbox.project().join(name), "- [ ] One\n").unwrap();
+    let naming = ["`caf\u{fffd}.md` on the command line is not valid UTF-8"];
+    let finished = sandbox.looping([OsStr::new("--plan"), name]).run(SOON);
+    assert_refused(&sandbox, &finished, 3, &naming, "mv $'caf\\xe9.md' NEW-NAME");
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use ralph::event::Event;
 
-use super::assert_complains;
+use super::{assert_complains, assert_refused};
 use crate::harness::{
     SOON, Sandbox, Script, events,
     running::{Finished, Program},
@@ -211,4 +211,48 @@ fn a_latest_that_is_empty_broken_or_gone_does_not_forget_the_run_that_was_cut_of
         let resumed = |event: &Event| matches!(event, Event::RunResumed { .. });
         assert!(events(&finished.records()).any(resumed), "{content:?}: {finished:?}");
     }
+}
+
+#[test]
+fn a_lock_that_was_deleted_does_not_let_a_second_ralph_in() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
+    let pid = format!("pid {}", running.pid());
+    // The second finds a lock that nobody holds, the third one that the second made.
+    for deleted in [true, false] {
+        if deleted {
+            fs::remove_file(sandbox.paths().lock()).unwrap();
+        }
+        let second = sandbox.looping([] as [&str; 0]).run(SOON);
+        assert_eq!(second.code(), Some(5), "{second:?}");
+        assert_complains(&second, &["another ralph works in this project", &pid], "ralph stop");
+        let restore = sandbox.ralph(["restore", "1", "--yes"]).run(SOON);
+        assert_eq!(restore.code(), Some(5), "{restore:?}");
+    }
+    sandbox.let_go("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "its agent works on: {finished:?}");
+    let next = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(next.code(), Some(0), "{next:?}");
+}
+
+#[test]
+fn a_state_directory_that_others_may_write_to_is_refused_by_every_command() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let state = sandbox.paths().state().to_owned();
+    fs::create_dir_all(&state).unwrap();
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
+    for command in [&["status"][..], &["steer", "hello"], &["report"], &["doctor"]] {
+        let finished = sandbox.ralph(command).run(SOON);
+        assert_refused(&sandbox, &finished, 1, &["open to others"], "--state-dir DIR");
+    }
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    let close = format!("chmod go-w {}", state.display());
+    assert_refused(&sandbox, &finished, 1, &[state.to_str().unwrap()], &close);
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(0));
 }

@@ -79,8 +79,8 @@ fn plan(place: &Place, config: &Config) -> Finding {
 /// Whether ralph runs here, and how it ended last.
 fn runs(place: &Place) -> Finding {
     let paths = &place.paths;
-    if lock::is_held(&paths.lock()) {
-        let who = lock::holder(&paths.lock()).map_or_else(String::new, |holder| format!(" (pid {})", holder.pid));
+    if lock::is_held(paths) {
+        let who = lock::holder(paths).map_or_else(String::new, |holder| format!(" (pid {})", holder.pid));
         return Finding::new("runs", State::Good, format!("a ralph works here now{who}"))
             .todo("`ralph status` shows what it does, `ralph stop` ends it");
     }
@@ -99,7 +99,7 @@ fn runs(place: &Place) -> Finding {
 
 /// What runs left behind that are over.
 fn left_running(place: &Place) -> Option<Finding> {
-    if lock::is_held(&place.paths.lock()) {
+    if lock::is_held(&place.paths) {
         return None;
     }
     let runs: Vec<String> = place.paths.run_ids().into_iter().map(|run| run.0).collect();

@@ -1,0 +1,71 @@
+//! The project that a command is about, and whether it can be worked in at all.
+
+use std::{
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    error::{Failure, FailureKind},
+    host::paths::ProjectPaths,
+};
+
+/// Where ralph works and keeps its state.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The project's directory, canonical.
+    pub project: PathBuf,
+    pub paths: ProjectPaths,
+}
+
+impl Place {
+    /// Takes the current directory as the project.
+    ///
+    /// # Errors
+    /// A [`Failure`] if it is gone, or if there is no place for state.
+    pub fn current(state_dir: Option<&Path>) -> Result<Self, Failure> {
+        let project = std::env::current_dir()
+            .and_then(|dir| dir.canonicalize())
+            .map_err(|error| {
+                Failure::new(
+                    FailureKind::Failed,
+                    format!("the current directory is unusable: {error}"),
+                )
+                .hint("change to the directory of your project, and try again")
+            })?;
+        Self::of(project, state_dir)
+    }
+
+    /// Takes `project`, which is canonical.
+    ///
+    /// # Errors
+    /// A [`Failure`] if its path is not UTF-8, or if there is no place for state that is the user's own.
+    pub fn of(project: PathBuf, state_dir: Option<&Path>) -> Result<Self, Failure> {
+        // Journals, prompts and reports name it, and all of them are text.
+        if let Some(odd) = not_utf8(&project) {
+            return Err(Failure::new(
+                FailureKind::Configuration,
+                format!("the project's path is not valid UTF-8: {}", project.display()),
+            )
+            .hint(format!(
+                "rename the directory: mv $'{}' NEW-NAME",
+                odd.as_os_str().as_bytes().escape_ascii()
+            )));
+        }
+        let state_dir = state_dir.map(std::path::absolute).transpose().map_err(|error| {
+            Failure::new(
+                FailureKind::Usage,
+                format!("the state directory has no absolute path: {error}"),
+            )
+        })?;
+        let paths = ProjectPaths::new(&project, state_dir.as_deref())?;
+        paths.check_state()?;
+        Ok(Self { project, paths })
+    }
+}
+
+/// The first directory on the way to `path` whose name is not UTF-8.
+fn not_utf8(path: &Path) -> Option<&Path> {
+    let way: Vec<&Path> = path.ancestors().collect();
+    way.into_iter().rev().find(|part| part.to_str().is_none())
+}
