@@ -2,6 +2,7 @@
 
 mod agents_loop;
 mod bad_input;
+mod chaos;
 mod checkpoints;
 mod codex;
 mod crash;

@@ -219,6 +219,16 @@ impl Running {
         self.unread.take().expect("unread() was called")
     }
 
+    /// How many lines the program has printed so far.
+    pub fn printed(&self) -> usize {
+        self.stdout.count()
+    }
+
+    /// What the program has printed so far, stderr last.
+    pub fn so_far(&self) -> String {
+        format!("{}{}", self.stdout.text(), self.stderr.text())
+    }
+
     /// Whether the program ends within `time`; it goes on to be what it is.
     pub fn ends_within(&mut self, time: Duration) -> bool {
         poll(time, || self.child.try_wait().expect("the state of a child")).is_some()
@@ -338,6 +348,10 @@ impl Lines {
                 .wait_timeout(read, left)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    fn count(&self) -> usize {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).lines.len()
     }
 
     fn text(&self) -> String {

@@ -118,7 +118,12 @@ impl Sandbox {
 
     /// The loop over `PLAN.md` with the adapter `script`, its records on stdout, and short waits after failures.
     pub fn looping<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Program {
-        self.ralph(["--adapter", "script", "--headless", "--format", "jsonl"])
+        self.looping_as("jsonl", args)
+    }
+
+    /// The same, with what is printed in another format.
+    pub fn looping_as<I: IntoIterator<Item: AsRef<OsStr>>>(&self, format: &str, args: I) -> Program {
+        self.ralph(["--adapter", "script", "--headless", "--format", format])
             .args(args)
             .env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
             .env("RALPH_BACKOFF_BASE", "10ms")
