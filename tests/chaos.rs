@@ -36,18 +36,17 @@ const WORKERS: usize = 6;
 
 /// No run may need longer, whatever strikes it: its own limits end it far earlier.
 const LIMIT: Duration = SOON;
-const LIMITS: [&str; 8] = [
+const LIMITS: [&str; 6] = [
     "--max-iterations",
     "5",
     "--max-time",
     "12s",
     "--iteration-timeout",
     "2s",
-    "--phase-timeout",
-    "4s",
 ];
 const TASKS: &str = "# Plan\n\n- [ ] Task 1\n- [ ] Task 2\n- [ ] Task 3\n";
-const CONFIG: &str = r#"{ "breaker": { "cooldown": "100ms" } }"#;
+/// What the user sets; the project has a configuration of its own, which may be struck.
+const CONFIG: &str = r#"{ "breaker": { "cooldown": "100ms" }, "limits": { "phaseTimeout": "4s" } }"#;
 
 /// Agents that do their work, with git and without, quickly and slowly.
 const AGENTS: [&str; 4] = [
@@ -81,10 +80,11 @@ impl Chaos {
         sandbox.write("PLAN.md", TASKS);
         sandbox.write("src/lib.rs", "pub fn one() -> u32 {\n    1\n}\n");
         sandbox.write(".gitignore", "*.log\n");
-        sandbox.write(".ralph/config.json", CONFIG);
+        sandbox.write(".ralph/config.json", "{}");
         sandbox.git(["add", "--all"]);
         sandbox.git(["commit", "--quiet", "--message", "Plan"]);
         sandbox.install(&Script::jsonl(self.agent));
+        fs::write(sandbox.config().join("ralph/config.json"), CONFIG).expect("the user's configuration");
         let finished = self.strike_and_wait(&sandbox);
         let mut faults = Vec::new();
         match finished {

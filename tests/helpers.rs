@@ -23,18 +23,6 @@ const AGENT: &str = env!("CARGO_BIN_EXE_fake-agent");
 /// Each ignores every signal that can be ignored; all have left the process group of git.
 const KINDS: [&str; 5] = ["own-group", "setsid", "double-fork", "env-clear-setsid", "daemon"];
 
-/// Puts a git in front of the real one that runs `script` first when it is ralph who calls it.
-fn odd_git(sandbox: &mut Sandbox, script: &str) {
-    let program = sandbox.home().join("bin/git");
-    let text = format!(
-        "#!/bin/sh\nif [ \"$GIT_NO_LAZY_FETCH\" = 1 ]; then\n{script}\nfi\nPATH=${{PATH#*:}} exec git \"$@\"\n"
-    );
-    fs::create_dir(sandbox.home().join("bin")).unwrap();
-    fs::write(&program, text).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    sandbox.add_agent(&program);
-}
-
 /// Surrounds itself, once, with children that call themselves ralph's own.
 fn surrounding() -> String {
     let spawn: String = KINDS.iter().map(|kind| format!("'spawn {kind}' ")).collect();
@@ -57,7 +45,7 @@ fn assert_all_were_ended(sandbox: &Sandbox) {
 fn nothing_that_git_leaves_behind_survives_a_run_that_is_done() {
     let mut sandbox = Sandbox::new();
     sandbox.plan(1);
-    odd_git(&mut sandbox, &surrounding());
+    sandbox.run_before_git_of_ralph(&surrounding());
     sandbox.install(&Script::worker());
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
@@ -72,7 +60,7 @@ fn nothing_that_git_leaves_behind_survives_a_restore() {
     sandbox.plan(1);
     sandbox.install(&Script::jsonl("rm old.txt; work; over done"));
     assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(0));
-    odd_git(&mut sandbox, &surrounding());
+    sandbox.run_before_git_of_ralph(&surrounding());
     let finished = sandbox.ralph(["restore", "1", "--before", "--yes"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(sandbox.read("old.txt").as_deref(), Some("as it was\n"));
@@ -219,7 +207,7 @@ fn agents_and_helpers_start_with_no_signal_blocked_or_ignored() {
     let mut sandbox = Sandbox::new();
     sandbox.plan(1);
     let masks = "grep -E '^Sig(Blk|Ign)' /proc/self/status";
-    odd_git(&mut sandbox, &format!("{masks} > \"$HOME/helper\""));
+    sandbox.run_before_git_of_ralph(&format!("{masks} > \"$HOME/helper\""));
     sandbox.install(&Script::jsonl(&format!(
         "{masks} > \"$HOME/agent\"; echo more > more.txt; sed -i 's/- \\[ \\]/- [x]/' PLAN.md; over done"
     )));

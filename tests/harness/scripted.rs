@@ -130,6 +130,11 @@ impl Sandbox {
             .env("RALPH_BACKOFF_MAX", "40ms")
     }
 
+    /// Has the shell run `script` whenever it is ralph who runs git.
+    pub fn run_before_git_of_ralph(&mut self, script: &str) {
+        self.run_before_git(&format!("if [ \"$GIT_NO_LAZY_FETCH\" = 1 ]; then\n{script}\nfi"));
+    }
+
     /// Has the shell run `script` whenever git is run.
     pub fn run_before_git(&mut self, script: &str) {
         let git = self.home().join("bin/git");
