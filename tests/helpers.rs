@@ -1,6 +1,6 @@
 //! What ralph runs for itself, git above all: what it leaves behind, what it takes with it, and what it starts with.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
 
 use nix::{
     sys::signal::{Signal, kill},
