@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, BreakerState, CancelReason, Changes, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask,
-        Record, RunId, Settings, SteeringId, StopRequest, Usage,
+        AgentSignal, BreakerState, CancelReason, Changes, Event, Outcome, PausedBy, PlanSnapshot, PlanTask, Record,
+        RunId, Settings, SteeringId, StopRequest, Usage,
     },
     narration::Line,
 };
@@ -59,20 +59,6 @@ impl Run {
 
     pub fn is_over(&self) -> bool {
         self.end.is_some()
-    }
-
-    /// The limit that keeps a run that is over from going on with a message.
-    pub fn used_up(&self) -> Option<LimitKind> {
-        let counted = self
-            .iterations
-            .iter()
-            .filter(|iteration| !iteration.was_limited())
-            .count();
-        let counted = u32::try_from(counted).unwrap_or(u32::MAX);
-        let end_ms = self.end.as_ref()?.at_ms;
-        self.settings
-            .limits
-            .reached(counted, self.elapsed_ms(end_ms), &self.usage)
     }
 
     /// Whether an agent runs, or is being ended.
