@@ -86,7 +86,7 @@ fn a_process_that_calls_itself_a_helper_of_ralph_is_ended_with_its_killed_guard(
 /// Starts the loop and waits until git hangs, after the agent has changed a file.
 fn hanging(sandbox: &mut Sandbox) -> Running {
     sandbox.plan(1);
-    sandbox.put_before_git("[ -e \"$HOME/hang\" ] && { touch \"$HOME/hangs\"; sleep 999; }");
+    sandbox.run_before_git_of_ralph("[ -e \"$HOME/hang\" ] && { touch \"$HOME/hangs\"; sleep 999; }");
     sandbox.install(&Script::jsonl("echo more > more.txt; touch \"$HOME/hang\"; over done"));
     let running = sandbox.looping(["--max-iterations", "1"]).start();
     wait_until(SOON, "git hangs", || sandbox.read_home("hangs"));

@@ -1,10 +1,9 @@
 //! The work around an iteration that touches disk and git: blocking, done off the loop, its result an input.
 
 use std::{
-    fs, io,
+    fs,
     io::Write,
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, PoisonError},
     thread,
     time::Duration,
@@ -15,7 +14,7 @@ use crate::{
     host::{
         census::Seen,
         git::{Moment, Repository},
-        paths::{ProjectPaths, RunPaths},
+        paths::{ProjectPaths, RunPaths, create_anew},
     },
     machine::{LoopState, Notice, Phase, Preparation, Refusal, Settlement, Statement, Verification},
     plan::{self, PlanChanges, PlanKind, PromptInput, StatusPlace, Template},
@@ -133,9 +132,11 @@ impl Workshop {
         }
         let prompt = self.render(job, &plan);
         let path = self.files.prompt(job.iteration);
-        write_private(&path, prompt.text.as_bytes()).map_err(|error| Refusal::State {
-            why: format!("{}: cannot be written: {error}", path.display()),
-        })?;
+        create_anew(&path)
+            .and_then(|mut file| file.write_all(prompt.text.as_bytes()))
+            .map_err(|error| Refusal::State {
+                why: format!("{}: cannot be written: {error}", path.display()),
+            })?;
         Ok(Preparation {
             plan,
             checkpoint,
@@ -381,18 +382,4 @@ fn warning(text: impl Into<String>) -> Notice {
         level: Level::Warning,
         text: text.into(),
     }
-}
-
-/// Writes a file that only the user can read, in place of whatever lies there: it is never waited for.
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?
-        .write_all(bytes)
 }

@@ -2,10 +2,11 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::{self, File},
+    io,
     os::unix::{
         ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     },
     path::{Path, PathBuf},
 };
@@ -307,6 +308,19 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
+}
+
+/// Makes an empty file that only the user can read, in place of whatever lies there.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn create_anew(path: &Path) -> io::Result<File> {
+    // Whatever lies there must not be waited for, as a pipe would be.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    File::options().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// FNV-1a, 64 bits: stable across versions, which the standard library's hasher is not.

@@ -1,14 +1,15 @@
 //! Recordings: what an iteration's terminal showed, as asciicast v2 files that `asciinema play` understands.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::File,
     io::{self, BufWriter, Write},
-    os::unix::fs::OpenOptionsExt,
     path::Path,
     time::{Duration, Instant},
 };
 
 use serde_json::json;
+
+use super::paths::create_anew;
 
 /// Bytes are held back at most this long, so that a crash loses little and a flood costs few writes.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
@@ -121,16 +122,6 @@ impl Drop for Recording {
         }
         self.end();
     }
-}
-
-/// Makes an empty file that only the user can read, in place of whatever lies there.
-pub(super) fn create_anew(path: &Path) -> io::Result<File> {
-    // Whatever lies there must not be waited for, as a pipe would be.
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// The length of `bytes` without an incomplete character at its end; broken ones are left in.

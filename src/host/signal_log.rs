@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::json;
 
-use super::recording::create_anew;
+use super::paths::create_anew;
 use crate::event::AgentSignal;
 
 /// As for recordings: a crash loses little, and a flood costs few writes.
