@@ -8,7 +8,7 @@ use std::{
     path::Path,
     process::{Command, exit},
     str::FromStr,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::now_ns;
@@ -32,6 +32,8 @@ pub enum Script {
     Lines(u64),
     /// Writes so many bytes of messages, one JSON object a line.
     Messages(u64),
+    /// Writes messages for so many seconds.
+    Talk(u64),
 }
 
 impl Script {
@@ -44,6 +46,7 @@ impl Script {
             Script::Moves(bytes) => ("moves", bytes),
             Script::Lines(bytes) => ("lines", bytes),
             Script::Messages(bytes) => ("messages", bytes),
+            Script::Talk(seconds) => ("talk", seconds),
         };
         vec![name.to_owned(), bytes.to_string()]
     }
@@ -59,6 +62,7 @@ impl Script {
             "moves" => Script::Moves(bytes),
             "lines" => Script::Lines(bytes),
             "messages" => Script::Messages(bytes),
+            "talk" => Script::Talk(bytes),
             _ => return None,
         })
     }
@@ -113,6 +117,13 @@ fn act(script: Script) -> io::Result<()> {
         Script::Moves(bytes) => flood(&coloured_text().replace("thinking…", "\x1b[A\x1b[Bthinking…"), bytes),
         Script::Lines(bytes) => flood(&"y\n".repeat(32 * 1024), bytes),
         Script::Messages(bytes) => flood(&messages(), bytes),
+        Script::Talk(seconds) => {
+            let (block, start) = (messages(), Instant::now());
+            while start.elapsed() < Duration::from_secs(seconds) {
+                flood(&block, block.len() as u64)?;
+            }
+            Ok(())
+        }
     }
 }
 

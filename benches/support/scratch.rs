@@ -9,7 +9,13 @@ use std::{
     time::Duration,
 };
 
-use ralph::event::Record;
+use ralph::{
+    event::Record,
+    host::{
+        journal,
+        paths::{ProjectPaths, RunPaths},
+    },
+};
 use tempfile::TempDir;
 
 use super::{
@@ -164,23 +170,16 @@ impl Scratch {
         printed(git.args(["add", "--all"]).env("GIT_INDEX_FILE", copy));
     }
 
+    /// The files of the latest run.
+    pub fn latest_run(&self) -> RunPaths {
+        let paths = ProjectPaths::new(&self.project(), Some(&self.path("state/ralph"))).expect("a state directory");
+        paths.run(&paths.latest_run().expect("a run"))
+    }
+
     /// The records of the latest run.
     pub fn journal(&self) -> Vec<Record> {
-        let mut directories = vec![self.path("state")];
-        let mut journals = Vec::new();
-        while let Some(directory) = directories.pop() {
-            for entry in fs::read_dir(directory).expect("a directory").flatten() {
-                let path = entry.path();
-                if path.is_dir() {
-                    directories.push(path);
-                } else if path.ends_with("events.jsonl") {
-                    journals.push(path);
-                }
-            }
-        }
-        journals.sort();
-        let latest = journals.last().expect("a journal");
-        ralph::host::journal::read(latest).expect("a whole journal").0
+        let (records, _) = journal::read(&self.latest_run().journal()).expect("a whole journal");
+        records
     }
 
     /// What the agent has written down so far.

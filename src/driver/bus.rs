@@ -15,6 +15,7 @@ use crate::{
     agent::Display,
     event::{AgentSignal, Record},
     host::journal::Reader,
+    proc::Size,
 };
 
 const OUTPUT_CAP_BYTES: usize = 256 * 1024;
@@ -27,6 +28,8 @@ pub enum FaceMessage {
     Record(Box<Record>),
     /// Bytes of the running session's terminal.
     Output(Vec<u8>),
+    /// The terminal has another size from here on: in replays, where it is not the face that chooses it.
+    Resized(Size),
     /// What an agent reported beyond what the journal keeps.
     Detail(Box<Detail>),
     /// So much output was left out because the face did not keep up while a session was being ended.
@@ -179,7 +182,10 @@ impl Bus {
         queue.output_bytes += bytes.len();
         match queue.messages.back_mut() {
             Some(FaceMessage::Output(last)) => last.extend_from_slice(bytes),
-            Some(FaceMessage::Record(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. }) | None => {
+            Some(
+                FaceMessage::Record(_) | FaceMessage::Resized(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. },
+            )
+            | None => {
                 queue.messages.push_back(FaceMessage::Output(bytes.to_vec()));
             }
         }
@@ -330,7 +336,7 @@ impl Feed {
                             None => queue.details -= 1,
                         }
                     }
-                    FaceMessage::Dropped { .. } => {}
+                    FaceMessage::Resized(_) | FaceMessage::Dropped { .. } => {}
                 }
                 if queue.dropped_bytes > 0 && queue.output_bytes == 0 {
                     let bytes = std::mem::take(&mut queue.dropped_bytes);
@@ -499,7 +505,7 @@ mod tests {
         let details: Vec<Detail> = feed
             .filter_map(|message| match message {
                 FaceMessage::Detail(detail) => Some(*detail),
-                FaceMessage::Record(_) | FaceMessage::Output(_) | FaceMessage::Dropped { .. } => None,
+                _ => None,
             })
             .collect();
         assert_eq!(details.len(), DETAIL_CAP + 1);
@@ -510,7 +516,10 @@ mod tests {
     fn seq_of(message: Option<FaceMessage>) -> Option<u64> {
         match message {
             Some(FaceMessage::Record(record)) => Some(record.seq),
-            Some(FaceMessage::Output(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. }) | None => None,
+            Some(
+                FaceMessage::Output(_) | FaceMessage::Resized(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. },
+            )
+            | None => None,
         }
     }
 

@@ -16,7 +16,7 @@ use super::{
     goals::{self, GoalRun},
     jobs::{Prepare, Settle},
     run::Driver,
-    session::{Current, Tee},
+    session::{Current, SharedRecording, Tee},
 };
 
 /// How long a session may take to report its end when the loop itself cannot go on.
@@ -190,6 +190,8 @@ impl Driver {
             now_ms / 1000,
             self.recording_cap_bytes,
         );
+        // A disk without room for a recording shows in the journal; the session itself can go on.
+        let recording = SharedRecording::new(recording.ok());
         let request = SessionRequest {
             run: workshop.run.clone(),
             iteration,
@@ -209,15 +211,20 @@ impl Driver {
                 ),
             ],
             scratch: workshop.files.scratch(),
-            // A disk without room for a recording shows in the journal; the session itself can go on.
             display: Box::new(Tee {
-                recording: recording.ok(),
+                recording: recording.clone(),
                 bus: self.bus.clone(),
             }),
         };
         let log = SignalLog::new(&workshop.files.signals(iteration), self.recording_cap_bytes);
         self.bus.set_lossy(false);
-        self.session = Some(Current::start(&self.agent().adapter, request, log, self.clock.lived()));
+        self.session = Some(Current::start(
+            &self.agent().adapter,
+            request,
+            log,
+            recording,
+            self.clock.lived(),
+        ));
     }
 
     /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.

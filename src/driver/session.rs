@@ -1,6 +1,9 @@
 //! The session that runs now, as the loop sees it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use tokio::{sync::mpsc, time::Instant};
 
@@ -29,6 +32,7 @@ pub(super) struct Current {
     /// What has arrived and comes next.
     arrived: Option<AgentSignal>,
     pub(super) log: SignalLog,
+    recording: SharedRecording,
     /// What the session had done at `quiet_since`, but for the little that an idle one does, too.
     seen: Activity,
     /// By [`super::clock::Clock::lived`].
@@ -42,6 +46,7 @@ impl Current {
         adapter: &Arc<dyn AgentAdapter>,
         request: SessionRequest,
         log: SignalLog,
+        recording: SharedRecording,
         lived: Duration,
     ) -> Self {
         let iteration = request.iteration;
@@ -54,6 +59,7 @@ impl Current {
             spending: Spending::default(),
             arrived: None,
             log,
+            recording,
             seen: Activity::default(),
             quiet_since: lived,
             told: (lived, 0),
@@ -112,6 +118,7 @@ impl Current {
     }
 
     pub(super) fn resize(&self, size: Size) {
+        self.recording.with(|recording| recording.resize(size.cols, size.rows));
         self.session.resize(size);
     }
 
@@ -154,17 +161,32 @@ impl Current {
     }
 }
 
+/// The recording of a session; none where there is no room for one. Its output comes from a reader's thread, the sizes of
+/// its terminal from the loop.
+#[derive(Clone)]
+pub(super) struct SharedRecording(Arc<Mutex<Option<Recording>>>);
+
+impl SharedRecording {
+    pub(super) fn new(recording: Option<Recording>) -> Self {
+        Self(Arc::new(Mutex::new(recording)))
+    }
+
+    fn with(&self, write: impl FnOnce(&mut Recording)) {
+        // Nothing that holds it panics; half an event would be left out by whoever plays it.
+        let mut recording = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recording.as_mut().map(write);
+    }
+}
+
 /// Terminal output goes to the recording first, then to whoever watches.
 pub(super) struct Tee {
-    pub(super) recording: Option<Recording>,
+    pub(super) recording: SharedRecording,
     pub(super) bus: Bus,
 }
 
 impl Display for Tee {
     fn show(&mut self, bytes: &[u8]) {
-        if let Some(recording) = &mut self.recording {
-            recording.output(bytes);
-        }
+        self.recording.with(|recording| recording.output(bytes));
         self.bus.show(bytes);
     }
 }

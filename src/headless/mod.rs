@@ -46,6 +46,8 @@ fn show_json(message: &FaceMessage, out: &mut dyn Write) -> io::Result<()> {
             out.write_all(&line)
         }
         // Records and nothing else: what is printed is the journal.
-        FaceMessage::Output(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. } => Ok(()),
+        FaceMessage::Output(_) | FaceMessage::Resized(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. } => {
+            Ok(())
+        }
     }
 }

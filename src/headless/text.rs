@@ -38,8 +38,8 @@ impl TextFace {
         match message {
             FaceMessage::Record(record) => self.record(record, out),
             FaceMessage::Output(bytes) => self.output(bytes, out),
-            // The transcript has shown it.
-            FaceMessage::Detail(_) => Ok(()),
+            // The transcript has shown it, and lines have no size.
+            FaceMessage::Detail(_) | FaceMessage::Resized(_) => Ok(()),
             FaceMessage::Dropped { bytes } => {
                 let text = format!("[{} bytes of output are only in the recording]", short_count(*bytes));
                 writeln!(out, "{}{}", self.gutter(), self.style.paint("2", &text))

@@ -24,6 +24,8 @@ pub struct Recording {
     partial: Vec<u8>,
     written_bytes: u64,
     cap_bytes: u64,
+    /// Columns and rows of the terminal.
+    size: (u16, u16),
     state: State,
 }
 
@@ -53,6 +55,7 @@ impl Recording {
             partial: Vec::new(),
             written_bytes: 0,
             cap_bytes,
+            size: (cols, rows),
             state: State::Recording,
         })
     }
@@ -84,7 +87,9 @@ impl Recording {
 
     /// Notes that the terminal has another size from here on.
     pub fn resize(&mut self, cols: u16, rows: u16) {
-        self.event("r", &format!("{cols}x{rows}"));
+        if std::mem::replace(&mut self.size, (cols, rows)) != (cols, rows) {
+            self.event("r", &format!("{cols}x{rows}"));
+        }
     }
 
     fn event(&mut self, code: &str, text: &str) {
@@ -186,6 +191,25 @@ mod tests {
     #[test]
     fn broken_bytes_become_replacement_characters() {
         assert_eq!(recorded(&[b"a\xffb", b"\xe2\x82"], 1 << 20), "a\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn a_recording_has_each_size_of_its_terminal_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("0001.cast");
+        let mut recording = Recording::create(&path, 80, 24, 0, 1 << 20).unwrap();
+        recording.resize(80, 24);
+        recording.output(b"a");
+        recording.resize(100, 30);
+        recording.resize(100, 30);
+        recording.output(b"b");
+        drop(recording);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let events = text.lines().skip(1).map(|line| {
+            let (_, code, text): (f64, String, String) = serde_json::from_str(line).unwrap();
+            code + " " + &text
+        });
+        assert_eq!(events.collect::<Vec<_>>(), ["o a", "r 100x30", "o b"]);
     }
 
     #[test]

@@ -119,6 +119,8 @@ struct Face<'a> {
     diffing: bool,
     title: String,
     pane: Size,
+    /// The size that a recording says its terminal had; none in a running loop.
+    recorded: Option<Size>,
 }
 
 impl<'a> Face<'a> {
@@ -164,6 +166,7 @@ impl<'a> Face<'a> {
             diffing: false,
             title: String::new(),
             pane,
+            recorded: None,
         };
         face.fit();
         Ok(face)

@@ -54,14 +54,13 @@ struct Cast {
 impl Cast {
     fn open(path: &Path, base_ms: u64) -> Option<Self> {
         let mut lines = BufReader::new(File::open(path).ok()?).lines();
-        Header::parse(&lines.next()?.ok()?)?;
-        let mut cast = Self {
+        let header = Header::parse(&lines.next()?.ok()?)?;
+        let size = header.size();
+        Some(Self {
             lines,
             base_ms,
-            next: None,
-        };
-        cast.advance();
-        Some(cast)
+            next: Some(Moment::Resized { at_ms: 0, size }),
+        })
     }
 
     fn advance(&mut self) -> Option<Moment> {
@@ -118,7 +117,7 @@ impl Player {
             if first {
                 return match cast.advance()? {
                     Moment::Output { text, .. } => Some(FaceMessage::Output(text.into_bytes())),
-                    Moment::Resized { .. } => Some(FaceMessage::Output(Vec::new())),
+                    Moment::Resized { size, .. } => Some(FaceMessage::Resized(size)),
                 };
             }
         }
@@ -303,7 +302,7 @@ mod tests {
 
     /// Two iterations of which the first has a recording, that goes on a little longer than the clock of the records.
     fn player(dir: &Path) -> Player {
-        let cast = "{\"version\":2,\"width\":9,\"height\":3}\n[0.1,\"o\",\"one\"]\n[5.5,\"o\",\"two\"]\n";
+        let cast = "{\"version\":2,\"width\":9,\"height\":3}\n[0.1,\"o\",\"one\"]\n[0.2,\"r\",\"30x5\"]\n[5.5,\"o\",\"two\"]\n";
         std::fs::write(dir.join("1"), cast).unwrap();
         let events = [
             (0, noticed()),
@@ -331,6 +330,7 @@ mod tests {
             match player.poll(None) {
                 Polled::Message(FaceMessage::Record(record)) => seen.push(record.seq.to_string()),
                 Polled::Message(FaceMessage::Output(bytes)) => seen.push(String::from_utf8(bytes).unwrap()),
+                Polled::Message(FaceMessage::Resized(size)) => seen.push(format!("{}x{}", size.cols, size.rows)),
                 Polled::Message(FaceMessage::Detail(_) | FaceMessage::Dropped { .. }) | Polled::Woken => {}
                 Polled::Over => return seen,
             }
@@ -338,10 +338,10 @@ mod tests {
     }
 
     #[test]
-    fn output_comes_between_the_records_of_its_iteration() {
+    fn output_and_sizes_come_between_the_records_of_their_iteration() {
         let dir = tempfile::tempdir().unwrap();
         let mut player = player(dir.path());
-        assert_eq!(all(&mut player), ["0", "1", "one", "two", "2", "3", "4"]);
+        assert_eq!(all(&mut player), ["0", "1", "9x3", "one", "30x5", "two", "2", "3", "4"]);
         assert_eq!(player.replay().map(|replay| replay.over), Some(true));
     }
 
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(seqs(player.steer(Replay::NextIteration)), Some(Some(3)));
         assert_eq!(seqs(player.steer(Replay::NextIteration)), None);
         assert_eq!(seqs(player.steer(Replay::PreviousIteration)), Some(Some(1)));
-        assert_eq!(all(&mut player), ["one", "two", "2", "3", "4"]);
+        assert_eq!(all(&mut player), ["9x3", "one", "30x5", "two", "2", "3", "4"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use ralph::tui::keys::{self, Action, When};
 
-use super::{Terminal, keys::bytes, watching};
+use super::{Terminal, keys::bytes, pane, watching};
 use crate::harness::{SOON, Sandbox, Script};
 
 /// A run of two iterations that is over.
@@ -113,4 +113,37 @@ fn every_key_of_a_replay_does_what_the_help_says() {
     }
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
+}
+
+#[test]
+fn a_terminal_that_was_resized_is_played_in_the_sizes_it_had() {
+    let sandbox = Sandbox::new();
+    let (before, after) = (pane(100, 30), pane(80, 24));
+    let script = format!(
+        r#"echo ready; "$FAKE_AGENT" "wait-size {}x{}"; echo "told"; work"#,
+        after.cols, after.rows
+    );
+    let mut terminal = watching(&sandbox, &Script::terminal(&script));
+    terminal.sees("ready");
+    terminal.resize(80, 24);
+    terminal.sees("✔ done");
+    terminal.press("q");
+    terminal.ends();
+    let recording = std::fs::read_to_string(sandbox.the_run().recording(1)).expect("a recording");
+    let first = format!("\"width\":{}", before.cols);
+    assert!(
+        recording.lines().next().expect("a header").contains(&first),
+        "{recording}"
+    );
+    let resized = format!("\"r\", \"{}x{}\"]", after.cols, after.rows);
+    let at = recording.find(&resized).expect("its new size");
+    assert!(
+        recording[..at].contains("ready") && recording[at..].contains("told"),
+        "{recording}"
+    );
+    let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "64"]), 100, 30);
+    terminal.sees("replay · end");
+    terminal.sees("told");
+    terminal.press("q");
+    terminal.ends();
 }

@@ -7,6 +7,11 @@ impl Face<'_> {
         match message {
             FaceMessage::Record(record) => self.take_record(&record),
             FaceMessage::Output(bytes) => (self.pending, self.processed) = (bytes, 0),
+            FaceMessage::Resized(size) => {
+                self.recorded = Some(size);
+                self.live.resize(self.live_size());
+                self.dirty = true;
+            }
             FaceMessage::Detail(detail) => {
                 self.model.run.log.tell(&detail);
                 self.dirty |= self.model.ui.pane == Pane::Log;
@@ -68,6 +73,17 @@ impl Face<'_> {
         self.fit();
     }
 
+    /// The size of the terminal that is shown: in a replay that of the recording, as far as there is room.
+    fn live_size(&self) -> Size {
+        let Some(recorded) = self.recorded else {
+            return self.pane;
+        };
+        Size {
+            cols: recorded.cols.min(self.pane.cols),
+            rows: recorded.rows.min(self.pane.rows),
+        }
+    }
+
     /// Gives terminals and agents the size that their pane has now.
     pub(super) fn fit(&mut self) {
         let pane = self.model.layout().pane();
@@ -75,7 +91,7 @@ impl Face<'_> {
             return;
         }
         self.pane = pane;
-        self.live.resize(pane);
+        self.live.resize(self.live_size());
         if let Some(handle) = &self.setup.handle {
             handle.resize(pane);
         }

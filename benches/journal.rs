@@ -1,0 +1,136 @@
+//! What an agent leaves behind that talks as fast as it can: how large the journal is, and what it costs to read it.
+
+mod support;
+
+use std::{
+    env,
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use ralph::host::paths::RunPaths;
+use support::{
+    agent::{self, Script},
+    numbers::megabytes,
+    report::{Row, note, title},
+    scratch::Scratch,
+};
+
+const MIB: u64 = 1 << 20;
+/// How long the agent talks, in seconds.
+const SECONDS: &str = "RALPH_BENCH_SECONDS";
+const FEW_SECONDS: u64 = 5;
+const MOST_JOURNAL: u64 = 4 * MIB;
+const MOST_STATUS: Duration = Duration::from_millis(20);
+const MOST_STATUS_BYTES: u64 = 20 * MIB;
+const MOST_RESUME_BYTES: u64 = 60 * MIB;
+
+fn main() {
+    agent::become_agent_if_asked();
+    if become_meter_if_asked() {
+        return;
+    }
+    let seconds = env::var(SECONDS)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(FEW_SECONDS);
+    title(&format!("journal of an agent that talks for {seconds} s"));
+    let scratch = Scratch::new(10);
+    scratch.add_agent("ralph-jsonl", &Script::Talk(seconds));
+    let mut run = scratch.run("jsonl", 1);
+    let status = run.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.expect("ralph");
+    let files = scratch.latest_run();
+    sizes(&scratch, &files);
+    readers(&scratch, &files.journal());
+    resuming(&scratch, &files.journal());
+    note(&format!("{SECONDS}=60 lets it talk for a minute"));
+}
+
+fn sizes(scratch: &Scratch, files: &RunPaths) {
+    let length = |path: PathBuf| fs::metadata(path).map_or(0, |meta| meta.len());
+    let journal = length(files.journal());
+    Row::new("journal", megabytes(journal))
+        .beside("signal log", megabytes(length(files.signals(1))))
+        .at_most(megabytes(MOST_JOURNAL))
+        .print();
+    note(&format!("{} records", scratch.journal().len()));
+}
+
+/// Reads the journal by commands, beside reading its bytes and nothing else.
+fn readers(scratch: &Scratch, journal: &Path) {
+    let start = Instant::now();
+    let mut bytes = Vec::new();
+    let read = File::open(journal).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.expect("the journal");
+    let raw = start.elapsed();
+    for command in ["status", "report", "runs"] {
+        let passed = metered(scratch, &[command]);
+        let row = Row::new(format!("ralph {command}"), passed.time).beside("its bytes", raw);
+        row.at_most(MOST_STATUS).print();
+        Row::new(format!("ralph {command}, peak"), megabytes(passed.peak))
+            .at_most(megabytes(MOST_STATUS_BYTES))
+            .print();
+    }
+}
+
+/// Cuts the end of the run off, and resumes it with an agent that does nothing.
+fn resuming(scratch: &Scratch, journal: &Path) {
+    let text = fs::read_to_string(journal).expect("the journal");
+    let end = text.rfind("\n{\"seq\":").expect("a last record");
+    assert!(text[end..].contains("run-stopped"), "the last record is the end");
+    fs::write(journal, &text[..=end]).expect("the journal");
+    scratch.add_agent("ralph-jsonl", &Script::Nothing);
+    let args = [
+        "--headless",
+        "--adapter",
+        "bench",
+        "--format",
+        "jsonl",
+        "--max-iterations",
+        "2",
+    ];
+    let passed = metered(scratch, &args);
+    Row::new("resuming, peak", megabytes(passed.peak))
+        .at_most(megabytes(MOST_RESUME_BYTES))
+        .print();
+}
+
+struct Passed {
+    time: Duration,
+    peak: u64,
+}
+
+const METER: &str = "__bench-meter";
+
+/// Runs ralph from a process of its own, which has no other child whose memory could be taken for ralph's.
+fn metered(scratch: &Scratch, args: &[&str]) -> Passed {
+    let mut command = scratch.command(env::current_exe().expect("the bench's own path"));
+    let output = command.arg(METER).args(args).output().expect("the meter");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut numbers = text.split_whitespace().map(|number| number.parse().expect("a number"));
+    let mut next = || numbers.next().expect("a number");
+    Passed {
+        time: Duration::from_micros(next()),
+        peak: next() * 1024,
+    }
+}
+
+fn become_meter_if_asked() -> bool {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let Some((_, args)) = args.split_first().filter(|(mark, _)| *mark == METER) else {
+        return false;
+    };
+    let start = Instant::now();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ralph"));
+    let status = command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.expect("ralph");
+    let time = start.elapsed();
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("what its child used");
+    writeln!(io::stdout(), "{} {}", time.as_micros(), usage.max_rss()).expect("whoever asked");
+    true
+}
