@@ -20,6 +20,7 @@ use support::{
     scratch::Scratch,
 };
 
+const ROUNDS: usize = 10;
 const MIB: u64 = 1 << 20;
 /// How long the agent talks, in seconds.
 const SECONDS: &str = "RALPH_BENCH_SECONDS";
@@ -69,7 +70,8 @@ fn readers(scratch: &Scratch, journal: &Path) {
     read.expect("the journal");
     let raw = start.elapsed();
     for command in ["status", "report", "runs"] {
-        let passed = metered(scratch, &[command]);
+        let rounds = (0..ROUNDS).map(|_| metered(scratch, &[command]));
+        let passed = rounds.min_by_key(|passed| passed.time).expect("a round");
         let row = Row::new(format!("ralph {command}"), passed.time).beside("its bytes", raw);
         row.at_most(MOST_STATUS).print();
         Row::new(format!("ralph {command}, peak"), megabytes(passed.peak))
