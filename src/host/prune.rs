@@ -131,10 +131,11 @@ fn size_of(dir: &Path) -> u64 {
     sizes.sum()
 }
 
+/// Whether it is a run's id: the time and what tells runs of one second apart, which was shorter in early versions.
 fn is_own(run: &RunId) -> bool {
     let parts: Vec<&str> = run.0.split('-').collect();
     let digits = |part: &str, len: usize| part.len() == len && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    matches!(parts[..], [date, time, rest] if digits(date, 8) && digits(time, 6) && digits(rest, 5))
+    matches!(parts[..], [date, time, rest] if digits(date, 8) && digits(time, 6) && (digits(rest, 19) || digits(rest, 5)))
 }
 
 fn has_ended(paths: &ProjectPaths, run: &RunId) -> bool {
