@@ -201,7 +201,10 @@ fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<
                 .unwrap_or_default();
             line(Tone::Wait, format!("the agent is limited{until}: {text}"))
         }
-        AgentSignal::PermissionAsked { text, .. } => line(Tone::Bad, format!("the agent asks for permission: {text}")),
+        AgentSignal::PermissionAsked { text, allowed, .. } => {
+            let tone = if *allowed { Tone::Note } else { Tone::Bad };
+            line(tone, format!("the agent asks for permission: {text}"))
+        }
         AgentSignal::QuestionAsked { text, .. } => line(Tone::Bad, format!("the agent asks: {text}")),
         AgentSignal::Opened { .. }
         | AgentSignal::Said { .. }

@@ -236,3 +236,47 @@ fn assert_only_the_last_run_is_kept(variable: &str, value: &str) {
     }
     assert!(references.contains(&before[2].0), "{references}");
 }
+
+#[test]
+fn a_permission_that_was_given_is_no_failure_and_needs_nobody_and_a_denied_one_does() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(
+        "work; [ $n = 1 ] && given=true || given=false
+        printf '{\"type\":\"permission-asked\",\"id\":\"%s\",\"text\":\"bash (touch %s)\",\"allowed\":%s}\\n' $n $n $given
+        over done",
+    ));
+    sandbox.plan(3);
+    let finished = sandbox
+        .ralph(["--adapter", "script", "--headless", "--max-iterations", "2"])
+        .run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    assert_has(
+        &finished.stdout,
+        &[
+            "· the agent asks for permission: bash (touch 1)",
+            "✖ the agent asks for permission: bash (touch 2)",
+        ],
+    );
+    let report = report(&sandbox, "text");
+    assert!(
+        report.contains("the agent asked in iteration 2: bash (touch 2)"),
+        "{report}"
+    );
+    assert!(!report.contains("the agent asked in iteration 1"), "{report}");
+}
+
+#[test]
+fn of_a_long_result_the_lines_that_are_not_shown_are_counted() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(
+        "work
+        lines=$(seq 1 250 | sed 's/$/\\\\n/' | tr -d '\\n')
+        printf '{\"type\":\"tool-started\",\"call\":\"1\",\"tool\":\"shell\",\"input\":\"seq 1 250\"}\\n'
+        printf '{\"type\":\"tool-ended\",\"call\":\"1\",\"tool\":\"shell\",\"ok\":true,\"output\":\"%s\"}\\n' \"$lines\"
+        over done",
+    ));
+    let finished = sandbox.ralph(["--adapter", "script", "--headless"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_has(&finished.stdout, &["99\n", "… 151 more lines"]);
+    assert!(!finished.stdout.contains("1 more line\n"), "{}", finished.stdout);
+}

@@ -101,8 +101,9 @@ impl Transcript {
                 self.note(YELLOW, &format!("↻ retry{count}: {why}"), out);
             }
             AgentSignal::LimitHit { text, .. } => self.note(YELLOW, &format!("limit: {text}"), out),
-            AgentSignal::PermissionAsked { text, .. } => {
-                self.note(YELLOW, &format!("asks for permission: {text}"), out)
+            AgentSignal::PermissionAsked { text, allowed, .. } => {
+                let colour = if *allowed { DIM } else { YELLOW };
+                self.note(colour, &format!("asks for permission: {text}"), out);
             }
             AgentSignal::QuestionAsked { text, .. } => self.note(YELLOW, &format!("asks: {text}"), out),
             AgentSignal::Problem { problem } => self.problem(problem, out),
@@ -443,6 +444,19 @@ mod tests {
         ^[33m↻ retry: waiting for network^[0m
         ^[31m✗ not authenticated: unexpected status 401^[0m
         ");
+    }
+
+    #[test]
+    fn a_permission_that_was_given_does_not_look_like_trouble() {
+        let asked = |allowed| {
+            readable(&[AgentSignal::PermissionAsked {
+                id: "1".to_owned(),
+                text: "bash (touch x)".to_owned(),
+                allowed,
+            }])
+        };
+        assert_eq!(asked(true), "^[2masks for permission: bash (touch x)^[0m\n");
+        assert_eq!(asked(false), "^[33masks for permission: bash (touch x)^[0m\n");
     }
 
     #[test]

@@ -60,7 +60,11 @@ pub enum AgentSignal {
     },
     PermissionAsked {
         id: String,
+        /// What for, and the answer if there was one.
         text: String,
+        /// It was given at once: the agent lost nothing, and nobody is needed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        allowed: bool,
     },
     QuestionAsked {
         id: String,

@@ -103,7 +103,8 @@ impl AgentSignal {
                 until_ms: *until_ms,
                 text: cut(text),
             },
-            AgentSignal::PermissionAsked { id, text } => AgentSignal::PermissionAsked {
+            AgentSignal::PermissionAsked { id, text, allowed } => AgentSignal::PermissionAsked {
+                allowed: *allowed,
                 id: cut(id),
                 text: cut(text),
             },
@@ -139,7 +140,7 @@ impl AgentSignal {
             AgentSignal::ToolEnded { call, tool, output, .. } => [call, tool, output],
             AgentSignal::FileChanged { path, .. } => [path, "", ""],
             AgentSignal::Retrying { why, .. } => [why, "", ""],
-            AgentSignal::PermissionAsked { id, text } | AgentSignal::QuestionAsked { id, text } => [id, text, ""],
+            AgentSignal::PermissionAsked { id, text, .. } | AgentSignal::QuestionAsked { id, text } => [id, text, ""],
             AgentSignal::Problem { problem } => [&problem.text, "", ""],
             AgentSignal::TurnEnded { message, .. } => [message.as_deref().unwrap_or_default(), "", ""],
             AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. } => ["", "", ""],

@@ -110,6 +110,7 @@ fn what_an_agent_waits_for_is_known_however_much_it_said_before() {
 #[test]
 fn reports_that_must_be_kept_and_never_end_fail_the_iteration() {
     let asks = |n: usize| AgentSignal::PermissionAsked {
+        allowed: false,
         id: n.to_string(),
         text: "x".repeat(1_000),
     };

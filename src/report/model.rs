@@ -240,7 +240,10 @@ impl Report {
                     found.usage = found.usage.plus(*usage);
                 }
             }
-            AgentSignal::PermissionAsked { text, .. } | AgentSignal::QuestionAsked { text, .. } => {
+            AgentSignal::PermissionAsked {
+                text, allowed: false, ..
+            }
+            | AgentSignal::QuestionAsked { text, .. } => {
                 self.fold.asked.push((iteration, one_line(text)));
             }
             _ => {}

@@ -36,7 +36,11 @@ pub fn reason(event: &Event) -> Option<String> {
             )
         }
         Event::AgentReported {
-            signal: AgentSignal::PermissionAsked { text, .. } | AgentSignal::QuestionAsked { text, .. },
+            signal:
+                AgentSignal::PermissionAsked {
+                    text, allowed: false, ..
+                }
+                | AgentSignal::QuestionAsked { text, .. },
             ..
         } => format!("the agent asks: {text}"),
         Event::TaskBlocked { question, .. } => format!("blocked: {question}"),
@@ -81,6 +85,22 @@ mod tests {
         let done = reason(&stopped(StopReason::Done { verified: true }));
         assert_eq!(done.as_deref(), Some("ralph: done · 4 of 4 tasks"));
         assert_eq!(reason(&stopped(StopReason::Interrupted)), None);
+    }
+
+    #[test]
+    fn a_permission_that_was_given_calls_nobody() {
+        let asked = |allowed| {
+            reason(&Event::AgentReported {
+                iteration: 1,
+                signal: AgentSignal::PermissionAsked {
+                    id: "1".to_owned(),
+                    text: "bash (touch x)".to_owned(),
+                    allowed,
+                },
+            })
+        };
+        assert_eq!(asked(true), None);
+        assert_eq!(asked(false).as_deref(), Some("ralph: the agent asks: bash (touch x)"));
     }
 
     #[test]

@@ -72,6 +72,12 @@ fn permissions_are_given_where_that_is_wanted() {
         permissions.iter().all(|text| text.ends_with(": allowed")),
         "{permissions:?}"
     );
+    assert!(
+        !told
+            .iter()
+            .any(|signal| matches!(signal, AgentSignal::PermissionAsked { allowed: false, .. })),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -175,13 +175,13 @@ impl Conduct {
         let answer = self.job.options.permissions;
         let text = posts::describe(&permission);
         if self.asked.insert(permission.id.clone()) {
-            let answered = match answer {
-                PermissionAnswer::Deny => "denied",
-                PermissionAnswer::Allow => "allowed",
+            let (answered, allowed) = match answer {
+                PermissionAnswer::Deny => ("denied", false),
+                PermissionAnswer::Allow => ("allowed", true),
             };
             let id = permission.id.clone();
             let text = format!("{text}: {answered}");
-            self.say(vec![AgentSignal::PermissionAsked { id, text }]).await;
+            self.say(vec![AgentSignal::PermissionAsked { id, text, allowed }]).await;
         }
         self.posts
             .spawn(posts::answer_permission(client.clone(), permission, answer));
