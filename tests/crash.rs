@@ -45,7 +45,10 @@ fn for_each(count: usize, work: impl Fn(usize) + Sync) {
 }
 
 /// Speaks, works, and has a child that would outlive it.
-const AGENT: &str = "sleep 600 & said one; work; said two; over done";
+///
+/// A git that was killed in the middle of a commit leaves its locks behind, which an agent has to take away.
+const AGENT: &str =
+    "sleep 600 & said one; rm -f .git/index.lock .git/HEAD.lock .git/refs/heads/*.lock; work; said two; over done";
 
 fn sandbox_with(script: &Script) -> Sandbox {
     let sandbox = Sandbox::new();

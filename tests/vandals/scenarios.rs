@@ -252,7 +252,7 @@ fn vandals() -> Vec<Scenario> {
             )
         },
         Scenario {
-            quota_blocks: Some(400),
+            quota_blocks: Some(100),
             ..jsonl(
                 "fills the state directory",
                 "i=0; while [ $i -lt 4000 ]; do said \"$(printf '%0200d' $i)\"; i=$((i + 1)); done; sleep 600",

@@ -73,12 +73,19 @@ fn plans() -> Vec<Scenario> {
             args: &["--max-iterations", "3"],
             ..jsonl(
                 "makes the plan very long",
-                r#"seq "$n"0000 "$n"9999 | sed 's/^/- [ ] More /' >> PLAN.md; over ok"#,
+                r#"seq "$n"0000 "$n"2999 | sed 's/^/- [ ] More /' >> PLAN.md; over ok"#,
                 6,
                 3,
                 "MaxIterations",
             )
         },
+        jsonl(
+            "makes the plan longer than any can be",
+            r#"seq 10000 | sed 's/^/- [ ] More /' >> PLAN.md; over ok"#,
+            3,
+            1,
+            "10,002 tasks",
+        ),
         jsonl(
             "writes the plan with other line ends",
             r#"work; sed -i 's/\r*$/\r/' PLAN.md; over ok"#,
