@@ -10,7 +10,7 @@ use std::{
 
 use ralph::{
     event::RunId,
-    host::git::{Moment, Repository},
+    git::{Moment, Repository},
 };
 use support::{
     agent, now_ns,

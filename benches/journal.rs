@@ -12,7 +12,7 @@ use std::{
 };
 
 use nix::sys::resource::{UsageWho, getrusage};
-use ralph::host::paths::RunPaths;
+use ralph::store::paths::RunPaths;
 use support::{
     agent::{self, Script},
     numbers::megabytes,

@@ -16,23 +16,24 @@ use crate::{
     agent::catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
     config::{Config, Loaded},
     console,
-    driver::{self, Agent, Bus, Driver, OpenRun, RunConfig},
+    driver::{
+        self, Agent, Bus, Driver, OpenRun, RunConfig,
+        prune::{Keep, prune},
+    },
     error::{Failure, FailureKind},
     event::{GoalResult, PlanSnapshot, Settings},
     faces::Faces,
     files::{self, PROMPT_CAP_BYTES},
-    headless::{Format, Style},
-    host::{
-        journal,
-        paths::RunPaths,
-        prune::{Keep, prune},
-        signals,
-    },
-    plan::Template,
+    os::signals,
     proc::{self, Size},
-    report::{Report, write_head},
+    prompt::Template,
+    store::{journal, paths::RunPaths},
     text::with_causes,
-    tui::{self, theme::Palette},
+    ui::{
+        headless::{Format, Style},
+        report::{Report, write_head},
+        tui::{self, theme::Palette},
+    },
 };
 
 use agents::Agents;

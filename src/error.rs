@@ -5,14 +5,10 @@ use std::{error::Error, fmt};
 use crate::{
     agent::AgentError,
     config::ConfigError,
+    control::ControlError,
     driver::{DriverError, OpenError},
-    host::{
-        control::ControlError,
-        git::{GitError, NoRepository},
-        journal::JournalError,
-        lock::LockError,
-        paths::PathsError,
-    },
+    git::{GitError, NoRepository},
+    store::{journal::JournalError, lock::LockError, paths::PathsError},
     text::with_causes,
 };
 

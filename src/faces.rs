@@ -21,16 +21,16 @@ use crate::{
     driver::{Bus, Feed, Handle, OpenRun},
     error::{Failure, FailureKind},
     event::{Record, RunId},
-    headless::{self, Format},
-    host::{
-        git::Repository,
-        paths::{ProjectPaths, RunPaths, create_private_dir},
-    },
+    git::Repository,
     proc::helper::Helper,
+    store::paths::{ProjectPaths, RunPaths, create_private_dir},
     text::{Form, with_causes},
-    tui::{
-        self, DiffRequest, Differ, Notifier, Player, Recordings, Setup,
-        theme::{Surroundings, Theme},
+    ui::{
+        headless::{self, Format},
+        tui::{
+            self, DiffRequest, Differ, Notifier, Player, Recordings, Setup,
+            theme::{Surroundings, Theme},
+        },
     },
 };
 

@@ -1,30 +1,32 @@
 //! ralph runs a coding agent again and again against a plan until the work is verifiably done.
 //!
 //! The loop itself is [`machine`]: pure decisions over the vocabulary of [`event`]. [`driver`] feeds it inputs, writes
-//! what it decides to the journal ([`host`]) and carries out its effects with [`agent`], [`proc`] and [`plan`].
+//! what it decides to the journal ([`store`]) and carries out its effects with [`agent`], [`proc`] and [`plan`].
 //! Everything the user sees reads the same records.
 
 pub mod agent;
 pub mod app;
+pub mod claims;
 pub mod cli;
 pub mod command;
 pub mod config;
 pub mod console;
+pub mod control;
 pub mod demo;
-pub mod doctor;
 pub mod driver;
 pub mod error;
 pub mod event;
 mod faces;
 pub mod files;
-pub mod headless;
-pub mod host;
+pub mod git;
 pub mod machine;
-pub mod narration;
+pub mod os;
 pub mod plan;
 pub mod position;
 pub mod proc;
-pub mod report;
+pub mod prompt;
 pub mod server_url;
+pub mod store;
 pub mod text;
-pub mod tui;
+pub mod ui;
+pub mod words;

@@ -1,6 +1,6 @@
 use std::{env, path::Path, process::ExitCode};
 
-use ralph::{cli, host::signals, proc};
+use ralph::{cli, os::signals, proc};
 
 fn main() -> ExitCode {
     // Before anything else: a guard is started for every session, and its start is part of the wait for the agent.

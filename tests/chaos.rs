@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph::{event::Record, host::journal, machine::LoopState};
+use ralph::{event::Record, machine::LoopState, store::journal};
 
 use crate::harness::{SOON, Sandbox, Script, running::Finished, wait::poll};
 

@@ -13,8 +13,8 @@ use nix::{
 };
 use ralph::{
     event::{AgentSignal, Event, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd},
-    host::journal,
     machine::LoopState,
+    store::journal,
 };
 
 use crate::harness::{

@@ -3,7 +3,7 @@
 use std::{fs, io::Read, os::unix::fs::symlink, path::PathBuf};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use ralph::{event::Event, host::paths::ProjectPaths};
+use ralph::{event::Event, store::paths::ProjectPaths};
 use serde_json::Value;
 
 use crate::harness::{Program, SOON, Sandbox, Script, running::Finished};

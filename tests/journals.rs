@@ -4,7 +4,7 @@ use std::{fmt::Write as _, fs, path::Path};
 
 use ralph::{
     event::{Event, Outcome, ProblemKind, RunId},
-    host::paths::ProjectPaths,
+    store::paths::ProjectPaths,
 };
 use serde_json::Value;
 

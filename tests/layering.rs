@@ -16,54 +16,55 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("position", &[]),
     ("files", &["position"]),
     ("command", &["event"]),
+    ("server_url", &[]),
+    ("words", &["event"]),
     ("machine", &["event", "command"]),
     ("plan", &["event", "position", "text"]),
+    ("claims", &["event"]),
+    ("prompt", &["claims", "event", "plan", "position"]),
+    ("os", &[]),
     ("proc", &["console", "event", "files"]),
-    ("host", &["event", "command", "proc"]),
-    ("server_url", &[]),
+    ("control", &["command", "event"]),
+    ("store", &["control", "event"]),
+    ("git", &["event", "proc", "store"]),
     ("agent", &["proc", "event", "files", "text", "position", "server_url"]),
-    ("narration", &["event"]),
-    ("config", &["event", "files", "plan", "position", "server_url"]),
+    (
+        "config",
+        &["claims", "event", "files", "plan", "position", "prompt", "server_url"],
+    ),
     ("demo", &["plan", "event", "files"]),
-    ("doctor", &["narration", "report", "text"]),
     (
         "driver",
         &[
-            "event",
-            "command",
-            "files",
-            "machine",
-            "plan",
-            "agent",
-            "proc",
-            "host",
-            "text",
-            "position",
-            "narration",
+            "agent", "claims", "command", "control", "event", "files", "git", "machine", "os", "plan", "position",
+            "proc", "prompt", "store", "text", "words",
         ],
     ),
-    ("report", &["event", "narration", "text"]),
+    ("ui/report", &["event", "text", "words"]),
     (
-        "headless",
-        &["event", "driver", "narration", "report", "text", "config"],
+        "ui/headless",
+        &["config", "driver", "event", "text", "ui/report", "words"],
     ),
     (
-        "tui",
+        "ui/tui",
         &[
-            "event",
             "command",
-            "driver",
-            "narration",
-            "report",
-            "text",
             "config",
+            "driver",
+            "event",
             "proc",
+            "text",
+            "ui/report",
+            "words",
         ],
     ),
 ];
 
+/// Modules that are rooms of their own below another.
+const DIVIDED: &str = "ui";
+
 /// Those that put everything together.
-const WIRING: &[&str] = &["lib", "main", "app", "cli", "error", "faces"];
+const WIRING: &[&str] = &["lib", "main", "app", "cli", "error", "faces", "ui"];
 
 /// Modules that compute and do nothing else, as paths below `src`.
 const PURE: &[&str] = &[
@@ -72,6 +73,8 @@ const PURE: &[&str] = &[
     "position",
     "machine",
     "plan",
+    "claims",
+    "prompt",
     "agent/dialect",
     "agent/opencode/messages",
     "agent/opencode/noise",
@@ -81,13 +84,13 @@ const PURE: &[&str] = &[
     "agent/opencode/verdict",
     "agent/opencode/wire",
     "agent/transcript",
-    "doctor",
-    "narration",
-    "report",
+    "cli/doctor/model",
+    "words",
+    "ui/report",
     "text",
-    "tui/model",
-    "tui/update",
-    "tui/view",
+    "ui/tui/model",
+    "ui/tui/update",
+    "ui/tui/view",
 ];
 
 /// What needs a runtime, a disk, an environment, a network, a process or a clock.
@@ -121,7 +124,12 @@ struct Source {
 impl Source {
     /// The module of the crate it belongs to.
     fn top(&self) -> &str {
-        self.module.split('/').next().unwrap_or_default()
+        let mut ends = self.module.match_indices('/').map(|(at, _)| at);
+        let end = match self.module.starts_with("ui/") {
+            true => ends.nth(1),
+            false => ends.next(),
+        };
+        &self.module[..end.unwrap_or(self.module.len())]
     }
 
     fn is_in(&self, module: &str) -> bool {
@@ -134,8 +142,8 @@ impl Source {
         let code = uncommented(&self.code);
         for (at, word) in code.match_indices("crate::") {
             match code[at + word.len()..].strip_prefix('{') {
-                Some(tree) => named.extend(first_words(tree)),
-                None => named.extend([first_word(&code[at + word.len()..])]),
+                Some(tree) => named.extend(branches(tree).into_iter().flat_map(rooms)),
+                None => named.extend(rooms(&code[at + word.len()..])),
             };
         }
         named.remove(self.top());
@@ -157,25 +165,53 @@ impl Source {
     }
 }
 
+/// The rooms that a path or a branch of a `use` tree leads to.
+fn rooms(path: &str) -> Vec<String> {
+    let first = first_word(path);
+    let below = path
+        .trim_start()
+        .strip_prefix(DIVIDED)
+        .and_then(|rest| rest.strip_prefix("::"));
+    match below.filter(|_| first == DIVIDED) {
+        None => vec![first],
+        Some(below) => {
+            let below = match below.strip_prefix('{') {
+                Some(tree) => first_words(tree),
+                None => vec![first_word(below)],
+            };
+            below.into_iter().map(|name| format!("{DIVIDED}/{name}")).collect()
+        }
+    }
+}
+
 /// The first word of every branch of a `use` tree, which begins after its brace.
 fn first_words(tree: &str) -> Vec<String> {
+    branches(tree)
+        .into_iter()
+        .map(first_word)
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// Every branch of a `use` tree, which begins after its brace.
+fn branches(tree: &str) -> Vec<&str> {
     let (mut depth, mut start, mut words) = (0, 0, Vec::new());
     for (at, character) in tree.char_indices() {
         match character {
             '{' => depth += 1,
             '}' if depth == 0 => {
-                words.push(first_word(&tree[start..at]));
+                words.push(&tree[start..at]);
                 break;
             }
             '}' => depth -= 1,
             ',' if depth == 0 => {
-                words.push(first_word(&tree[start..at]));
+                words.push(&tree[start..at]);
                 start = at + 1;
             }
             _ => {}
         }
     }
-    words.retain(|word| !word.is_empty());
+    words.retain(|branch| !branch.trim().is_empty());
     words
 }
 
@@ -310,7 +346,7 @@ fn pure_modules_touch_nothing_but_their_arguments() {
 fn only_faces_know_of_screens_and_command_lines() {
     let mut wrong = Vec::new();
     for source in sources() {
-        if !WIRING.contains(&source.top()) && !["headless", "tui"].contains(&source.top()) {
+        if !WIRING.contains(&source.top()) && !["ui/headless", "ui/tui"].contains(&source.top()) {
             let used = FACES_ONLY.iter().filter(|name| source.uses(name));
             wrong.extend(used.map(|name| format!("{} uses {name}", source.module)));
         }
@@ -338,13 +374,13 @@ fn a_file_tells_one_story() {
 fn the_reader_of_sources_sees_what_is_there() {
     let source = Source {
         module: "machine/step".to_owned(),
-        code: "use crate::{event::{A, B}, host::journal,\n    proc};\n// crate::agent\nfn f() { crate::plan::g() }\n\
+        code: "use crate::{event::{A, B}, store::journal,\n    proc, ui::{report, tui::keys}};\n// crate::agent\nfn f() { crate::plan::g() }\n\
                use std::{fs::File, io};\nlet now = std::time::Instant::now();"
             .to_owned(),
         lines_with_tests: 0,
     };
     let named: Vec<String> = source.named().into_iter().collect();
-    assert_eq!(named, ["event", "host", "plan", "proc"]);
+    assert_eq!(named, ["event", "plan", "proc", "store", "ui/report", "ui/tui"]);
     assert!(source.uses("std::fs") && source.uses("Instant") && !source.uses("std::env") && !source.uses("tokio"));
     assert!(sources().len() > 50);
 }
@@ -359,17 +395,16 @@ const READERS: &[&str] = &[
     "agent/opencode/options",
     "agent/opencode/session",
     "driver/jobs",
-    "host/census",
-    "host/disk",
-    "host/git",
-    "host/journal",
-    "host/lock",
-    "host/paths",
-    "host/recording",
-    "host/signals",
+    "git",
+    "os/disk",
+    "store/journal",
+    "store/lock",
+    "store/paths",
+    "store/recording",
+    "os/signals",
     "proc",
-    "tui/face",
-    "tui/player",
+    "ui/tui/face",
+    "ui/tui/player",
 ];
 
 #[test]
@@ -387,7 +422,7 @@ fn files_of_others_are_read_by_one_module_alone() {
 
 /// Modules that write to stdout and stderr: the one that makes everything harmless, the screen, and the agent of the demo,
 /// whose terminal is not the user's.
-const WRITERS: &[&str] = &["console", "tui/terminal", "demo"];
+const WRITERS: &[&str] = &["console", "ui/tui/terminal", "demo"];
 
 #[test]
 fn text_leaves_by_one_module_alone() {

@@ -12,7 +12,7 @@ mod terminal;
 use ralph::{
     event::{Event, Record, StopReason},
     proc::Size,
-    tui::Layout,
+    ui::tui::Layout,
 };
 
 use crate::harness::{Sandbox, Script};

@@ -125,7 +125,7 @@ impl Scenario {
             came: format!(
                 "{} {}",
                 word(code),
-                reason.as_ref().map(ralph::narration::stop_in_words).unwrap_or_default()
+                reason.as_ref().map(ralph::words::stop_in_words).unwrap_or_default()
             ),
             iterations,
             seconds: started.elapsed().as_secs_f32(),

@@ -11,7 +11,7 @@ use std::{
 
 use ralph::{
     event::Record,
-    host::{
+    store::{
         journal,
         paths::{ProjectPaths, RunPaths},
     },

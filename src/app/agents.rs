@@ -14,7 +14,7 @@ use crate::{
     config::{Config, Permissions},
     driver::Agent,
     error::{Failure, FailureKind},
-    host::git::Identity,
+    git::Identity,
 };
 
 /// The adapter that is taken when none is named, if a server is named or its program is there.

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     error::{Failure, FailureKind},
-    host::paths::ProjectPaths,
+    store::paths::ProjectPaths,
 };
 
 /// Where ralph works and keeps its state.

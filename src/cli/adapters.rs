@@ -11,7 +11,7 @@ use crate::{
     app, config,
     console::{print, warn},
     error::{Failure, FailureKind},
-    narration::short_duration,
+    words::short_duration,
 };
 
 use super::{

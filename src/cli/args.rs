@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::tui::theme::Palette;
+use crate::ui::tui::theme::Palette;
 
 /// Run a coding agent again and again against a plan until the work is done
 #[derive(Debug, Parser)]

@@ -3,13 +3,11 @@
 use crate::{
     command::UserCommand,
     console::print,
+    control::{self, ControlError, Reply, Request},
     driver::{self, Left, Reset},
     error::{Failure, FailureKind},
     event::{SteeringId, SteeringKind, StopRequest},
-    host::{
-        control::{self, ControlError, Reply, Request},
-        paths::ProjectPaths,
-    },
+    store::paths::ProjectPaths,
 };
 
 use super::{args::Args, run::place};

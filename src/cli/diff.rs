@@ -4,9 +4,9 @@ use crate::{
     app::Presentation,
     console,
     error::{Failure, FailureKind},
-    headless::{Format, Style},
-    host::git::{Colour, Detail, Repository},
+    git::{Colour, Detail, Repository},
     text::{Keep, PlainText},
+    ui::headless::{Format, Style},
 };
 
 use super::{args::Args, restore::which_run, run::place};

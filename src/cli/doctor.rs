@@ -2,21 +2,22 @@
 
 mod agents;
 mod machine;
+mod model;
 mod project;
 
 use crate::{
     app::{self, Presentation},
     config::{self, Config, Loaded},
     console::{print_coloured, print_json},
-    doctor::{self, Checkup, Fatal, Finding, Section, State},
     error::{Failure, FailureKind},
-    headless::Format,
+    ui::headless::Format,
 };
 
 use super::{
     args::{Args, DoctorFormatArg},
     run::{place, sources},
 };
+use model::{Checkup, Fatal, Finding, Section, State};
 
 pub(super) fn run(args: &Args, format: DoctorFormatArg) -> Result<u8, Failure> {
     let place = place(args)?;
@@ -42,10 +43,10 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg) -> Result<u8, Failure> {
     match format {
         DoctorFormatArg::Text => {
             let style = Presentation::of_stdout(Format::Text).style;
-            print_coloured(&doctor::in_words(&checkup, style));
+            print_coloured(&model::in_words(&checkup, style));
         }
         DoctorFormatArg::Json => {
-            let text = serde_json::to_string_pretty(&doctor::json(&checkup));
+            let text = serde_json::to_string_pretty(&model::json(&checkup));
             print_json(&(text.expect("a JSON value has no failing serialisers") + "\n"));
         }
     }

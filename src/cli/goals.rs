@@ -7,8 +7,8 @@ use crate::{
     console::print,
     error::{Failure, FailureKind},
     event::GoalResult,
-    narration::{counted, goal_in_words},
     text::one_line,
+    words::{counted, goal_in_words},
 };
 
 use super::{

@@ -23,7 +23,7 @@ use crate::{
     config,
     console::{self, print},
     error::Failure,
-    headless::Format,
+    ui::headless::Format,
 };
 
 use args::{Args, Command, ConfigCommand, GoalsCommand};

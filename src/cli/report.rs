@@ -5,15 +5,17 @@ use crate::{
     console::{self, print, print_json},
     error::{Failure, FailureKind},
     event::{Checkpoint, RunId},
-    headless::Format,
-    host::{
-        git::Repository,
+    git::Repository,
+    store::{
         journal::{self, JournalError},
         lock,
     },
-    narration::{counted, short_duration, stop_in_words},
-    report::{self, CommitLine, Report},
     text::one_line,
+    ui::{
+        headless::Format,
+        report::{self, CommitLine, Report},
+    },
+    words::{counted, short_duration, stop_in_words},
 };
 
 use super::{

@@ -12,13 +12,10 @@ use crate::{
     console::{print, warn},
     error::{Failure, FailureKind},
     event::RunId,
-    host::{
-        git::{Moment, Place as Position, Repository, Restored},
-        lock,
-        paths::ProjectPaths,
-    },
-    narration::counted,
+    git::{Moment, Place as Position, Repository, Restored},
+    store::{lock, paths::ProjectPaths},
     text::{shown_name, with_causes},
+    words::counted,
 };
 
 use super::{

@@ -6,7 +6,7 @@ use crate::{
     app::{self, Place, Presentation, ScreenWish},
     config::{self, Flag, Sources},
     error::Failure,
-    headless::Format,
+    ui::headless::Format,
 };
 
 use super::args::{Args, FormatArg, ShowFlags};

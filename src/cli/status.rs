@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use crate::{
     console::{print, print_json},
+    control::{self, BreakerStatus, ControlError, Reply, Request, Status},
     driver::{now_ms, read_state, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, SteeringKind},
-    host::control::{self, BreakerStatus, ControlError, Reply, Request, Status},
     machine::LoopState,
-    narration::{changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
     text::one_line,
+    words::{changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
 };
 
 use super::{args::Args, run::place};

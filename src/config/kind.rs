@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use super::{duration::parse_duration, error::ConfigError, goals, layers::dotted, origin::Origin};
-use crate::{event::clip, plan::promise_token, server_url::ServerUrl};
+use crate::{claims::promise_token, event::clip, server_url::ServerUrl};
 
 /// The word that is needed to go without a limit.
 pub(super) const UNLIMITED: &str = "unlimited";

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::{duration::parse_duration, goals, layers::Merged};
 use crate::{
+    claims::promise_token,
     event::{Backoff, BreakerLimits, Completion, Goal, GoalsWhen, Limits, SessionMode},
-    plan::promise_token,
     server_url::ServerUrl,
 };
 

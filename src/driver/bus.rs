@@ -14,8 +14,8 @@ use std::{
 use crate::{
     agent::Display,
     event::{AgentSignal, Record},
-    host::journal::Reader,
     proc::Size,
+    store::journal::Reader,
 };
 
 const OUTPUT_CAP_BYTES: usize = 256 * 1024;
@@ -383,7 +383,7 @@ mod tests {
     use super::*;
     use crate::{
         event::{Event, Level, RunId},
-        host::journal::Journal,
+        store::journal::Journal,
     };
 
     const DEADLINE: Duration = Duration::from_secs(20);

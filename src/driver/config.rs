@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{agent::AgentAdapter, event::Settings, plan::Template, proc::Size};
+use crate::{agent::AgentAdapter, event::Settings, proc::Size, prompt::Template};
 
 /// What a run is made of, besides its project.
 pub struct RunConfig {

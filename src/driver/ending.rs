@@ -7,9 +7,10 @@ use std::{path::PathBuf, time::Duration};
 
 use crate::{
     command::UserCommand,
+    control::Request,
     event::{Event, RequestedBy, SteeringId, SteeringKind, StopReason, StopRequest},
-    host::{control::Request, lock::Lock, paths::ProjectPaths},
     machine::Input,
+    store::{lock::Lock, paths::ProjectPaths},
 };
 
 use super::{

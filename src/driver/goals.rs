@@ -15,9 +15,9 @@ use tokio::{
 use crate::{
     event::{Exit, Goal, GoalResult},
     machine::{Input, Verification},
-    narration::short_duration,
     proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal},
     text::{Keep, PlainText, with_causes},
+    words::short_duration,
 };
 
 /// What a goal's output is kept of: its end, where test runners say what failed.

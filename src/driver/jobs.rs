@@ -10,15 +10,14 @@ use std::{
 };
 
 use crate::{
+    claims::{self, StatusPlace},
     event::{Changes, Checkpoint, Claim, GoalResult, Level, Outcome, PlanSnapshot, RunId, SteeringId, SteeringKind},
-    host::{
-        census::Seen,
-        git::{Moment, Repository},
-        paths::{ProjectPaths, RunPaths, create_anew},
-    },
+    git::{Moment, Repository, fingerprint::Seen},
     machine::{LoopState, Notice, Phase, Preparation, Refusal, Settlement, Statement, Verification},
-    plan::{self, PlanChanges, PlanKind, PromptInput, StatusPlace, Template},
+    plan::{self, PlanChanges, PlanKind},
     proc,
+    prompt::{Prompt, PromptInput, Template},
+    store::paths::{ProjectPaths, RunPaths, create_anew},
     text::with_causes,
 };
 
@@ -184,7 +183,7 @@ impl Workshop {
         }
     }
 
-    fn render(&self, job: &Prepare, plan: &PlanSnapshot) -> plan::Prompt {
+    fn render(&self, job: &Prepare, plan: &PlanSnapshot) -> Prompt {
         let shown = self.plan.strip_prefix(self.paths.project()).unwrap_or(&self.plan);
         let texts = |wanted: &[SteeringKind]| -> Vec<String> {
             let wanted = job.steering.iter().filter(|(_, kind, _)| wanted.contains(kind));
@@ -343,11 +342,11 @@ enum DoneFile {
 /// lines of its output count.
 pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) -> Statement {
     let (promised, place) = if last_line_claims {
-        (plan::last_line_promise(message, promise), StatusPlace::LastLines)
+        (claims::last_line_promise(message, promise), StatusPlace::LastLines)
     } else {
-        (plan::final_promise(message, promise), StatusPlace::Message)
+        (claims::final_promise(message, promise), StatusPlace::Message)
     };
-    let status = plan::self_report(message, place);
+    let status = claims::self_report(message, place);
     let claims = [(promised, Claim::Promise), (status.claims_done, Claim::StatusBlock)];
     Statement {
         claims: claims
@@ -356,7 +355,7 @@ pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) ->
             .collect(),
         blocked: status.blocked,
         denies_done: status.denies_done,
-        question: plan::final_question(message).map(str::to_owned),
+        question: claims::final_question(message).map(str::to_owned),
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
-use crate::host::control::{Reply, Request};
+use crate::control::{Reply, Request};
 
 /// A message of the user is far smaller; a longer request is not one of ours.
 const REQUEST_CAP_BYTES: u64 = 1 << 20;

@@ -14,6 +14,7 @@ mod listener;
 mod open;
 mod perform;
 mod plan_file;
+pub mod prune;
 mod reports;
 mod run;
 mod session;

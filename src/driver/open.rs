@@ -9,13 +9,13 @@ use thiserror::Error;
 
 use crate::{
     event::{BreakerState, Event, PlanSnapshot, Record, RunId, Settings, StopReason},
-    host::{
+    machine::{Breaker, LoopState, Phase},
+    proc,
+    store::{
         journal::{self, Journal, JournalError, ReadNote},
         lock::{Holder, Lock, LockError},
         paths::{PathsError, ProjectPaths, RunPaths, replace_file},
     },
-    machine::{Breaker, LoopState, Phase},
-    proc,
 };
 
 use super::clock::{new_run_id, now_ms};

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     agent::SessionRequest,
     event::{AgentSignal, Claim},
-    host::{recording::Recording, signal_log::SignalLog},
     machine::{Effect, Input, Refusal, Settlement, Verification},
-    narration::short_duration,
+    store::{recording::Recording, signal_log::SignalLog},
+    words::short_duration,
 };
 
 use super::{

@@ -14,13 +14,13 @@ use tokio::sync::mpsc;
 use crate::{
     command::UserCommand,
     event::{Event, Level, RequestedBy, StopReason, StopRequest},
-    host::{
-        git::Repository,
+    git::Repository,
+    machine::{Input, LoopState, Start, Step, step},
+    proc::Size,
+    store::{
         journal::{Journal, JournalError},
         paths::ProjectPaths,
     },
-    machine::{Input, LoopState, Start, Step, step},
-    proc::Size,
     text::with_causes,
 };
 

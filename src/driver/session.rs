@@ -10,8 +10,8 @@ use tokio::{sync::mpsc, time::Instant};
 use crate::{
     agent::{Activity, AgentAdapter, Display, Session, SessionRequest},
     event::{AgentSignal, SteeringId, Usage},
-    host::{recording::Recording, signal_log::SignalLog},
     proc::{Size, Stop},
+    store::{recording::Recording, signal_log::SignalLog},
 };
 
 use super::{bus::Bus, spending::Spending};

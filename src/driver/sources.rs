@@ -8,13 +8,10 @@ use tokio::{
 };
 
 use crate::{
-    host::{
-        control::{Reply, Request},
-        paths::ProjectPaths,
-        signals,
-        watch::PresenceWatch,
-    },
+    control::{Reply, Request},
     machine::Input,
+    os::{signals, watch::PresenceWatch},
+    store::paths::ProjectPaths,
 };
 
 use super::{

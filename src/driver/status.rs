@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::{
     command::UserCommand,
+    control::{BreakerStatus, QueuedSteering, Quiet, Reply, Request, Status},
     event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, Wait},
-    host::control::{BreakerStatus, QueuedSteering, Quiet, Reply, Request, Status},
     machine::{Input, LoopState, Phase},
-    narration::stop_in_words,
+    words::stop_in_words,
 };
 
 use super::{

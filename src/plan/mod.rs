@@ -1,4 +1,4 @@
-//! Reads plans, compares them, and renders the prompt of an iteration.
+//! Reads plans and compares them.
 //!
 //! Pure: text in, values out. Whoever calls reads the files and puts the plan's path in front of an error.
 //!
@@ -9,14 +9,8 @@ mod diff;
 mod error;
 mod markdown;
 mod prd;
-mod promise;
-mod prompt;
 mod read;
-mod report;
 
 pub use diff::{PlanChanges, diff};
 pub use error::PlanError;
-pub use promise::{final_promise, last_line_promise, promise_line, promise_token};
-pub use prompt::{Prompt, PromptError, PromptInput, Template};
 pub use read::{PlanKind, parse, parse_bytes};
-pub use report::{SelfReport, StatusPlace, final_question, self_report};

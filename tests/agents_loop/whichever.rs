@@ -2,7 +2,7 @@
 
 use ralph::{
     event::{Changes, Event, Outcome},
-    host::{journal, paths::ProjectPaths},
+    store::{journal, paths::ProjectPaths},
 };
 
 use super::{in_order, ralph, work_on};

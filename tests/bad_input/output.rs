@@ -168,7 +168,10 @@ fn when_stdout_is_closed_the_loop_goes_on() {
             .run(SOON);
         assert_eq!(finished.stdout.lines().count(), 1, "{finished:?}");
         wait_until(SOON, "end of the run", || {
-            let end = ralph::host::journal::read(&sandbox.the_run().journal()).ok()?.0.pop()?;
+            let end = ralph::store::journal::read(&sandbox.the_run().journal())
+                .ok()?
+                .0
+                .pop()?;
             matches!(end.event, Event::RunStopped { .. }).then_some(())
         });
         assert!(!sandbox.read("PLAN.md").unwrap().contains("[ ]"));

@@ -4,7 +4,7 @@ use std::{ffi::OsStr, fmt::Write as _, fs, os::unix::fs::PermissionsExt, path::P
 
 use ralph::{
     event::{Event, Record},
-    host::{
+    store::{
         journal,
         paths::{ProjectPaths, RunPaths},
     },

@@ -1,6 +1,6 @@
 //! Every key of the help does what it says.
 
-use ralph::tui::{
+use ralph::ui::tui::{
     keys::{self, Action},
     model::Pane,
 };

@@ -1,6 +1,6 @@
 //! `ralph replay`.
 
-use ralph::tui::keys::{self, Action, When};
+use ralph::ui::tui::keys::{self, Action, When};
 
 use super::{Terminal, keys::bytes, pane, watching};
 use crate::harness::{SOON, Sandbox, Script};

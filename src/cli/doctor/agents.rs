@@ -1,5 +1,6 @@
 //! Which agents are there, which versions, and whether they can reach their models as far as can be told for free.
 
+use super::model::{Fatal, Finding, State};
 use crate::{
     agent::{
         AgentError,
@@ -9,10 +10,9 @@ use crate::{
     },
     app::{self, Place},
     config::Config,
-    doctor::{Fatal, Finding, State},
     error::{Failure, FailureKind},
-    narration::short_duration,
     text::with_causes,
+    words::short_duration,
 };
 
 use super::{super::adapters::DEMO, fatal};

@@ -7,15 +7,15 @@ use std::{
     time::Duration,
 };
 
+use super::model::{Fatal, Finding, State};
 use crate::{
     app::Place,
     console,
-    doctor::{Fatal, Finding, State},
     event::Exit,
     faces::surroundings,
-    host::{
+    git::{self, NoRepository},
+    os::{
         disk::{self, FileSystem},
-        git::{self, NoRepository},
         watch,
     },
     proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal},

@@ -1,18 +1,16 @@
 //! The project: its repository, its plan, and what earlier runs have left.
 
+use super::model::{Fatal, Finding, State};
 use crate::{
     app::{self, Place},
     config::Config,
-    doctor::{Fatal, Finding, State},
     driver::read_state,
     error::Failure,
-    host::{
-        git::{NoRepository, Repository},
-        lock,
-    },
-    narration::{counted, stop_in_words},
+    git::{NoRepository, Repository},
     proc,
+    store::lock,
     text::with_causes,
+    words::{counted, stop_in_words},
 };
 
 use super::fatal;

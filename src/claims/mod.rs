@@ -1,0 +1,9 @@
+//! What an agent says of its own work: promises, status blocks, questions. Pure: text in, values out.
+//!
+//! A claim is never taken as true by itself; the machine weighs it against what ralph finds.
+
+mod promise;
+mod self_report;
+
+pub use promise::{final_promise, last_line_promise, promise_line, promise_token};
+pub use self_report::{SelfReport, StatusPlace, final_question, self_report};

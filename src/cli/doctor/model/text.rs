@@ -1,0 +1,135 @@
+//! A checkup for people: aligned, and coloured where somebody sees it.
+
+use std::fmt::Write as _;
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::{text::one_line, ui::report::Style, words::counted};
+
+use super::{Checkup, Finding, State};
+
+const GOOD: &str = "32";
+const WEAK: &str = "33";
+const FATAL: &str = "31";
+const DIM: &str = "2";
+const STRONG: &str = "1";
+
+/// Sets a checkup as text, each line ended.
+pub fn in_words(checkup: &Checkup, style: Style) -> String {
+    let mut text = format!("ralph {} in {}\n", checkup.version, one_line(&checkup.project));
+    let names = checkup.findings().map(|finding| finding.name.width());
+    let width = names.max().unwrap_or_default();
+    for section in &checkup.sections {
+        line(&mut text, &format!("\n{}", style.paint(STRONG, section.title)));
+        for finding in &section.findings {
+            add(&mut text, finding, width, style);
+        }
+    }
+    line(&mut text, &format!("\n{}", verdict(checkup, style)));
+    text
+}
+
+fn add(text: &mut String, finding: &Finding, width: usize, style: Style) {
+    let (sign, code) = match finding.state {
+        State::Good => ("✔", GOOD),
+        State::Absent => ("·", DIM),
+        State::Weak => ("!", WEAK),
+        State::Fatal(_) => ("✖", FATAL),
+    };
+    let pad = " ".repeat(width - finding.name.width());
+    let said = one_line(&finding.text);
+    let said = match finding.state {
+        State::Absent => style.paint(DIM, &said),
+        State::Good | State::Weak | State::Fatal(_) => said,
+    };
+    line(
+        text,
+        &format!("  {} {}{pad}  {said}", style.paint(code, sign), finding.name),
+    );
+    for todo in &finding.todo {
+        let arrow = style.paint(DIM, "→");
+        line(text, &format!("    {}  {arrow} {}", " ".repeat(width), one_line(todo)));
+    }
+}
+
+fn verdict(checkup: &Checkup, style: Style) -> String {
+    let count = |wanted: fn(State) -> bool| checkup.findings().filter(|finding| wanted(finding.state)).count() as u64;
+    let fatal = count(|state| matches!(state, State::Fatal(_)));
+    let weak = count(|state| state == State::Weak);
+    match (fatal, weak) {
+        (0, 0) => style.paint(GOOD, "ralph can run here"),
+        (0, weak) => format!(
+            "{}; {} to look at",
+            style.paint(GOOD, "ralph can run here"),
+            counted(weak, "thing")
+        ),
+        (fatal, _) => style.paint(
+            FATAL,
+            &format!("ralph cannot run here: {} to mend", counted(fatal, "thing")),
+        ),
+    }
+}
+
+fn line(text: &mut String, line: &str) {
+    writeln!(text, "{line}").expect("a string takes every write");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::doctor::model::{Fatal, Section};
+
+    fn checkup() -> Checkup {
+        let findings = vec![
+            Finding::new("claude", State::Good, "Claude Code 2.1.197"),
+            Finding::new("gemini", State::Absent, "not installed").todo("npm install -g @google/gemini-cli"),
+        ];
+        let machine = vec![Finding::new("git", State::Weak, "not installed\x1b[31m").todo("install git")];
+        let section = |title, findings| Section { title, findings };
+        Checkup {
+            version: "0.1.0",
+            project: "/p".to_owned(),
+            sections: vec![section("agents", findings), section("machine", machine)],
+        }
+    }
+
+    #[test]
+    fn findings_are_aligned_and_say_what_to_type() {
+        let expected = "\
+ralph 0.1.0 in /p
+
+agents
+  ✔ claude  Claude Code 2.1.197
+  · gemini  not installed
+            → npm install -g @google/gemini-cli
+
+machine
+  ! git     not installed
+            → install git
+
+ralph can run here; 1 thing to look at
+";
+        assert_eq!(in_words(&checkup(), Style::PLAIN), expected);
+    }
+
+    #[test]
+    fn what_is_fatal_is_the_last_word() {
+        let mut checkup = checkup();
+        checkup.sections[1].findings[0].state = State::Fatal(Fatal::Machine);
+        let text = in_words(&checkup, Style::PLAIN);
+        assert!(
+            text.ends_with("\nralph cannot run here: 1 thing to mend\n") && text.contains("✖ git"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn colours_are_only_there_when_wanted() {
+        let coloured = Style {
+            colour: true,
+            columns: None,
+        };
+        assert!(in_words(&checkup(), coloured).contains("\x1b[32m✔\x1b[0m"));
+        assert!(!in_words(&checkup(), Style::PLAIN).contains('\x1b'));
+    }
+}

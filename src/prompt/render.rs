@@ -1,0 +1,356 @@
+//! From instructions and the state of the loop to the text an agent reads.
+
+use super::{
+    built_in,
+    template::{Instructions, Part, Placeholder, Template},
+};
+use crate::{
+    claims::promise_line,
+    event::{TEXT_CAP_BYTES, clip},
+    plan::PlanKind,
+};
+
+/// What a prompt is made of besides the instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptInput<'a> {
+    /// The plan's path as the agent can use it, relative to the project.
+    pub plan: &'a str,
+    pub kind: PlanKind,
+    /// Text of the task to work on; none when the plan has no open one.
+    pub task: Option<&'a str>,
+    /// Number of this iteration, from 1.
+    pub iteration: u32,
+    /// Tasks that are done.
+    pub done: usize,
+    /// Tasks in all; none in a plan that only describes what is to be done.
+    pub total: usize,
+    /// The token of the promise line.
+    pub promise: &'a str,
+    /// The user's messages that hold for every iteration.
+    pub standing: &'a [String],
+    /// The user's messages for this iteration.
+    pub once: &'a [String],
+    /// What ralph has to say about the iteration before: why a claim was refused, how it was cut off. Each is clipped to
+    /// [`TEXT_CAP_BYTES`].
+    pub notices: &'a [String],
+}
+
+/// A rendered prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Prompt {
+    pub text: String,
+    /// Bytes of the text that are ralph's words: all but the user's template, task and messages.
+    pub overhead_bytes: usize,
+}
+
+impl Template {
+    /// Renders the prompt of one iteration.
+    ///
+    /// A template of the user's gets appended what the loop cannot do without: how to promise the end or to say that it
+    /// is blocked, the user's messages, ralph's notices. The promise line never stands alone on a line of the prompt, so an agent that repeats
+    /// its prompt has not promised anything.
+    pub fn render(&self, input: &PromptInput<'_>) -> Prompt {
+        let mut draft = Draft::default();
+        match &self.0 {
+            Instructions::BuiltIn => built_in::write(&mut draft, input),
+            Instructions::Custom(parts) => {
+                for part in parts {
+                    write_part(&mut draft, part, input);
+                }
+                draft.end_line();
+                draft.ours("\n");
+                built_in::write_last_words(&mut draft, input);
+            }
+        }
+        write_section(
+            &mut draft,
+            "From ralph, about the session before this one:",
+            input.notices,
+            Owner::Ralph,
+        );
+        write_section(
+            &mut draft,
+            "Standing instructions from the user:",
+            input.standing,
+            Owner::User,
+        );
+        write_section(&mut draft, "From the user, for this session:", input.once, Owner::User);
+        draft.end_line();
+        draft.prompt
+    }
+}
+
+fn write_part(draft: &mut Draft, part: &Part, input: &PromptInput<'_>) {
+    match part {
+        Part::Text(text) => draft.users(text),
+        Part::Value(Placeholder::Plan) => draft.ours(input.plan),
+        Part::Value(Placeholder::Task) => match input.task {
+            Some(task) => draft.users(task),
+            None => draft.ours("(no task is open)"),
+        },
+        Part::Value(Placeholder::Iteration) => draft.ours(&input.iteration.to_string()),
+        Part::Value(Placeholder::Progress) => draft.ours(&progress(input)),
+    }
+}
+
+pub(super) fn progress(input: &PromptInput<'_>) -> String {
+    if input.total == 0 {
+        return "without a list of tasks".to_owned();
+    }
+    format!("{} of {} tasks done", input.done, input.total)
+}
+
+fn write_section(draft: &mut Draft, heading: &str, entries: &[String], owner: Owner) {
+    if entries.is_empty() {
+        return;
+    }
+    draft.end_line();
+    draft.ours("\n");
+    draft.ours(heading);
+    draft.ours("\n");
+    for entry in entries {
+        // Further lines of an entry are indented below its first: where one ends is then never in doubt.
+        let entry = match owner {
+            Owner::Ralph => clip(entry.trim(), TEXT_CAP_BYTES),
+            Owner::User => entry.trim().to_owned(),
+        };
+        for (index, line) in entry.lines().enumerate() {
+            draft.ours(if index == 0 { "- " } else { "  " });
+            match owner {
+                Owner::Ralph => draft.ours(line),
+                Owner::User => draft.users(line),
+            }
+            draft.ours("\n");
+        }
+    }
+}
+
+/// Whose words a text is.
+#[derive(Clone, Copy)]
+enum Owner {
+    Ralph,
+    User,
+}
+
+/// A prompt in the making, which counts ralph's words.
+#[derive(Default)]
+pub(super) struct Draft {
+    prompt: Prompt,
+}
+
+impl Draft {
+    pub(super) fn ours(&mut self, text: &str) {
+        self.prompt.text.push_str(text);
+        self.prompt.overhead_bytes += text.len();
+    }
+
+    pub(super) fn users(&mut self, text: &str) {
+        self.prompt.text.push_str(text);
+    }
+
+    pub(super) fn promise(&mut self, input: &PromptInput<'_>) {
+        self.ours(&promise_line(input.promise));
+    }
+
+    fn end_line(&mut self) {
+        if !self.prompt.text.ends_with('\n') {
+            self.ours("\n");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::{SelfReport, StatusPlace, final_promise, self_report};
+
+    const TOKEN: &str = "4f2a91c07b3d";
+
+    fn input() -> PromptInput<'static> {
+        PromptInput {
+            plan: "PLAN.md",
+            kind: PlanKind::Markdown,
+            task: Some("[P1] Parse durations such as 1h30m"),
+            iteration: 7,
+            done: 3,
+            total: 10,
+            promise: TOKEN,
+            standing: &[],
+            once: &[],
+            notices: &[],
+        }
+    }
+
+    fn custom(template: &str, input: &PromptInput<'_>) -> Prompt {
+        Template::parse(template).unwrap().render(input)
+    }
+
+    #[test]
+    fn the_built_in_prompt_says_all_that_an_agent_needs() {
+        let text = Template::built_in().render(&input()).text;
+        for needed in [
+            "the plan in PLAN.md (3 of 10 tasks done)",
+            "session 7",
+            "\n  [P1] Parse durations such as 1h30m\n",
+            "tick its box in the plan: `[x]`",
+            "commit what you changed",
+            "background",
+            "<promise>4f2a91c07b3d</promise>",
+            "RALPH BLOCKED: and your question",
+            "RALPH NOT DONE: and what is missing",
+        ] {
+            assert!(text.contains(needed), "`{needed}` is not in:\n{text}");
+        }
+        assert!(!text.contains("the user:"), "a section without entries is in:\n{text}");
+    }
+
+    #[test]
+    fn a_story_is_done_by_its_passes() {
+        let text = Template::built_in()
+            .render(&PromptInput {
+                kind: PlanKind::Prd,
+                plan: "prd.json",
+                ..input()
+            })
+            .text;
+        assert!(text.contains("set its `passes` to true"), "{text}");
+        assert!(!text.contains("[x]"), "{text}");
+    }
+
+    #[test]
+    fn without_an_open_task_the_prompt_asks_why() {
+        let text = Template::built_in().render(&PromptInput { task: None, ..input() }).text;
+        assert!(text.contains("no task is open"), "{text}");
+        let text = custom("Do {task}", &PromptInput { task: None, ..input() }).text;
+        assert!(text.starts_with("Do (no task is open)\n"), "{text}");
+    }
+
+    #[test]
+    fn a_realistic_prompt_costs_at_most_1500_bytes_of_its_own() {
+        let long = "a message of the user's that is long enough to matter ".repeat(100);
+        let input = PromptInput {
+            plan: "docs/plans/IMPLEMENTATION_PLAN.md",
+            task: Some(&long),
+            iteration: 4999,
+            done: 1234,
+            total: 4321,
+            standing: &[long.clone(), long.clone()],
+            once: std::slice::from_ref(&long),
+            notices: &[
+                "the claim that all is done was refused: 3 tasks are open".to_owned(),
+                "it was cut off: no sign of life for 10m".to_owned(),
+            ],
+            ..input()
+        };
+        for template in [Template::built_in(), Template::parse(&long).unwrap()] {
+            for kind in [PlanKind::Markdown, PlanKind::Prd] {
+                for task in [input.task, None] {
+                    let prompt = template.render(&PromptInput { kind, task, ..input });
+                    assert!(prompt.overhead_bytes <= 1500, "{} bytes", prompt.overhead_bytes);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn overhead_is_all_that_is_not_the_users() {
+        let input = PromptInput {
+            once: &["use tabs".to_owned()],
+            ..input()
+        };
+        let prompt = custom("Work on it: {task}", &input);
+        let of_the_user = "Work on it: ".len() + input.task.unwrap().len() + "use tabs".len();
+        assert_eq!(prompt.overhead_bytes, prompt.text.len() - of_the_user);
+    }
+
+    #[test]
+    fn a_template_gets_values_and_the_promise() {
+        let text = custom("#{iteration} {plan} {progress}: {task} {{task}}\n", &input()).text;
+        assert_eq!(
+            text,
+            "#7 PLAN.md 3 of 10 tasks done: [P1] Parse durations such as 1h30m {task}\n\nOnly when every task in PLAN.md \
+             is done, end your last message with this, on a line of its own: <promise>4f2a91c07b3d</promise>\nIf you cannot go \
+             on without an answer that only the user can give, end it with RALPH BLOCKED: and your question, on one line. \
+             If something that looks done is not, end it with RALPH NOT DONE: and what is missing.\n"
+        );
+    }
+
+    #[test]
+    fn a_placeholder_in_a_value_is_not_filled_in() {
+        let text = custom(
+            "{task}",
+            &PromptInput {
+                task: Some("keep {plan}"),
+                ..input()
+            },
+        )
+        .text;
+        assert!(text.starts_with("keep {plan}\n"), "{text}");
+    }
+
+    #[test]
+    fn messages_and_notices_have_their_sections() {
+        let input = PromptInput {
+            standing: &["use tabs".to_owned(), "no new crates".to_owned()],
+            once: &["first the parser\n\nthen the rest\n".to_owned()],
+            notices: &["it was cut off".to_owned()],
+            ..input()
+        };
+        for template in [Template::built_in(), Template::parse("Work.").unwrap()] {
+            let text = template.render(&input).text;
+            let sections = "\n\nFrom ralph, about the session before this one:\n- it was cut off\n\
+                            \nStanding instructions from the user:\n- use tabs\n- no new crates\n\
+                            \nFrom the user, for this session:\n- first the parser\n  \n  then the rest\n";
+            assert!(text.ends_with(sections), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_notice_is_clipped_and_a_long_message_is_not() {
+        let long = "x".repeat(100_000);
+        let prompt = Template::built_in().render(&PromptInput {
+            notices: std::slice::from_ref(&long),
+            ..input()
+        });
+        assert!(prompt.text.len() < 10_000, "{} bytes", prompt.text.len());
+        let prompt = Template::built_in().render(&PromptInput {
+            once: &[long],
+            ..input()
+        });
+        assert!(prompt.text.len() > 100_000, "{} bytes", prompt.text.len());
+    }
+
+    #[test]
+    fn an_agent_that_repeats_its_prompt_has_promised_nothing() {
+        for template in [Template::built_in(), Template::parse("Work.").unwrap()] {
+            let text = template.render(&input()).text;
+            assert!(!final_promise(&text, TOKEN), "{text}");
+            for place in [StatusPlace::Message, StatusPlace::LastLines] {
+                assert_eq!(self_report(&text, place), SelfReport::default(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_an_open_task_a_message_of_the_users_is_the_work() {
+        let message = ["rename it".to_owned()];
+        let input = PromptInput {
+            task: None,
+            once: &message,
+            ..input()
+        };
+        let text = Template::built_in().render(&input).text;
+        assert!(
+            text.contains("no task is open, but the user has sent the message below"),
+            "{text}"
+        );
+        let notices = ["goal `tests` did not pass".to_owned()];
+        let text = Template::built_in()
+            .render(&PromptInput {
+                notices: &notices,
+                ..input
+            })
+            .text;
+        assert!(text.contains("not accepted as done"), "{text}");
+    }
+}

@@ -1,0 +1,53 @@
+//! The face without a screen: records and transcript as text for people, or the records as JSON lines for machines.
+//!
+//! Nothing an agent writes reaches the terminal as it is: its output passes through [`PlainText`](crate::text::PlainText),
+//! which leaves colours at most. Whoever shows a run writes it to what [`Shown`](crate::text::Shown) makes of it.
+
+mod text;
+
+use std::io::{self, Write};
+
+use crate::driver::{FaceMessage, Feed};
+
+pub use crate::ui::report::Style;
+pub use text::TextFace;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    #[default]
+    Text,
+    /// One record a line and nothing else.
+    Jsonl,
+}
+
+/// Shows a run until it is over. When `out` breaks (a pipe that was closed), the rest is taken and shown to nobody:
+/// the loop goes on.
+pub fn show(feed: Feed, format: Format, style: Style, out: &mut dyn Write) {
+    let mut face = TextFace::new(style);
+    let mut broken = false;
+    for message in feed {
+        if broken {
+            continue;
+        }
+        let shown = match format {
+            Format::Text => face.show(&message, out),
+            Format::Jsonl => show_json(&message, out),
+        };
+        broken = shown.and_then(|()| out.flush()).is_err();
+    }
+}
+
+fn show_json(message: &FaceMessage, out: &mut dyn Write) -> io::Result<()> {
+    match message {
+        FaceMessage::Record(record) => {
+            let mut line = serde_json::to_vec(record)?;
+            line.push(b'\n');
+            // One write a line: whoever reads the pipe never sees half a record without waiting for the rest.
+            out.write_all(&line)
+        }
+        // Records and nothing else: what is printed is the journal.
+        FaceMessage::Output(_) | FaceMessage::Resized(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. } => {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the records leave open: what nobody has verified, and what does not go on without a person.
+
+use std::collections::BTreeMap;
+
+use super::{Report, Task, TaskState, model::Fold};
+use crate::{
+    event::{GoalResult, StopReason},
+    text::one_line,
+    words::{counted, stop_in_words},
+};
+
+/// The last result of each goal, with the iteration it is of; 0 for the look before the first.
+fn last_results(report: &Report) -> BTreeMap<&str, (u32, &GoalResult)> {
+    let at_start = report.at_start.goals.iter().map(|result| (0, result));
+    let later = report.iterations.iter().flat_map(|iteration| {
+        let results = iteration.look.goals.iter();
+        results.map(move |result| (iteration.number, result))
+    });
+    at_start
+        .chain(later)
+        .map(|(number, result)| (result.name.as_str(), (number, result)))
+        .collect()
+}
+
+pub(super) fn unverified(report: &Report) -> Vec<String> {
+    if report.goals.is_empty() {
+        return vec![if report.iterations.is_empty() {
+            "no goals are configured: nothing was checked".to_owned()
+        } else {
+            "all of it: no goals are configured, so nobody but the agent looked at the work".to_owned()
+        }];
+    }
+    let results = last_results(report);
+    let last = report.iterations.last().map_or(0, |iteration| iteration.number);
+    let mut found = Vec::new();
+    for name in &report.goals {
+        match results.get(name.as_str()) {
+            None => found.push(format!("goal {name} was never run")),
+            Some((_, result)) if !result.passed => {
+                found.push(format!("goal {name} did not pass when it was last run: {}", result.why));
+            }
+            Some((number, _)) if *number < last => {
+                found.push(format!(
+                    "goal {name} passed after iteration {number} and was not run since"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    found
+}
+
+pub(super) fn needs_person(report: &Report, fold: &Fold) -> Vec<String> {
+    let mut needs = Vec::new();
+    let in_state = |state| report.tasks.iter().filter(move |task: &&Task| task.state == state);
+    let finished = matches!(
+        report.end.as_ref().map(|end| &end.reason),
+        Some(StopReason::Done { .. })
+    );
+    for task in in_state(TaskState::Blocked) {
+        let question = task.question.as_deref().unwrap_or_default();
+        needs.push(format!(
+            "an answer for the task \"{}\": {}",
+            task.text,
+            one_line(question)
+        ));
+    }
+    if !finished {
+        let elsewhere = fold.blocked.iter().filter(|(task, _)| task.is_none());
+        needs.extend(elsewhere.map(|(_, question)| format!("an answer: {}", one_line(question))));
+        let asked = fold.asked.iter();
+        needs.extend(asked.map(|(number, text)| format!("the agent asked in iteration {number}: {text}")));
+    }
+    for task in in_state(TaskState::Vanished) {
+        needs.push(format!(
+            "a look at the plan: the task \"{}\" has vanished from it",
+            task.text
+        ));
+    }
+    let undelivered = report
+        .steering
+        .iter()
+        .filter(|message| message.delivered.is_empty() && !message.withdrawn);
+    needs.extend(undelivered.map(|message| {
+        let text = one_line(&message.text);
+        format!("message {} was not delivered: {text}", message.id.0)
+    }));
+    needs.extend(end_needs(report));
+    needs
+}
+
+/// What the end itself asks for.
+fn end_needs(report: &Report) -> Option<String> {
+    let open = counted(u64::from(report.totals.tasks_open), "task");
+    let Some(end) = &report.end else { return None };
+    match &end.reason {
+        StopReason::Done { verified: true } => None,
+        StopReason::Done { verified: false } => Some("a look at the result: it is unverified".to_owned()),
+        StopReason::LimitReached { .. }
+        | StopReason::Requested
+        | StopReason::Interrupted
+        | StopReason::Terminated
+        | StopReason::HungUp
+            if report.totals.tasks_open > 0 =>
+        {
+            Some(format!("the decision to go on: {open} not done"))
+        }
+        StopReason::LimitReached { .. }
+        | StopReason::Requested
+        | StopReason::Interrupted
+        | StopReason::Terminated
+        | StopReason::HungUp
+        | StopReason::Superseded => None,
+        // Its question is there already, with its task.
+        StopReason::Blocked { .. } if report.tasks.iter().any(|task| task.state == TaskState::Blocked) => None,
+        reason @ (StopReason::AgentFailed { .. }
+        | StopReason::Broken { .. }
+        | StopReason::PlanInvalid { .. }
+        | StopReason::BreakerOpen { .. }
+        | StopReason::Blocked { .. }) => Some(one_line(&stop_in_words(reason))),
+    }
+}

@@ -1,0 +1,108 @@
+//! The head of a report, which is also the summary at the end of a run: iterations, why it is over, totals, hints.
+
+use std::io::{self, Write};
+
+use super::{Report, Style};
+use crate::{
+    event::EndKind,
+    text::one_line,
+    words::{changes_in_words, counted, outcome_word, short_duration, stop_in_words, usage_in_words},
+};
+
+/// Most iterations in the table; the first ones of a longer run are in the journal.
+const ROWS: usize = 40;
+/// Columns of a row before its task, and what a task gets where no width is known and at least.
+const ROW_COLUMNS: usize = 59;
+const TASK_COLUMNS: usize = 50;
+const TASK_COLUMNS_MIN: usize = 16;
+
+/// Writes the head of a concluded report.
+///
+/// # Errors
+/// Whatever `out` says.
+pub fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    table(report, style, out)?;
+    writeln!(out, "ralph: {}", style.paint(end_colour(report), &end_in_words(report)))?;
+    if let Some(said) = report.end.as_ref().and_then(|end| end.reason.last_words()) {
+        writeln!(out, "  it said: {}", one_line(said))?;
+    }
+    writeln!(out, "  {}", totals_in_words(report).join(" · "))?;
+    for hint in report.end.iter().flat_map(|end| &end.hints) {
+        writeln!(out, "hint: {}", one_line(hint))?;
+    }
+    Ok(())
+}
+
+/// Why the run is over, on one line. The words of an agent may be in it.
+pub(super) fn end_in_words(report: &Report) -> String {
+    match &report.end {
+        Some(end) => one_line(&stop_in_words(&end.reason)),
+        None => "not over: it runs, or was cut off and goes on with the next `ralph`".to_owned(),
+    }
+}
+
+/// Tasks, iterations, time, changes, tokens and cost.
+pub(super) fn totals_in_words(report: &Report) -> Vec<String> {
+    let totals = &report.totals;
+    let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
+    let mut parts = vec![
+        format!("{} of {} done", totals.tasks_done, counted(all, "task")),
+        counted(u64::from(totals.iterations), "iteration"),
+        short_duration(totals.elapsed_ms),
+    ];
+    parts.extend(totals.changes.as_ref().map(changes_in_words));
+    parts.extend(usage_in_words(&totals.usage));
+    parts
+}
+
+fn end_colour(report: &Report) -> &'static str {
+    match report.end.as_ref().map(|end| end.reason.kind()) {
+        Some(EndKind::Good) => "1;32",
+        Some(EndKind::Bad) => "1;31",
+        Some(EndKind::Unfinished) | None => "1;33",
+    }
+}
+
+fn table(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let rows = &report.iterations;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let head = format!(
+        "  {:>3}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  task",
+        "#", "outcome", "time", "commits", "files", "+", "−"
+    );
+    writeln!(out, "{}", style.paint("2", &head))?;
+    let task_columns = style.columns.map_or(TASK_COLUMNS, |columns| {
+        usize::from(columns).saturating_sub(ROW_COLUMNS).max(TASK_COLUMNS_MIN)
+    });
+    let left_out = rows.len().saturating_sub(ROWS);
+    if left_out > 0 {
+        writeln!(out, "  {:>3}  {}", "…", counted(left_out as u64, "earlier iteration"))?;
+    }
+    for row in &rows[left_out..] {
+        let cell = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
+        writeln!(
+            out,
+            "  {:>3}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  {}",
+            row.number,
+            row.outcome.as_ref().map_or("running", outcome_word),
+            short_duration(row.duration_ms),
+            cell(row.changes.map(|changes| u64::from(changes.commits))),
+            cell(row.changes.map(|changes| u64::from(changes.files))),
+            cell(row.changes.map(|changes| changes.added)),
+            cell(row.changes.map(|changes| changes.removed)),
+            shortened(row.task.as_deref().unwrap_or_default(), task_columns),
+        )?;
+    }
+    writeln!(out)
+}
+
+/// Cuts `task` to so many columns.
+pub(super) fn shortened(task: &str, columns: usize) -> String {
+    let task = one_line(task);
+    match task.char_indices().nth(columns) {
+        Some((end, _)) => format!("{}…", task[..end].trim_end()),
+        None => task,
+    }
+}

@@ -1,0 +1,87 @@
+//! The report for a pull request, or an issue.
+
+use std::fmt::Write as _;
+
+use super::{
+    Report,
+    head::{end_in_words, totals_in_words},
+    sections::{origin_in_words, sections, waits_in_words},
+};
+use crate::{
+    text::one_line,
+    words::{changes_in_words, outcome_word, short_duration},
+};
+
+/// Renders all of a report. `time` renders a moment, given in milliseconds since the Unix epoch.
+pub fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String {
+    let mut text = format!("# ralph: {}\n\n", escaped(&end_in_words(report)));
+    let mut line = |line: String| writeln!(text, "{line}").expect("a string takes every write");
+    line(totals_in_words(report).join(" · ") + "\n");
+    for origin in origin_in_words(report, time).into_iter().chain(waits_in_words(report)) {
+        line(format!("- {}", escaped(&origin)));
+    }
+    for hint in report.end.iter().flat_map(|end| &end.hints) {
+        line(format!("- hint: {}", escaped(hint)));
+    }
+    if !report.iterations.is_empty() {
+        line("\n| # | task | outcome | time | changes |\n|--:|---|---|--:|---|".to_owned());
+    }
+    for iteration in &report.iterations {
+        let cells = [
+            iteration.number.to_string(),
+            escaped(iteration.task.as_deref().unwrap_or_default()),
+            iteration.outcome.as_ref().map_or("running", outcome_word).to_owned(),
+            short_duration(iteration.duration_ms),
+            iteration
+                .changes
+                .as_ref()
+                .map_or_else(|| "unknown".to_owned(), changes_in_words),
+        ];
+        line(format!("| {} |", cells.join(" | ")));
+    }
+    for section in sections(report) {
+        line(format!("\n## {}\n", section.title));
+        if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {
+            line(text.to_owned());
+        }
+        for item in section.items {
+            line(format!("- {}", escaped(&item.text)));
+            for detail in item.details {
+                line(format!("  - {}", escaped(&detail)));
+            }
+        }
+    }
+    text
+}
+
+/// Takes from a text what Markdown would make something else of: an agent's words must not become links or HTML.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in one_line(text).chars() {
+        if matches!(
+            character,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '!' | '~'
+        ) {
+            out.push('\\');
+        }
+        out.push(character);
+        if character == '@' {
+            // Nobody is to be notified because an agent wrote a name.
+            out.push('\u{200b}');
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_an_agent_stay_words() {
+        assert_eq!(
+            escaped("| <img src=x> [a](b) @all `x`\n# y"),
+            "\\| \\<img src=x\\> \\[a\\](b) @\u{200b}all \\`x\\` \\# y"
+        );
+    }
+}

@@ -1,0 +1,302 @@
+//! What stands below a report's head, in words, whatever it is written as.
+
+use super::{Iteration, Look, Report, TaskState, Waited, head::shortened};
+use crate::{
+    event::{Delivery, GoalResult, Outcome, SteeringKind, Usage, Wait},
+    text::one_line,
+    words::{
+        changes_in_words, claim_in_words, counted, goal_in_words, outcome_in_words, short_duration, usage_in_words,
+    },
+};
+
+/// Lines of a failing goal's output.
+const TAIL_LINES: usize = 10;
+/// Columns of the lines that may be anything's: a question, an error.
+const LINE_COLUMNS: usize = 300;
+
+/// A heading and what belongs to it.
+pub(super) struct Section {
+    pub(super) title: &'static str,
+    pub(super) items: Vec<Item>,
+    /// What an empty one says; without it an empty one is left out.
+    pub(super) if_empty: Option<&'static str>,
+}
+
+/// A line, and the lines that explain it. None of them has a control character or a line break in it.
+pub(super) struct Item {
+    pub(super) text: String,
+    pub(super) details: Vec<String>,
+}
+
+impl Item {
+    fn new(text: impl AsRef<str>) -> Self {
+        Self::with(text, Vec::new())
+    }
+
+    fn with(text: impl AsRef<str>, details: Vec<String>) -> Self {
+        let details = details.iter().map(|detail| shortened(detail, LINE_COLUMNS));
+        Self {
+            details: details.filter(|detail| !detail.is_empty()).collect(),
+            text: shortened(text.as_ref(), LINE_COLUMNS),
+        }
+    }
+}
+
+/// All sections that say something, those that matter first.
+pub(super) fn sections(report: &Report) -> Vec<Section> {
+    let said = |title, items| Section {
+        title,
+        items,
+        if_empty: None,
+    };
+    let plain = |texts: &[String]| texts.iter().map(Item::new).collect();
+    let sections = vec![
+        Section {
+            title: "Needs a person",
+            items: plain(&report.needs_person),
+            if_empty: Some("nothing"),
+        },
+        Section {
+            title: "Unverified",
+            items: plain(&report.unverified),
+            if_empty: Some("nothing: every goal passed at the end"),
+        },
+        said("Tasks", tasks(report)),
+        said("Goals", goals(report)),
+        said("Iterations", iterations(report)),
+        said("Messages", messages(report)),
+        said(
+            "Waits",
+            report.waits.iter().map(|wait| Item::new(wait_in_words(wait))).collect(),
+        ),
+        said("Breaker and limits", plain(&report.troubles)),
+        said("Warnings", plain(&report.warnings)),
+    ];
+    let says = |section: &Section| !section.items.is_empty() || section.if_empty.is_some();
+    sections.into_iter().filter(says).collect()
+}
+
+fn tasks(report: &Report) -> Vec<Item> {
+    let tasks = report.tasks.iter().map(|task| {
+        let state = match task.state {
+            TaskState::Done => "done",
+            TaskState::Open => "open",
+            TaskState::Blocked => "blocked",
+            TaskState::Vanished => "vanished",
+        };
+        let numbers: Vec<String> = task.iterations.iter().map(u32::to_string).collect();
+        let worked_on = match &numbers[..] {
+            [] => String::new(),
+            [one] => format!(" (iteration {one})"),
+            several => format!(" (iterations {})", several.join(", ")),
+        };
+        let question = task.question.as_ref().map(|question| format!("asks: {question}"));
+        Item::with(
+            format!("{state}: {}{worked_on}", task.text),
+            question.into_iter().collect(),
+        )
+    });
+    tasks.collect()
+}
+
+/// The last result of each goal.
+fn goals(report: &Report) -> Vec<Item> {
+    let looks: Vec<(u32, &Look)> = [(0, &report.at_start)]
+        .into_iter()
+        .chain(
+            report
+                .iterations
+                .iter()
+                .map(|iteration| (iteration.number, &iteration.look)),
+        )
+        .collect();
+    let goals = report.goals.iter().map(|name| {
+        let last = looks.iter().rev().find_map(|(number, look)| {
+            let result = look.goals.iter().find(|result| result.name == *name)?;
+            Some((*number, result))
+        });
+        match last {
+            None => Item::new(format!("{name} was never run")),
+            Some((0, result)) => Item::with(format!("{}, at the start", goal_in_words(result)), tail(result)),
+            Some((number, result)) => Item::with(
+                format!("{}, after iteration {number}", goal_in_words(result)),
+                tail(result),
+            ),
+        }
+    });
+    goals.collect()
+}
+
+fn tail(result: &GoalResult) -> Vec<String> {
+    if result.passed {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = result.tail.trim_end().lines().collect();
+    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    last.iter().map(|line| format!("| {line}")).collect()
+}
+
+fn iterations(report: &Report) -> Vec<Item> {
+    let at_start = look_in_words(&report.at_start);
+    let before = (!at_start.is_empty()).then(|| Item::with("before the first", at_start));
+    let each = report.iterations.iter().map(|iteration| {
+        let outcome = match &iteration.outcome {
+            Some(outcome) => outcome_in_words(outcome).1,
+            None => "running, or nobody saw its end".to_owned(),
+        };
+        let task = iteration.task.as_deref().unwrap_or("check that everything is done");
+        let took = short_duration(iteration.duration_ms);
+        let resumed = if iteration.resumed { ", session resumed" } else { "" };
+        Item::with(
+            format!("{}: {task}", iteration.number),
+            [format!("{outcome} after {took} ({}{resumed})", iteration.adapter)]
+                .into_iter()
+                .chain(work_in_words(iteration))
+                .chain(look_in_words(&iteration.look))
+                .collect(),
+        )
+    });
+    before.into_iter().chain(each).collect()
+}
+
+fn work_in_words(iteration: &Iteration) -> Vec<String> {
+    let stuck = if iteration.progress == Some(false) {
+        ", no progress"
+    } else {
+        ""
+    };
+    let mut lines = vec![match &iteration.changes {
+        Some(changes) => format!("{}{stuck}", changes_in_words(changes)),
+        None => format!("changes: unknown{stuck}"),
+    }];
+    lines.extend(
+        iteration
+            .commits
+            .iter()
+            .map(|commit| format!("{} {}", commit.id, commit.subject)),
+    );
+    if iteration.outcome != Some(Outcome::Interrupted) {
+        lines.push(cost_in_words(&iteration.usage));
+    }
+    let edits = [
+        ("gone from the plan", &iteration.vanished),
+        ("new in the plan", &iteration.added),
+    ];
+    let edits = edits.into_iter().filter(|(_, tasks)| !tasks.is_empty());
+    lines.extend(edits.map(|(what, tasks)| format!("{what}: {}", tasks.join(" · "))));
+    lines.extend(
+        iteration
+            .question
+            .as_ref()
+            .map(|question| format!("blocked: {question}")),
+    );
+    lines
+}
+
+/// Tokens and cost, each as reported or unknown.
+pub(super) fn cost_in_words(usage: &Usage) -> String {
+    match usage_in_words(usage) {
+        None => "tokens and cost: unknown".to_owned(),
+        Some(known) if usage.cost_usd.is_none() => format!("{known}, cost unknown"),
+        Some(known) => known,
+    }
+}
+
+fn look_in_words(look: &Look) -> Vec<String> {
+    let mut lines: Vec<String> = look
+        .claims
+        .iter()
+        .map(|claim| claim_in_words(*claim).to_owned())
+        .collect();
+    lines.extend(
+        look.goals
+            .iter()
+            .map(|result| format!("goal {}", goal_in_words(result))),
+    );
+    if let Some(confidence) = look.confidence {
+        let parts = look
+            .confidence_parts
+            .iter()
+            .map(|part| format!("{} {}", part.what, part.points));
+        let parts: Vec<String> = parts.collect();
+        let because = if parts.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", parts.join(", "))
+        };
+        lines.push(format!("confidence {confidence}{because}"));
+    }
+    // The rest of a reason is output, which stands with its goal.
+    let heads = look.refused.iter().filter_map(|reason| reason.lines().next());
+    lines.extend(heads.map(|reason| format!("refused: {reason}")));
+    lines
+}
+
+fn messages(report: &Report) -> Vec<Item> {
+    let messages = report.steering.iter().map(|message| {
+        let kind = match message.kind {
+            SteeringKind::Next => "once",
+            SteeringKind::Now => "at once",
+            SteeringKind::Standing => "standing",
+        };
+        let delivered = message.delivered.iter().map(|(iteration, how)| match how {
+            Delivery::Prompt => iteration.to_string(),
+            Delivery::Live => format!("{iteration} (live)"),
+        });
+        let delivered: Vec<String> = delivered.collect();
+        let mut state = match &delivered[..] {
+            [] => "not delivered".to_owned(),
+            [one] => format!("delivered in iteration {one}"),
+            several => format!("delivered in iterations {}", several.join(", ")),
+        };
+        if message.withdrawn {
+            state.push_str(", withdrawn");
+        }
+        Item::new(format!(
+            "{} ({kind}, {state}): {}",
+            message.id.0,
+            one_line(&message.text)
+        ))
+    });
+    messages.collect()
+}
+
+fn wait_in_words(wait: &Waited) -> String {
+    let kind = match wait.kind {
+        Wait::Backoff => "after a failure",
+        Wait::LimitReset => "for a limit to reset",
+        Wait::CallBudget => "for the next hour's calls",
+        Wait::Cooldown => "for the open breaker",
+    };
+    let took = match wait.duration_ms {
+        Some(duration_ms) => short_duration(duration_ms),
+        None => "not over".to_owned(),
+    };
+    format!("{took} {kind}, after iteration {}: {}", wait.iteration, wait.why)
+}
+
+/// `run 20261120-102835-4f2a`, adapter, model and plan, and when.
+pub(super) fn origin_in_words(report: &Report, time: impl Fn(u64) -> String) -> Vec<String> {
+    let model = report
+        .model
+        .as_ref()
+        .map(|model| format!(" · {model}"))
+        .unwrap_or_default();
+    let run = report.run.as_ref().map_or("unknown", |run| run.0.as_str());
+    vec![
+        format!("run {run}: {} to {}", time(report.started_ms), time(report.last_ms)),
+        format!("{}{model} · {}", report.adapter, report.plan),
+    ]
+}
+
+/// `3 waits, 12m00s in all`; none where the loop never waited.
+pub(super) fn waits_in_words(report: &Report) -> Option<String> {
+    let in_all = report.waits.iter().filter_map(|wait| wait.duration_ms).sum();
+    (!report.waits.is_empty()).then(|| {
+        format!(
+            "{}, {} in all",
+            counted(report.waits.len() as u64, "wait"),
+            short_duration(in_all)
+        )
+    })
+}

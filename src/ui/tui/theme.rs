@@ -1,0 +1,450 @@
+//! Colours and signs: what the terminal can show and what the user can read on it. Pure.
+//!
+//! Without knowledge of the background, only the terminal's own sixteen colours are used: its theme makes them legible.
+
+use std::{borrow::Cow, str::FromStr};
+
+use ratatui::style::{Color, Modifier, Style};
+
+use crate::words::Tone;
+
+/// Which colours there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Palette {
+    Dark,
+    Light,
+    /// The terminal's own sixteen.
+    Sixteen,
+    /// Weights only.
+    Mono,
+}
+
+impl FromStr for Palette {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        match name {
+            "dark" => Ok(Palette::Dark),
+            "light" => Ok(Palette::Light),
+            "16" => Ok(Palette::Sixteen),
+            "none" => Ok(Palette::Mono),
+            _ => Err(()),
+        }
+    }
+}
+
+/// How many colours an agent's own output may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    None,
+    Sixteen,
+    Indexed,
+    True,
+}
+
+/// What the environment says of the terminal.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    pub no_color: bool,
+    pub term: String,
+    pub colorterm: String,
+    pub colorfgbg: String,
+    /// `LC_ALL`, `LC_CTYPE` or `LANG`, the first that is set.
+    pub locale: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Theme {
+    pub palette: Palette,
+    pub depth: Depth,
+    pub glyphs: &'static Glyphs,
+}
+
+/// The signs that are drawn.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Glyphs {
+    pub done: &'static str,
+    pub open: &'static str,
+    pub current: &'static str,
+    pub good: &'static str,
+    pub bad: &'static str,
+    pub wait: &'static str,
+    pub user: &'static str,
+    pub note: &'static str,
+    pub start: &'static str,
+    pub tool: &'static str,
+    pub rule: &'static str,
+    pub bar: &'static str,
+    pub full: &'static str,
+    pub rest: &'static str,
+    pub dot: &'static str,
+    pub more: &'static str,
+    pub up: &'static str,
+    pub down: &'static str,
+    pub minus: &'static str,
+    /// One at a time, a second each.
+    pub spinner: &'static [&'static str],
+    pub corners: [&'static str; 4],
+}
+
+static UNICODE: Glyphs = Glyphs {
+    done: "✔",
+    open: "○",
+    current: "▶",
+    good: "✔",
+    bad: "✖",
+    wait: "…",
+    user: "»",
+    note: "·",
+    start: "▶",
+    tool: "▸",
+    rule: "─",
+    bar: "│",
+    full: "█",
+    rest: "░",
+    dot: "·",
+    more: "…",
+    up: "↑",
+    down: "↓",
+    minus: "−",
+    spinner: &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
+    corners: ["╭", "╮", "╰", "╯"],
+};
+
+static ASCII: Glyphs = Glyphs {
+    done: "x",
+    open: "-",
+    current: ">",
+    good: "+",
+    bad: "!",
+    wait: "~",
+    user: ">",
+    note: ".",
+    start: ">",
+    tool: "$",
+    rule: "-",
+    bar: "|",
+    full: "#",
+    rest: ".",
+    dot: "-",
+    more: "~",
+    up: "^",
+    down: "v",
+    minus: "-",
+    spinner: &["|", "/", "-", "\\"],
+    corners: ["+", "+", "+", "+"],
+};
+
+/// What a text is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Plain,
+    Dim,
+    Strong,
+    /// The name of ralph, the current task, the pane that is looked at.
+    Accent,
+    Good,
+    Bad,
+    Wait,
+    User,
+    /// What is chosen in a list.
+    Chosen,
+    GaugeDone,
+    GaugeRest,
+    Added,
+    Removed,
+    Hunk,
+    Match,
+    Key,
+}
+
+impl Theme {
+    pub const fn new(palette: Palette, depth: Depth, ascii: bool) -> Self {
+        Self {
+            palette,
+            depth,
+            glyphs: if ascii { &ASCII } else { &UNICODE },
+        }
+    }
+
+    /// Chooses what suits the terminal; `palette` and `ascii` are the user's own word, where there is one.
+    pub fn suiting(around: &Surroundings, palette: Option<Palette>, ascii: bool) -> Self {
+        let depth = if around.no_color || palette == Some(Palette::Mono) {
+            Depth::None
+        } else if matches!(around.colorterm.as_str(), "truecolor" | "24bit") {
+            Depth::True
+        } else if around.term.contains("256") || around.term.contains("kitty") || around.term.contains("alacritty") {
+            Depth::Indexed
+        } else {
+            Depth::Sixteen
+        };
+        let chosen = palette.unwrap_or_else(|| {
+            let background = around
+                .colorfgbg
+                .rsplit(';')
+                .next()
+                .and_then(|colour| colour.parse::<u8>().ok());
+            match background {
+                Some(7 | 15) => Palette::Light,
+                Some(0..=6 | 8) => Palette::Dark,
+                Some(_) | None => Palette::Sixteen,
+            }
+        });
+        let palette = match (depth, chosen) {
+            (Depth::None, _) => Palette::Mono,
+            (Depth::Sixteen, _) => Palette::Sixteen,
+            (Depth::Indexed | Depth::True, chosen) => chosen,
+        };
+        let locale = around.locale.to_ascii_lowercase();
+        let unicode = locale.contains("utf-8") || locale.contains("utf8");
+        Self::new(palette, depth, ascii || !unicode)
+    }
+
+    pub fn style(&self, role: Role) -> Style {
+        let plain = Style::new();
+        let colour = |dark: u8, light: u8, sixteen: Color| match self.palette {
+            Palette::Dark => plain.fg(Color::Indexed(dark)),
+            Palette::Light => plain.fg(Color::Indexed(light)),
+            Palette::Sixteen => plain.fg(sixteen),
+            Palette::Mono => plain,
+        };
+        match role {
+            Role::Plain => plain,
+            Role::Dim => match self.palette {
+                Palette::Dark => plain.fg(Color::Indexed(245)),
+                Palette::Light => plain.fg(Color::Indexed(242)),
+                Palette::Sixteen | Palette::Mono => plain.add_modifier(Modifier::DIM),
+            },
+            Role::Strong => plain.add_modifier(Modifier::BOLD),
+            Role::Accent => colour(81, 25, Color::Cyan).add_modifier(Modifier::BOLD),
+            Role::Good => colour(114, 28, Color::Green),
+            Role::Bad => colour(203, 160, Color::Red).add_modifier(Modifier::BOLD),
+            Role::Wait => colour(221, 130, Color::Yellow),
+            Role::User => colour(177, 90, Color::Magenta),
+            Role::Chosen => plain.add_modifier(Modifier::REVERSED),
+            Role::GaugeDone => colour(114, 28, Color::Green),
+            Role::GaugeRest => match self.palette {
+                Palette::Dark => plain.fg(Color::Indexed(238)),
+                Palette::Light => plain.fg(Color::Indexed(252)),
+                Palette::Sixteen | Palette::Mono => plain.add_modifier(Modifier::DIM),
+            },
+            Role::Added => colour(114, 28, Color::Green),
+            Role::Removed => colour(203, 160, Color::Red),
+            Role::Hunk => colour(81, 25, Color::Cyan),
+            Role::Match => match self.palette {
+                Palette::Mono => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD),
+                Palette::Dark | Palette::Light | Palette::Sixteen => plain.fg(Color::Black).bg(Color::Yellow),
+            },
+            Role::Key => plain.add_modifier(Modifier::BOLD),
+        }
+    }
+
+    /// The text as it can be written: where there is no Unicode, ralph's own punctuation gives way to plain signs.
+    ///
+    /// Words of others stay as they are: what their terminal makes of them is nobody's guess.
+    pub fn spelled<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.glyphs != &ASCII || text.is_ascii() {
+            return Cow::Borrowed(text);
+        }
+        let plain = |sign: char| match sign {
+            '·' | '−' => '-',
+            '…' => '~',
+            '×' => 'x',
+            other => other,
+        };
+        Cow::Owned(text.chars().map(plain).collect())
+    }
+
+    /// A frame as the terminal understands it: one of sixteen colours may know only their short forms, and take the long
+    /// ones, which are all that is drawn with, for something else.
+    pub fn encoded(&self, frame: Vec<u8>) -> Vec<u8> {
+        if self.depth != Depth::Sixteen {
+            return frame;
+        }
+        let mut encoded = Vec::with_capacity(frame.len());
+        let mut rest = &frame[..];
+        while let Some(at) = rest.windows(2).position(|pair| pair == b"\x1b[") {
+            let (before, sequence) = rest.split_at(at + 2);
+            encoded.extend_from_slice(before);
+            let end = sequence.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';'));
+            let (parameters, after) = sequence.split_at(end.unwrap_or(sequence.len()));
+            if after.first() == Some(&b'm') {
+                encoded.extend_from_slice(shortened(parameters).as_bytes());
+            } else {
+                encoded.extend_from_slice(parameters);
+            }
+            rest = after;
+        }
+        encoded.extend_from_slice(rest);
+        encoded
+    }
+
+    pub fn tone(&self, tone: Tone) -> (&'static str, Style) {
+        let glyphs = self.glyphs;
+        let (sign, role) = match tone {
+            Tone::Start => (glyphs.start, Role::Accent),
+            Tone::Good => (glyphs.good, Role::Good),
+            Tone::Bad => (glyphs.bad, Role::Bad),
+            Tone::Wait => (glyphs.wait, Role::Wait),
+            Tone::User => (glyphs.user, Role::User),
+            Tone::Note => (glyphs.note, Role::Dim),
+        };
+        (sign, self.style(role))
+    }
+
+    /// The nearest to `colour` that the terminal has.
+    pub fn nearest(&self, colour: Color) -> Color {
+        match (self.depth, colour) {
+            (Depth::None, _) => Color::Reset,
+            (Depth::True, colour) => colour,
+            (Depth::Indexed, Color::Rgb(red, green, blue)) => Color::Indexed(cube(red, green, blue)),
+            (Depth::Indexed, colour) => colour,
+            (Depth::Sixteen, Color::Rgb(red, green, blue)) => Color::Indexed(sixteenth(red, green, blue)),
+            (Depth::Sixteen, Color::Indexed(index @ 16..)) => {
+                let (red, green, blue) = of_index(index);
+                Color::Indexed(sixteenth(red, green, blue))
+            }
+            (Depth::Sixteen, colour) => colour,
+        }
+    }
+}
+
+/// Parameters with the short forms of the sixteen colours.
+fn shortened(parameters: &[u8]) -> String {
+    let text = String::from_utf8_lossy(parameters);
+    let mut numbers = text.split(';');
+    let mut out: Vec<String> = Vec::new();
+    while let Some(number) = numbers.next() {
+        let base: Option<u16> = match number {
+            "38" => Some(30),
+            "48" => Some(40),
+            _ => None,
+        };
+        let index = base.and_then(|_| {
+            let mut ahead = numbers.clone();
+            let index = (ahead.next()? == "5").then(|| ahead.next()?.parse::<u16>().ok())??;
+            numbers = ahead;
+            Some(index)
+        });
+        out.push(match (base, index) {
+            (Some(base), Some(index @ 0..8)) => (base + index).to_string(),
+            (Some(base), Some(index @ 8..16)) => (base + 60 + index - 8).to_string(),
+            (Some(_), Some(index)) => format!("{number};5;{index}"),
+            (_, None) | (None, Some(_)) => number.to_owned(),
+        });
+    }
+    out.join(";")
+}
+
+/// The index of a colour in the 6×6×6 cube or on the grey ramp.
+fn cube(red: u8, green: u8, blue: u8) -> u8 {
+    if red == green && green == blue {
+        return match red {
+            0..8 => 16,
+            8..238 => 232 + (red - 8) / 10,
+            238.. => 231,
+        };
+    }
+    let step = |value: u8| match value {
+        0..48 => 0,
+        48..115 => 1,
+        115.. => (value - 35) / 40,
+    };
+    16 + 36 * step(red) + 6 * step(green) + step(blue)
+}
+
+fn of_index(index: u8) -> (u8, u8, u8) {
+    if index >= 232 {
+        let grey = 8 + (index - 232) * 10;
+        return (grey, grey, grey);
+    }
+    let value = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
+    let index = index - 16;
+    (value(index / 36), value(index / 6 % 6), value(index % 6))
+}
+
+/// One of the sixteen: a bit for each strong part, and one for a bright colour.
+fn sixteenth(red: u8, green: u8, blue: u8) -> u8 {
+    let most = red.max(green).max(blue);
+    if most < 48 {
+        return 0;
+    }
+    let strong = |value: u8| u8::from(u16::from(value) * 3 > u16::from(most) * 2);
+    let colour = strong(red) | strong(green) << 1 | strong(blue) << 2;
+    match (colour, most) {
+        (7, 48..128) => 8,
+        (7, 128..200) => 7,
+        (7, _) => 15,
+        (colour, 200..) => colour + 8,
+        (colour, _) => colour,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn around(term: &str, colorterm: &str, colorfgbg: &str, locale: &str) -> Surroundings {
+        Surroundings {
+            no_color: false,
+            term: term.to_owned(),
+            colorterm: colorterm.to_owned(),
+            colorfgbg: colorfgbg.to_owned(),
+            locale: locale.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_unknown_background_gets_the_terminals_own_colours() {
+        let theme = Theme::suiting(&around("xterm-256color", "truecolor", "", "C.UTF-8"), None, false);
+        assert_eq!((theme.palette, theme.depth), (Palette::Sixteen, Depth::True));
+        let light = Theme::suiting(&around("xterm-256color", "", "0;15", "C.UTF-8"), None, false);
+        assert_eq!((light.palette, light.depth), (Palette::Light, Depth::Indexed));
+    }
+
+    #[test]
+    fn no_color_leaves_weights_only() {
+        let around = Surroundings {
+            no_color: true,
+            ..around("xterm-256color", "truecolor", "15;0", "C.UTF-8")
+        };
+        let theme = Theme::suiting(&around, Some(Palette::Dark), false);
+        assert_eq!(theme.palette, Palette::Mono);
+        assert_eq!(theme.nearest(Color::Rgb(1, 2, 3)), Color::Reset);
+        for role in [Role::Bad, Role::Accent, Role::Match, Role::Dim] {
+            let style = theme.style(role);
+            assert_eq!((style.fg, style.bg), (None, None));
+        }
+    }
+
+    #[test]
+    fn signs_are_plain_where_the_locale_is_not_unicode() {
+        let theme = Theme::suiting(&around("xterm", "", "", "C"), None, false);
+        assert_eq!(theme.glyphs, &ASCII);
+        for sign in [ASCII.done, ASCII.rule, ASCII.full, ASCII.minus] {
+            assert!(sign.is_ascii());
+        }
+    }
+
+    #[test]
+    fn a_terminal_of_sixteen_colours_gets_the_short_forms() {
+        let encoded = |depth, frame: &str| {
+            let theme = Theme::new(Palette::Sixteen, depth, false);
+            String::from_utf8(theme.encoded(frame.as_bytes().to_vec())).unwrap()
+        };
+        let frame = "38;5;1m\x1b[38;5;6;49mé\x1b[1;38;5;9;48;5;15mb\x1b[5;38Hc\x1b[0m\x1b[m";
+        let short = "38;5;1m\x1b[36;49mé\x1b[1;91;107mb\x1b[5;38Hc\x1b[0m\x1b[m";
+        assert_eq!(encoded(Depth::Sixteen, frame), short);
+        assert_eq!(encoded(Depth::Indexed, frame), frame);
+    }
+
+    #[test]
+    fn colours_become_the_nearest_there_is() {
+        let sixteen = Theme::new(Palette::Sixteen, Depth::Sixteen, false);
+        assert_eq!(sixteen.nearest(Color::Rgb(250, 20, 20)), Color::Indexed(9));
+        assert_eq!(sixteen.nearest(Color::Indexed(28)), Color::Indexed(2));
+        let indexed = Theme::new(Palette::Dark, Depth::Indexed, false);
+        assert_eq!(indexed.nearest(Color::Rgb(255, 0, 0)), Color::Indexed(196));
+        assert_eq!(indexed.nearest(Color::Rgb(128, 128, 128)), Color::Indexed(244));
+    }
+}

@@ -1,0 +1,400 @@
+//! What keys, mouse and results of jobs do to the screen. Pure: what else has to happen is returned as orders.
+
+mod order;
+mod questions;
+
+use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
+
+use crate::{
+    command::UserCommand,
+    event::{RequestedBy, SteeringKind, StopRequest},
+    words::Tone,
+};
+
+pub use order::{Direction, Order, Replay, Scroll, UiEvent};
+
+use super::{
+    keys::{self, Action, Chord},
+    model::{DiffState, Mode, Model, Pane, Phase, Playback, PlaybackState, Question},
+};
+
+/// Lines a turn of the mouse wheel moves.
+const WHEEL_LINES: usize = 3;
+
+/// Lets `event` change the screen; returns what has to be done.
+pub fn update(model: &mut Model, event: UiEvent) -> Vec<Order> {
+    match event {
+        UiEvent::Input(Input::Key(key)) if key.kind != KeyEventKind::Release => key_pressed(model, key),
+        UiEvent::Input(Input::Paste(text)) => pasted(model, text),
+        UiEvent::Input(Input::Mouse(mouse)) => moused(model, mouse),
+        UiEvent::Input(Input::Resize(cols, rows)) => {
+            (model.ui.cols, model.ui.rows) = (cols, rows);
+            Vec::new()
+        }
+        UiEvent::Input(Input::Key(_) | Input::FocusGained | Input::FocusLost) => Vec::new(),
+        UiEvent::DiffLoaded { iteration, lines } => {
+            if model.ui.diff.iteration == Some(iteration) {
+                model.ui.diff.state = match lines {
+                    Ok(lines) => DiffState::Loaded(lines),
+                    Err(why) => DiffState::Failed(why),
+                };
+                model.ui.diff.top = model.ui.diff.top.min(diff_lines(model).saturating_sub(1));
+            }
+            Vec::new()
+        }
+        UiEvent::Played { iteration, result } => {
+            if let Some(open) = &mut model.ui.history.open
+                && open.iteration == iteration
+            {
+                open.state = match result {
+                    Ok(()) => PlaybackState::Loaded,
+                    Err(why) => PlaybackState::Failed(why),
+                };
+            }
+            Vec::new()
+        }
+        UiEvent::Searched { found } => {
+            model.ui.search.missed = !found;
+            super::lines::tell_missed(model)
+        }
+    }
+}
+
+fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+    match model.ui.mode.clone() {
+        Mode::Normal => normal(model, key),
+        Mode::Steering => super::lines::steering(model, key),
+        Mode::Searching => super::lines::searching(model, key),
+        Mode::Typing => typing(model, key),
+        Mode::Asking(Question::Quit) => questions::quitting(model, key),
+        Mode::Asking(Question::Skip { iteration }) => questions::skipping(model, key, iteration),
+        Mode::Help { top } => help(model, key, top),
+    }
+}
+
+fn normal(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+    let chord = Chord::new(key.code, key.modifiers);
+    match keys::action(chord, model.ui.replay.is_some()) {
+        Some(action) => act(model, action),
+        None => Vec::new(),
+    }
+}
+
+fn typing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+    let leaves = key.modifiers.contains(KeyModifiers::CONTROL)
+        // The byte of Ctrl-] is read as Ctrl-5 by some.
+        && matches!(key.code, KeyCode::Char(']' | '5'));
+    if leaves || !model.run.is_busy() {
+        model.ui.mode = Mode::Normal;
+        return Vec::new();
+    }
+    vec![Order::Type(Input::Key(key)), Order::Scroll(Scroll::Bottom)]
+}
+
+fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<Order> {
+    let chord = Chord::new(key.code, key.modifiers);
+    let page = usize::from(model.ui.rows).saturating_sub(6).max(1);
+    let last = keys::bindings(model.ui.replay.is_some()).count().saturating_sub(1);
+    let top = match keys::action(chord, model.ui.replay.is_some()) {
+        Some(Action::LineUp) => top.saturating_sub(1),
+        Some(Action::LineDown) => top + 1,
+        Some(Action::PageUp) => top.saturating_sub(page),
+        Some(Action::PageDown) => top + page,
+        Some(Action::Top) => 0,
+        Some(Action::Bottom) => last,
+        Some(action @ (Action::Interrupt | Action::Suspend | Action::Redraw)) => return act(model, action),
+        Some(_) | None => {
+            model.ui.mode = Mode::Normal;
+            return Vec::new();
+        }
+    };
+    model.ui.mode = Mode::Help { top: top.min(last) };
+    Vec::new()
+}
+
+fn pasted(model: &mut Model, text: String) -> Vec<Order> {
+    match model.ui.mode {
+        Mode::Steering => super::lines::paste(model, &text),
+        Mode::Searching => model.ui.search.query.insert(&text.replace(['\r', '\n'], " ")),
+        Mode::Typing => return vec![Order::Type(Input::Paste(text)), Order::Scroll(Scroll::Bottom)],
+        // What was meant for the agent must not be taken for keys.
+        Mode::Normal if model.ui.replay.is_none() && model.run.used_up().is_none() => {
+            model.ui.mode = Mode::Steering;
+            super::lines::paste(model, &text);
+        }
+        Mode::Normal | Mode::Asking(_) | Mode::Help { .. } => {}
+    }
+    Vec::new()
+}
+
+fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<Order> {
+    if model.ui.mode == Mode::Typing {
+        return vec![Order::Type(Input::Mouse(mouse))];
+    }
+    match mouse.kind {
+        MouseEventKind::ScrollUp => scroll(model, Scroll::Up(WHEEL_LINES)),
+        MouseEventKind::ScrollDown => scroll(model, Scroll::Down(WHEEL_LINES)),
+        MouseEventKind::Down(_) => clicked(model, mouse.column, mouse.row),
+        MouseEventKind::Up(_)
+        | MouseEventKind::Drag(_)
+        | MouseEventKind::Moved
+        | MouseEventKind::ScrollLeft
+        | MouseEventKind::ScrollRight => Vec::new(),
+    }
+}
+
+/// A click on a pane's name shows it, one on a row of the history chooses it.
+fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<Order> {
+    let layout = model.layout();
+    let at = ratatui::layout::Position::new(column, row);
+    if layout.title.contains(at)
+        && let Some(pane) = super::view::tab_at(layout.title, column)
+    {
+        return act(model, Action::Show(pane));
+    }
+    if layout.main.contains(at) && model.ui.pane == Pane::History && model.ui.history.open.is_none() {
+        let first = super::view::first_in_history(model, layout.main);
+        let line = usize::from(row - layout.main.y).checked_sub(1);
+        if let Some(chosen) = line
+            .map(|line| first + line)
+            .filter(|chosen| *chosen < model.run.iterations.len())
+        {
+            model.ui.history.selected = model.run.iterations.len() - 1 - chosen;
+        }
+    }
+    Vec::new()
+}
+
+fn act(model: &mut Model, action: Action) -> Vec<Order> {
+    match action {
+        Action::Steer
+        | Action::PauseOrResume
+        | Action::StopAfterIteration
+        | Action::Skip
+        | Action::RetryNow
+        | Action::Type
+        | Action::Withdraw
+            if model.ui.replay.is_none() =>
+        {
+            return ask_of_loop(model, action);
+        }
+        Action::NextPane => {
+            let next = match model.ui.pane {
+                Pane::Terminal => Pane::Log,
+                Pane::Log | Pane::Diff | Pane::History | Pane::Messages | Pane::Limits => Pane::Terminal,
+            };
+            model.ui.show(next);
+        }
+        Action::Show(pane) => return show(model, pane),
+        Action::Search => {
+            model.ui.mode = Mode::Searching;
+            model.ui.search.query.take();
+            model.ui.search.missed = false;
+        }
+        Action::NextMatch => return super::lines::find_again(model, Direction::Older),
+        Action::PreviousMatch => return super::lines::find_again(model, Direction::Newer),
+        Action::LineUp => return scroll(model, Scroll::Up(1)),
+        Action::LineDown => return scroll(model, Scroll::Down(1)),
+        Action::PageUp => return scroll(model, Scroll::Up(page(model))),
+        Action::PageDown => return scroll(model, Scroll::Down(page(model))),
+        Action::Top => return scroll(model, Scroll::Top),
+        Action::Bottom => return scroll(model, Scroll::Bottom),
+        Action::Open => return open(model),
+        Action::Back => {
+            // The marks of a search go with it.
+            model.ui.search.query.take();
+            if model.ui.history.open.take().is_none() {
+                model.ui.show(Pane::Terminal);
+            }
+        }
+        Action::Help => model.ui.mode = Mode::Help { top: 0 },
+        Action::Redraw => return vec![Order::Redraw],
+        Action::Suspend => return vec![Order::Suspend],
+        Action::Interrupt if model.run.is_over() || model.ui.replay.is_some() => return vec![Order::Leave],
+        Action::Interrupt => return vec![stop(StopRequest::InOrder, RequestedBy::Interrupt)],
+        Action::Quit if model.run.is_over() || model.ui.replay.is_some() => return vec![Order::Leave],
+        Action::Quit => model.ui.mode = Mode::Asking(Question::Quit),
+        Action::PauseOrResume => return vec![Order::Replay(Replay::PauseOrResume)],
+        Action::Faster => return vec![Order::Replay(Replay::Faster)],
+        Action::Slower => return vec![Order::Replay(Replay::Slower)],
+        Action::NextIteration => return vec![Order::Replay(Replay::NextIteration)],
+        Action::PreviousIteration => return vec![Order::Replay(Replay::PreviousIteration)],
+        Action::Steer
+        | Action::StopAfterIteration
+        | Action::Skip
+        | Action::RetryNow
+        | Action::Type
+        | Action::Withdraw => {}
+    }
+    Vec::new()
+}
+
+/// Carries out what only makes sense while there is a loop; says so when it makes none.
+fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
+    if model.run.is_over() && action != Action::Steer {
+        return refused(model, "the run is over");
+    }
+    let command = match action {
+        Action::Steer => {
+            if let Some(limit) = model.run.used_up() {
+                return refused(model, &limit.used_up());
+            }
+            model.ui.mode = Mode::Steering;
+            model.ui.recall.rewind();
+            return Vec::new();
+        }
+        Action::Type if model.ui.transcript => {
+            let agent = model.run.adapter.as_ref().unwrap_or(&model.run.settings.adapter);
+            let why = format!("{agent} does not read its terminal; use `:`");
+            return refused(model, &why);
+        }
+        Action::Type if model.run.is_busy() => {
+            model.ui.show(Pane::Terminal);
+            model.ui.mode = Mode::Typing;
+            return vec![Order::Scroll(Scroll::Bottom)];
+        }
+        Action::Skip => {
+            let Phase::Running { iteration } = model.run.phase else {
+                return refused(model, "no iteration is running");
+            };
+            model.ui.mode = Mode::Asking(Question::Skip { iteration });
+            return Vec::new();
+        }
+        Action::Type => return refused(model, "no iteration is running"),
+        Action::RetryNow if matches!(model.run.phase, Phase::Waiting { .. }) => UserCommand::RetryNow,
+        Action::RetryNow => return refused(model, "not waiting"),
+        Action::PauseOrResume if model.run.is_paused() => UserCommand::Resume,
+        Action::PauseOrResume => UserCommand::Pause,
+        Action::StopAfterIteration => return vec![stop(StopRequest::AfterIteration, RequestedBy::User)],
+        Action::Withdraw => return withdraw(model),
+        _ => return Vec::new(),
+    };
+    vec![by_user(command)]
+}
+
+fn withdraw(model: &mut Model) -> Vec<Order> {
+    if model.ui.pane != Pane::Messages {
+        return Vec::new();
+    }
+    let message = model.run.messages.iter().rev().nth(model.ui.message);
+    match message.filter(|message| message.is_due()) {
+        Some(message) => vec![by_user(UserCommand::Withdraw { id: message.id })],
+        None => refused(model, "only a message that waits, or a standing one, can be taken back"),
+    }
+}
+
+fn refused(model: &mut Model, why: &str) -> Vec<Order> {
+    model.ui.toast(Tone::Note, why, model.now_ms);
+    Vec::new()
+}
+
+fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
+    // From the history, the changes of what is chosen there.
+    let chosen = match model.ui.pane {
+        Pane::History => model.run.iterations.iter().rev().nth(model.ui.history.selected),
+        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Messages | Pane::Limits => model.run.current(),
+    };
+    let iteration = chosen.map(|iteration| iteration.number);
+    model.ui.show(pane);
+    match iteration {
+        Some(iteration) if pane == Pane::Diff => load_diff(model, iteration),
+        Some(_) | None => Vec::new(),
+    }
+}
+
+pub(super) fn load_diff(model: &mut Model, iteration: u32) -> Vec<Order> {
+    let diff = &mut model.ui.diff;
+    if diff.iteration != Some(iteration) {
+        diff.top = 0;
+        diff.state = DiffState::Loading;
+    }
+    diff.iteration = Some(iteration);
+    vec![Order::LoadDiff { iteration }]
+}
+
+fn open(model: &mut Model) -> Vec<Order> {
+    if model.ui.pane != Pane::History {
+        return Vec::new();
+    }
+    let chosen = model.run.iterations.iter().rev().nth(model.ui.history.selected);
+    let Some(iteration) = chosen.map(|iteration| iteration.number) else {
+        return Vec::new();
+    };
+    model.ui.history.open = Some(Playback {
+        iteration,
+        state: PlaybackState::Loading,
+    });
+    vec![Order::Play { iteration }]
+}
+
+/// A page less a line, so that the eye finds where it was.
+fn page(model: &Model) -> usize {
+    usize::from(model.layout().main.height).saturating_sub(1).max(1)
+}
+
+fn scroll(model: &mut Model, scroll: Scroll) -> Vec<Order> {
+    if model.ui.shows_cells() {
+        return vec![Order::Scroll(scroll)];
+    }
+    let newest_first = |at: usize, count: usize| match scroll {
+        Scroll::Up(lines) => (at + lines).min(count.saturating_sub(1)),
+        Scroll::Down(lines) => at.saturating_sub(lines),
+        Scroll::Top => count.saturating_sub(1),
+        Scroll::Bottom => 0,
+    };
+    match model.ui.pane {
+        Pane::Log => model.ui.log_below = newest_first(model.ui.log_below, model.run.log.len()),
+        Pane::History => {
+            model.ui.history.selected = newest_first(model.ui.history.selected, model.run.iterations.len());
+        }
+        Pane::Messages => model.ui.message = newest_first(model.ui.message, model.run.messages.len()),
+        Pane::Diff => {
+            let last = diff_lines(model).saturating_sub(usize::from(model.layout().main.height));
+            let top = model.ui.diff.top;
+            model.ui.diff.top = match scroll {
+                Scroll::Up(lines) => top.saturating_sub(lines),
+                Scroll::Down(lines) => (top + lines).min(last),
+                Scroll::Top => 0,
+                Scroll::Bottom => last,
+            };
+        }
+        Pane::Terminal | Pane::Limits => {}
+    }
+    Vec::new()
+}
+
+pub(super) fn diff_lines(model: &Model) -> usize {
+    match &model.ui.diff.state {
+        DiffState::Loaded(lines) => lines.len(),
+        DiffState::None | DiffState::Loading | DiffState::Failed(_) => 0,
+    }
+}
+
+pub(super) fn by_user(command: UserCommand) -> Order {
+    Order::Command {
+        command,
+        by: RequestedBy::User,
+    }
+}
+
+fn stop(stop: StopRequest, by: RequestedBy) -> Order {
+    Order::Command {
+        command: UserCommand::Stop { stop },
+        by,
+    }
+}
+
+/// Splits what was typed on the steering line into its kind and its text; none if there is no text.
+pub fn parse_message(typed: &str) -> Option<(SteeringKind, String)> {
+    let typed = typed.trim();
+    let (kind, text) = match typed.chars().next()? {
+        '!' => (SteeringKind::Now, &typed[1..]),
+        '+' => (SteeringKind::Standing, &typed[1..]),
+        _ => (SteeringKind::Next, typed),
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| (kind, text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests;

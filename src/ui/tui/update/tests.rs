@@ -1,0 +1,391 @@
+//! What keys, pastes and the mouse do.
+
+use crossterm::event::{MouseButton, MouseEvent};
+
+use super::*;
+use crate::{
+    event::{Event, PausedBy, SteeringId, StopReason, Wait},
+    ui::tui::{
+        model::ReplayState,
+        testing::{START_MS, begun, model, running, stopped},
+    },
+};
+
+fn key(code: KeyCode) -> UiEvent {
+    UiEvent::Input(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+}
+
+fn control(character: char) -> UiEvent {
+    UiEvent::Input(Input::Key(KeyEvent::new(
+        KeyCode::Char(character),
+        KeyModifiers::CONTROL,
+    )))
+}
+
+fn press(model: &mut Model, keys: &str) -> Vec<Order> {
+    let pressed = |character| update(model, key(KeyCode::Char(character)));
+    keys.chars().flat_map(pressed).collect()
+}
+
+fn watching() -> Model {
+    model(100, 30, running())
+}
+
+fn after(events: Vec<Event>) -> Model {
+    model(100, 30, events)
+}
+
+#[test]
+fn keys_ask_the_loop_only_for_what_makes_sense_now() {
+    let mut model = watching();
+    assert_eq!(press(&mut model, "p"), [by_user(UserCommand::Pause)]);
+    assert_eq!(press(&mut model, "S"), []);
+    assert_eq!(press(&mut model, "y"), [by_user(UserCommand::Skip)]);
+    assert_eq!(
+        press(&mut model, "s"),
+        [stop(StopRequest::AfterIteration, RequestedBy::User)]
+    );
+    assert_eq!(press(&mut model, "r"), []);
+    assert!(model.ui.toast.is_some(), "the user is told why nothing happens");
+
+    let mut paused = after([begun(), vec![Event::Paused { by: PausedBy::File }, Event::Held]].concat());
+    assert_eq!(press(&mut paused, "p"), [by_user(UserCommand::Resume)]);
+    assert_eq!(press(&mut paused, "ni"), []);
+    assert_eq!(paused.ui.mode, Mode::Normal);
+
+    let wait = Event::WaitStarted {
+        wait: Wait::Backoff,
+        until_ms: START_MS + 60_000,
+        attempt: 1,
+        why: String::new(),
+    };
+    let mut waiting = after([begun(), vec![wait]].concat());
+    assert_eq!(press(&mut waiting, "r"), [by_user(UserCommand::RetryNow)]);
+}
+
+#[test]
+fn leaving_asks_until_the_run_is_over() {
+    let mut model = watching();
+    assert_eq!(press(&mut model, "q"), []);
+    assert_eq!(model.ui.mode, Mode::Asking(Question::Quit));
+    assert_eq!(press(&mut model, "x"), []);
+    assert_eq!(model.ui.mode, Mode::Asking(Question::Quit), "no answer is none");
+    assert_eq!(press(&mut model, "n"), []);
+    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(press(&mut model, "qy"), [stop(StopRequest::InOrder, RequestedBy::User)]);
+    assert_eq!(
+        press(&mut model, "qa"),
+        [stop(StopRequest::AfterIteration, RequestedBy::User)]
+    );
+    let mut over = after([running(), vec![stopped(StopReason::Done { verified: true })]].concat());
+    assert_eq!(press(&mut over, "q"), [Order::Leave]);
+    assert_eq!(update(&mut over, control('c')), [Order::Leave]);
+}
+
+#[test]
+fn ctrl_c_stops_whatever_is_shown_but_closes_a_line_first() {
+    let interrupt = [stop(StopRequest::InOrder, RequestedBy::Interrupt)];
+    for keys in ["", "?", "q", "l", "h"] {
+        let mut model = watching();
+        press(&mut model, keys);
+        assert_eq!(update(&mut model, control('c')), interrupt, "after {keys:?}");
+    }
+    let mut model = watching();
+    press(&mut model, ":half a message");
+    assert_eq!(update(&mut model, control('c')), []);
+    assert_eq!((&model.ui.mode, model.ui.steering.text()), (&Mode::Normal, ""));
+}
+
+#[test]
+fn a_message_is_sent_as_what_its_first_character_says() {
+    for (typed, kind, text) in [
+        ("mind the gap", SteeringKind::Next, "mind the gap"),
+        ("! now", SteeringKind::Now, "now"),
+        ("+tabs", SteeringKind::Standing, "tabs"),
+    ] {
+        let mut model = watching();
+        press(&mut model, &format!(":{typed}"));
+        let orders = update(&mut model, key(KeyCode::Enter));
+        let command = UserCommand::Steer {
+            kind,
+            text: text.to_owned(),
+        };
+        assert_eq!(orders, [by_user(command), Order::RememberMessages]);
+        assert_eq!(model.ui.recall.texts().collect::<Vec<_>>(), [typed]);
+    }
+    for nothing in ["", "  ", "!", "+ "] {
+        let mut model = watching();
+        press(&mut model, &format!(":{nothing}"));
+        assert_eq!(update(&mut model, key(KeyCode::Enter)), [], "{nothing:?}");
+    }
+}
+
+#[test]
+fn keys_of_a_line_are_text_and_leave_keeps_the_draft() {
+    let mut model = watching();
+    assert_eq!(press(&mut model, ":q p n s"), []);
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!(model.ui.mode, Mode::Normal);
+    press(&mut model, ":");
+    assert_eq!(model.ui.steering.text(), "q p n s");
+    let mut model = watching();
+    assert_eq!(press(&mut model, "/qpns"), []);
+    assert_eq!(model.ui.search.query.text(), "qpns");
+}
+
+#[test]
+fn alt_enter_breaks_the_line() {
+    let mut model = watching();
+    press(&mut model, ":a");
+    update(
+        &mut model,
+        UiEvent::Input(Input::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT))),
+    );
+    press(&mut model, "b");
+    assert_eq!(model.ui.steering.text(), "a\nb");
+}
+
+#[test]
+fn a_paste_is_never_taken_for_keys() {
+    let mut model = watching();
+    let orders = update(&mut model, UiEvent::Input(Input::Paste("q\ny".to_owned())));
+    assert_eq!(orders, []);
+    assert_eq!((&model.ui.mode, model.ui.steering.text()), (&Mode::Steering, "q\ny"));
+}
+
+#[test]
+fn typing_gives_every_key_to_the_agent_but_the_one_that_leaves() {
+    let mut model = watching();
+    assert_eq!(press(&mut model, "i"), [Order::Scroll(Scroll::Bottom)]);
+    for event in [key(KeyCode::Char('q')), key(KeyCode::Esc), control('c')] {
+        let UiEvent::Input(input) = event.clone() else {
+            unreachable!("keys are inputs")
+        };
+        assert_eq!(
+            update(&mut model, event),
+            [Order::Type(input), Order::Scroll(Scroll::Bottom)]
+        );
+    }
+    assert_eq!(update(&mut model, control('5')), []);
+    assert_eq!(model.ui.mode, Mode::Normal);
+}
+
+#[test]
+fn panes_are_shown_by_key_and_by_click() {
+    let mut model = watching();
+    press(&mut model, "l");
+    assert_eq!(model.ui.pane, Pane::Log);
+    assert_eq!(press(&mut model, "d"), [Order::LoadDiff { iteration: 3 }]);
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!(model.ui.pane, Pane::Terminal);
+    let title = model.layout().title;
+    let click = |column, row| {
+        UiEvent::Input(Input::Mouse(MouseEvent {
+            kind: MouseEventKind::Down(MouseButton::Left),
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        }))
+    };
+    let history = (title.left()..title.right())
+        .find(|column| crate::ui::tui::view::tab_at(title, *column) == Some(Pane::History))
+        .unwrap();
+    update(&mut model, click(history, title.y));
+    assert_eq!(model.ui.pane, Pane::History);
+    let below_title = model.layout().main.y + 1;
+    update(&mut model, click(5, below_title));
+    assert_eq!(model.ui.history.selected, 2, "the first row is the oldest iteration");
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Play { iteration: 1 }]);
+    assert_eq!(press(&mut model, "d"), [Order::LoadDiff { iteration: 1 }]);
+}
+
+#[test]
+fn scrolling_stays_within_what_there_is() {
+    let mut model = watching();
+    assert_eq!(press(&mut model, "k"), [Order::Scroll(Scroll::Up(1))]);
+    press(&mut model, "lgg");
+    assert_eq!(model.ui.log_below, model.run.log.len() - 1);
+    press(&mut model, "kkkk");
+    assert_eq!(model.ui.log_below, model.run.log.len() - 1);
+    press(&mut model, "Gjj");
+    assert_eq!(model.ui.log_below, 0);
+    press(&mut model, "hkkkkkk");
+    assert_eq!(model.ui.history.selected, 2);
+}
+
+#[test]
+fn a_search_in_the_log_goes_through_its_matches() {
+    let mut model = watching();
+    press(&mut model, "l/COMPLETED");
+    let mut found = Vec::new();
+    for next in [
+        KeyCode::Enter,
+        KeyCode::Char('n'),
+        KeyCode::Char('n'),
+        KeyCode::Char('n'),
+    ] {
+        update(&mut model, key(next));
+        let at = model.run.log.len() - 1 - model.ui.log_below;
+        found.push(model.run.log.get(at).map(|line| line.text.contains("completed")));
+    }
+    assert_eq!(found, [Some(true); 4]);
+    press(&mut model, "n");
+    assert!(model.ui.search.missed && model.ui.toast.is_some());
+    press(&mut model, "N");
+    assert!(!model.ui.search.missed);
+}
+
+#[test]
+fn only_a_message_that_is_due_is_taken_back() {
+    let queued = |id, kind| Event::SteeringQueued {
+        id: SteeringId(id),
+        kind,
+        text: "x".to_owned(),
+    };
+    let delivered = Event::SteeringDelivered {
+        id: SteeringId(1),
+        iteration: 3,
+        how: crate::event::Delivery::Prompt,
+    };
+    let events = vec![
+        queued(1, SteeringKind::Next),
+        delivered,
+        queued(2, SteeringKind::Standing),
+    ];
+    let mut model = after([running(), events].concat());
+    assert_eq!(press(&mut model, "x"), [], "not while something else is shown");
+    let withdraw = by_user(UserCommand::Withdraw { id: SteeringId(2) });
+    assert_eq!(press(&mut model, "mx"), [withdraw]);
+    assert_eq!(press(&mut model, "kx"), []);
+}
+
+#[test]
+fn a_replay_asks_no_loop_for_anything() {
+    let mut model = watching();
+    model.ui.replay = Some(ReplayState {
+        speed: 1.0,
+        paused: false,
+        over: false,
+    });
+    assert_eq!(press(&mut model, ":srix"), []);
+    assert_eq!(
+        press(&mut model, "p+"),
+        [Order::Replay(Replay::PauseOrResume), Order::Replay(Replay::Faster)]
+    );
+    assert_eq!(press(&mut model, "q"), [Order::Leave]);
+}
+
+#[test]
+fn no_key_in_any_state_panics() {
+    let mut dice = 0x2545_f491_4f6c_dd1d_u64;
+    let mut roll = |sides: u64| {
+        dice ^= dice << 13;
+        dice ^= dice >> 7;
+        dice ^= dice << 17;
+        usize::try_from(dice % sides).unwrap()
+    };
+    let codes = [
+        KeyCode::Enter,
+        KeyCode::Esc,
+        KeyCode::Tab,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+        KeyCode::Home,
+        KeyCode::End,
+    ];
+    let mut model = watching();
+    for _ in 0..20_000 {
+        let code = match roll(3) {
+            0 => codes[roll(codes.len() as u64)],
+            _ => KeyCode::Char(char::from(b' ' + u8::try_from(roll(95)).unwrap())),
+        };
+        let modifiers = [KeyModifiers::NONE, KeyModifiers::CONTROL, KeyModifiers::ALT][roll(3)];
+        update(&mut model, UiEvent::Input(Input::Key(KeyEvent::new(code, modifiers))));
+        if roll(500) == 0 {
+            let size = UiEvent::Input(Input::Resize(1 + roll(200) as u16, 1 + roll(60) as u16));
+            update(&mut model, size);
+        }
+    }
+}
+
+#[test]
+fn skipping_asks_and_the_key_of_the_next_match_never_skips() {
+    let mut model = watching();
+    assert_eq!(press(&mut model, "S"), []);
+    assert_eq!(model.ui.mode, Mode::Asking(Question::Skip { iteration: 3 }));
+    assert_eq!(press(&mut model, "xn"), []);
+    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(press(&mut model, "SS"), [by_user(UserCommand::Skip)]);
+    // As in `less`: after a search, `n` and `N` go from match to match.
+    press(&mut model, "/case");
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Find(Direction::Older)]);
+    assert_eq!(press(&mut model, "n"), [Order::Find(Direction::Older)]);
+    assert_eq!(press(&mut model, "N"), [Order::Find(Direction::Newer)]);
+    assert_eq!(model.ui.search.query.text(), "case");
+    assert_eq!(update(&mut model, key(KeyCode::Esc)), []);
+    assert_eq!(press(&mut model, "nN"), [], "there is nothing to look for");
+}
+
+#[test]
+fn an_iteration_that_ended_while_it_was_asked_about_is_not_followed_by_a_skip_of_the_next() {
+    let mut model = watching();
+    press(&mut model, "S");
+    model.run.phase = Phase::Running { iteration: 4 };
+    assert_eq!(press(&mut model, "y"), []);
+}
+
+#[test]
+fn a_run_that_is_over_takes_a_message_unless_a_limit_is_used_up() {
+    let mut over = after([running(), vec![stopped(StopReason::Done { verified: true })]].concat());
+    press(&mut over, ":one more thing");
+    let command = UserCommand::Steer {
+        kind: SteeringKind::Next,
+        text: "one more thing".to_owned(),
+    };
+    assert_eq!(
+        update(&mut over, key(KeyCode::Enter)),
+        [by_user(command), Order::RememberMessages]
+    );
+    over.run.settings.limits.max_iterations = Some(3);
+    press(&mut over, ":");
+    assert_eq!(over.ui.mode, Mode::Normal);
+    let told = over.ui.toast.as_ref().map(|toast| toast.text.as_str());
+    assert!(
+        told.is_some_and(|text| text.contains("used up its iterations")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn keys_are_typed_only_to_an_agent_that_reads_its_terminal() {
+    let mut model = watching();
+    model.ui.transcript = true;
+    assert_eq!(press(&mut model, "i"), []);
+    assert_eq!(model.ui.mode, Mode::Normal);
+    let told = model.ui.toast.as_ref().map(|toast| toast.text.as_str());
+    assert_eq!(told, Some("codex does not read its terminal; use `:`"));
+}
+
+#[test]
+fn a_message_that_is_too_long_is_refused_whole_and_said_so() {
+    let mut model = watching();
+    press(&mut model, ":mind the ");
+    update(&mut model, UiEvent::Input(Input::Paste("gap ".repeat(20_000))));
+    assert_eq!(model.ui.steering.text(), "mind the ", "half of it may say the contrary");
+    let told = model.ui.toast.as_ref().map(|toast| toast.text.as_str());
+    assert!(told.is_some_and(|text| text.contains("at most 64 KiB")), "{told:?}");
+    update(
+        &mut model,
+        UiEvent::Input(Input::Paste(format!("{}x", "x\n".repeat(32 * 1024 - 5)))),
+    );
+    assert_eq!(model.ui.steering.text().len(), 64 * 1024);
+    model.ui.toast = None;
+    press(&mut model, "y");
+    assert!(model.ui.toast.is_some(), "nor is a key dropped in silence");
+}

@@ -1,0 +1,212 @@
+//! Limits and how much of them is used, and what else the run goes by.
+
+use ratatui::layout::Rect;
+
+use crate::{
+    config::format_duration,
+    event::{BreakerState, SessionMode, Usage},
+    text::one_line,
+    ui::tui::{
+        model::{GoalState, Model},
+        theme::Role,
+    },
+    words::{counted, goal_in_words, short_count, short_duration},
+};
+
+use super::pen::Pen;
+
+/// Columns of the names and of the bars.
+const NAME_COLS: u16 = 18;
+const BAR_COLS: usize = 20;
+
+struct Line {
+    name: &'static str,
+    text: String,
+    /// Share of the limit that is used; none where there is no limit.
+    share: Option<f64>,
+}
+
+pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    let end = area.right();
+    let texts = area.x + 1 + NAME_COLS;
+    let mut rows = area.top()..area.bottom();
+    for line in lines(model) {
+        let Some(y) = rows.next() else { return };
+        pen.role(area.x + 1, y, end, line.name, Role::Dim);
+        let x = if area.width > 60 {
+            bar(line.share, texts, y, end, pen) + 2
+        } else {
+            texts
+        };
+        pen.role(x, y, end, &line.text, Role::Plain);
+    }
+    rows.next();
+    for (name, state) in &model.run.goals {
+        let Some(y) = rows.next() else { return };
+        pen.role(area.x + 1, y, end, "goal", Role::Dim);
+        let (sign, role, text) = goal(name, state, pen);
+        let x = pen.role(texts, y, end, sign, role) + 1;
+        pen.role(x, y, end, &one_line(&text), Role::Plain);
+    }
+    if !model.run.goals.is_empty() {
+        rows.next();
+    }
+    for (name, text) in settings(model) {
+        let Some(y) = rows.next() else { return };
+        let moved = name == "breaker" && model.run.breaker != BreakerState::Closed;
+        pen.role(area.x + 1, y, end, name, Role::Dim);
+        pen.role(
+            texts,
+            y,
+            end,
+            &one_line(&text),
+            if moved { Role::Bad } else { Role::Plain },
+        );
+    }
+}
+
+fn goal(name: &str, state: &GoalState, pen: &Pen<'_>) -> (&'static str, Role, String) {
+    let glyphs = pen.theme.glyphs;
+    match state {
+        GoalState::Unknown => (glyphs.open, Role::Dim, format!("{name}: not checked yet")),
+        GoalState::Running => (glyphs.wait, Role::Wait, format!("{name}: being checked")),
+        GoalState::Checked(result) if result.passed => (glyphs.good, Role::Good, goal_in_words(result)),
+        GoalState::Checked(result) => (glyphs.bad, Role::Bad, goal_in_words(result)),
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss
+)]
+fn bar(share: Option<f64>, x: u16, y: u16, end: u16, pen: &mut Pen<'_>) -> u16 {
+    let glyphs = pen.theme.glyphs;
+    let Some(share) = share else {
+        return pen.role(x, y, end, &format!("{:<BAR_COLS$}", "unlimited"), Role::Dim);
+    };
+    let full = ((share.clamp(0.0, 1.0) * BAR_COLS as f64).round() as usize).min(BAR_COLS);
+    let role = match share {
+        ..0.75 => Role::GaugeDone,
+        0.75..0.95 => Role::Wait,
+        _ => Role::Bad,
+    };
+    let x = pen.role(x, y, end, &glyphs.full.repeat(full), role);
+    pen.role(x, y, end, &glyphs.rest.repeat(BAR_COLS - full), Role::GaugeRest)
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn lines(model: &Model) -> Vec<Line> {
+    let run = &model.run;
+    let limits = &run.settings.limits;
+    let share = |used: u64, limit: Option<u64>| limit.map(|limit| used as f64 / limit.max(1) as f64);
+    let of = |used: String, limit: Option<String>| match limit {
+        Some(limit) => format!("{used} of {limit}"),
+        None => used,
+    };
+    let iterations = u64::from(run.current().map_or(0, |iteration| iteration.number));
+    let elapsed_ms = run.elapsed_ms(model.now_ms);
+    let since_ms = run.running_since_ms().map(|since| model.now_ms.saturating_sub(since));
+    let tokens = tokens(&run.usage);
+    let calls = run.calls_within_hour(model.now_ms) as u64;
+    let duration = |limit: Option<u64>| limit.map(format_duration);
+    vec![
+        Line {
+            name: "iterations",
+            text: of(iterations.to_string(), limits.max_iterations.map(|max| max.to_string())),
+            share: share(iterations, limits.max_iterations.map(u64::from)),
+        },
+        Line {
+            name: "time",
+            text: of(short_duration(elapsed_ms), duration(limits.max_time_ms)),
+            share: share(elapsed_ms, limits.max_time_ms),
+        },
+        Line {
+            name: "this iteration",
+            text: of(
+                since_ms.map_or_else(|| "-".to_owned(), short_duration),
+                duration(limits.iteration_timeout_ms),
+            ),
+            share: share(since_ms.unwrap_or(0), limits.iteration_timeout_ms),
+        },
+        Line {
+            name: "cost",
+            text: of(
+                run.usage
+                    .cost_usd
+                    .map_or_else(|| "not told".to_owned(), |cost| format!("${cost:.4}")),
+                limits.max_cost_usd.map(|max| format!("${max}")),
+            ),
+            share: limits.max_cost_usd.map(|max| run.usage.cost_usd.unwrap_or(0.0) / max),
+        },
+        Line {
+            name: "tokens",
+            text: of(
+                tokens.map_or_else(|| "not told".to_owned(), |tokens| in_and_out(tokens, &run.usage)),
+                limits.max_tokens.map(short_count),
+            ),
+            share: share(tokens.unwrap_or(0), limits.max_tokens),
+        },
+        Line {
+            name: "calls an hour",
+            text: of(calls.to_string(), limits.calls_per_hour.map(|max| max.to_string())),
+            share: share(calls, limits.calls_per_hour.map(u64::from)),
+        },
+    ]
+}
+
+fn in_and_out(tokens: u64, usage: &Usage) -> String {
+    let side = |tokens: Option<u64>| short_count(tokens.unwrap_or(0));
+    let (input, output) = (side(usage.input_tokens), side(usage.output_tokens));
+    format!("{} ({input} in, {output} out)", short_count(tokens))
+}
+
+fn tokens(usage: &Usage) -> Option<u64> {
+    match (usage.input_tokens, usage.output_tokens) {
+        (None, None) => None,
+        (input, output) => Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))),
+    }
+}
+
+fn settings(model: &Model) -> Vec<(&'static str, String)> {
+    let run = &model.run;
+    let settings = &run.settings;
+    let breaker = match run.breaker {
+        BreakerState::Closed => "closed".to_owned(),
+        BreakerState::HalfOpen => format!("half-open: {}", run.breaker_why),
+        BreakerState::Open => format!("open: {}", run.breaker_why),
+    };
+    let mut lines = vec![
+        ("breaker", breaker),
+        ("failures", format!("{} in a row", run.failures)),
+        (
+            "idle limit",
+            settings
+                .limits
+                .idle_timeout_ms
+                .map_or_else(|| "unlimited".to_owned(), format_duration),
+        ),
+        ("adapter", settings.adapter.clone()),
+        ("plan", settings.plan.display().to_string()),
+        (
+            "session",
+            match settings.session {
+                SessionMode::Fresh => "fresh in each iteration".to_owned(),
+                SessionMode::Resume => "resumed from one iteration to the next".to_owned(),
+            },
+        ),
+    ];
+    let model_name = run.model.as_ref().or(settings.model.as_ref());
+    lines.extend(model_name.map(|name| ("model", name.clone())));
+    lines.extend(run.id.as_ref().map(|id| ("run", id.to_string())));
+    if model.run.log.dropped() > 0 {
+        lines.push((
+            "log",
+            format!(
+                "{} are only in the journal",
+                counted(model.run.log.dropped(), "older line")
+            ),
+        ));
+    }
+    lines
+}

@@ -1,0 +1,119 @@
+//! The log: what happened, newest at the end.
+
+use ratatui::{layout::Rect, style::Style};
+
+use crate::{
+    ui::tui::{
+        model::{LogLine, Model, Sign},
+        theme::Role,
+    },
+    words::Tone,
+};
+
+use super::pen::{Pen, wrapped};
+
+/// Terminals that are narrower show no times.
+const TIME_COLS: u16 = 50;
+
+pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    let log = &model.run.log;
+    if log.is_empty() {
+        return pen.note(area, "Nothing has happened yet.");
+    }
+    let newest = log.len() - 1 - model.ui.log_below.min(log.len() - 1);
+    // From the newest upwards until the area is full: a line may take several rows.
+    let mut bottom = area.bottom();
+    let following = model.ui.log_below == 0 && model.run.is_busy();
+    if following && area.height > 1 {
+        bottom -= 1;
+        spinner(model, area, bottom, pen);
+    }
+    for at in (0..=newest).rev() {
+        let Some(line) = log.get(at) else { break };
+        let rows = rows(line, area, pen);
+        let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
+        let top = bottom.saturating_sub(height).max(area.top());
+        let hidden = usize::from(height - (bottom - top));
+        for (y, row) in (top..bottom).zip(&rows[hidden..]) {
+            self::row(model, line, row, hidden == 0 && y == top, area, y, pen);
+        }
+        bottom = top;
+        if bottom == area.top() {
+            return;
+        }
+    }
+    // A short log begins at the top.
+    let used = area.bottom() - bottom;
+    let free = bottom - area.top();
+    for y in 0..used {
+        for x in area.left()..area.right() {
+            let cell = pen.buffer[(x, area.top() + free + y)].clone();
+            pen.buffer[(x, area.top() + y)] = cell;
+        }
+    }
+    let left = area.top() + used;
+    pen.clear(Rect::new(area.x, left, area.width, area.bottom() - left));
+}
+
+fn spinner(model: &Model, area: Rect, y: u16, pen: &mut Pen<'_>) {
+    let Some(since) = model.run.running_since_ms() else {
+        return;
+    };
+    let running_ms = model.now_ms.saturating_sub(since);
+    let spinner = pen.theme.glyphs.spinner;
+    let sign = spinner[usize::try_from(running_ms / 1000).unwrap_or(0) % spinner.len()];
+    let x = text_column(area);
+    let text = format!("{sign} {}", super::bars::ticking(running_ms));
+    pen.role(x.saturating_sub(2), y, area.right(), &text, Role::Accent);
+}
+
+fn text_column(area: Rect) -> u16 {
+    area.x + 3 + if area.width >= TIME_COLS { 9 } else { 0 }
+}
+
+fn rows(line: &LogLine, area: Rect, pen: &Pen<'_>) -> Vec<String> {
+    match line.sign {
+        Sign::Separator => vec![super::pen::shortened(
+            &line.text,
+            usize::from(area.width).saturating_sub(8),
+            pen.theme.glyphs.more,
+        )],
+        Sign::Event(_) | Sign::Said | Sign::Tool | Sign::File => {
+            let room = area.right().saturating_sub(text_column(area));
+            wrapped(&line.text, usize::from(room))
+        }
+    }
+}
+
+fn row(model: &Model, line: &LogLine, text: &str, first: bool, area: Rect, y: u16, pen: &mut Pen<'_>) {
+    let end = area.right();
+    if line.sign == Sign::Separator {
+        pen.rule(area.x, y, end, pen.theme.style(Role::GaugeRest));
+        pen.role(area.x + 3, y, end, &format!(" {text} "), Role::Strong);
+        return;
+    }
+    let (sign, style) = look(line.sign, pen);
+    let start = text_column(area);
+    if first {
+        if area.width >= TIME_COLS {
+            pen.role(area.x + 1, y, end, &model.clock(line.at_ms), Role::Dim);
+        }
+        pen.text(start - 2, y, end, sign, style);
+    }
+    let text_style = match line.sign {
+        Sign::Event(Tone::Note) | Sign::Said | Sign::Tool | Sign::File => pen.theme.style(Role::Dim),
+        Sign::Event(Tone::Start | Tone::Bad) => style,
+        Sign::Event(Tone::Good | Tone::Wait | Tone::User) | Sign::Separator => pen.theme.style(Role::Plain),
+    };
+    pen.text(start, y, end, text, text_style);
+}
+
+fn look(sign: Sign, pen: &Pen<'_>) -> (&'static str, Style) {
+    match sign {
+        Sign::Event(tone) => pen.theme.tone(tone),
+        Sign::Said => (pen.theme.glyphs.note, pen.theme.style(Role::Dim)),
+        Sign::Tool => (pen.theme.glyphs.tool, pen.theme.style(Role::Hunk)),
+        Sign::File => (pen.theme.glyphs.tool, pen.theme.style(Role::Added)),
+        Sign::Separator => (pen.theme.glyphs.rule, pen.theme.style(Role::Dim)),
+    }
+}

@@ -1,0 +1,439 @@
+//! What is drawn, pane by pane and size by size.
+
+use insta::assert_snapshot;
+use ratatui::{Terminal, backend::TestBackend, buffer::Buffer, style::Color};
+
+use super::*;
+use crate::{
+    event::{
+        AgentSignal, BreakerState, Event, GoalResult, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind,
+        SteeringId, SteeringKind, StopReason, Wait,
+    },
+    proc::Size,
+    ui::tui::{
+        editor::Editor,
+        layout::Layout,
+        model::{DiffState, Playback},
+        testing::{START_MS, begun, model, running, started, stopped},
+        theme::{Depth, Palette},
+    },
+    words::Tone,
+};
+
+const DARK: Theme = Theme::new(Palette::Dark, Depth::True, false);
+
+/// A screen of the agent's, as large as its pane, that shows `output`.
+fn live(model: &Model, output: &str) -> Screen {
+    let mut screen = Screen::new(Layout::of(model.ui.cols, model.ui.rows, 4).pane(), 100);
+    screen.process(output.as_bytes());
+    screen
+}
+
+fn buffer(model: &Model, screen: &Screen, theme: &Theme) -> Buffer {
+    let mut terminal = Terminal::new(TestBackend::new(model.ui.cols, model.ui.rows)).unwrap();
+    let screens = Screens {
+        live: screen,
+        played: Some(screen),
+    };
+    terminal.draw(|frame| draw(model, &screens, theme, frame)).unwrap();
+    terminal.backend().buffer().clone()
+}
+
+/// The rows of a drawn screen, without colours.
+fn drawn(model: &Model) -> String {
+    let screen = live(model, "I will run the tests.\r\n\x1b[36m▸ shell\x1b[0m cargo test\r\n");
+    rows(&buffer(model, &screen, &DARK))
+}
+
+fn rows(buffer: &Buffer) -> String {
+    let mut text = String::new();
+    for y in 0..buffer.area.height {
+        let mut row = String::new();
+        let mut x = 0;
+        while x < buffer.area.width {
+            let symbol = buffer[(x, y)].symbol();
+            row.push_str(symbol);
+            x += unicode_width::UnicodeWidthStr::width(symbol).max(1) as u16;
+        }
+        text += row.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn with(mut model: Model, change: impl FnOnce(&mut Model)) -> Model {
+    model.ui.toast = None;
+    change(&mut model);
+    model
+}
+
+#[test]
+fn every_size_class() {
+    for (cols, rows) in [(20, 6), (40, 12), (80, 24), (120, 30), (200, 50), (400, 120)] {
+        let model = with(model(cols, rows, running()), |_| {});
+        assert_snapshot!(format!("size_{cols}x{rows}"), drawn(&model));
+    }
+}
+
+#[test]
+fn the_log() {
+    let mut events = running();
+    events.push(Event::AgentReported {
+        iteration: 3,
+        signal: AgentSignal::ToolStarted {
+            call: "1".to_owned(),
+            tool: "shell".to_owned(),
+            input: "cargo test --all-features && cargo clippy --all-targets -- -D warnings".to_owned(),
+        },
+    });
+    let model = with(model(80, 24, events), |model| model.ui.show(Pane::Log));
+    assert_snapshot!(drawn(&model));
+}
+
+#[test]
+fn the_diff() {
+    let model = with(model(80, 24, running()), |model| {
+        model.ui.show(Pane::Diff);
+        model.ui.diff.iteration = Some(3);
+        let lines = " a.rs | 3 +--\n\ndiff --git a/a.rs b/a.rs\n@@ -1,2 +1 @@\n-old\n-older\n+new";
+        model.ui.diff.state = DiffState::Loaded(lines.lines().map(str::to_owned).collect());
+    });
+    assert_snapshot!(drawn(&model));
+}
+
+#[test]
+fn the_history() {
+    let mut events = running();
+    let problem = Problem {
+        kind: ProblemKind::Network,
+        text: "connection reset".to_owned(),
+    };
+    events.extend(crate::ui::tui::testing::ended(3, Outcome::Failed { problem }));
+    events.push(started(4));
+    let model = with(model(100, 24, events), |model| {
+        model.ui.show(Pane::History);
+        model.ui.history.selected = 1;
+    });
+    assert_snapshot!(drawn(&model));
+}
+
+#[test]
+fn a_transcript_of_the_history() {
+    let model = with(model(80, 24, running()), |model| {
+        model.ui.show(Pane::History);
+        model.ui.history.open = Some(Playback {
+            iteration: 1,
+            state: PlaybackState::Loaded,
+        });
+    });
+    assert_snapshot!(drawn(&model));
+}
+
+fn queued(id: u32, kind: SteeringKind, text: &str) -> Event {
+    Event::SteeringQueued {
+        id: SteeringId(id),
+        kind,
+        text: text.to_owned(),
+    }
+}
+
+#[test]
+fn the_messages() {
+    let mut events = running();
+    events.push(queued(1, SteeringKind::Now, "Stop that"));
+    events.push(Event::SteeringDelivered {
+        id: SteeringId(1),
+        iteration: 3,
+        how: crate::event::Delivery::Prompt,
+    });
+    events.push(queued(2, SteeringKind::Standing, "Use tabs"));
+    events.push(queued(3, SteeringKind::Next, "Mind the gap\nand the other one"));
+    let model = with(model(80, 24, events), |model| model.ui.show(Pane::Messages));
+    assert_snapshot!(drawn(&model));
+}
+
+#[test]
+fn limits_goals_and_breaker() {
+    let mut events = running();
+    events.push(Event::GoalChecked {
+        iteration: 2,
+        result: GoalResult {
+            name: "tests".to_owned(),
+            passed: false,
+            exit: None,
+            score: None,
+            target: None,
+            duration_ms: 26_000,
+            why: "exit code 101".to_owned(),
+            tail: String::new(),
+        },
+    });
+    events.push(Event::BreakerMoved {
+        to: BreakerState::HalfOpen,
+        why: "three iterations changed nothing".to_owned(),
+    });
+    let model = with(model(100, 30, events), |model| model.ui.show(Pane::Limits));
+    assert_snapshot!(drawn(&model));
+}
+
+#[test]
+fn the_help() {
+    let model = with(model(100, 40, running()), |model| model.ui.mode = Mode::Help { top: 0 });
+    assert_snapshot!(drawn(&model));
+}
+
+#[test]
+fn the_help_on_a_small_terminal() {
+    let model = with(model(40, 10, running()), |model| model.ui.mode = Mode::Help { top: 5 });
+    assert_snapshot!(drawn(&model));
+}
+
+#[test]
+fn the_question_before_leaving() {
+    let model = with(model(80, 24, running()), |model| {
+        model.ui.mode = Mode::Asking(Question::Quit);
+    });
+    assert_snapshot!(drawn(&model));
+}
+
+#[test]
+fn the_steering_line_says_what_becomes_of_the_message() {
+    let model = with(model(80, 24, running()), |model| {
+        model.ui.mode = Mode::Steering;
+        model.ui.steering = Editor::of("!Stop that,\nand this");
+    });
+    assert_snapshot!(drawn(&model));
+}
+
+#[test]
+fn a_search_marks_what_it_finds() {
+    let model = with(model(80, 24, running()), |model| {
+        model.ui.mode = Mode::Searching;
+        model.ui.search.query = Editor::of("TESTS");
+    });
+    let screen = live(&model, "I will run the tests.\r\n");
+    let buffer = buffer(&model, &screen, &DARK);
+    let main = model.layout().main;
+    let marked: String = (main.left()..main.right())
+        .map(|x| &buffer[(x, main.y)])
+        .filter(|cell| cell.bg == Color::Yellow)
+        .map(ratatui::buffer::Cell::symbol)
+        .collect();
+    assert_eq!(marked, "tests");
+}
+
+#[test]
+fn every_phase_has_its_words() {
+    let wait = Event::WaitStarted {
+        wait: Wait::LimitReset,
+        until_ms: START_MS + 3_600_000,
+        attempt: 0,
+        why: "5-hour limit".to_owned(),
+    };
+    let pause = |by| Event::Paused { by };
+    let phases: [(&str, Vec<Event>); 8] = [
+        ("starting", begun()),
+        ("running", running()),
+        ("pausing", [running(), vec![pause(PausedBy::User)]].concat()),
+        ("held", [begun(), vec![pause(PausedBy::User), Event::Held]].concat()),
+        (
+            "held by file",
+            [begun(), vec![pause(PausedBy::File), Event::Held]].concat(),
+        ),
+        ("waiting", [begun(), vec![wait]].concat()),
+        (
+            "done",
+            [begun(), vec![stopped(StopReason::Done { verified: true })]].concat(),
+        ),
+        (
+            "failed",
+            [
+                begun(),
+                vec![stopped(StopReason::AgentFailed {
+                    adapter: "claude".to_owned(),
+                    problem: Problem {
+                        kind: ProblemKind::Auth,
+                        text: "401".to_owned(),
+                    },
+                })],
+            ]
+            .concat(),
+        ),
+    ];
+    let lines: Vec<String> = phases
+        .into_iter()
+        .map(|(name, events)| {
+            let model = with(model(80, 24, events), |_| {});
+            let head = drawn(&model).lines().next().unwrap_or_default().to_owned();
+            format!("{name:<13}|{head}|{}", window_title(&model))
+        })
+        .collect();
+    assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn a_toast_and_an_end_take_the_footer() {
+    let model = with(model(80, 24, running()), |model| {
+        model
+            .ui
+            .toast(Tone::User, "message 1 for the next prompt", model.now_ms);
+    });
+    assert!(drawn(&model).contains("» message 1 for the next prompt"));
+    let done = with(
+        crate::ui::tui::testing::model(
+            80,
+            24,
+            [begun(), vec![stopped(StopReason::Done { verified: false })]].concat(),
+        ),
+        |_| {},
+    );
+    assert!(drawn(&done).contains("✔ done, unverified · 4 of 4 tasks · 4 iterations"));
+}
+
+#[test]
+fn without_unicode_every_sign_is_plain() {
+    let theme = Theme::new(Palette::Sixteen, Depth::Sixteen, true);
+    for pane in [Pane::Terminal, Pane::Log, Pane::History, Pane::Limits] {
+        let model = with(model(120, 30, running()), |model| model.ui.show(pane));
+        let text = rows(&buffer(&model, &live(&model, "plain\r\n"), &theme));
+        assert!(text.is_ascii(), "{text}");
+    }
+}
+
+#[test]
+fn without_colours_there_is_none() {
+    let theme = Theme::new(Palette::Mono, Depth::None, false);
+    for pane in [Pane::Terminal, Pane::Log, Pane::Diff, Pane::History, Pane::Limits] {
+        let model = with(model(120, 30, running()), |model| model.ui.show(pane));
+        let screen = live(&model, "\x1b[31;48;2;1;2;3mred\x1b[0m");
+        let buffer = buffer(&model, &screen, &theme);
+        assert!(
+            buffer
+                .content()
+                .iter()
+                .all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset)
+        );
+    }
+}
+
+#[test]
+fn an_agents_cells_are_drawn_as_they_are() {
+    let model = with(model(80, 24, running()), |_| {});
+    let screen = live(&model, "\x1b[1;38;2;10;20;30mbold\x1b[0m 漢字\x1b[7mx");
+    let buffer = buffer(&model, &screen, &DARK);
+    let main = model.layout().main;
+    let cell = &buffer[(main.x, main.y)];
+    assert_eq!((cell.symbol(), cell.fg), ("b", Color::Rgb(10, 20, 30)));
+    assert!(cell.modifier.contains(ratatui::style::Modifier::BOLD));
+    assert_eq!(buffer[(main.x + 5, main.y)].symbol(), "漢");
+    assert_eq!(buffer[(main.x + 7, main.y)].symbol(), "字");
+    assert!(
+        buffer[(main.x + 9, main.y)]
+            .modifier
+            .contains(ratatui::style::Modifier::REVERSED)
+    );
+}
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+
+    fn bytes(&mut self, count: usize) -> Vec<u8> {
+        const PIECES: [&str; 12] = [
+            "\x1b[",
+            "\x1b]0;",
+            "漢",
+            "🦀",
+            "\u{200d}",
+            "\u{fe0f}",
+            "\t",
+            "\r\n",
+            "e\u{301}",
+            "\x1b[?1049h",
+            ";5H",
+            "\x1b[2J",
+        ];
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            match self.roll(3) {
+                0 => bytes.push(self.roll(256) as u8),
+                _ => bytes.extend_from_slice(PIECES[self.roll(PIECES.len() as u64) as usize].as_bytes()),
+            }
+        }
+        bytes
+    }
+}
+
+#[test]
+fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    for round in 0..400 {
+        let (cols, rows) = (1 + dice.roll(130) as u16, 1 + dice.roll(45) as u16);
+        let evil = String::from_utf8_lossy(&dice.bytes(60)).into_owned();
+        let mut events = running();
+        events.push(Event::PlanRead {
+            plan: PlanSnapshot {
+                tasks: (0..dice.roll(40))
+                    .map(|n| PlanTask {
+                        text: format!("{n} {evil}"),
+                        done: dice.roll(2) == 0,
+                        line: 1,
+                        depth: dice.roll(9) as u8,
+                    })
+                    .collect(),
+            },
+        });
+        events.push(queued(1, SteeringKind::Next, &evil));
+        events.push(Event::AgentReported {
+            iteration: 3,
+            signal: AgentSignal::Said { text: evil.clone() },
+        });
+        let mut model = model(cols, rows, events);
+        let panes = [
+            Pane::Terminal,
+            Pane::Log,
+            Pane::Diff,
+            Pane::History,
+            Pane::Messages,
+            Pane::Limits,
+        ];
+        model.ui.show(panes[dice.roll(6) as usize]);
+        model.ui.mode = match dice.roll(6) {
+            0 => Mode::Steering,
+            1 => Mode::Searching,
+            2 => Mode::Typing,
+            3 => Mode::Asking(Question::Quit),
+            4 => Mode::Help {
+                top: dice.roll(60) as usize,
+            },
+            _ => Mode::Normal,
+        };
+        model.ui.steering = Editor::of(&evil);
+        model.ui.search.query = Editor::of(&evil.replace('\n', ""));
+        model.ui.diff.state = DiffState::Loaded(vec![crate::text::sanitized(&evil).into_owned(); 5]);
+        let size = Size {
+            cols: 2 + dice.roll(140) as u16,
+            rows: 2 + dice.roll(50) as u16,
+        };
+        let mut screen = Screen::new(size, 50);
+        screen.process(&dice.bytes(800));
+        screen.scroll_to(dice.roll(20) as usize);
+        let buffer = buffer(&model, &screen, &DARK);
+        for cell in buffer.content() {
+            let symbol = cell.symbol();
+            assert!(!symbol.contains(char::is_control), "round {round}: {symbol:?}");
+            let width = unicode_width::UnicodeWidthStr::width(symbol);
+            assert!(
+                (1..=2).contains(&width),
+                "round {round}: {symbol:?} takes {width} columns"
+            );
+        }
+    }
+}

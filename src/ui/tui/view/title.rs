@@ -1,0 +1,89 @@
+//! The title of the main area: the panes there are, and what is to be known of the one that is shown.
+
+use ratatui::layout::Rect;
+
+use crate::ui::tui::{
+    model::{Mode, Model, Pane},
+    theme::Role,
+};
+
+use super::{
+    Screens,
+    pen::{Pen, columns},
+};
+
+/// The panes in the title, with the key that shows each.
+const TABS: [(Pane, &str); 6] = [
+    (Pane::Terminal, "t terminal"),
+    (Pane::Log, "l log"),
+    (Pane::Diff, "d diff"),
+    (Pane::History, "h history"),
+    (Pane::Messages, "m messages"),
+    (Pane::Limits, "c limits"),
+];
+
+pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) {
+    if area.is_empty() {
+        return;
+    }
+    let typing = model.ui.mode == Mode::Typing;
+    let line = pen.theme.style(if typing { Role::User } else { Role::GaugeRest });
+    pen.rule(area.x, area.y, area.right(), line);
+    let mut x = area.x;
+    let text = super::described(model, screens);
+    // Where the keys go and what is looked at matters more than where else one could look.
+    let crowded = model.ui.shows_cells() && !text.is_empty() && !fits(area, &text);
+    let all = tabs_fit(area) && !typing && !crowded;
+    for (pane, start, end) in tabs(area) {
+        let name = TABS.iter().find(|(tab, _)| *tab == pane).map_or("", |(_, name)| name);
+        let chosen = pane == model.ui.pane;
+        let name = if all { name.to_owned() } else { name[2..].to_owned() };
+        if !all && !chosen {
+            continue;
+        }
+        let start = if all { start } else { area.x + 1 };
+        let style = match (chosen, typing) {
+            (true, true) => pen.theme.style(Role::User),
+            (true, false) => pen.theme.style(Role::Accent),
+            (false, _) => pen.theme.style(Role::Dim),
+        };
+        x = pen.text(start, area.y, end.max(area.right()), &format!(" {name} "), style);
+    }
+    if !text.is_empty() {
+        let style = pen.theme.style(if typing { Role::User } else { Role::Dim });
+        pen.right(
+            x + 1,
+            area.y,
+            area.right().saturating_sub(1),
+            &format!(" {text} "),
+            style,
+        );
+    }
+}
+
+fn tabs_fit(area: Rect) -> bool {
+    fits(area, "")
+}
+
+/// Whether all names fit beside `text`.
+fn fits(area: Rect, text: &str) -> bool {
+    let width: u16 = TABS.iter().map(|(_, name)| columns(name) + 3).sum();
+    area.width > width + columns(text) + 2 + if text.is_empty() { 0 } else { 3 }
+}
+
+/// The panes' names in the title, each with its first column and the one after it.
+fn tabs(area: Rect) -> impl Iterator<Item = (Pane, u16, u16)> {
+    let mut x = area.x + 1;
+    TABS.iter().map(move |(pane, name)| {
+        let start = x;
+        x += u16::try_from(name.len()).unwrap_or(0) + 3;
+        (*pane, start, x)
+    })
+}
+
+/// The pane whose name is at `column` of the title.
+pub fn tab_at(area: Rect, column: u16) -> Option<Pane> {
+    tabs(area)
+        .find(|(_, start, end)| tabs_fit(area) && (*start..*end).contains(&column))
+        .map(|(pane, _, _)| pane)
+}
