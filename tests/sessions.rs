@@ -328,7 +328,7 @@ async fn a_stop_gets_through_while_nobody_takes_the_signals() {
     assert!(next(&mut signals).await.is_some());
     // Nothing is taken from here on, so the next signal has to wait for ever.
     until(|| room.upgrade().is_none_or(|out| out.capacity() == 0)).await;
-    session.stop(Stop::InOrder);
+    session.stop(Stop::Graceful);
     let all = rest(signals).await;
     assert!(matches!(exit(&all), Some(Exit::Signal { .. })), "{:?}", all.last());
     assert_eq!(problem(&all), Some(ProblemKind::Crashed));
@@ -348,7 +348,7 @@ async fn an_agent_that_ignores_the_first_signals_is_ended_all_the_same() {
         let (out, signals) = mpsc::channel(4);
         let session = agent.start(place.request(""), out);
         until(|| place.shown.text().contains("deaf")).await;
-        session.stop(Stop::InOrder);
+        session.stop(Stop::Graceful);
         assert_eq!(
             exit(&rest(signals).await),
             Some(Exit::Signal { signal: 9 }),
@@ -361,7 +361,7 @@ async fn an_agent_that_ignores_the_first_signals_is_ended_all_the_same() {
 #[tokio::test]
 async fn a_session_that_is_stopped_while_it_starts_ends_like_any_other() {
     let place = Place::new();
-    for stop in [Stop::InOrder, Stop::AtOnce] {
+    for stop in [Stop::Graceful, Stop::Immediate] {
         let agent = script("ralph-jsonl", "sleep 1000");
         let (out, signals) = mpsc::channel(4);
         let session = agent.start(place.request(""), out);
@@ -437,7 +437,7 @@ async fn dropping_a_session_ends_the_agent_and_a_dropped_receiver_harms_nobody()
     let (out, signals) = mpsc::channel(1);
     drop(signals);
     let session = agent.start(place.request(""), out.clone());
-    session.stop(Stop::AtOnce);
+    session.stop(Stop::Immediate);
     drop(session);
     // The reporter is the other sender; this one is alone once it is gone.
     until(|| out.strong_count() == 1).await;

@@ -170,7 +170,7 @@ impl Reporter {
             && !std::mem::replace(&mut self.cut_short, true)
             && let Some(child) = self.link.child.get().and_then(Weak::upgrade)
         {
-            child.stop(Stop::InOrder);
+            child.stop(Stop::Graceful);
         }
     }
 

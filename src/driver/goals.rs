@@ -125,7 +125,7 @@ async fn run(goal: Goal, place: Arc<Place>) -> GoalResult {
     let end = match tokio::time::timeout(Duration::from_millis(goal.timeout_ms), &mut ended).await {
         Ok(end) => Ok(end),
         Err(_) => {
-            child.stop(Stop::InOrder);
+            child.stop(Stop::Graceful);
             // The guard ends it within the grace; it is waited for, so that two looks never overlap.
             _ = ended.await;
             Err(())

@@ -110,7 +110,8 @@ impl Current {
     }
 
     pub(super) fn stop(&self, at_once: bool) {
-        self.session.stop(if at_once { Stop::AtOnce } else { Stop::InOrder });
+        self.session
+            .stop(if at_once { Stop::Immediate } else { Stop::Graceful });
     }
 
     pub(super) fn has_written(&self) -> bool {

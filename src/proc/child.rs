@@ -66,7 +66,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        self.stop(Stop::AtOnce);
+        self.stop(Stop::Immediate);
     }
 }
 
@@ -167,8 +167,8 @@ impl Shared {
             return;
         }
         let signal = match stop {
-            Stop::InOrder => guard::STOP_IN_ORDER,
-            Stop::AtOnce => guard::STOP_AT_ONCE,
+            Stop::Graceful => guard::STOP_GRACEFULLY,
+            Stop::Immediate => guard::STOP_IMMEDIATELY,
         };
         // Fails only for a guard that has just ended. Continued, in case somebody has stopped it.
         _ = kill(self.guard, signal);

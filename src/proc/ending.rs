@@ -83,8 +83,8 @@ impl Ending {
     pub fn take(&mut self, cue: Cue, now: Instant) -> Option<Action> {
         match cue {
             Cue::ProgramEnded => self.hurry(LEFTOVER_GRACE, now),
-            Cue::Asked(Stop::InOrder) => self.begin(now),
-            Cue::Asked(Stop::AtOnce) => self.kill(now),
+            Cue::Asked(Stop::Graceful) => self.begin(now),
+            Cue::Asked(Stop::Immediate) => self.kill(now),
             Cue::RalphGone => {
                 self.ladder.grace = self.ladder.grace.min(ORPHANED_GRACE);
                 match self.stage {
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn goes_down_one_rung_per_grace() {
         let (mut ending, start) = ending(StopSignal::Interrupt);
-        assert_eq!(ending.take(Cue::Asked(Stop::InOrder), start), Some(Action::Interrupt));
+        assert_eq!(ending.take(Cue::Asked(Stop::Graceful), start), Some(Action::Interrupt));
         assert_eq!(ending.due(), Some(start + GRACE));
         assert_eq!(ending.take(Cue::Due, start + GRACE), Some(Action::Terminate));
         assert_eq!(ending.due(), Some(start + 2 * GRACE));
@@ -201,21 +201,21 @@ mod tests {
     #[test]
     fn terminate_as_first_signal_is_the_only_rung_before_kill() {
         let (mut ending, start) = ending(StopSignal::Terminate);
-        assert_eq!(ending.take(Cue::Asked(Stop::InOrder), start), Some(Action::Terminate));
+        assert_eq!(ending.take(Cue::Asked(Stop::Graceful), start), Some(Action::Terminate));
         assert_eq!(ending.take(Cue::Due, start + GRACE), Some(Action::Kill));
     }
 
     #[test]
     fn asking_again_changes_nothing_but_at_once_does() {
         let (mut ending, start) = ending(StopSignal::Interrupt);
-        ending.take(Cue::Asked(Stop::InOrder), start);
-        assert_eq!(ending.take(Cue::Asked(Stop::InOrder), start + GRACE / 2), None);
+        ending.take(Cue::Asked(Stop::Graceful), start);
+        assert_eq!(ending.take(Cue::Asked(Stop::Graceful), start + GRACE / 2), None);
         assert_eq!(ending.due(), Some(start + GRACE));
         assert_eq!(
-            ending.take(Cue::Asked(Stop::AtOnce), start + GRACE / 2),
+            ending.take(Cue::Asked(Stop::Immediate), start + GRACE / 2),
             Some(Action::Kill)
         );
-        assert_eq!(ending.take(Cue::Asked(Stop::InOrder), start + GRACE / 2), None);
+        assert_eq!(ending.take(Cue::Asked(Stop::Graceful), start + GRACE / 2), None);
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn the_end_of_the_program_cuts_a_long_grace_short() {
         let (mut ending, start) = ending(StopSignal::Terminate);
-        ending.take(Cue::Asked(Stop::InOrder), start);
+        ending.take(Cue::Asked(Stop::Graceful), start);
         assert_eq!(ending.take(Cue::ProgramEnded, start), None);
         assert_eq!(ending.due(), Some(start + LEFTOVER_GRACE));
     }
@@ -239,7 +239,7 @@ mod tests {
             for asked_before in [true, false] {
                 let (mut ending, start) = ending(first);
                 if asked_before {
-                    ending.take(Cue::Asked(Stop::InOrder), start);
+                    ending.take(Cue::Asked(Stop::Graceful), start);
                 }
                 let mut last = ending.take(Cue::RalphGone, start);
                 let mut now = start;
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn killing_what_cannot_be_killed_ends() {
         let (mut ending, start) = ending(StopSignal::Interrupt);
-        ending.take(Cue::Asked(Stop::AtOnce), start);
+        ending.take(Cue::Asked(Stop::Immediate), start);
         assert!(!ending.has_given_up());
         ending.take(Cue::Due, start + KILL_PATIENCE);
         assert!(ending.has_given_up());
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn a_timer_that_comes_too_early_moves_nothing() {
         let (mut ending, start) = ending(StopSignal::Interrupt);
-        ending.take(Cue::Asked(Stop::InOrder), start);
+        ending.take(Cue::Asked(Stop::Graceful), start);
         assert_eq!(ending.take(Cue::Due, start + GRACE / 2), None);
         assert_eq!(ending.due(), Some(start + GRACE));
     }

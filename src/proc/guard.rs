@@ -33,15 +33,15 @@ const NOT_STARTED: u8 = 125;
 
 /// How ralph asks to stop in order. Terminate does the same for whoever else asks, but a program that terminates its
 /// own group sends that one too, and of two that are pending at once only one is seen.
-pub(super) const STOP_IN_ORDER: Signal = Signal::SIGUSR2;
+pub(super) const STOP_GRACEFULLY: Signal = Signal::SIGUSR2;
 /// How ralph asks to stop at once.
-pub(super) const STOP_AT_ONCE: Signal = Signal::SIGUSR1;
+pub(super) const STOP_IMMEDIATELY: Signal = Signal::SIGUSR1;
 
 /// Signals that the guard reads instead of dying from them.
 pub(super) const SIGNALS: [Signal; 8] = [
     Signal::SIGCHLD,
-    STOP_IN_ORDER,
-    STOP_AT_ONCE,
+    STOP_GRACEFULLY,
+    STOP_IMMEDIATELY,
     Signal::SIGTERM,
     Signal::SIGINT,
     Signal::SIGQUIT,
@@ -116,8 +116,8 @@ fn prepare(path: &Path) -> Result<(Spec, Watch), String> {
 /// Returns the report, and whether ralph has died in the meantime.
 fn guarded(spec: &Spec, mut watch: Watch) -> (Report, bool) {
     let stopped_by = match watch.next(Some(Instant::now())) {
-        Happening::Asked(Stop::InOrder) => Some((Signal::SIGTERM, false)),
-        Happening::Asked(Stop::AtOnce) => Some((Signal::SIGKILL, false)),
+        Happening::Asked(Stop::Graceful) => Some((Signal::SIGTERM, false)),
+        Happening::Asked(Stop::Immediate) => Some((Signal::SIGKILL, false)),
         Happening::RalphGone => Some((Signal::SIGTERM, true)),
         Happening::ChildEnded | Happening::Due => None,
     };

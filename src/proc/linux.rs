@@ -24,7 +24,7 @@ use rustix::{
 
 use super::{
     Stop,
-    guard::{Happening, STOP_AT_ONCE, STOP_IN_ORDER},
+    guard::{Happening, STOP_GRACEFULLY, STOP_IMMEDIATELY},
     tree::Process,
 };
 
@@ -234,8 +234,8 @@ fn meaning(signal: u32, sender: Pid) -> Option<Happening> {
         Signal::SIGCHLD => Some(Happening::ChildEnded),
         // `kill 0`, with which shells clean up behind themselves, reaches the guard too and is not meant for it.
         _ if descends_from_here(sender) => None,
-        Signal::SIGTERM | STOP_IN_ORDER => Some(Happening::Asked(Stop::InOrder)),
-        STOP_AT_ONCE => Some(Happening::Asked(Stop::AtOnce)),
+        Signal::SIGTERM | STOP_GRACEFULLY => Some(Happening::Asked(Stop::Graceful)),
+        STOP_IMMEDIATELY => Some(Happening::Asked(Stop::Immediate)),
         // Typed, or a hang-up: meant for the program, which got it as well.
         _ => None,
     }

@@ -147,9 +147,9 @@ pub enum End {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// Down the ladder.
-    InOrder,
+    Graceful,
     /// Straight to kill.
-    AtOnce,
+    Immediate,
 }
 
 /// How much a child tree has done so far; two equal readings mean that it did nothing in between.

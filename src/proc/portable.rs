@@ -21,7 +21,7 @@ use nix::{
 
 use super::{
     Stop,
-    guard::{Happening, STOP_AT_ONCE, STOP_IN_ORDER},
+    guard::{Happening, STOP_GRACEFULLY, STOP_IMMEDIATELY},
     helper::Helper,
     tree::Process,
 };
@@ -203,8 +203,8 @@ impl Watch {
 fn meaning(signal: Signal) -> Option<Happening> {
     match signal {
         Signal::SIGCHLD => Some(Happening::ChildEnded),
-        Signal::SIGTERM | STOP_IN_ORDER => Some(Happening::Asked(Stop::InOrder)),
-        STOP_AT_ONCE => Some(Happening::Asked(Stop::AtOnce)),
+        Signal::SIGTERM | STOP_GRACEFULLY => Some(Happening::Asked(Stop::Graceful)),
+        STOP_IMMEDIATELY => Some(Happening::Asked(Stop::Immediate)),
         _ => None,
     }
 }

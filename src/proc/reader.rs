@@ -52,7 +52,7 @@ struct StopOnPanic(Arc<Shared>);
 impl Drop for StopOnPanic {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.stop(Stop::AtOnce);
+            self.0.stop(Stop::Immediate);
         }
     }
 }

@@ -65,8 +65,8 @@ pub fn run(args: &[String]) -> Outcome<()> {
     let mut child = start()?;
     for line in io::stdin().lock().lines() {
         match (line.map_err(|error| error.to_string())?.as_str(), &child) {
-            ("stop", Some(child)) => child.stop(Stop::InOrder),
-            ("at-once", Some(child)) => child.stop(Stop::AtOnce),
+            ("stop", Some(child)) => child.stop(Stop::Graceful),
+            ("at-once", Some(child)) => child.stop(Stop::Immediate),
             ("drop", Some(_)) => child = None,
             ("again", _) => child = start()?,
             ("count", _) => say(&count(inherited)),

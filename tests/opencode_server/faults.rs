@@ -218,7 +218,7 @@ fn a_message_that_the_server_takes_is_told_as_taken() {
     started.wait_for("answer", |signal| {
         *signal == AgentSignal::MessageAnswered { id, taken: true }
     });
-    started.session.stop(Stop::AtOnce);
+    started.session.stop(Stop::Immediate);
     started.finish();
 }
 
@@ -230,7 +230,7 @@ fn a_message_that_the_server_has_not_answered_when_the_session_ends_is_not_told_
     server.treat_messages(MessagesAre::Unanswered);
     assert_eq!(started.session.steer(SteeringId(7), "And bananas."), Ok(()));
     server.wait_for("POST /session/ses_1/prompt_async", 2);
-    started.session.stop(Stop::AtOnce);
+    started.session.stop(Stop::Immediate);
     assert_eq!(answers(&started.finish().signals), []);
 }
 
@@ -242,7 +242,7 @@ fn a_session_takes_messages_only_while_its_turn_runs() {
     let started = live.start();
     server.wait_for("GET /global/health", 1);
     assert_eq!(started.session.steer(SteeringId(1), "Too early."), Err(NotLive));
-    started.session.stop(Stop::AtOnce);
+    started.session.stop(Stop::Immediate);
     started.finish();
 }
 
@@ -272,7 +272,7 @@ fn a_permission_of_a_subagent_that_was_asked_for_unheard_is_answered() {
         0,
         "it is somebody else's"
     );
-    started.session.stop(Stop::InOrder);
+    started.session.stop(Stop::Graceful);
     started.finish();
 }
 
@@ -282,7 +282,7 @@ fn a_stopped_session_is_aborted_on_the_server() {
     let live = Live::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     server.set_busy(false);
-    started.session.stop(Stop::InOrder);
+    started.session.stop(Stop::Graceful);
     let told = started.finish();
     assert_eq!(told.verdict(), (false, None));
     assert_eq!(server.requests("POST /session/ses_1/abort").len(), 1);
@@ -294,7 +294,7 @@ fn a_server_that_does_not_answer_an_abort_is_not_waited_for() {
     let live = Live::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     server.ignore_aborts();
-    started.session.stop(Stop::InOrder);
+    started.session.stop(Stop::Graceful);
     assert_eq!(started.finish().verdict(), (false, None));
 }
 

@@ -257,7 +257,7 @@ fn a_server_that_nobody_named_gets_no_prompt_and_its_port_is_passed_over() {
     );
     let mut started = live.start();
     started.opened();
-    started.session.stop(Stop::InOrder);
+    started.session.stop(Stop::Graceful);
     let told = started.finish();
     assert!(told.shown.contains(&format!("port {port} is taken")), "{}", told.shown);
     assert_eq!(

@@ -48,7 +48,7 @@ fn no_child_survives_an_agent_that_is_killed() {
 fn no_child_survives_a_stop_in_order() {
     let sandbox = Sandbox::new();
     let session = surrounded(&sandbox, &["ignore-signals"], &["hang"]);
-    session.child().stop(Stop::InOrder);
+    session.child().stop(Stop::Graceful);
     assert_eq!(session.end().end, signal(9));
 }
 
@@ -59,7 +59,7 @@ fn no_child_survives_a_stop_at_once() {
     launch.ladder.grace = super::LONG;
     let mut session = sandbox.start(launch);
     session.until("ready");
-    session.child().stop(Stop::AtOnce);
+    session.child().stop(Stop::Immediate);
     assert_eq!(session.end().end, signal(9));
 }
 
@@ -76,10 +76,10 @@ fn at_once_overrides_a_ladder_in_progress() {
     let sandbox = Sandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["log-signals signals", "say ready", "hang"]));
     session.until("ready");
-    session.child().stop(Stop::InOrder);
+    session.child().stop(Stop::Graceful);
     sandbox.wait_for("signals");
-    session.child().stop(Stop::InOrder);
-    session.child().stop(Stop::AtOnce);
+    session.child().stop(Stop::Graceful);
+    session.child().stop(Stop::Immediate);
     assert_eq!(session.end().end, signal(9));
     assert_eq!(sandbox.read("signals"), "SIGINT\n");
 }
@@ -91,7 +91,7 @@ fn the_ladder_is_interrupt_then_terminate_then_kill() {
     launch.ladder.grace = NOTICEABLE;
     let mut session = sandbox.start(launch);
     session.until("ready");
-    session.child().stop(Stop::InOrder);
+    session.child().stop(Stop::Graceful);
     assert_eq!(session.end().end, signal(9));
     assert_eq!(sandbox.read("signals"), "SIGINT\nSIGTERM\n");
 }
@@ -104,7 +104,7 @@ fn a_ladder_that_begins_with_terminate_sends_it_once() {
     launch.ladder.grace = NOTICEABLE;
     let mut session = sandbox.start(launch);
     session.until("ready");
-    session.child().stop(Stop::InOrder);
+    session.child().stop(Stop::Graceful);
     assert_eq!(session.end().end, signal(9));
     assert_eq!(sandbox.read("signals"), "SIGTERM\n");
 }
@@ -115,7 +115,7 @@ fn an_agent_that_obeys_ends_as_it_likes_without_waiting_for_the_grace() {
     // The grace is longer than the test may take.
     let mut session = sandbox.start(sandbox.launch(&["exit-on SIGINT 7", "say ready", "hang"]));
     session.until("ready");
-    session.child().stop(Stop::InOrder);
+    session.child().stop(Stop::Graceful);
     assert_eq!(session.end().end, code(7));
 }
 
@@ -137,7 +137,7 @@ fn a_stopped_agent_can_still_be_ended_in_order() {
     let sandbox = Sandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["spawn stopped", "say ready", "kill-self SIGSTOP", "hang"]));
     session.until("ready");
-    session.child().stop(Stop::InOrder);
+    session.child().stop(Stop::Graceful);
     assert_eq!(session.end().end, signal(2));
 }
 
@@ -146,7 +146,7 @@ fn a_stopped_guard_can_still_be_told_to_stop() {
     let sandbox = Sandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["kill-parent SIGSTOP", "say ready", "hang"]));
     session.until("ready");
-    session.child().stop(Stop::AtOnce);
+    session.child().stop(Stop::Immediate);
     assert_eq!(session.end().end, signal(9));
 }
 

@@ -164,7 +164,7 @@ fn typing_never_blocks_whoever_types() {
     for _ in 0..40 {
         session.child().type_bytes(&[b'x'; 100_000]);
     }
-    session.child().stop(Stop::AtOnce);
+    session.child().stop(Stop::Immediate);
     session.end();
     // On a child that has ended, everything is without effect.
 }
@@ -175,7 +175,7 @@ fn a_handle_outlives_its_child_without_harm() {
     let (sender, ended) = mpsc::channel();
     let child = spawn(sandbox.launch(&["say x"]), Box::new(EndOnly(sender))).unwrap();
     assert_eq!(ended.recv_timeout(DEADLINE).unwrap(), DONE);
-    child.stop(Stop::InOrder);
+    child.stop(Stop::Graceful);
     child.resize(Size { cols: 9, rows: 9 });
     child.type_bytes(b"x");
     assert_eq!(child.activity().output_bytes, 3);
@@ -285,7 +285,7 @@ fn stuck(launch: Launch) -> (ralph::proc::Child, mpsc::Sender<()>, Receiver<(End
 fn an_output_that_is_stuck_does_not_keep_the_agent_from_being_stopped() {
     let sandbox = Sandbox::new();
     let (child, go_on, end) = stuck(sandbox.launch(&["ignore-signals", "spawn daemon", "flood 100000000"]));
-    child.stop(Stop::AtOnce);
+    child.stop(Stop::Immediate);
     // The guard too: it is waited for while the output is stuck.
     wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
     assert!(end.try_recv().is_err());
@@ -360,6 +360,6 @@ fn activity_counts_bytes_and_the_work_of_every_process() {
         second.output_bytes > first.output_bytes && second.cpu > first.cpu,
         "{first:?} {second:?}"
     );
-    session.child().stop(Stop::AtOnce);
+    session.child().stop(Stop::Immediate);
     session.end();
 }

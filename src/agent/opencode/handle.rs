@@ -126,7 +126,7 @@ impl ServerSession {
 impl Session for ServerSession {
     fn stop(&self, stop: Stop) {
         self.stop.send_if_modified(|asked| {
-            let faster = *asked != Some(Stop::AtOnce) && *asked != Some(stop);
+            let faster = *asked != Some(Stop::Immediate) && *asked != Some(stop);
             if faster {
                 *asked = Some(stop);
             }
@@ -160,7 +160,7 @@ impl Session for ServerSession {
 impl Drop for ServerSession {
     fn drop(&mut self) {
         if !self.shared.finished.load(Ordering::Relaxed) {
-            self.stop(Stop::AtOnce);
+            self.stop(Stop::Immediate);
         }
     }
 }
@@ -249,9 +249,9 @@ mod tests {
         let (stop, seen) = watch::channel(None);
         let session = ServerSession::new(Shared::new().0, stop);
         for (asked, then) in [
-            (Stop::InOrder, Stop::InOrder),
-            (Stop::AtOnce, Stop::AtOnce),
-            (Stop::InOrder, Stop::AtOnce),
+            (Stop::Graceful, Stop::Graceful),
+            (Stop::Immediate, Stop::Immediate),
+            (Stop::Graceful, Stop::Immediate),
         ] {
             session.stop(asked);
             assert_eq!(*seen.borrow(), Some(then));

@@ -114,9 +114,9 @@ impl Servers {
     pub(super) fn close(&self) {
         let own = lock(&self.started).take();
         if let Some(own) = own {
-            own.child.stop(Stop::InOrder);
+            own.child.stop(Stop::Graceful);
             if !own.life.wait_for_end(self.manifest.stop.grace + CLOSING) {
-                own.child.stop(Stop::AtOnce);
+                own.child.stop(Stop::Immediate);
                 own.life.wait_for_end(CLOSING); // after that, its guard goes on alone
             }
         }
@@ -237,13 +237,13 @@ impl Servers {
                     });
                 }
                 Some(Err(error @ ServerError::TooNew { .. })) => {
-                    own.child.stop(Stop::InOrder);
+                    own.child.stop(Stop::Graceful);
                     return Err(error);
                 }
                 Some(Err(error @ ServerError::Foreign { .. })) => {
                     foreign += 1;
                     if foreign == FOREIGN {
-                        own.child.stop(Stop::InOrder);
+                        own.child.stop(Stop::Graceful);
                         return Err(error);
                     }
                 }
@@ -253,7 +253,7 @@ impl Servers {
                 return Err(ServerError::NotStarted { why });
             }
             if Instant::now() >= deadline {
-                own.child.stop(Stop::InOrder);
+                own.child.stop(Stop::Graceful);
                 return Err(ServerError::NotReady {
                     seconds: self.options.patience.start.as_secs(),
                     tail: own.life.last_words(),
@@ -272,7 +272,7 @@ impl Servers {
 impl Drop for Servers {
     fn drop(&mut self) {
         if let Some(own) = self.started() {
-            own.child.stop(Stop::InOrder);
+            own.child.stop(Stop::Graceful);
         }
     }
 }

@@ -206,7 +206,7 @@ impl Conduct {
         let Some(session) = &self.session else { return };
         let hurry = async {
             // The handle is gone, or asks for it.
-            _ = stop.wait_for(|stop| *stop == Some(Stop::AtOnce)).await;
+            _ = stop.wait_for(|stop| *stop == Some(Stop::Immediate)).await;
             match server.own {
                 Some(_) => {}
                 None => sleep(AT_ONCE).await,
@@ -219,7 +219,7 @@ impl Conduct {
         };
         // A server that does not obey is ended, if it is ours, and with it whatever runs in it.
         if let (false, Some(own)) = (aborted, &server.own) {
-            own.child.stop(Stop::AtOnce);
+            own.child.stop(Stop::Immediate);
             own.life.ended().await;
         }
     }
