@@ -156,7 +156,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         print_summary(&files, presentation.style);
     }
     runtime.shutdown_timeout(JOB_PATIENCE);
-    proc::end_strays();
+    proc::end_orphans();
     Ok(result?.exit_code())
 }
 

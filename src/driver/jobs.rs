@@ -309,7 +309,7 @@ impl Workshop {
         let repository = self.repository.as_ref()?;
         let taken = repository.checkpoint_since(&self.run, iteration, moment, since);
         // git runs the filters that its configuration names, an agent can write that, and a filter can kill git's guard.
-        proc::end_strays();
+        proc::end_orphans();
         match taken {
             Ok((taken, counted)) => {
                 notices.extend(taken.notices.into_iter().map(warning));

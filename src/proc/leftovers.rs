@@ -54,11 +54,10 @@ pub fn become_subreaper() {
     _ = system::become_subreaper();
 }
 
-/// Ends all helpers, and whoever became a child of this process without having been started by it: the last thing that
-/// ralph does.
+/// Ends all helpers and all orphans: the last thing that ralph does.
 pub fn leave() {
     helper::close();
-    end_strays();
+    end_orphans();
 }
 
 /// Ends whatever runs of these ids have left running, and returns the pids.
@@ -109,10 +108,11 @@ pub fn left_running(run_ids: &[String]) -> Vec<u32> {
         .collect()
 }
 
-/// Ends who became a child of this process without having been started by it: what a guard that was killed left behind.
+/// Ends the orphans: children of this process that it did not start, which are what a killed guard left behind.
+///
 /// Does nothing where there are no sub-reapers.
-pub fn end_strays() {
-    // Asked after every checkpoint, and there is hardly ever anybody.
+pub fn end_orphans() {
+    // Called after every checkpoint, where there is hardly ever an orphan.
     if system::is_subreaper() && !orphans(&started()).is_empty() {
         end_adopted(Instant::now() + PATIENCE);
     }
@@ -203,7 +203,7 @@ fn mark(name: &str, value: &str) -> Vec<u8> {
     format!("{name}={value}").into_bytes()
 }
 
-/// Returns who lives and carries one of `marks`, with their family.
+/// Returns the living processes that carry one of `marks`, with their families.
 fn marked_family(marks: &[Vec<u8>], guard: Option<Pid>) -> Vec<Process> {
     let all = system::processes();
     let marked = system::carriers(&all, marks).into_iter().collect();

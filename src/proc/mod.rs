@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::Exit;
 
 pub use child::Child;
-pub use leftovers::{become_subreaper, end_strays, leave, left_running, sweep};
+pub use leftovers::{become_subreaper, end_orphans, leave, left_running, sweep};
 pub use spawn::{SpawnError, spawn};
 
 /// Marks every descendant of a run that keeps its environment.

@@ -194,34 +194,35 @@ impl Guard {
     }
 
     fn finish(&self, mut running: Running, ended: Ended) {
-        // Usually nobody is left in it.
+        // Usually its process group is empty by now.
         _ = killpg(running.pid, Signal::SIGKILL);
-        self.end_strays(running.pid);
+        self.end_orphans(running.pid);
         _ = waitpid(running.pid, None); // it has ended
         _ = running.control.write(&ended.encode()); // ralph has given it up already
     }
 
-    /// Ends whoever is a child of the guard without having been started by it, and everything below.
+    /// Ends the orphans: children of the guard that it did not start, and everything below them.
     ///
     /// `ended` is a helper that is about to be reaped.
-    fn end_strays(&self, ended: Pid) {
+    fn end_orphans(&self, ended: Pid) {
         let until = Instant::now() + PATIENCE;
         loop {
-            let strays = self.strays(ended);
-            for stray in strays.iter().filter(|stray| stray.ended) {
-                _ = waitpid(stray.pid, Some(WaitPidFlag::WNOHANG));
+            let orphans = self.orphans(ended);
+            for orphan in orphans.iter().filter(|orphan| orphan.ended) {
+                _ = waitpid(orphan.pid, Some(WaitPidFlag::WNOHANG));
             }
-            if strays.is_empty() || Instant::now() >= until {
+            if orphans.is_empty() || Instant::now() >= until {
                 return;
             }
-            kill_families(&strays);
+            kill_families(&orphans);
             self.pause();
         }
     }
 
-    /// A child of the guard that it did not start, and that is not in the process group of a helper that still runs: only
-    /// such a helper may have started it, and it is ended with that one.
-    fn strays(&self, ended: Pid) -> Vec<Process> {
+    /// Returns the children of the guard that it did not start and that are not in the process group of a running helper.
+    ///
+    /// A child in such a group may belong to that helper, and is ended with it.
+    fn orphans(&self, ended: Pid) -> Vec<Process> {
         let helpers: HashSet<Pid> = self.running.iter().map(|running| running.pid).collect();
         let mut children = tree::children(self.here);
         children.retain(|child| {

@@ -163,7 +163,7 @@ impl Guard {
         _ = child.wait(); // nothing depends on what it exits with
         started.remove(&pid.as_raw());
         drop(started);
-        leftovers::end_strays();
+        leftovers::end_orphans();
     }
 }
 

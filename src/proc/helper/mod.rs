@@ -2,14 +2,14 @@
 //!
 //! A helper is no more trusted than an agent: git runs the filters that an agent may have configured. So it runs below a
 //! guard as well. There is one for all helpers of a ralph, `ralph __guard --helpers`, started with the first one. It is a
-//! sub-reaper and the parent of every helper: whoever becomes its child without having been started by it is a stray and
-//! is ended, at the latest with the helper that left it behind. When ralph dies or leaves, the guard ends all there is.
+//! sub-reaper and the parent of every helper: a child that it did not start is an orphan and is ended, at the latest with
+//! the helper that left it behind. When ralph dies or exits, the guard ends all helpers.
 //!
-//! The one thing to know before changing anything here: nothing is recognised by its environment, its name or its session,
-//! all of which a stray can choose. What is known is known by pid, from whoever started it and has not reaped it yet.
+//! The one thing to know before changing anything here: no process is recognised by its environment, name or session, all
+//! of which an orphan can choose. A process is known by its pid, to the parent that has not reaped it yet.
 //!
-//! Who is not ralph itself (a test, a bench), and every other Unix, has no such guard: there a helper is a child in a
-//! process group of its own, and only what stays in this group is ended with it.
+//! Programs other than ralph itself (a test, a bench), and every other Unix, have no such guard: there a helper is a child
+//! in a process group of its own, and only what stays in this group is ended with it.
 
 mod capture;
 mod direct;
