@@ -333,3 +333,18 @@ Exit codes:
     2  usage                             7  the loop got nowhere
     3  configuration or plan invalid     8  blocked: needs your answer
     4  agent unavailable               129, 130, 143  hung up, interrupted or stopped, terminated";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_help_lists_the_flags_that_set_something() {
+        let help = Args::command().term_width(100).render_long_help().to_string();
+        let (_, settings) = help.split_once("Settings:\n").expect("a heading");
+        let (settings, _) = settings.split_once("\n\nExit codes").expect("what follows");
+        insta::assert_snapshot!(settings);
+    }
+}

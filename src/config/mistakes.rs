@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use insta::assert_snapshot;
+
 use super::{Config, testing::Files};
 
 #[test]
@@ -244,4 +246,68 @@ fn a_removed_setting_is_a_warning_that_names_what_replaced_it() {
             .all(|notice| notice.contains("`completion.minConfidence`")),
         "{notices:?}"
     );
+}
+
+#[test]
+fn every_kind_of_setting_says_what_it_expects() {
+    let mistakes = [
+        r#"{ "server": "https://x" }"#,
+        r#"{ "server": "localhost" }"#,
+        r#"{ "serverTimeout": 600001 }"#,
+        r#"{ "permissions": "ask" }"#,
+        r#"{ "plan": "" }"#,
+        r#"{ "prompt": "\t" }"#,
+        r#"{ "notify": 1 }"#,
+        r#"{ "goals": {} }"#,
+        r#"{ "goalsParallel": "yes" }"#,
+        r#"{ "goalsWhen": "never" }"#,
+        r#"{ "completion": { "minConfidence": 101 } }"#,
+        r#"{ "completion": { "promise": "<promise></promise>" } }"#,
+        r#"{ "fallback": ["a", "a"] }"#,
+        r#"{ "fallback": "a" }"#,
+        r#"{ "checkpoint": { "include": [""] } }"#,
+        r#"{ "adapters": [] }"#,
+        r#"{ "limits": { "phaseTimeout": "unlimited" } }"#,
+        r#"{ "limits": { "maxTime": "3651d" } }"#,
+        r#"{ "limits": { "callsPerHour": false } }"#,
+        r#"{ "keep": { "recordingMiB": "unlimited" } }"#,
+        r#"{ "keep": null }"#,
+    ];
+    let told: Vec<String> = mistakes.map(|text| Files::of_project(text).error().join("\n")).to_vec();
+    assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn every_mistake_in_one_file_is_told_in_its_order() {
+    let files = Files::of_project(
+        r#"{
+  "modle": "x",
+  "goals": [
+    { "name": "a", "comand": "x" },
+    "b",
+  ],
+  "limits": { "maxTime": 5, "limits.maxTime": 1, "maxIterations": 0 },
+  "adapters": { "codex": { "title": "a", "title": "b" } },
+  "session": "new",
+  "session": "fresh",
+}"#,
+    );
+    assert_snapshot!(files.error().join("\n"));
+}
+
+#[test]
+fn words_that_are_no_values_are_refused_by_the_name_of_their_variable() {
+    let variables = [
+        ("RALPH_GOALS", r#"[{"name": "a"}]"#),
+        ("RALPH_GOALS", "a=b"),
+        ("RALPH_ADAPTERS", "codex"),
+        ("RALPH_ADAPTERS", r#"{"codex": 1}"#),
+        ("RALPH_FALLBACK", "a,,b"),
+        ("RALPH_GOALS_PARALLEL", "yes"),
+        ("RALPH_LIMITS_MAX_COST_USD", "0"),
+        ("RALPH_BACKOFF_JITTER", "2"),
+        ("RALPH_MODEL", "a\nb"),
+    ];
+    let told = variables.map(|(name, value)| Files::new().env(name, value).error().join("\n"));
+    assert_snapshot!(told.join("\n"));
 }

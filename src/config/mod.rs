@@ -19,6 +19,8 @@ mod load;
 #[cfg(test)]
 mod mistakes;
 mod origin;
+#[cfg(test)]
+mod outputs;
 mod render;
 mod settings;
 mod sources;
