@@ -17,13 +17,14 @@ use crate::{
     config::{Config, Loaded},
     console,
     driver::{
-        self, Agent, Bus, Driver, OpenRun, RunConfig,
+        self, Agent, Bus, Clock, Driver, OpenRun, RunConfig,
         prune::{Keep, prune},
     },
     error::{Failure, FailureKind},
     event::{GoalResult, PlanSnapshot, Settings},
     faces::Faces,
     files::{self, PROMPT_CAP_BYTES},
+    host::Host,
     os::signals,
     proc::{self, Size},
     prompt::Template,
@@ -127,6 +128,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     open.notice_first(notices);
     let bus = Bus::default();
     let faces = Faces::of(place, &open, presentation, prepared.transcript, &loaded.config);
+    let repository = open.repository(loaded.config.checkpoint_include.clone());
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,
@@ -140,8 +142,8 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
         },
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         watched: presentation.screen.is_some(),
-        checkpoint_include: loaded.config.checkpoint_include.clone(),
-        measure: presentation.screen.is_none().then_some(terminal_size),
+        repository,
+        clock: Clock::of_the_system(),
     };
     let files = open.files.clone();
     let runtime = runtime()?;
@@ -149,7 +151,9 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     let terminal = tui::terminal::Guard;
     let driver = Driver::new(open, config, bus.clone());
     let face = faces.start(&bus, driver.handle());
-    let result = runtime.block_on(async { driver.run().await });
+    // On a screen, agents have the size of the pane that shows them.
+    let measure = presentation.screen.is_none().then_some(terminal_size as fn() -> Size);
+    let result = runtime.block_on(Host::drive(driver, &place.paths, measure));
     runtime.block_on(face.wait());
     drop(terminal);
     if presentation.screen.is_some() {

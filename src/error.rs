@@ -8,6 +8,7 @@ use crate::{
     control::ControlError,
     driver::{DriverError, OpenError},
     git::{GitError, NoRepository},
+    host::HostError,
     store::{journal::JournalError, lock::LockError, paths::PathsError},
     text::with_causes,
 };
@@ -184,7 +185,15 @@ impl From<DriverError> for Failure {
             DriverError::Journal(_) => {
                 failure.hint("free some space or make it writable, then type the same command again to go on")
             }
-            DriverError::Signals(_) => failure,
+        }
+    }
+}
+
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::Driver(error) => error.into(),
+            HostError::Signals(_) => Failure::of(FailureKind::Failed, &error),
         }
     }
 }

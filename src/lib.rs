@@ -19,6 +19,7 @@ pub mod event;
 mod faces;
 pub mod files;
 pub mod git;
+mod host;
 pub mod machine;
 pub mod os;
 pub mod plan;

@@ -36,9 +36,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "driver",
         &[
-            "agent", "claims", "command", "control", "event", "files", "git", "machine", "os", "plan", "position",
-            "proc", "prompt", "store", "text", "words",
+            "agent", "claims", "command", "control", "event", "files", "git", "machine", "plan", "position", "proc",
+            "prompt", "store", "text", "words",
         ],
+    ),
+    (
+        "host",
+        &["command", "control", "driver", "event", "os", "proc", "store"],
     ),
     ("ui/report", &["event", "text", "words"]),
     (

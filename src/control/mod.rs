@@ -2,6 +2,8 @@
 //!
 //! The socket lies in the state directory, which only the user can enter; that is its access control.
 
+mod listener;
+
 use std::{
     collections::BTreeMap,
     io::{self, BufRead, BufReader, Write},
@@ -17,6 +19,8 @@ use crate::{
     command::UserCommand,
     event::{BreakerState, RunId, SteeringId, SteeringKind, Totals},
 };
+
+pub use listener::{Asked, Listener, answer};
 
 /// A loop answers at once; one that does not within this time is stuck or stopped.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);

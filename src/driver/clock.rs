@@ -27,14 +27,14 @@ const STANDSTILL: Duration = Duration::from_secs(3);
 
 /// What the clocks say at one moment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
-    pub(super) wall_ms: u64,
+pub struct Reading {
+    pub wall_ms: u64,
     /// Since some moment in the past, and only forward.
-    pub(super) monotonic: Duration,
+    pub monotonic: Duration,
 }
 
 /// The clocks of a run.
-pub(super) struct Clock {
+pub struct Clock {
     read: Box<dyn Fn() -> Reading + Send>,
     looked: Reading,
     /// Monotonic time in which the loop was not run.
@@ -42,7 +42,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn of_the_system() -> Self {
+    pub fn of_the_system() -> Self {
         let start = Instant::now();
         Self::read_by(move || Reading {
             wall_ms: now_ms(),
@@ -50,7 +50,8 @@ impl Clock {
         })
     }
 
-    pub(super) fn read_by(read: impl Fn() -> Reading + Send + 'static) -> Self {
+    /// The clocks that `read` reads.
+    pub fn read_by(read: impl Fn() -> Reading + Send + 'static) -> Self {
         Self {
             looked: read(),
             read: Box::new(read),

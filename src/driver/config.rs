@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{agent::AgentAdapter, event::Settings, proc::Size, prompt::Template};
+use crate::{agent::AgentAdapter, event::Settings, git::Repository, proc::Size, prompt::Template};
+
+use super::clock::Clock;
 
 /// What a run is made of, besides its project.
 pub struct RunConfig {
@@ -17,10 +19,9 @@ pub struct RunConfig {
     pub withheld: Vec<String>,
     pub size: Size,
     pub recording_cap_bytes: u64,
-    /// Ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
-    pub checkpoint_include: Vec<String>,
-    /// Tells the terminal's size, after it changed; none where a face gives agents the size of its pane.
-    pub measure: Option<fn() -> Size>,
+    /// Where checkpoints are made; without one there are neither checkpoints nor statistics.
+    pub repository: Option<Repository>,
+    pub clock: Clock,
     /// A screen shows the end until its user leaves, who may want the run to go on.
     pub watched: bool,
 }

@@ -17,8 +17,7 @@ use super::{
     clock::now_ms,
     handle::Wish,
     open::{OpenError, latest},
-    run::{Driver, DriverError},
-    sources::{Arrived, Sources, received},
+    run::{Arrived, Driver, DriverError},
 };
 
 /// How long a face may take to show the end of a run that was to be stopped.
@@ -27,16 +26,16 @@ const FACE_PATIENCE: Duration = Duration::from_secs(2);
 const READER_PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 impl Driver {
-    /// Waits until all is shown: what is piped to a slow reader has to arrive. Who wants to stop does not wait for long.
-    pub(super) async fn wait_for_face(&self, sources: &mut Sources, in_a_hurry: bool) {
+    /// Waits until all of the run that ended is shown, or until `interrupted`: what is piped to a slow reader has to arrive.
+    /// Who wanted to stop, or has to see a run that `failed`, does not wait for long.
+    pub async fn wait_for_face(&self, failed: bool, interrupted: impl Future<Output = ()>) {
         let bus = self.bus.clone();
+        let in_a_hurry = failed || self.was_hurried();
         let patience = if in_a_hurry { FACE_PATIENCE } else { READER_PATIENCE };
         let shown = tokio::task::spawn_blocking(move || bus.close(patience));
         tokio::select! {
             _ = shown => {}
-            _ = sources.interrupt.recv() => {}
-            _ = sources.terminate.recv() => {}
-            () = received(&mut sources.hangup) => {}
+            () = interrupted => {}
         }
     }
 
@@ -54,8 +53,7 @@ impl Driver {
             | Arrived::Wish(Wish::Command { command, .. }) => stops(command),
             Arrived::Input(_)
             | Arrived::Asked(Request::Status, _)
-            | Arrived::Wish(Wish::Type(_) | Wish::Resize(_) | Wish::Leave | Wish::Unwatch)
-            | Arrived::Resized
+            | Arrived::Wish(Wish::PauseFile { .. } | Wish::Type(_) | Wish::Resize(_) | Wish::Leave | Wish::Unwatch)
             | Arrived::Nothing => false,
         };
         self.watched &= !leaves;

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::{
     event::{BreakerState, Event, PlanSnapshot, Record, RunId, Settings, StopReason},
+    git::Repository,
     machine::{Breaker, LoopState, Phase},
     proc,
     store::{
@@ -16,6 +17,7 @@ use crate::{
         lock::{Holder, Lock, LockError},
         paths::{PathsError, ProjectPaths, RunPaths, replace_file},
     },
+    text::with_causes,
 };
 
 use super::clock::{new_run_id, now_ms};
@@ -132,6 +134,23 @@ impl OpenRun {
     /// Adds what is to be said when the loop runs.
     pub fn notice_first(&mut self, notices: Vec<String>) {
         self.notices.splice(0..0, notices);
+    }
+
+    /// Finds the repository in which the run makes its checkpoints; where there is none, the loop will say so.
+    ///
+    /// `include` names ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
+    pub fn repository(&mut self, include: Vec<String>) -> Option<Repository> {
+        match Repository::discover(self.paths.project(), &self.files.scratch()) {
+            Ok((repository, notices)) => {
+                self.notices.extend(notices);
+                Some(repository.including(include).sparing(self.paths.states()))
+            }
+            Err(reason) => {
+                let why = with_causes(&reason);
+                self.notices.push(format!("no checkpoints, no statistics: {why}"));
+                None
+            }
+        }
     }
 
     /// Says what the run before wanted and this one does not: tasks that an agent took out of the plan, goals that are gone

@@ -3,25 +3,19 @@
 use std::{
     collections::VecDeque,
     future::pending,
-    io,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    command::UserCommand,
-    event::{Event, Level, RequestedBy, StopReason, StopRequest},
-    git::Repository,
+    control::{Reply, Request},
+    event::{Event, Level, StopReason, StopRequest},
     machine::{Input, LoopState, Start, Step, step},
     proc::Size,
-    store::{
-        journal::{Journal, JournalError},
-        paths::ProjectPaths,
-    },
-    text::with_causes,
+    store::journal::{Journal, JournalError},
 };
 
 use super::{
@@ -29,12 +23,11 @@ use super::{
     clock::{Clock, LOOK, new_promise},
     config::{Agent, RunConfig},
     goals::GoalRun,
-    handle::{Handle, Wish},
+    handle::{Handle, Inbox, Wish},
     jobs::Workshop,
     open::OpenRun,
     plan_file::Taskless,
     session::Current,
-    sources::{Arrived, Sources, received},
     timers::Timers,
 };
 
@@ -46,8 +39,6 @@ const INPUTS: usize = 64;
 pub enum DriverError {
     #[error("the journal cannot be kept: the agent was ended and the run stopped")]
     Journal(#[from] JournalError),
-    #[error("signals cannot be received")]
-    Signals(#[source] io::Error),
 }
 
 /// A run in progress.
@@ -78,39 +69,30 @@ pub struct Driver {
     journal: Journal,
     results_in: mpsc::Receiver<Input>,
     notices: Vec<String>,
-    measure: Option<fn() -> Size>,
     /// Somebody looks at a screen that stays after the end.
     pub(super) watched: bool,
     /// What the loop begins with.
     first: Option<Input>,
     handle: Handle,
-    wishes: mpsc::Receiver<Wish>,
-    // Held until the run is over; a second ralph must not start before.
-    open: HeldProject,
+    inbox: Inbox,
+    /// Whether the pause file was there when the first input was made.
+    pause_file: bool,
+    // Held until the driver is dropped; a second ralph must not start before.
+    _open: OpenRun,
 }
 
-/// What of the opened run is only kept.
-struct HeldProject {
-    paths: ProjectPaths,
-    /// Whether the pause file was there when the first input was made.
-    paused: bool,
-    _open: OpenRun,
+/// What the loop was waiting for.
+pub(super) enum Arrived {
+    /// It is time to look at the clocks.
+    Nothing,
+    Input(Input),
+    Asked(Request, oneshot::Sender<Reply>),
+    Wish(Wish),
 }
 
 impl Driver {
     /// Puts a run together; nothing starts before [`Driver::run`].
     pub fn new(mut open: OpenRun, config: RunConfig, bus: Bus) -> Self {
-        let (repository, mut notices) = match Repository::discover(open.paths.project(), &open.files.scratch()) {
-            Ok((repository, notices)) => {
-                let repository = repository.including(config.checkpoint_include);
-                (Some(repository.sparing(open.paths.states())), notices)
-            }
-            Err(reason) => (
-                None,
-                vec![format!("no checkpoints, no statistics: {}", with_causes(&reason))],
-            ),
-        };
-        notices.splice(0..0, std::mem::take(&mut open.notices));
         let paused = open.paths.pause_file().symlink_metadata().is_ok();
         let pid = std::process::id();
         let taskless = Taskless::with(&config.settings.goals, config.promise.as_deref());
@@ -137,11 +119,11 @@ impl Driver {
             plan: config.settings.plan.clone(),
             taskless,
             template: config.template,
-            repository,
+            repository: config.repository,
             seen: Mutex::default(),
         };
         let (results, results_in) = mpsc::channel(INPUTS);
-        let (handle, wishes) = Handle::new();
+        let (handle, inbox) = Handle::new();
         let (journal, state) = open.take();
         Self {
             pid,
@@ -155,41 +137,47 @@ impl Driver {
             bus,
             session: None,
             timers: Timers::default(),
-            clock: Clock::of_the_system(),
+            clock: config.clock,
             results,
             own: VecDeque::new(),
             untold: Vec::new(),
             state: Some(state),
             journal,
             results_in,
-            notices,
-            measure: config.measure,
+            notices: std::mem::take(&mut open.notices),
             watched: config.watched,
             first: Some(first),
             handle,
-            wishes,
-            open: HeldProject {
-                paths: open.paths.clone(),
-                paused,
-                _open: open,
-            },
+            inbox,
+            pause_file: paused,
+            _open: open,
         }
     }
 
-    /// Returns a way to reach the loop from the face's thread.
+    /// Returns a way to reach the loop.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Runs until the run is over, and says why it is.
+    /// Whether the pause file was there when the run was put together.
+    pub fn saw_pause_file(&self) -> bool {
+        self.pause_file
+    }
+
+    /// Has the loop say `text` once it runs.
+    pub fn warn(&mut self, text: String) {
+        self.notices.push(text);
+    }
+
+    /// Runs until the run is over, and says why it is. The project is held until the driver is dropped.
     ///
     /// # Errors
     /// [`DriverError::Journal`] if a record cannot be written: the agent has been ended then.
-    pub async fn run(mut self) -> Result<StopReason, DriverError> {
-        let open = &self.open;
-        let mut sources =
-            Sources::open(&open.paths, open.paused, self.results.clone()).map_err(DriverError::Signals)?;
-        let result = self.loop_until_stopped(&mut sources).await;
+    ///
+    /// # Panics
+    /// If it is called twice.
+    pub async fn run(&mut self) -> Result<StopReason, DriverError> {
+        let result = self.loop_until_stopped().await;
         if result.is_err() {
             self.end_session_at_once().await;
         }
@@ -197,16 +185,24 @@ impl Driver {
         let agents = self.agents.clone();
         let closed = tokio::task::spawn_blocking(move || agents.iter().for_each(|agent| agent.adapter.close()));
         _ = tokio::time::timeout(CLOSING, closed).await; // their guards outlive us
-        sources.hang_up().await;
-        let in_a_hurry = self
-            .state()
-            .stop
-            .is_some_and(|(stop, _)| stop > StopRequest::AfterIteration);
-        self.wait_for_face(&mut sources, in_a_hurry || result.is_err()).await;
+        self.hang_up();
         result
     }
 
-    async fn loop_until_stopped(&mut self, sources: &mut Sources) -> Result<StopReason, DriverError> {
+    /// Takes no more wishes and requests. Each request that waits for its reply is told that the run is over.
+    fn hang_up(&mut self) {
+        self.inbox.wishes.close();
+        self.inbox.asked.close();
+        while self.inbox.asked.try_recv().is_ok() {}
+    }
+
+    /// Whether the user wanted the run to stop, and not only after the iteration.
+    pub(super) fn was_hurried(&self) -> bool {
+        let stop = self.state().stop;
+        stop.is_some_and(|(stop, _)| stop > StopRequest::AfterIteration)
+    }
+
+    async fn loop_until_stopped(&mut self) -> Result<StopReason, DriverError> {
         let first = self.first.take().expect("a driver runs once");
         // What passed since the run was put together is nobody's time.
         _ = self.clock.look();
@@ -219,7 +215,6 @@ impl Driver {
         if !starts {
             self.advance(&first)?;
         }
-        self.note_socket(sources)?;
         loop {
             let over = self.state().stop_reason().cloned();
             if let Some(reason) = &over
@@ -232,7 +227,7 @@ impl Driver {
             }
             let arrived = match self.own.pop_front() {
                 Some(input) => Arrived::Input(input),
-                None => self.next(sources).await,
+                None => self.next().await,
             };
             // Before what arrived: a timer may be due only because the clock was set.
             if let Some(gap_ms) = self.clock.look() {
@@ -257,6 +252,9 @@ impl Driver {
                     Some(why) => self.note(Level::Warning, why)?,
                     None => _ = self.advance(&Input::Command { command, by })?,
                 },
+                Arrived::Wish(Wish::PauseFile { present }) => {
+                    self.advance(&Input::PauseFile { present })?;
+                }
                 Arrived::Wish(Wish::Type(bytes)) => {
                     if let Some(session) = &self.session {
                         session.type_bytes(&bytes);
@@ -265,11 +263,6 @@ impl Driver {
                 Arrived::Wish(Wish::Resize(size)) => self.resize(size),
                 Arrived::Wish(Wish::Leave) => self.screen_left()?,
                 Arrived::Wish(Wish::Unwatch) => self.watched = false,
-                Arrived::Resized => {
-                    if let Some(measure) = self.measure {
-                        self.resize(measure());
-                    }
-                }
             }
             if over.is_some() && !self.state().is_stopped() {
                 self.look_for_pause();
@@ -285,8 +278,8 @@ impl Driver {
     }
 
     /// Waits for the next thing that happens. What is rare comes first, so that an agent that never stops talking can
-    /// delay neither a signal nor a limit; it loses nothing, its signals only wait.
-    async fn next(&mut self, sources: &mut Sources) -> Arrived {
+    /// delay neither a command nor a limit; it loses nothing, its signals only wait.
+    async fn next(&mut self) -> Arrived {
         let session = &mut self.session;
         let agent = async {
             match session {
@@ -294,22 +287,12 @@ impl Driver {
                 None => pending().await,
             }
         };
-        let stop = |by| {
-            let command = UserCommand::Stop {
-                stop: StopRequest::InOrder,
-            };
-            Arrived::Input(Input::Command { command, by })
-        };
         tokio::select! {
             biased;
-            _ = sources.interrupt.recv() => stop(RequestedBy::Interrupt),
-            _ = sources.terminate.recv() => stop(RequestedBy::Terminate),
-            () = received(&mut sources.hangup) => stop(RequestedBy::Hangup),
-            Some((request, reply)) = sources.asked.recv() => Arrived::Asked(request, reply),
-            Some(wish) = self.wishes.recv() => Arrived::Wish(wish),
+            Some(wish) = self.inbox.wishes.recv() => Arrived::Wish(wish),
+            Some((request, reply)) = self.inbox.asked.recv() => Arrived::Asked(request, reply),
             timer = self.timers.next(|| self.clock.now_ms()) => Arrived::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => Arrived::Input(input),
-            _ = sources.resized.recv() => Arrived::Resized,
             (iteration, signal) = agent => Arrived::Input(Input::Agent { iteration, signal }),
             () = tokio::time::sleep(LOOK) => Arrived::Nothing,
         }
@@ -358,17 +341,6 @@ impl Driver {
             self.note(Level::Warning, text)?;
         }
         Ok(())
-    }
-
-    fn note_socket(&mut self, sources: &Sources) -> Result<(), DriverError> {
-        let Some(Err(error)) = &sources.listener else {
-            return Ok(());
-        };
-        let text = format!(
-            "no steering from other terminals: {}: {error}",
-            self.open.paths.socket().display()
-        );
-        self.note(Level::Warning, text)
     }
 
     pub(super) fn state(&self) -> &LoopState {

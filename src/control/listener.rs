@@ -13,7 +13,7 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
-use crate::control::{Reply, Request};
+use super::{Reply, Request};
 
 /// A message of the user is far smaller; a longer request is not one of ours.
 const REQUEST_CAP_BYTES: u64 = 1 << 20;
@@ -22,14 +22,14 @@ const REQUEST_CAP_BYTES: u64 = 1 << 20;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A request and where its reply goes.
-pub(super) type Asked = (Request, oneshot::Sender<Reply>);
+pub type Asked = (Request, oneshot::Sender<Reply>);
 
 /// How long whoever asked may take to read the reply when the run is over.
 const REPLY_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The socket; it is removed with this value.
 #[derive(Debug)]
-pub(super) struct Listener {
+pub struct Listener {
     path: PathBuf,
     task: tokio::task::JoinHandle<()>,
     /// Nothing is sent: every request holds a clone until its reply is written, so `replied` ends with the last one.
@@ -40,7 +40,7 @@ pub(super) struct Listener {
 impl Listener {
     /// Listens at `path` and hands every request to `asked`. The caller holds the project's lock, so a socket that is
     /// there already is a dead one.
-    pub(super) fn open(path: &Path, asked: mpsc::Sender<Asked>) -> io::Result<Self> {
+    pub fn open(path: &Path, asked: mpsc::Sender<Asked>) -> io::Result<Self> {
         match std::fs::remove_file(path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -69,7 +69,7 @@ impl Listener {
 
     /// Takes no more requests, and waits until those that were taken have their replies: the last one is often the
     /// one that has ended the run.
-    pub(super) async fn close(mut self) {
+    pub async fn close(mut self) {
         self.task.abort();
         self.replying = None;
         // Whoever does not read has had its chance.
@@ -109,7 +109,8 @@ async fn serve(stream: UnixStream, asked: mpsc::Sender<Asked>, requests: mpsc::W
     }
 }
 
-async fn answer(request: Request, asked: &mpsc::Sender<Asked>) -> Reply {
+/// Waits for the reply to `request` of the loop that takes what is `asked`.
+pub async fn answer(request: Request, asked: &mpsc::Sender<Asked>) -> Reply {
     let (reply, replied) = oneshot::channel();
     let over = || Reply::Refused {
         why: "the run is over".to_owned(),

@@ -1,0 +1,145 @@
+//! The session host: what a run hears of the system around it.
+//!
+//! Signals, the size of the terminal, the pause file and the control socket become commands to the driver, which knows
+//! of none of them: a loop runs as well where there are no signals, or where they are somebody else's.
+
+use std::{convert::Infallible, future::pending, io};
+
+use thiserror::Error;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::{
+    command::UserCommand,
+    control::Listener,
+    driver::{Driver, DriverError, Handle},
+    event::{RequestedBy, StopReason, StopRequest},
+    os::{signals, watch::PresenceWatch},
+    proc::Size,
+    store::paths::ProjectPaths,
+};
+
+#[derive(Debug, Error)]
+pub(crate) enum HostError {
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    #[error("signals cannot be received")]
+    Signals(#[source] io::Error),
+}
+
+/// The signals of this process.
+#[derive(Debug)]
+pub(crate) struct Host {
+    interrupt: Signal,
+    terminate: Signal,
+    /// None under `nohup`.
+    hangup: Option<Signal>,
+    resized: Signal,
+}
+
+impl Host {
+    /// Drives a run until it is over and everything of it is shown, and says why it is over. `measure` tells the size of the
+    /// agents' terminal after this process's own has changed.
+    ///
+    /// # Errors
+    /// [`HostError::Driver`] as [`Driver::run`]; [`HostError::Signals`] before anything is started.
+    pub(crate) async fn drive(
+        mut driver: Driver,
+        paths: &ProjectPaths,
+        measure: Option<fn() -> Size>,
+    ) -> Result<StopReason, HostError> {
+        let mut host = Self::open().map_err(HostError::Signals)?;
+        let handle = driver.handle();
+        let watch = PresenceWatch::start(&paths.pause_file(), driver.saw_pause_file(), {
+            let handle = handle.clone();
+            move |present| handle.pause_file(present)
+        });
+        let listener = match listen(paths, &handle) {
+            Ok(listener) => Some(listener),
+            Err(error) => {
+                let socket = paths.socket();
+                driver.warn(format!(
+                    "no steering from other terminals: {}: {error}",
+                    socket.display()
+                ));
+                None
+            }
+        };
+        let result = tokio::select! {
+            result = driver.run() => result,
+            never = host.forward(&handle, measure) => match never {},
+        };
+        drop(watch);
+        // From here on whoever asks finds nobody, instead of somebody who does not answer.
+        if let Some(listener) = listener {
+            listener.close().await;
+        }
+        let interrupted = async { _ = host.stop().await };
+        driver.wait_for_face(result.is_err(), interrupted).await;
+        Ok(result?)
+    }
+
+    fn open() -> io::Result<Self> {
+        let unless_ignored =
+            |wanted| (!signals::is_ignored(wanted)).then(|| signal(SignalKind::from_raw(wanted as i32)));
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: unless_ignored(nix::sys::signal::Signal::SIGHUP).transpose()?,
+            resized: signal(SignalKind::window_change())?,
+        })
+    }
+
+    /// Makes commands of signals.
+    async fn forward(&mut self, handle: &Handle, measure: Option<fn() -> Size>) -> Infallible {
+        let command = UserCommand::Stop {
+            stop: StopRequest::InOrder,
+        };
+        loop {
+            match (self.next().await, measure) {
+                (Arrived::Stop(by), _) => handle.command_soon(command.clone(), by).await,
+                (Arrived::Resized, Some(measure)) => handle.resize_soon(measure()).await,
+                (Arrived::Resized, None) => {}
+            }
+        }
+    }
+
+    /// Waits for the next signal that stops the run.
+    async fn stop(&mut self) -> RequestedBy {
+        loop {
+            if let Arrived::Stop(by) = self.next().await {
+                return by;
+            }
+        }
+    }
+
+    /// Waits for the next signal. Cancel safe.
+    async fn next(&mut self) -> Arrived {
+        tokio::select! {
+            biased;
+            _ = self.interrupt.recv() => Arrived::Stop(RequestedBy::Interrupt),
+            _ = self.terminate.recv() => Arrived::Stop(RequestedBy::Terminate),
+            () = received(&mut self.hangup) => Arrived::Stop(RequestedBy::Hangup),
+            _ = self.resized.recv() => Arrived::Resized,
+        }
+    }
+}
+
+/// A signal, as the run takes it.
+enum Arrived {
+    Stop(RequestedBy),
+    Resized,
+}
+
+/// Opens the control socket. Every request goes to the loop.
+fn listen(paths: &ProjectPaths, handle: &Handle) -> io::Result<Listener> {
+    paths.make_socket_dir()?;
+    Listener::open(&paths.socket(), handle.requests())
+}
+
+/// Waits for a signal, for ever if it is none to wait for.
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => _ = signal.recv().await,
+        None => pending().await,
+    }
+}
