@@ -26,6 +26,7 @@ pub mod plan;
 pub mod position;
 pub mod proc;
 pub mod prompt;
+pub mod run;
 pub mod server_url;
 pub mod store;
 pub mod text;

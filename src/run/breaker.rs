@@ -1,0 +1,142 @@
+//! What the breaker has counted: how long a loop has got nowhere.
+//!
+//! It goes by what ralph sees (tree, HEAD, ticked boxes, failures) and never by the agent's word.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{BreakerState, CancelReason, Outcome, Problem, ProblemKind};
+
+/// What the breaker has counted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Breaker {
+    pub state: BreakerState,
+    /// Why it is not closed.
+    pub why: String,
+    /// Iterations running without progress.
+    pub no_progress: u32,
+    /// Iterations running that failed as the last one did.
+    pub same_error: u32,
+    /// Kind and text of the last failure, without what differs each time.
+    fingerprint: Option<String>,
+    /// It has been open and waited before.
+    pub cooled: bool,
+}
+
+/// What an iteration means for the breaker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Observation {
+    Progress,
+    NoProgress,
+    Failed {
+        fingerprint: String,
+    },
+    /// The user or a limit ended it, or nothing can be told.
+    Nothing,
+}
+
+impl Observation {
+    /// Judges an iteration by its outcome and by whether it got somewhere.
+    pub fn of(outcome: &Outcome, progress: Option<bool>) -> Self {
+        match (outcome, progress) {
+            (_, Some(true)) => Observation::Progress,
+            (Outcome::Failed { problem }, Some(false) | None) => Observation::of_problem(problem),
+            (
+                Outcome::Cancelled {
+                    reason: CancelReason::IdleTimeout,
+                },
+                Some(false) | None,
+            ) => Observation::Failed {
+                fingerprint: "idle".to_owned(),
+            },
+            (Outcome::Completed, Some(false))
+            | (
+                Outcome::Cancelled {
+                    reason: CancelReason::IterationTimeout,
+                },
+                Some(false),
+            ) => Observation::NoProgress,
+            (Outcome::Completed | Outcome::Cancelled { .. }, None)
+            | (Outcome::Cancelled { .. } | Outcome::Interrupted, Some(false))
+            | (Outcome::Interrupted, None) => Observation::Nothing,
+        }
+    }
+
+    fn of_problem(problem: &Problem) -> Self {
+        match problem.kind {
+            // Waited for until they reset; nobody gets anywhere meanwhile.
+            ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. } => Observation::Nothing,
+            ProblemKind::PermissionDenied | ProblemKind::TurnLimit | ProblemKind::SessionLost => {
+                Observation::NoProgress
+            }
+            ProblemKind::NotInstalled
+            | ProblemKind::Auth
+            | ProblemKind::ModelUnknown
+            | ProblemKind::Usage
+            | ProblemKind::Overloaded
+            | ProblemKind::Network
+            | ProblemKind::ContextOverflow
+            | ProblemKind::Crashed
+            | ProblemKind::Hung
+            | ProblemKind::Flood
+            | ProblemKind::Other => Observation::Failed {
+                fingerprint: fingerprint(problem),
+            },
+        }
+    }
+}
+
+/// A failure's kind and text without what differs each time: numbers, ids, times.
+fn fingerprint(problem: &Problem) -> String {
+    let mut text = problem.kind.to_string();
+    let words = problem
+        .text
+        .split_whitespace()
+        .filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
+    for word in words.take(24) {
+        text.push(' ');
+        text.push_str(word);
+    }
+    text
+}
+
+impl Breaker {
+    /// Counts an iteration. Called when its settlement is recorded.
+    pub(super) fn count(&mut self, observation: &Observation) {
+        match observation {
+            Observation::Progress => {
+                *self = Breaker {
+                    state: self.state,
+                    why: std::mem::take(&mut self.why),
+                    ..Breaker::default()
+                }
+            }
+            Observation::NoProgress => {
+                self.no_progress += 1;
+                self.same_error = 0;
+                self.fingerprint = None;
+            }
+            Observation::Failed { fingerprint } => {
+                let same = self.fingerprint.as_deref() == Some(fingerprint);
+                self.same_error = if same { self.same_error + 1 } else { 1 };
+                self.fingerprint = Some(fingerprint.clone());
+            }
+            Observation::Nothing => {}
+        }
+    }
+
+    pub(super) fn enter(&mut self, to: BreakerState, why: &str) {
+        match to {
+            BreakerState::Closed => *self = Breaker::default(),
+            BreakerState::HalfOpen => {
+                self.cooled |= self.state == BreakerState::Open;
+                self.state = to;
+                why.clone_into(&mut self.why);
+            }
+            BreakerState::Open => {
+                self.state = to;
+                why.clone_into(&mut self.why);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Iterations, running and past.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Changes, Checkpoint, Claim, ConfidencePart, GoalResult, Outcome, Problem, ProblemKind, Usage};
+
+/// One session and what became of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Iteration {
+    pub number: u32,
+    pub adapter: String,
+    pub task: Option<String>,
+    /// It continued the session of the one before.
+    pub resumed: bool,
+    pub started_ms: u64,
+    /// None while it runs, and when nobody saw its end.
+    pub outcome: Option<Outcome>,
+    pub duration_ms: u64,
+    pub output_bytes: u64,
+    /// Unknown where the agent did not tell.
+    pub usage: Usage,
+    pub changes: Option<Changes>,
+    /// It got somewhere; none where that cannot be told.
+    pub progress: Option<bool>,
+    pub before: Option<Checkpoint>,
+    pub after: Option<Checkpoint>,
+    /// Tasks that it took out of the plan.
+    pub vanished: Vec<String>,
+    /// Tasks that it put into the plan.
+    pub added: Vec<String>,
+    /// What the agent wants to know before it goes on.
+    pub question: Option<String>,
+    pub look: Look,
+}
+
+impl Iteration {
+    /// A limit of the agent's ended it: it is repeated and does not count.
+    pub fn was_limited(&self) -> bool {
+        matches!(
+            &self.outcome,
+            Some(Outcome::Failed {
+                problem: Problem {
+                    kind: ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. },
+                    ..
+                }
+            })
+        )
+    }
+
+    /// Leaves out what takes much room: lists and what goals printed.
+    pub(super) fn shorten(&mut self) {
+        self.vanished = Vec::new();
+        self.added = Vec::new();
+        self.look.confidence_parts = Vec::new();
+        self.look.refused = Vec::new();
+        for result in &mut self.look.goals {
+            result.tail = String::new();
+        }
+    }
+}
+
+/// What was claimed, and what ralph found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Look {
+    pub claims: Vec<Claim>,
+    /// Results of the goals, as far as they were run.
+    pub goals: Vec<GoalResult>,
+    /// 0 to 100; none where nothing was claimed.
+    pub confidence: Option<u8>,
+    pub confidence_parts: Vec<ConfidencePart>,
+    /// Why the claim was refused; empty if it was not.
+    pub refused: Vec<String>,
+    /// What the agent said against being done.
+    pub denied: Option<String>,
+}

@@ -1,0 +1,187 @@
+//! The iterations of a run, and what they come to together.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Iteration, Look, Recent, Work};
+use crate::event::{AgentSignal, CancelReason, Event, Outcome, Problem, ProblemKind};
+
+/// Iterations that are kept, and how many of the newest are kept with everything that is known of them.
+const ROWS: usize = 10_000;
+const WHOLE_ROWS: usize = 1_000;
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Iterations {
+    /// Of the latest one, from 1.
+    pub number: u32,
+    /// Those that count against `maxIterations`: one that was ended by a rate limit does not.
+    pub counted: u32,
+    /// How many failed since the last one that did not.
+    pub failures: u32,
+    /// The look at a plan that had no open task when the run began.
+    pub at_start: Look,
+    pub rows: Recent<Iteration, ROWS>,
+    /// What was spent on tasks, by their text.
+    pub work: BTreeMap<String, Work>,
+}
+
+impl Iterations {
+    pub(super) fn apply(&mut self, at_ms: u64, event: &Event) {
+        match event {
+            Event::IterationStarted {
+                iteration,
+                adapter,
+                task,
+                resume,
+                checkpoint,
+                ..
+            } => self.start(Iteration {
+                number: *iteration,
+                adapter: adapter.clone(),
+                task: task.clone(),
+                resumed: resume.is_some(),
+                started_ms: at_ms,
+                before: checkpoint.clone(),
+                ..Iteration::default()
+            }),
+            Event::AgentReported {
+                iteration,
+                signal: AgentSignal::Usage { usage },
+            } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.usage = found.usage.plus(*usage);
+                }
+            }
+            Event::IterationEnded {
+                iteration,
+                outcome,
+                duration_ms,
+                output_bytes,
+                ..
+            } => {
+                self.count(outcome);
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.outcome = Some(outcome.clone());
+                    found.duration_ms = *duration_ms;
+                    found.output_bytes = *output_bytes;
+                    let task = found.task.clone();
+                    if let Some(work) = task.and_then(|task| self.work.get_mut(&task)) {
+                        work.duration_ms += duration_ms;
+                    }
+                }
+            }
+            Event::IterationSettled {
+                iteration,
+                checkpoint,
+                changes,
+                progress,
+                ..
+            } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.after.clone_from(checkpoint);
+                    found.changes = *changes;
+                    found.progress = *progress;
+                }
+            }
+            Event::PlanEdited {
+                iteration,
+                vanished,
+                added,
+            } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    // The agent may edit it, and so may a goal that is run after it.
+                    found.vanished.extend(vanished.iter().cloned());
+                    found.added.extend(added.iter().cloned());
+                }
+            }
+            Event::TaskBlocked {
+                iteration, question, ..
+            } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.question = Some(question.clone());
+                }
+            }
+            Event::ClaimMade { iteration, claim } => self.look_mut(*iteration).claims.push(*claim),
+            Event::CompletionDenied { iteration, why } => self.look_mut(*iteration).denied = Some(why.clone()),
+            Event::VerificationStarted { iteration, .. } => self.look_mut(*iteration).goals.clear(),
+            Event::GoalChecked { iteration, result } => self.look_mut(*iteration).goals.push(result.clone()),
+            Event::ClaimJudged {
+                iteration,
+                confidence,
+                parts,
+            } => {
+                let look = self.look_mut(*iteration);
+                look.confidence = Some(*confidence);
+                look.confidence_parts.clone_from(parts);
+            }
+            Event::ClaimRefused { iteration, reasons } => self.look_mut(*iteration).refused.clone_from(reasons),
+            Event::RunReopened { .. } => self.failures = 0,
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, iteration: Iteration) {
+        self.number = iteration.number;
+        self.counted += 1;
+        if let Some(task) = &iteration.task {
+            let numbers = &mut self.work.entry(task.clone()).or_default().iterations;
+            if numbers.last() != Some(&iteration.number) {
+                numbers.push(iteration.number);
+            }
+        }
+        self.rows.push(iteration);
+        if let Some(old) = self.rows.before_last_mut(WHOLE_ROWS) {
+            old.shorten();
+        }
+    }
+
+    fn count(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Completed => self.failures = 0,
+            Outcome::Failed {
+                problem:
+                    Problem {
+                        kind: ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. },
+                        ..
+                    },
+            } => {
+                self.failures += 1;
+                self.counted = self.counted.saturating_sub(1);
+            }
+            Outcome::Failed { .. }
+            | Outcome::Cancelled {
+                reason: CancelReason::IdleTimeout,
+            } => self.failures += 1,
+            Outcome::Cancelled { .. } | Outcome::Interrupted => {}
+        }
+    }
+
+    /// The one that runs, or ran last.
+    pub fn latest(&self) -> Option<&Iteration> {
+        self.rows.last()
+    }
+
+    /// The latest of that number: one that was limited may have been repeated under it.
+    pub fn numbered(&self, number: u32) -> Option<&Iteration> {
+        self.rows.iter().rev().find(|iteration| iteration.number == number)
+    }
+
+    fn numbered_mut(&mut self, number: u32) -> Option<&mut Iteration> {
+        self.rows.iter_mut().rev().find(|iteration| iteration.number == number)
+    }
+
+    /// What was claimed and found in the latest iteration, or before the first.
+    pub fn latest_look(&self) -> &Look {
+        self.latest().map_or(&self.at_start, |iteration| &iteration.look)
+    }
+
+    fn look_mut(&mut self, number: u32) -> &mut Look {
+        let age = self.rows.iter().rev().position(|iteration| iteration.number == number);
+        match age.and_then(|age| self.rows.before_last_mut(age)) {
+            Some(found) => &mut found.look,
+            None => &mut self.at_start,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Messages of the user to the agent.
+
+use serde::{Deserialize, Serialize};
+
+use super::Recent;
+use crate::event::{Delivery, SteeringId, SteeringKind};
+
+/// Most deliveries of a standing message that are kept.
+const DELIVERIES: usize = 1_000;
+
+/// A message of the user and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Message {
+    pub id: SteeringId,
+    pub kind: SteeringKind,
+    pub text: String,
+    pub delivered: Recent<Delivered, DELIVERIES>,
+    pub withdrawn: bool,
+}
+
+/// The iteration that a message was delivered to, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delivered {
+    pub iteration: u32,
+    pub how: Delivery,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageState {
+    Queued,
+    /// The last delivery.
+    Delivered(Delivered),
+    Withdrawn,
+}
+
+impl Message {
+    pub(super) fn new(id: SteeringId, kind: SteeringKind, text: &str) -> Self {
+        Self {
+            id,
+            kind,
+            text: text.to_owned(),
+            delivered: Recent::default(),
+            withdrawn: false,
+        }
+    }
+
+    pub fn state(&self) -> MessageState {
+        match (self.withdrawn, self.delivered.last()) {
+            (true, _) => MessageState::Withdrawn,
+            (false, Some(delivered)) => MessageState::Delivered(*delivered),
+            (false, None) => MessageState::Queued,
+        }
+    }
+
+    /// No agent has seen it yet.
+    pub fn is_queued(&self) -> bool {
+        self.state() == MessageState::Queued
+    }
+
+    /// Belongs into the next prompt, so it can be taken back.
+    pub fn is_due(&self) -> bool {
+        match (self.kind, self.state()) {
+            (_, MessageState::Withdrawn) => false,
+            (SteeringKind::Standing, MessageState::Queued | MessageState::Delivered(_)) => true,
+            (SteeringKind::Next | SteeringKind::Now, MessageState::Queued) => true,
+            (SteeringKind::Next | SteeringKind::Now, MessageState::Delivered(_)) => false,
+        }
+    }
+}

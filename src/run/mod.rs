@@ -1,0 +1,36 @@
+//! One view of a run: everything its records say, as a value that every reader shares.
+//!
+//! [`RunView`] is the public fold of the records. The loop decides over it, the screen and the report show it, and
+//! `ralph status` prints it; nobody else folds records. It is pure, holds neither the run's promise nor what the agent
+//! says in its messages, and a view that was serialised goes on with the records after it as if it had never been away.
+//!
+//! What could grow without end is bounded by [`Recent`]: the newest entries are kept and the others are counted.
+
+mod breaker;
+mod clock;
+mod incident;
+mod iteration;
+mod iterations;
+mod message;
+mod phase;
+mod recent;
+mod stop;
+mod task;
+mod tool;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use breaker::{Breaker, Observation};
+pub use clock::Clock;
+pub use incident::{Asked, Incidents, Notice, Trouble, Waited};
+pub use iteration::{Iteration, Look};
+pub use iterations::Iterations;
+pub use message::{Delivered, Message, MessageState};
+pub use phase::{End, Phase};
+pub use recent::Recent;
+pub use stop::StopAsked;
+pub use task::{Block, GoalState, GoalStatus, Task, TaskState, Work};
+pub use tool::Tool;
+pub use view::RunView;

@@ -1,0 +1,99 @@
+//! The plan's tasks and goals, with what was done about them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{GoalResult, PlanSnapshot};
+
+/// A task of the plan as it was last read, or one that has vanished from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    pub text: String,
+    pub state: TaskState,
+    pub depth: u8,
+    pub work: Work,
+    /// What the agent wants to know before it goes on.
+    pub question: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskState {
+    Done,
+    Open,
+    /// Set aside until somebody answers.
+    Blocked,
+    /// No longer in the plan, and never ticked.
+    Vanished,
+}
+
+/// What was spent on a task.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Work {
+    /// Numbers of the iterations that were to work on it.
+    pub iterations: Vec<u32>,
+    /// How long those of them took that have ended.
+    pub duration_ms: u64,
+}
+
+/// What keeps an agent from going on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Block {
+    pub task: Option<String>,
+    pub question: String,
+}
+
+/// A goal of the settings and what is known of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GoalStatus {
+    pub name: String,
+    pub state: GoalState,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum GoalState {
+    Unknown,
+    Running,
+    Checked { result: Box<GoalResult> },
+}
+
+/// Joins the plan with what is known of its tasks; those that vanished come last.
+pub(super) fn tasks(
+    plan: &PlanSnapshot,
+    missing: &[String],
+    blocks: &[Block],
+    work: &BTreeMap<String, Work>,
+) -> Vec<Task> {
+    let question = |text: &str| {
+        let mut blocks = blocks.iter().rev();
+        blocks.find_map(|block| (block.task.as_deref() == Some(text)).then(|| block.question.clone()))
+    };
+    let there = plan.tasks.iter().map(|task| {
+        let question = question(&task.text).filter(|_| !task.done);
+        Task {
+            state: match (task.done, &question) {
+                (true, _) => TaskState::Done,
+                (false, Some(_)) => TaskState::Blocked,
+                (false, None) => TaskState::Open,
+            },
+            text: task.text.clone(),
+            depth: task.depth,
+            work: work.get(&task.text).cloned().unwrap_or_default(),
+            question,
+        }
+    });
+    let gone = missing.iter().map(|text| Task {
+        text: text.clone(),
+        state: TaskState::Vanished,
+        depth: 0,
+        work: work.get(text).cloned().unwrap_or_default(),
+        question: question(text),
+    });
+    there.chain(gone).collect()
+}

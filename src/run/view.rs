@@ -1,0 +1,399 @@
+//! The fold of the records.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Block, Breaker, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation, Phase,
+    StopAsked, Task, Tool, task::tasks,
+};
+use crate::event::{
+    AgentSignal, Changes, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, RunId, Settings,
+    SteeringId, StopReason, Totals, Usage, clip,
+};
+
+/// Most bytes of what a tool was called with.
+const TOOL_INPUT_BYTES: usize = 200;
+
+/// All that the records say of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunView {
+    /// How many records were taken into account: in a journal, the number of the one that comes next.
+    pub records: u64,
+    pub run: Option<RunId>,
+    /// The project's root, absolute.
+    pub project: PathBuf,
+    pub settings: Settings,
+    /// The one that works, which is another than the settings' first while that is limited; empty before the first
+    /// iteration.
+    pub adapter: String,
+    /// As the agent named it.
+    pub model: Option<String>,
+    pub phase: Phase,
+    /// Counts phase changes; a timer armed in an earlier phase is ignored.
+    pub epoch: u32,
+    pub clock: Clock,
+    pub plan: PlanSnapshot,
+    /// Tasks that were in the plan of this run and that an agent took out of it.
+    pub missing: Vec<String>,
+    /// What agents said blocks them, since the user last said something.
+    pub blocks: Vec<Block>,
+    /// The goals in the order of the settings, with their last results.
+    pub goals: Vec<GoalStatus>,
+    pub iterations: Iterations,
+    pub tool: Option<Tool>,
+    pub breaker: Breaker,
+    /// Until when adapters are limited.
+    pub limited: BTreeMap<String, u64>,
+    pub messages: Vec<Message>,
+    pub paused_by_file: bool,
+    pub paused_by_user: bool,
+    pub stop: Option<StopAsked>,
+    pub usage: Usage,
+    pub changes: Option<Changes>,
+    pub incidents: Incidents,
+}
+
+impl RunView {
+    /// Folds the records of a run from its beginning.
+    pub fn of<'r>(records: impl IntoIterator<Item = &'r Record>) -> Self {
+        let mut view = Self::default();
+        records.into_iter().for_each(|record| view.apply(record));
+        view
+    }
+
+    /// Takes in the record that follows those before; the only way a view changes.
+    pub fn apply(&mut self, record: &Record) {
+        self.apply_event(record.at_ms, &record.event);
+    }
+
+    /// As [`RunView::apply`], for an event that has no place in a journal yet.
+    pub fn apply_event(&mut self, at_ms: u64, event: &Event) {
+        self.follow_clock(at_ms, event);
+        self.records += 1;
+        self.iterations.apply(at_ms, event);
+        self.incidents.apply(at_ms, self.iterations.number, event);
+        match event {
+            Event::JournalOpened { run, .. } => {
+                self.run = Some(run.clone());
+                self.clock.started_ms = at_ms;
+            }
+            Event::RunStarted {
+                project,
+                settings,
+                earlier_starts_ms,
+                ..
+            } => {
+                self.project.clone_from(project);
+                self.clock.started_ms = at_ms;
+                self.clock.starts_ms.clone_from(earlier_starts_ms);
+                self.go_by(settings);
+            }
+            Event::RunResumed { settings, .. } => {
+                self.go_by(settings);
+                self.stop = None;
+            }
+            Event::RunReopened { .. } => self.reopen(),
+            Event::PlanRead { plan } => {
+                plan.take_back(&self.plan, &mut self.missing);
+                self.plan.clone_from(plan);
+            }
+            Event::PreparationStarted { iteration, adapter } => {
+                self.switch_to(adapter);
+                self.enter(Phase::Preparing { iteration: *iteration });
+            }
+            Event::IterationStarted {
+                iteration,
+                adapter,
+                live_steering,
+                ..
+            } => self.start_iteration(at_ms, *iteration, adapter, *live_steering),
+            Event::IterationEnded { iteration, outcome, .. } => {
+                self.tool = None;
+                self.enter(Phase::Settling {
+                    iteration: *iteration,
+                    outcome: outcome.clone(),
+                });
+            }
+            Event::IterationSettled { totals, progress, .. } => {
+                self.changes = totals.or(self.changes);
+                if let Phase::Settling { outcome, .. } = &self.phase {
+                    self.breaker.count(&Observation::of(outcome, *progress));
+                }
+            }
+            // What was added is in the plan that was read before.
+            Event::PlanEdited { vanished, .. } => self.missing.extend(vanished.iter().cloned()),
+            Event::TaskBlocked { task, question, .. } => self.blocks.push(Block {
+                task: task.clone(),
+                question: question.clone(),
+            }),
+            Event::VerificationStarted { iteration, goals } => self.start_verification(*iteration, goals),
+            Event::GoalChecked { result, .. } => {
+                let checked = Box::new(result.clone());
+                self.set_goal(&result.name, GoalState::Checked { result: checked });
+            }
+            Event::AgentReported { signal, .. } => self.reported(at_ms, signal),
+            // Its end may be among what is left out.
+            Event::DetailsOmitted { .. } => self.tool = None,
+            Event::CancelRequested { iteration, reason } => self.enter(Phase::Cancelling {
+                iteration: *iteration,
+                started_ms: self.phase.running_since_ms().unwrap_or(self.clock.now_ms),
+                reason: *reason,
+            }),
+            Event::BreakerMoved { to, why } => self.breaker.enter(*to, why),
+            Event::AdapterLimited { adapter, until_ms } => {
+                self.limited.insert(adapter.clone(), *until_ms);
+            }
+            Event::WaitStarted {
+                wait,
+                until_ms,
+                attempt,
+                why,
+            } => self.enter(Phase::Waiting {
+                wait: *wait,
+                until_ms: *until_ms,
+                attempt: *attempt,
+                why: why.clone(),
+            }),
+            Event::Paused { by } => self.set_paused(*by, true),
+            Event::Unpaused { by } => self.set_paused(*by, false),
+            Event::Held => self.enter(Phase::Paused),
+            Event::SteeringQueued { id, kind, text } => {
+                // Whatever was asked, the user has said something now.
+                self.blocks.clear();
+                self.messages.push(Message::new(*id, *kind, text));
+            }
+            Event::SteeringDelivered { id, iteration, how } => {
+                if let Some(message) = self.message_mut(*id) {
+                    message.delivered.push(Delivered {
+                        iteration: *iteration,
+                        how: *how,
+                    });
+                }
+            }
+            Event::SteeringWithdrawn { id } => {
+                if let Some(message) = self.message_mut(*id) {
+                    message.withdrawn = true;
+                }
+            }
+            Event::StopRequested { stop, by } => {
+                let asked = StopAsked {
+                    request: *stop,
+                    by: *by,
+                };
+                self.stop = Some(self.stop.map_or(asked, |earlier| earlier.and(asked)));
+            }
+            Event::RunStopped { reason, hints, totals } => self.enter(Phase::Stopped {
+                end: Box::new(End {
+                    at_ms,
+                    reason: reason.clone(),
+                    hints: hints.clone(),
+                    totals: totals.clone(),
+                }),
+            }),
+            // Those of an iteration and incidents were taken in above; what an agent states counts when it is judged.
+            Event::ClockMoved { .. }
+            | Event::AgentStated { .. }
+            | Event::ClaimMade { .. }
+            | Event::CompletionDenied { .. }
+            | Event::ClaimJudged { .. }
+            | Event::ClaimRefused { .. }
+            | Event::Noticed { .. }
+            | Event::Unknown { .. } => {}
+            // The phase stays until the next preparation, hold or stop, which follows in the same step.
+            Event::WaitEnded { .. } => {}
+        }
+    }
+
+    /// Takes the time of a record, and leaves out what did not pass for the loop.
+    fn follow_clock(&mut self, at_ms: u64, event: &Event) {
+        match event {
+            Event::ClockMoved { gap_ms } => {
+                self.skip(*gap_ms);
+                self.phase.delay_wait(*gap_ms);
+                self.clock.now_ms = at_ms;
+            }
+            // Nobody worked while there was no ralph, or after the end. A wait went on meanwhile, unless the clock was set
+            // back.
+            Event::RunResumed { .. } | Event::RunReopened { .. } => {
+                let gap_ms = at_ms.cast_signed().saturating_sub(self.clock.now_ms.cast_signed());
+                self.skip(gap_ms);
+                self.phase.delay_wait(gap_ms.min(0));
+                self.clock.now_ms = at_ms;
+                // Its work is begun anew.
+                self.clock.entered_ms = at_ms;
+            }
+            _ => self.clock.now_ms = self.clock.now_ms.max(at_ms),
+        }
+    }
+
+    fn skip(&mut self, gap_ms: i64) {
+        self.clock.skip(gap_ms);
+        self.phase.skip(gap_ms);
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.clock.entered_ms = self.clock.now_ms;
+        self.epoch += 1;
+    }
+
+    fn go_by(&mut self, settings: &Settings) {
+        self.settings = settings.clone();
+        let goals = settings.goals.iter().map(|goal| GoalStatus {
+            name: goal.name.clone(),
+            state: GoalState::Unknown,
+        });
+        self.goals = goals.collect();
+    }
+
+    fn switch_to(&mut self, adapter: &str) {
+        if self.adapter != adapter {
+            // The name of the other adapter's model.
+            self.model = None;
+            adapter.clone_into(&mut self.adapter);
+        }
+    }
+
+    /// Begins anew after an end: whoever speaks now has seen what there was to count.
+    fn reopen(&mut self) {
+        self.stop = None;
+        self.breaker = Breaker::default();
+        self.enter(Phase::Idle);
+    }
+
+    fn set_paused(&mut self, by: PausedBy, paused: bool) {
+        match by {
+            PausedBy::File => self.paused_by_file = paused,
+            PausedBy::User => self.paused_by_user = paused,
+        }
+    }
+
+    fn start_iteration(&mut self, at_ms: u64, iteration: u32, adapter: &str, live_steering: bool) {
+        self.switch_to(adapter);
+        self.clock.count_start(at_ms);
+        self.tool = None;
+        self.enter(Phase::Running {
+            iteration,
+            started_ms: at_ms,
+            live_steering,
+        });
+    }
+
+    fn start_verification(&mut self, iteration: u32, goals: &[String]) {
+        // Before the first iteration, what is there is taken as completed.
+        let outcome = self.phase.outcome().cloned().unwrap_or(Outcome::Completed);
+        goals.iter().for_each(|name| self.set_goal(name, GoalState::Running));
+        self.enter(Phase::Verifying { iteration, outcome });
+    }
+
+    fn set_goal(&mut self, name: &str, state: GoalState) {
+        if let Some(goal) = self.goals.iter_mut().find(|goal| goal.name == name) {
+            goal.state = state;
+        }
+    }
+
+    fn reported(&mut self, at_ms: u64, signal: &AgentSignal) {
+        match signal {
+            AgentSignal::Opened { model: Some(model), .. } => self.model = Some(model.clone()),
+            AgentSignal::Usage { usage } => self.usage = self.usage.plus(*usage),
+            AgentSignal::ToolStarted { call, tool, input } => {
+                self.tool = Some(Tool {
+                    call: call.clone(),
+                    name: tool.clone(),
+                    input: clip(input, TOOL_INPUT_BYTES),
+                    started_ms: at_ms,
+                });
+            }
+            AgentSignal::ToolEnded { call, .. } if self.tool.as_ref().is_some_and(|tool| tool.call == *call) => {
+                self.tool = None;
+            }
+            AgentSignal::Opened { model: None, .. }
+            | AgentSignal::Said { .. }
+            | AgentSignal::Thought { .. }
+            | AgentSignal::ToolEnded { .. }
+            | AgentSignal::FileChanged { .. }
+            | AgentSignal::Retrying { .. }
+            | AgentSignal::LimitHit { .. }
+            | AgentSignal::PermissionAsked { .. }
+            | AgentSignal::QuestionAsked { .. }
+            | AgentSignal::Problem { .. }
+            | AgentSignal::MessageAnswered { .. }
+            | AgentSignal::TurnEnded { .. }
+            | AgentSignal::Unknown { .. }
+            | AgentSignal::Ended { .. } => {}
+        }
+    }
+
+    fn message_mut(&mut self, id: SteeringId) -> Option<&mut Message> {
+        self.messages.iter_mut().find(|message| message.id == id)
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.paused_by_file || self.paused_by_user
+    }
+
+    /// How the run ended; none while it is not over.
+    pub fn end(&self) -> Option<&End> {
+        self.phase.end()
+    }
+
+    pub fn stop_reason(&self) -> Option<&StopReason> {
+        self.end().map(|end| &end.reason)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.end().is_some()
+    }
+
+    /// Whether an agent runs, or is being ended.
+    pub fn is_busy(&self) -> bool {
+        self.phase.running_since_ms().is_some()
+    }
+
+    /// Texts of the tasks that nobody works on until the user says something.
+    pub fn set_aside(&self) -> Vec<String> {
+        self.blocks.iter().filter_map(|block| block.task.clone()).collect()
+    }
+
+    /// The task that is worked on, or comes next.
+    pub fn task(&self) -> Option<&PlanTask> {
+        match self.is_over() {
+            true => None,
+            false => self.plan.current_except(&self.set_aside()),
+        }
+    }
+
+    /// The tasks of the plan in its order, and those that have vanished from it.
+    pub fn tasks(&self) -> Vec<Task> {
+        tasks(&self.plan, &self.missing, &self.blocks, &self.iterations.work)
+    }
+
+    /// How long the run has taken, without the times in which nobody worked.
+    pub fn elapsed_ms(&self, now_ms: u64) -> u64 {
+        let until_ms = self.end().map_or(now_ms, |end| end.at_ms);
+        until_ms.saturating_sub(self.clock.started_ms)
+    }
+
+    /// The limit that keeps another iteration from being started.
+    pub fn limit_reached(&self, now_ms: u64) -> Option<LimitKind> {
+        let elapsed_ms = now_ms.saturating_sub(self.clock.started_ms);
+        let limits = &self.settings.limits;
+        limits.reached(self.iterations.counted, elapsed_ms, &self.usage)
+    }
+
+    /// Sums over the run so far.
+    pub fn totals(&self) -> Totals {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Totals {
+            iterations: self.iterations.number,
+            tasks_done: count(self.plan.done()),
+            tasks_open: count(self.plan.open()),
+            changes: self.changes,
+            usage: self.usage,
+            elapsed_ms: self.clock.now_ms.saturating_sub(self.clock.started_ms),
+        }
+    }
+}
