@@ -17,7 +17,7 @@ use crate::{
     config::{Config, Loaded},
     console,
     driver::{
-        self, Agent, Bus, Clock, Driver, OpenRun, RunConfig,
+        self, Agent, Clock, Driver, Hub, OpenRun, RunConfig,
         prune::{Keep, prune},
     },
     error::{Failure, FailureKind},
@@ -126,7 +126,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     notices.extend(failures.iter().map(|error| with_causes(error)));
     notices.extend(open.let_go(&prepared.settings, &prepared.plan));
     open.notice_first(notices);
-    let bus = Bus::default();
+    let hub = Hub::new(&open.files.journal(), open.next_seq);
     let faces = Faces::of(place, &open, presentation, prepared.transcript, &loaded.config);
     let repository = open.repository(loaded.config.checkpoint_include.clone());
     let config = RunConfig {
@@ -149,8 +149,8 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     let runtime = runtime()?;
     // However this function is left, the terminal is the user's again.
     let terminal = tui::terminal::Guard;
-    let driver = Driver::new(open, config, bus.clone());
-    let face = faces.start(&bus, driver.handle());
+    let driver = Driver::new(open, config, hub.clone());
+    let face = faces.start(&hub, driver.handle());
     // On a screen, agents have the size of the pane that shows them.
     let measure = presentation.screen.is_none().then_some(terminal_size as fn() -> Size);
     let result = runtime.block_on(Host::drive(driver, &place.paths, measure));

@@ -18,7 +18,7 @@ use crate::{
     app::{Place, Presentation, ScreenWish},
     config::{Config, Notify},
     console,
-    driver::{Bus, Feed, Handle, OpenRun},
+    driver::{Handle, Hub, OpenRun, Subscription, WhenSlow},
     error::{Failure, FailureKind},
     event::{Record, RunId},
     git::Repository,
@@ -93,17 +93,17 @@ impl Faces {
         }
     }
 
-    /// Starts to show what `bus` tells.
-    pub(crate) fn start(self, bus: &Bus, handle: Handle) -> Shown {
+    /// Starts to show what `hub` tells.
+    pub(crate) fn start(self, hub: &Hub, handle: Handle) -> Shown {
         let screen = self.presentation.screen.is_some();
         // What a new run's journal begins with belongs to what is printed; the past of an old one was printed then. A screen
         // takes the past before it shows anything.
         let first = if screen || self.recovered { self.next_seq } else { 0 };
-        let feed = bus.feed(&self.files.journal(), first);
+        let events = hub.subscribe(first, WhenSlow::HoldAgentBack);
         let (done, left) = oneshot::channel();
         let (running, notices) = mpsc::channel(1);
         let face = thread::Builder::new().name("face".to_owned()).spawn(move || {
-            self.show(feed, handle, running);
+            self.show(events, handle, running);
             _ = done.send(()); // the run may have given up on this face
         });
         // Without a thread nobody sees the run; it can go on.
@@ -111,12 +111,12 @@ impl Faces {
         Shown { left, notices }
     }
 
-    fn show(self, mut feed: Feed, handle: Handle, running: mpsc::Sender<Infallible>) {
+    fn show(self, mut events: Subscription, handle: Handle, running: mpsc::Sender<Infallible>) {
         let Presentation { format, style, screen } = self.presentation;
         if let Some(wish) = screen {
             let leaving = handle.clone();
             let setup = self.setup(wish, handle, running);
-            let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::Live(&mut feed))));
+            let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::Live(&mut events))));
             tui::terminal::give_back();
             match shown {
                 Ok(Ok(())) => return leaving.leave(),
@@ -129,7 +129,7 @@ impl Faces {
                 }
             }
             leaving.unwatch();
-            headless::show(feed, Format::Text, style, &mut console::stdout(style.form()));
+            headless::show(events, Format::Text, style, &mut console::stdout(style.form()));
             return;
         }
         let form = match format {
@@ -137,7 +137,7 @@ impl Faces {
             Format::Jsonl => Form::Json,
         };
         let mut out = console::stdout(form);
-        headless::show(feed, format, style, &mut out);
+        headless::show(events, format, style, &mut out);
     }
 
     fn setup(&self, wish: ScreenWish, handle: Handle, running: mpsc::Sender<Infallible>) -> Setup {

@@ -29,10 +29,10 @@ impl Driver {
     /// Waits until all of the run that ended is shown, or until `interrupted`: what is piped to a slow reader has to arrive.
     /// Who wanted to stop, or has to see a run that `failed`, does not wait for long.
     pub async fn wait_for_face(&self, failed: bool, interrupted: impl Future<Output = ()>) {
-        let bus = self.bus.clone();
+        let hub = self.hub.clone();
         let in_a_hurry = failed || self.was_hurried();
         let patience = if in_a_hurry { FACE_PATIENCE } else { READER_PATIENCE };
-        let shown = tokio::task::spawn_blocking(move || bus.close(patience));
+        let shown = tokio::task::spawn_blocking(move || hub.close(patience));
         tokio::select! {
             _ = shown => {}
             () = interrupted => {}

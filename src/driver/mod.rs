@@ -3,12 +3,12 @@
 //! One task owns everything. Nothing here decides: what an input means is the machine's business, and what an effect
 //! does is done elsewhere; its result comes back as an input.
 
-mod bus;
 mod clock;
 mod config;
 mod ending;
 mod goals;
 mod handle;
+mod hub;
 mod jobs;
 mod open;
 mod perform;
@@ -21,12 +21,12 @@ mod spending;
 mod status;
 mod timers;
 
-pub use bus::{Bus, Detail, FaceMessage, Feed, Polled, Waker};
 pub use clock::{Clock, Reading, now_ms};
 pub use config::{Agent, RunConfig};
 pub use ending::{Left, leave_message};
 pub use goals::check_goals;
 pub use handle::Handle;
+pub use hub::{Detail, Hub, Poll, Subscription, UiEvent, Waker, WhenSlow};
 pub use open::{OpenError, OpenRun, Reset, read_shortened, read_state, reset_circuit};
 pub use plan_file::{Taskless, read_plan};
 pub use run::{Driver, DriverError};

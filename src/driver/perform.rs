@@ -30,7 +30,7 @@ impl Driver {
             Effect::StartSession { iteration } => self.start_session(iteration, now_ms),
             Effect::StopSession { at_once } => {
                 // From here on the session's last word matters more than its output.
-                self.bus.set_lossy(true);
+                self.hub.set_lossy(true);
                 if let Some(session) = &self.session {
                     session.stop(at_once);
                 }
@@ -213,11 +213,11 @@ impl Driver {
             scratch: workshop.files.scratch(),
             display: Box::new(Tee {
                 recording: recording.clone(),
-                bus: self.bus.clone(),
+                hub: self.hub.clone(),
             }),
         };
         let log = SignalLog::new(&workshop.files.signals(iteration), self.recording_cap_bytes);
-        self.bus.set_lossy(false);
+        self.hub.set_lossy(false);
         self.session = Some(Current::start(
             &self.agent().adapter,
             request,
@@ -229,7 +229,7 @@ impl Driver {
 
     /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.
     pub(super) async fn end_session_at_once(&mut self) {
-        self.bus.set_lossy(true);
+        self.hub.set_lossy(true);
         let Some(mut session) = self.session.take() else { return };
         session.stop(true);
         let last_word = async { while !matches!(session.next().await, AgentSignal::Ended { .. }) {} };

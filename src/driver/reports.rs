@@ -37,7 +37,7 @@ impl Driver {
         let is_record = |event: &Event| matches!(event, Event::AgentReported { .. });
         let is_answer = matches!(signal, AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. });
         if !is_answer && !events.iter().any(is_record) {
-            self.bus.tell(at_ms, iteration, signal);
+            self.hub.tell(at_ms, iteration, signal);
         }
     }
 }

@@ -19,11 +19,11 @@ use crate::{
 };
 
 use super::{
-    bus::Bus,
     clock::{Clock, LOOK, new_promise},
     config::{Agent, RunConfig},
     goals::GoalRun,
     handle::{Handle, Inbox, Wish},
+    hub::Hub,
     jobs::Workshop,
     open::OpenRun,
     plan_file::Taskless,
@@ -55,7 +55,7 @@ pub struct Driver {
     pub(super) workshop: Arc<Workshop>,
     pub(super) size: Size,
     pub(super) recording_cap_bytes: u64,
-    pub(super) bus: Bus,
+    pub(super) hub: Hub,
     pub(super) session: Option<Current>,
     pub(super) timers: Timers,
     pub(super) clock: Clock,
@@ -92,7 +92,7 @@ pub(super) enum Arrived {
 
 impl Driver {
     /// Puts a run together; nothing starts before [`Driver::run`].
-    pub fn new(mut open: OpenRun, config: RunConfig, bus: Bus) -> Self {
+    pub fn new(mut open: OpenRun, config: RunConfig, hub: Hub) -> Self {
         let paused = open.paths.pause_file().symlink_metadata().is_ok();
         let pid = std::process::id();
         let taskless = Taskless::with(&config.settings.goals, config.promise.as_deref());
@@ -134,7 +134,7 @@ impl Driver {
             workshop: Arc::new(workshop),
             size: config.size,
             recording_cap_bytes: config.recording_cap_bytes,
-            bus,
+            hub,
             session: None,
             timers: Timers::default(),
             clock: config.clock,
@@ -321,10 +321,10 @@ impl Driver {
         Ok(events)
     }
 
-    /// Written before it is published: a face that lags must find the record in the journal.
+    /// Written before it is published: a subscriber that lags must find the record in the journal.
     fn record(&mut self, now_ms: u64, event: Event) -> Result<(), DriverError> {
         let record = self.journal.append(now_ms, event)?;
-        self.bus.publish(&record);
+        self.hub.publish(record);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use crate::{
     store::{recording::Recording, signal_log::SignalLog},
 };
 
-use super::{bus::Bus, spending::Spending};
+use super::{hub::Hub, spending::Spending};
 
 /// Signals under way to the loop; when full, the session's reader waits.
 const SIGNALS: usize = 256;
@@ -182,12 +182,12 @@ impl SharedRecording {
 /// Terminal output goes to the recording first, then to whoever watches.
 pub(super) struct Tee {
     pub(super) recording: SharedRecording,
-    pub(super) bus: Bus,
+    pub(super) hub: Hub,
 }
 
 impl Display for Tee {
     fn show(&mut self, bytes: &[u8]) {
         self.recording.with(|recording| recording.output(bytes));
-        self.bus.show(bytes);
+        self.hub.show(bytes);
     }
 }

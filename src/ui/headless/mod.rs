@@ -7,7 +7,7 @@ mod text;
 
 use std::io::{self, Write};
 
-use crate::driver::{FaceMessage, Feed};
+use crate::driver::{Subscription, UiEvent};
 
 pub use crate::ui::report::Style;
 pub use text::TextFace;
@@ -22,32 +22,30 @@ pub enum Format {
 
 /// Shows a run until it is over. When `out` breaks (a pipe that was closed), the rest is taken and shown to nobody:
 /// the loop goes on.
-pub fn show(feed: Feed, format: Format, style: Style, out: &mut dyn Write) {
+pub fn show(events: Subscription, format: Format, style: Style, out: &mut dyn Write) {
     let mut face = TextFace::new(style);
     let mut broken = false;
-    for message in feed {
+    for event in events {
         if broken {
             continue;
         }
         let shown = match format {
-            Format::Text => face.show(&message, out),
-            Format::Jsonl => show_json(&message, out),
+            Format::Text => face.show(&event, out),
+            Format::Jsonl => show_json(&event, out),
         };
         broken = shown.and_then(|()| out.flush()).is_err();
     }
 }
 
-fn show_json(message: &FaceMessage, out: &mut dyn Write) -> io::Result<()> {
-    match message {
-        FaceMessage::Record(record) => {
-            let mut line = serde_json::to_vec(record)?;
+fn show_json(event: &UiEvent, out: &mut dyn Write) -> io::Result<()> {
+    match event {
+        UiEvent::Record(record) => {
+            let mut line = serde_json::to_vec(record.as_ref())?;
             line.push(b'\n');
             // One write a line: whoever reads the pipe never sees half a record without waiting for the rest.
             out.write_all(&line)
         }
         // Records and nothing else: what is printed is the journal.
-        FaceMessage::Output(_) | FaceMessage::Resized(_) | FaceMessage::Detail(_) | FaceMessage::Dropped { .. } => {
-            Ok(())
-        }
+        UiEvent::Output(_) | UiEvent::Resized(_) | UiEvent::Detail(_) | UiEvent::Skipped { .. } => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::{
-    driver::FaceMessage,
+    driver::UiEvent,
     event::{Event, Limits, Record, Settings},
     text::{Form, Keep, PlainText, one_line},
     ui::report::{Report, Style, write_head},
@@ -34,13 +34,13 @@ impl TextFace {
     ///
     /// # Errors
     /// Whatever `out` says.
-    pub fn show(&mut self, message: &FaceMessage, out: &mut dyn Write) -> io::Result<()> {
-        match message {
-            FaceMessage::Record(record) => self.record(record, out),
-            FaceMessage::Output(bytes) => self.output(bytes, out),
+    pub fn show(&mut self, event: &UiEvent, out: &mut dyn Write) -> io::Result<()> {
+        match event {
+            UiEvent::Record(record) => self.record(record, out),
+            UiEvent::Output(bytes) => self.output(bytes, out),
             // The transcript has shown it, and lines have no size.
-            FaceMessage::Detail(_) | FaceMessage::Resized(_) => Ok(()),
-            FaceMessage::Dropped { bytes } => {
+            UiEvent::Detail(_) | UiEvent::Resized(_) => Ok(()),
+            UiEvent::Skipped { bytes } => {
                 let text = format!("[{} bytes of output are only in the recording]", short_count(*bytes));
                 writeln!(out, "{}{}", self.gutter(), self.style.paint("2", &text))
             }

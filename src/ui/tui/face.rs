@@ -22,7 +22,7 @@ use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 use thiserror::Error;
 
 use crate::{
-    driver::{FaceMessage, Polled},
+    driver::{Poll, UiEvent},
     event::{Event, Record},
     proc::{Size, screen::Screen},
     text::sanitized,
@@ -38,7 +38,7 @@ use super::{
     screens::{LiveScreen, SCROLLBACK_ROWS},
     source::Source,
     terminal, typing,
-    update::{Order, Scroll, UiEvent, update},
+    update::{Order, ScreenEvent, Scroll, update},
     view::{self, Screens},
 };
 
@@ -196,9 +196,9 @@ impl<'a> Face<'a> {
             return self.wait_for_user(deadline);
         }
         match self.source.poll(deadline) {
-            Polled::Message(message) => return Ok(self.take_message(message)),
-            Polled::Woken => self.pass_time(),
-            Polled::Over => {
+            Poll::Event(event) => return Ok(self.take_event(event)),
+            Poll::Woken => self.pass_time(),
+            Poll::Over => {
                 self.over = true;
                 // A replay stays to be looked at. After a run, the loop stays until its end was seen.
                 if self.model.ui.replay.is_none() {
@@ -252,8 +252,8 @@ impl<'a> Face<'a> {
     fn take(&mut self, arrived: Arrived) -> io::Result<Turn> {
         match arrived {
             Arrived::Ui(event) => {
-                self.pressed |= matches!(event, UiEvent::Input(_));
-                if matches!(event, UiEvent::DiffLoaded { .. }) {
+                self.pressed |= matches!(event, ScreenEvent::Input(_));
+                if matches!(event, ScreenEvent::DiffLoaded { .. }) {
                     self.diffing = false;
                 }
                 self.model.now_ms = self.model.now_ms.max(self.source.now_ms());
@@ -261,7 +261,7 @@ impl<'a> Face<'a> {
             }
             Arrived::Recording { iteration, screen } => {
                 let result = screen.map(|screen| self.played = Some(screen));
-                self.apply(UiEvent::Played { iteration, result })
+                self.apply(ScreenEvent::Played { iteration, result })
             }
             Arrived::Stop => self.suspend(),
             Arrived::Continued => {
@@ -275,7 +275,7 @@ impl<'a> Face<'a> {
         }
     }
 
-    fn apply(&mut self, event: UiEvent) -> io::Result<Turn> {
+    fn apply(&mut self, event: ScreenEvent) -> io::Result<Turn> {
         self.dirty = true;
         break_on_request(&event);
         for order in update(&mut self.model, event) {
@@ -301,7 +301,7 @@ impl<'a> Face<'a> {
                 let found = self
                     .shown_screen()
                     .is_some_and(|screen| find::find(screen, &query, direction));
-                return self.apply(UiEvent::Searched { found });
+                return self.apply(ScreenEvent::Searched { found });
             }
             Order::LoadDiff { iteration } => self.load_diff(iteration),
             Order::Play { iteration } => self.play(iteration),
@@ -373,9 +373,9 @@ impl<'a> Face<'a> {
 }
 
 /// Panics where a test asks for it: the variable and a key that nothing else uses. Not in a release.
-fn break_on_request(event: &UiEvent) {
+fn break_on_request(event: &ScreenEvent) {
     if cfg!(debug_assertions)
-        && let UiEvent::Input(Input::Key(key)) = event
+        && let ScreenEvent::Input(Input::Key(key)) = event
         && key.code == KeyCode::F(12)
         && std::env::var_os("RALPH_TEST_BREAK_SCREEN").is_some()
     {

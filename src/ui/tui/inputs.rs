@@ -14,11 +14,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::proc::screen::Screen;
 
-use super::{source::Wake, update::UiEvent};
+use super::{source::Wake, update::ScreenEvent};
 
 /// What arrived.
 pub enum Arrived {
-    Ui(UiEvent),
+    Ui(ScreenEvent),
     /// A recording that was read.
     Recording {
         iteration: u32,
@@ -66,7 +66,7 @@ pub fn read_keys(mailbox: Mailbox) -> io::Result<()> {
         while let Ok(event) = crossterm::event::read() {
             // A terminal that tells of focus was asked by somebody else.
             let wanted = !matches!(event, Event::FocusGained | Event::FocusLost);
-            if wanted && !mailbox.send(Arrived::Ui(UiEvent::Input(event))) {
+            if wanted && !mailbox.send(Arrived::Ui(ScreenEvent::Input(event))) {
                 return;
             }
         }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    driver::{FaceMessage, Polled},
+    driver::{Poll, UiEvent},
     event::{Event, Record},
 };
 
@@ -106,7 +106,7 @@ impl Player {
     }
 
     /// Takes what happens next.
-    fn take(&mut self) -> Option<FaceMessage> {
+    fn take(&mut self) -> Option<UiEvent> {
         let record = self.records.get(self.next);
         if let Some(cast) = &mut self.cast
             && let Some(output_ms) = cast.next_ms()
@@ -116,15 +116,15 @@ impl Player {
                 .is_none_or(|record| output_ms <= record.at_ms || matches!(record.event, Event::IterationEnded { .. }));
             if first {
                 return match cast.advance()? {
-                    Moment::Output { text, .. } => Some(FaceMessage::Output(text.into_bytes())),
-                    Moment::Resized { size, .. } => Some(FaceMessage::Resized(size)),
+                    Moment::Output { text, .. } => Some(UiEvent::Output(text.into_bytes())),
+                    Moment::Resized { size, .. } => Some(UiEvent::Resized(size)),
                 };
             }
         }
         let record = self.records.get(self.next)?.clone();
         self.next += 1;
         self.open_cast(&record);
-        Some(FaceMessage::Record(Box::new(record)))
+        Some(UiEvent::Record(Arc::new(record)))
     }
 
     fn open_cast(&mut self, record: &Record) {
@@ -164,24 +164,24 @@ impl Player {
 }
 
 impl Source for Player {
-    fn poll(&mut self, deadline: Option<Instant>) -> Polled {
+    fn poll(&mut self, deadline: Option<Instant>) -> Poll {
         loop {
             let Some(next_ms) = self.next_ms() else {
-                return Polled::Over;
+                return Poll::Over;
             };
             let due = (!self.paused).then(|| self.since + self.wait(next_ms));
             let now = Instant::now();
             if due.is_some_and(|due| due <= now) {
                 self.position_ms = next_ms;
                 self.hold_here();
-                if let Some(message) = self.take() {
-                    return Polled::Message(message);
+                if let Some(event) = self.take() {
+                    return Poll::Event(event);
                 }
                 continue;
             }
             let until = due.into_iter().chain(deadline).min();
             if deadline.is_some_and(|deadline| deadline <= now) || wait_for(&self.woken, until) {
-                return Polled::Woken;
+                return Poll::Woken;
             }
         }
     }
@@ -328,11 +328,11 @@ mod tests {
         let mut seen = Vec::new();
         loop {
             match player.poll(None) {
-                Polled::Message(FaceMessage::Record(record)) => seen.push(record.seq.to_string()),
-                Polled::Message(FaceMessage::Output(bytes)) => seen.push(String::from_utf8(bytes).unwrap()),
-                Polled::Message(FaceMessage::Resized(size)) => seen.push(format!("{}x{}", size.cols, size.rows)),
-                Polled::Message(FaceMessage::Detail(_) | FaceMessage::Dropped { .. }) | Polled::Woken => {}
-                Polled::Over => return seen,
+                Poll::Event(UiEvent::Record(record)) => seen.push(record.seq.to_string()),
+                Poll::Event(UiEvent::Output(bytes)) => seen.push(String::from_utf8(bytes).unwrap()),
+                Poll::Event(UiEvent::Resized(size)) => seen.push(format!("{}x{}", size.cols, size.rows)),
+                Poll::Event(UiEvent::Detail(_) | UiEvent::Skipped { .. }) | Poll::Woken => {}
+                Poll::Over => return seen,
             }
         }
     }
@@ -365,7 +365,7 @@ mod tests {
         let wake = player.waker();
         let now_ms = player.now_ms();
         wake();
-        assert_eq!(player.poll(None), Polled::Woken);
+        assert_eq!(player.poll(None), Poll::Woken);
         assert_eq!(player.now_ms(), now_ms);
     }
 }

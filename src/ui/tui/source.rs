@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::{
-    driver::{self, Feed, Polled},
+    driver::{self, Poll, Subscription},
     event::Record,
 };
 
@@ -13,10 +13,10 @@ use super::{model::ReplayState, update::Replay};
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
 pub trait Source {
-    /// Waits for the next message until `deadline`, or without an end to it.
-    fn poll(&mut self, deadline: Option<Instant>) -> Polled;
+    /// Waits for the next event until `deadline`, or without an end to it.
+    fn poll(&mut self, deadline: Option<Instant>) -> Poll;
 
-    /// Hands over the records from before the first message; there are none in a replay.
+    /// Hands over the records from before the first event; there are none in a replay.
     fn past(&mut self, _take: &mut dyn FnMut(&Record)) {}
 
     fn waker(&self) -> Wake;
@@ -36,14 +36,14 @@ pub trait Source {
 }
 
 /// The loop that runs in this process.
-pub struct Live<'a>(pub &'a mut Feed);
+pub struct Live<'a>(pub &'a mut Subscription);
 
 impl Source for Live<'_> {
     fn past(&mut self, take: &mut dyn FnMut(&Record)) {
         self.0.past(take);
     }
 
-    fn poll(&mut self, deadline: Option<Instant>) -> Polled {
+    fn poll(&mut self, deadline: Option<Instant>) -> Poll {
         self.0.poll(deadline)
     }
 

@@ -11,7 +11,7 @@ use crate::{
     words::Tone,
 };
 
-pub use order::{Direction, Order, Replay, Scroll, UiEvent};
+pub use order::{Direction, Order, Replay, ScreenEvent, Scroll};
 
 use super::{
     keys::{self, Action, Chord},
@@ -22,17 +22,17 @@ use super::{
 const WHEEL_LINES: usize = 3;
 
 /// Lets `event` change the screen; returns what has to be done.
-pub fn update(model: &mut Model, event: UiEvent) -> Vec<Order> {
+pub fn update(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
     match event {
-        UiEvent::Input(Input::Key(key)) if key.kind != KeyEventKind::Release => key_pressed(model, key),
-        UiEvent::Input(Input::Paste(text)) => pasted(model, text),
-        UiEvent::Input(Input::Mouse(mouse)) => moused(model, mouse),
-        UiEvent::Input(Input::Resize(cols, rows)) => {
+        ScreenEvent::Input(Input::Key(key)) if key.kind != KeyEventKind::Release => key_pressed(model, key),
+        ScreenEvent::Input(Input::Paste(text)) => pasted(model, text),
+        ScreenEvent::Input(Input::Mouse(mouse)) => moused(model, mouse),
+        ScreenEvent::Input(Input::Resize(cols, rows)) => {
             (model.ui.cols, model.ui.rows) = (cols, rows);
             Vec::new()
         }
-        UiEvent::Input(Input::Key(_) | Input::FocusGained | Input::FocusLost) => Vec::new(),
-        UiEvent::DiffLoaded { iteration, lines } => {
+        ScreenEvent::Input(Input::Key(_) | Input::FocusGained | Input::FocusLost) => Vec::new(),
+        ScreenEvent::DiffLoaded { iteration, lines } => {
             if model.ui.diff.iteration == Some(iteration) {
                 model.ui.diff.state = match lines {
                     Ok(lines) => DiffState::Loaded(lines),
@@ -42,7 +42,7 @@ pub fn update(model: &mut Model, event: UiEvent) -> Vec<Order> {
             }
             Vec::new()
         }
-        UiEvent::Played { iteration, result } => {
+        ScreenEvent::Played { iteration, result } => {
             if let Some(open) = &mut model.ui.history.open
                 && open.iteration == iteration
             {
@@ -53,7 +53,7 @@ pub fn update(model: &mut Model, event: UiEvent) -> Vec<Order> {
             }
             Vec::new()
         }
-        UiEvent::Searched { found } => {
+        ScreenEvent::Searched { found } => {
             model.ui.search.missed = !found;
             super::lines::tell_missed(model)
         }

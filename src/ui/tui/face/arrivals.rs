@@ -3,20 +3,20 @@
 use super::*;
 
 impl Face<'_> {
-    pub(super) fn take_message(&mut self, message: FaceMessage) -> Turn {
-        match message {
-            FaceMessage::Record(record) => self.take_record(&record),
-            FaceMessage::Output(bytes) => (self.pending, self.processed) = (bytes, 0),
-            FaceMessage::Resized(size) => {
+    pub(super) fn take_event(&mut self, event: UiEvent) -> Turn {
+        match event {
+            UiEvent::Record(record) => self.take_record(&record),
+            UiEvent::Output(bytes) => (self.pending, self.processed) = (bytes, 0),
+            UiEvent::Resized(size) => {
                 self.recorded = Some(size);
                 self.live.resize(self.live_size());
                 self.dirty = true;
             }
-            FaceMessage::Detail(detail) => {
+            UiEvent::Detail(detail) => {
                 self.model.run.log.tell(&detail);
                 self.dirty |= self.model.ui.pane == Pane::Log;
             }
-            FaceMessage::Dropped { bytes } => {
+            UiEvent::Skipped { bytes } => {
                 self.model.ui.dropped_bytes += bytes;
                 self.dirty = true;
             }

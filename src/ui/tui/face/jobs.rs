@@ -38,7 +38,7 @@ impl Face<'_> {
         let Some(before) = iteration.before.clone() else {
             let lines = Err("There is no checkpoint to compare with.".to_owned());
             self.model.ui.diff.state = crate::ui::tui::model::DiffState::None;
-            _ = self.mailbox.send(Arrived::Ui(UiEvent::DiffLoaded {
+            _ = self.mailbox.send(Arrived::Ui(ScreenEvent::DiffLoaded {
                 iteration: number,
                 lines,
             }));
@@ -54,7 +54,7 @@ impl Face<'_> {
         let (differ, mailbox) = (self.setup.differ.clone(), self.mailbox.clone());
         thread::spawn(move || {
             let lines = differ(&request).map(|text| diff_lines(&text));
-            mailbox.send(Arrived::Ui(UiEvent::DiffLoaded {
+            mailbox.send(Arrived::Ui(ScreenEvent::DiffLoaded {
                 iteration: number,
                 lines,
             }))

@@ -6,7 +6,7 @@ use crate::{command::UserCommand, event::RequestedBy};
 
 /// Something that happened to the screen.
 #[derive(Debug, Clone, PartialEq)]
-pub enum UiEvent {
+pub enum ScreenEvent {
     Input(Input),
     DiffLoaded {
         iteration: u32,

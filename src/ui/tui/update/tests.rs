@@ -11,12 +11,12 @@ use crate::{
     },
 };
 
-fn key(code: KeyCode) -> UiEvent {
-    UiEvent::Input(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+fn key(code: KeyCode) -> ScreenEvent {
+    ScreenEvent::Input(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)))
 }
 
-fn control(character: char) -> UiEvent {
-    UiEvent::Input(Input::Key(KeyEvent::new(
+fn control(character: char) -> ScreenEvent {
+    ScreenEvent::Input(Input::Key(KeyEvent::new(
         KeyCode::Char(character),
         KeyModifiers::CONTROL,
     )))
@@ -139,7 +139,7 @@ fn alt_enter_breaks_the_line() {
     press(&mut model, ":a");
     update(
         &mut model,
-        UiEvent::Input(Input::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT))),
+        ScreenEvent::Input(Input::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT))),
     );
     press(&mut model, "b");
     assert_eq!(model.ui.steering.text(), "a\nb");
@@ -148,7 +148,7 @@ fn alt_enter_breaks_the_line() {
 #[test]
 fn a_paste_is_never_taken_for_keys() {
     let mut model = watching();
-    let orders = update(&mut model, UiEvent::Input(Input::Paste("q\ny".to_owned())));
+    let orders = update(&mut model, ScreenEvent::Input(Input::Paste("q\ny".to_owned())));
     assert_eq!(orders, []);
     assert_eq!((&model.ui.mode, model.ui.steering.text()), (&Mode::Steering, "q\ny"));
 }
@@ -158,7 +158,7 @@ fn typing_gives_every_key_to_the_agent_but_the_one_that_leaves() {
     let mut model = watching();
     assert_eq!(press(&mut model, "i"), [Order::Scroll(Scroll::Bottom)]);
     for event in [key(KeyCode::Char('q')), key(KeyCode::Esc), control('c')] {
-        let UiEvent::Input(input) = event.clone() else {
+        let ScreenEvent::Input(input) = event.clone() else {
             unreachable!("keys are inputs")
         };
         assert_eq!(
@@ -180,7 +180,7 @@ fn panes_are_shown_by_key_and_by_click() {
     assert_eq!(model.ui.pane, Pane::Terminal);
     let title = model.layout().title;
     let click = |column, row| {
-        UiEvent::Input(Input::Mouse(MouseEvent {
+        ScreenEvent::Input(Input::Mouse(MouseEvent {
             kind: MouseEventKind::Down(MouseButton::Left),
             column,
             row,
@@ -306,9 +306,12 @@ fn no_key_in_any_state_panics() {
             _ => KeyCode::Char(char::from(b' ' + u8::try_from(roll(95)).unwrap())),
         };
         let modifiers = [KeyModifiers::NONE, KeyModifiers::CONTROL, KeyModifiers::ALT][roll(3)];
-        update(&mut model, UiEvent::Input(Input::Key(KeyEvent::new(code, modifiers))));
+        update(
+            &mut model,
+            ScreenEvent::Input(Input::Key(KeyEvent::new(code, modifiers))),
+        );
         if roll(500) == 0 {
-            let size = UiEvent::Input(Input::Resize(1 + roll(200) as u16, 1 + roll(60) as u16));
+            let size = ScreenEvent::Input(Input::Resize(1 + roll(200) as u16, 1 + roll(60) as u16));
             update(&mut model, size);
         }
     }
@@ -376,13 +379,13 @@ fn keys_are_typed_only_to_an_agent_that_reads_its_terminal() {
 fn a_message_that_is_too_long_is_refused_whole_and_said_so() {
     let mut model = watching();
     press(&mut model, ":mind the ");
-    update(&mut model, UiEvent::Input(Input::Paste("gap ".repeat(20_000))));
+    update(&mut model, ScreenEvent::Input(Input::Paste("gap ".repeat(20_000))));
     assert_eq!(model.ui.steering.text(), "mind the ", "half of it may say the contrary");
     let told = model.ui.toast.as_ref().map(|toast| toast.text.as_str());
     assert!(told.is_some_and(|text| text.contains("at most 64 KiB")), "{told:?}");
     update(
         &mut model,
-        UiEvent::Input(Input::Paste(format!("{}x", "x\n".repeat(32 * 1024 - 5)))),
+        ScreenEvent::Input(Input::Paste(format!("{}x", "x\n".repeat(32 * 1024 - 5)))),
     );
     assert_eq!(model.ui.steering.text().len(), 64 * 1024);
     model.ui.toast = None;

@@ -1,0 +1,120 @@
+//! From the loop to those who follow it: records, details and terminal output, in the order in which they happened.
+//!
+//! Any number of subscribers follow a run, each from a position of its own and at its own speed. A slow one costs the
+//! others nothing. What it misses depends on the kind: records it reads from the journal, where they are already; of
+//! output and details it is told how much it missed. Only a subscriber that was asked for as
+//! [`WhenSlow::HoldAgentBack`], which is what the owner of the run looks at, slows the agent instead, and nothing but the
+//! agent.
+
+mod backlog;
+mod event;
+mod ring;
+mod shared;
+mod subscription;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    path::Path,
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    agent::Display,
+    event::{AgentSignal, Record},
+};
+
+use shared::Shared;
+
+pub use event::{Detail, UiEvent};
+pub use shared::WhenSlow;
+pub use subscription::{Poll, Subscription, Waker};
+
+/// The loop's end.
+#[derive(Debug, Clone)]
+pub struct Hub(Arc<Shared>);
+
+impl Hub {
+    /// A hub for the run whose records are in `journal`, which has those before `published` already.
+    pub fn new(journal: &Path, published: u64) -> Self {
+        Self(Arc::new(Shared::new(journal.to_owned(), published)))
+    }
+
+    /// Returns the end of a new subscriber, who has seen the records before `first`.
+    ///
+    /// However late it comes, it gets all records from there on, and of the terminal what the hub has kept.
+    pub fn subscribe(&self, first: u64, when_slow: WhenSlow) -> Subscription {
+        Subscription::new(Arc::clone(&self.0), first, when_slow)
+    }
+
+    /// Publishes a record that is in the journal. Never waits.
+    pub fn publish(&self, record: Record) {
+        let mut state = self.0.lock();
+        state.backlog.add_record(record);
+        state.tell();
+    }
+
+    /// Shows a signal that is no record. Never waits.
+    pub fn tell(&self, at_ms: u64, iteration: u32, signal: &AgentSignal) {
+        let detail = Detail {
+            at_ms,
+            iteration,
+            signal: signal.bounded(),
+            missed: 0,
+        };
+        let mut state = self.0.lock();
+        state.backlog.add_detail(detail);
+        state.tell();
+    }
+
+    /// Publishes terminal output; waits while a subscriber that may hold the agent back is behind.
+    pub fn output(&self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let mut state = self.0.lock();
+        while state.is_full() {
+            state = self.0.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.add_output(bytes);
+        state.tell();
+    }
+
+    /// Chooses whether output waits for anyone. While a session is being ended it must not: a terminal that was stopped
+    /// with Ctrl-S would keep the session's last word back for ever.
+    pub fn set_lossy(&self, lossy: bool) {
+        self.0.lock().lossy = lossy;
+        self.0.taken.notify_all();
+    }
+
+    /// Says that nothing more comes, and waits until those who may hold the agent back have taken everything, or
+    /// `patience` is over.
+    pub fn close(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        let mut state = self.0.lock();
+        state.closed = true;
+        for subscriber in state.subscribers.values() {
+            subscriber.wake.notify_one();
+        }
+        while !state.holders().all(|holder| holder.is_through) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self
+                .0
+                .taken
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+}
+
+/// A session's terminal output goes to the subscribers, too.
+impl Display for Hub {
+    fn show(&mut self, bytes: &[u8]) {
+        self.output(bytes);
+    }
+}

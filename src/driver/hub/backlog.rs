@@ -1,0 +1,192 @@
+//! The newest part of what was published, and what of it a subscriber at a given position gets next.
+//!
+//! Two windows: the bytes of the terminal, and the records and details between them, each of which knows the offset of
+//! the bytes that it came after. A subscriber is two positions in them and nothing else, so that one more costs no copy.
+
+use std::{collections::VecDeque, ops::Range, sync::Arc};
+
+use crate::event::Record;
+
+use super::{
+    event::{Detail, UiEvent},
+    ring::Ring,
+};
+
+/// The bytes that are kept for subscribers who skip, and that one who holds the agent back may leave unread.
+pub(super) const OUTPUT_CAP_BYTES: u64 = 256 * 1024;
+/// The records and details that are kept. Older records are in the journal.
+pub(super) const MARK_CAP: usize = 1024;
+
+/// A record or a detail, at its place between the bytes.
+#[derive(Debug)]
+struct Mark {
+    /// The offset of the output it came after.
+    offset: u64,
+    /// The sequence number of the first record that is not older than it.
+    seq: u64,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    Record(Arc<Record>),
+    /// A detail, and how many were before it since the hub was made.
+    Detail(Box<Detail>, u64),
+}
+
+#[derive(Debug)]
+pub(super) struct Backlog {
+    output: Ring,
+    marks: VecDeque<Mark>,
+    /// How many marks were forgotten.
+    forgotten: u64,
+    /// The sequence number after that of the newest record.
+    published: u64,
+    details: u64,
+}
+
+/// Where a subscriber is.
+#[derive(Debug)]
+pub(super) struct Position {
+    offset: u64,
+    mark: u64,
+    /// The record it gets next.
+    seq: u64,
+    /// The number of the detail it gets next.
+    detail: u64,
+}
+
+/// What a subscriber gets next.
+#[derive(Debug, PartialEq)]
+pub(super) enum Next {
+    Event(UiEvent),
+    /// These records come first, and only the journal has them still.
+    Journal(Range<u64>),
+}
+
+impl Backlog {
+    /// A backlog before whose first record the journal has those up to `published`.
+    pub(super) fn new(published: u64) -> Self {
+        Self {
+            output: Ring::default(),
+            marks: VecDeque::new(),
+            forgotten: 0,
+            published,
+            details: 0,
+        }
+    }
+
+    pub(super) fn add_record(&mut self, record: Record) {
+        self.published = record.seq + 1;
+        self.add_mark(record.seq, What::Record(Arc::new(record)));
+    }
+
+    pub(super) fn add_detail(&mut self, detail: Detail) {
+        let number = self.details;
+        self.details += 1;
+        self.add_mark(self.published, What::Detail(Box::new(detail), number));
+    }
+
+    fn add_mark(&mut self, seq: u64, what: What) {
+        if self.marks.len() == MARK_CAP {
+            self.marks.pop_front();
+            self.forgotten += 1;
+        }
+        let offset = self.output.end();
+        self.marks.push_back(Mark { offset, seq, what });
+    }
+
+    /// Appends terminal output and forgets the oldest of what is more than the cap, but nothing from `needed` on.
+    pub(super) fn add_output(&mut self, bytes: &[u8], needed: Option<u64>) {
+        self.output.append(bytes);
+        let spare = self.output.end().saturating_sub(OUTPUT_CAP_BYTES);
+        self.output
+            .forget_before(needed.map_or(spare, |needed| spare.min(needed)));
+    }
+
+    /// The position of a subscriber that starts now with the record `seq`: at the beginning of what is kept.
+    pub(super) fn position(&self, seq: u64) -> Position {
+        let is_detail = |mark: &&Mark| matches!(mark.what, What::Detail(..));
+        Position {
+            offset: self.output.start(),
+            mark: self.forgotten,
+            seq,
+            detail: self.details - self.marks.iter().filter(is_detail).count() as u64,
+        }
+    }
+
+    /// How many bytes are ahead of `position`.
+    pub(super) fn unread_bytes(&self, position: &Position) -> u64 {
+        self.output.end() - position.offset
+    }
+
+    /// Whether `position` is at the end.
+    pub(super) fn is_read(&self, position: &Position) -> bool {
+        let marks = self.forgotten + self.marks.len() as u64;
+        position.offset == self.output.end() && position.mark == marks && position.seq >= self.published
+    }
+
+    /// Takes what comes next after `position`; none at the end.
+    pub(super) fn next(&self, position: &mut Position) -> Option<Next> {
+        loop {
+            let mark = self.unread_mark(position);
+            // The state of the run comes before the output that may belong to it.
+            let seq = mark.map_or(self.published, |mark| mark.seq);
+            if position.seq < seq {
+                let missing = position.seq..seq;
+                position.seq = seq;
+                return Some(Next::Journal(missing));
+            }
+            if let Some(event) = self.next_output(position, mark.map_or(self.output.end(), |mark| mark.offset)) {
+                return Some(Next::Event(event));
+            }
+            let mark = mark?;
+            position.mark += 1;
+            match &mark.what {
+                // From before what this subscriber asked for.
+                What::Record(record) if record.seq < position.seq => {}
+                What::Record(record) => {
+                    position.seq = record.seq + 1;
+                    return Some(Next::Event(UiEvent::Record(Arc::clone(record))));
+                }
+                What::Detail(detail, number) => {
+                    let missed = number - position.detail;
+                    position.detail = number + 1;
+                    let detail = Detail {
+                        missed,
+                        ..Detail::clone(detail)
+                    };
+                    return Some(Next::Event(UiEvent::Detail(Box::new(detail))));
+                }
+            }
+        }
+    }
+
+    /// The first mark that `position` has not passed, which goes on to the first one there is.
+    fn unread_mark(&self, position: &mut Position) -> Option<&Mark> {
+        position.mark = position.mark.max(self.forgotten);
+        self.marks
+            .get(usize::try_from(position.mark - self.forgotten).unwrap_or(usize::MAX))
+    }
+
+    /// Takes the output up to `end`, or says how much of it is gone.
+    fn next_output(&self, position: &mut Position, end: u64) -> Option<UiEvent> {
+        if position.offset >= end {
+            return None;
+        }
+        let from = position.offset;
+        let kept = self.output.start().min(end);
+        if from < kept {
+            position.offset = kept;
+            return Some(UiEvent::Skipped { bytes: kept - from });
+        }
+        position.offset = end;
+        Some(UiEvent::Output(self.output.copy(from, end)))
+    }
+}
+
+impl Position {
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+}

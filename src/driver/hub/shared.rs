@@ -1,0 +1,102 @@
+//! What the ends of a hub share: the backlog, and where each subscriber is in it.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+};
+
+use super::backlog::{Backlog, OUTPUT_CAP_BYTES, Position};
+
+/// What happens when a subscriber is slower than the agent's terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenSlow {
+    /// The agent waits: for what the owner of the run sees, which has to be whole.
+    HoldAgentBack,
+    /// The subscriber misses output and is told how much.
+    Skip,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) journal: PathBuf,
+    state: Mutex<State>,
+    /// A subscriber has taken something, or has gone.
+    pub(super) taken: Condvar,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) backlog: Backlog,
+    pub(super) subscribers: BTreeMap<u64, Subscriber>,
+    /// Subscribers there have ever been: the next one's number.
+    pub(super) numbered: u64,
+    /// Nobody holds the agent back.
+    pub(super) lossy: bool,
+    pub(super) closed: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Subscriber {
+    pub(super) position: Position,
+    pub(super) when_slow: WhenSlow,
+    /// Ends its wait.
+    pub(super) wake: Arc<Condvar>,
+    /// It waits for whatever is published next.
+    pub(super) waits: bool,
+    /// It is to look at something else, once.
+    pub(super) woken: bool,
+    /// It has taken everything and was told that nothing more comes.
+    pub(super) is_through: bool,
+}
+
+impl Shared {
+    pub(super) fn new(journal: PathBuf, published: u64) -> Self {
+        let state = State {
+            backlog: Backlog::new(published),
+            subscribers: BTreeMap::new(),
+            numbered: 0,
+            lossy: false,
+            closed: false,
+        };
+        Self {
+            journal,
+            state: Mutex::new(state),
+            taken: Condvar::new(),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        // No code panics while it holds the lock; if one did, the backlog would still be a backlog.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Wakes the subscribers that wait for something. One that rests or is busy is left alone.
+    pub(super) fn tell(&mut self) {
+        for subscriber in self.subscribers.values_mut() {
+            if std::mem::take(&mut subscriber.waits) {
+                subscriber.wake.notify_one();
+            }
+        }
+    }
+
+    /// The subscribers that may hold the agent back.
+    pub(super) fn holders(&self) -> impl Iterator<Item = &Subscriber> {
+        self.subscribers
+            .values()
+            .filter(|subscriber| subscriber.when_slow == WhenSlow::HoldAgentBack)
+    }
+
+    /// Whether output has to wait until a subscriber has taken some.
+    pub(super) fn is_full(&self) -> bool {
+        let is_behind = |holder: &Subscriber| self.backlog.unread_bytes(&holder.position) >= OUTPUT_CAP_BYTES;
+        !self.lossy && self.holders().any(is_behind)
+    }
+
+    pub(super) fn add_output(&mut self, bytes: &[u8]) {
+        let needed = self.holders().map(|holder| holder.position.offset()).min();
+        self.backlog.add_output(bytes, needed.filter(|_| !self.lossy));
+    }
+}

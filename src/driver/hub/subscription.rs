@@ -1,0 +1,231 @@
+//! A subscriber's end of a hub.
+
+use std::{
+    ops::Range,
+    sync::{Arc, Condvar, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{event::Record, store::journal::Reader};
+
+use super::{
+    backlog::Next,
+    event::UiEvent,
+    shared::{Shared, State, Subscriber, WhenSlow},
+};
+
+/// How long a subscriber that skips is left alone after it has read everything. Twenty of them would otherwise be woken
+/// at each write of an agent, and take the processor from it.
+const REST: Duration = Duration::from_millis(33);
+
+/// What [`Subscription::poll`] comes back with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Poll {
+    Event(UiEvent),
+    /// The time is up, or a [`Waker`] was used.
+    Woken,
+    /// The loop is over and everything was taken.
+    Over,
+}
+
+/// Makes a subscriber that waits in [`Subscription::poll`] look at something else: a key, the end of a job.
+#[derive(Debug, Clone)]
+pub struct Waker {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Waker {
+    pub fn wake(&self) {
+        // Without it, the subscriber has gone.
+        if let Some(subscriber) = self.shared.lock().subscribers.get_mut(&self.number) {
+            subscriber.woken = true;
+            subscriber.wake.notify_one();
+        }
+    }
+}
+
+/// Follows a run from a position of its own. No record is missing: those that the hub has forgotten are read from the
+/// journal.
+#[derive(Debug)]
+pub struct Subscription {
+    shared: Arc<Shared>,
+    number: u64,
+    wake: Arc<Condvar>,
+    /// The first record that is handed over.
+    first: u64,
+    /// Records that come next and are in the journal alone.
+    missing: Range<u64>,
+    /// Reads those. Kept from one gap to the next: it never has to go back.
+    reader: Option<Reader>,
+    /// Nothing but the end of the run is looked for before.
+    rests_until: Option<Instant>,
+}
+
+impl Subscription {
+    pub(super) fn new(shared: Arc<Shared>, first: u64, when_slow: WhenSlow) -> Self {
+        let wake = Arc::new(Condvar::new());
+        let mut state = shared.lock();
+        let number = state.numbered;
+        state.numbered += 1;
+        let subscriber = Subscriber {
+            position: state.backlog.position(first),
+            when_slow,
+            wake: Arc::clone(&wake),
+            waits: false,
+            woken: false,
+            is_through: false,
+        };
+        state.subscribers.insert(number, subscriber);
+        drop(state);
+        Self {
+            shared,
+            number,
+            wake,
+            first,
+            missing: 0..0,
+            reader: None,
+            rests_until: None,
+        }
+    }
+
+    /// Waits for the next event until `deadline`, or without an end to it.
+    pub fn poll(&mut self, deadline: Option<Instant>) -> Poll {
+        loop {
+            if let Some(record) = self.next_missing() {
+                return Poll::Event(UiEvent::Record(Arc::new(record)));
+            }
+            match self.receive(deadline) {
+                Received::Poll(poll) => return poll,
+                Received::Missing(missing) => self.missing = missing,
+            }
+        }
+    }
+
+    /// Hands over the records from before the first event, one at a time. What of the journal cannot be read is left
+    /// out.
+    pub fn past(&mut self, take: &mut dyn FnMut(&Record)) {
+        let Ok(mut reader) = Reader::open(&self.shared.journal) else {
+            return;
+        };
+        while reader.next_seq() < self.first
+            && let Ok(Some(record)) = reader.next_record()
+        {
+            take(&record);
+        }
+        // It is where the first gap begins, or before it.
+        self.reader = Some(reader);
+    }
+
+    /// Returns a way to end a wait in [`Subscription::poll`] from another thread.
+    pub fn waker(&self) -> Waker {
+        Waker {
+            shared: Arc::clone(&self.shared),
+            number: self.number,
+        }
+    }
+
+    /// Reads the next of the missing records.
+    fn next_missing(&mut self) -> Option<Record> {
+        while !self.missing.is_empty() {
+            if self.reader.is_none() {
+                self.reader = Reader::open(&self.shared.journal).ok();
+            }
+            let record = self.reader.as_mut().and_then(|reader| reader.next_record().ok()?);
+            // If the journal cannot be read, a gap in what is shown is better than no end to it.
+            let Some(record) = record.filter(|record| record.seq < self.missing.end) else {
+                self.missing = 0..0;
+                return None;
+            };
+            if record.seq >= self.missing.start {
+                self.missing.start = record.seq + 1;
+                return Some(record);
+            }
+        }
+        None
+    }
+
+    fn receive(&mut self, deadline: Option<Instant>) -> Received {
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.lock();
+        loop {
+            let now = Instant::now();
+            if let Some(received) = self.take(&mut state, now) {
+                return received;
+            }
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return Received::Poll(Poll::Woken);
+            }
+            let until = self.rests_until.into_iter().chain(deadline).min();
+            state = match until.map(|until| until.saturating_duration_since(now)) {
+                None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(left) => {
+                    let waited = self.wake.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    /// Takes what is there; none if there is nothing, or if it is not taken yet.
+    fn take(&mut self, state: &mut State, now: Instant) -> Option<Received> {
+        let closed = state.closed;
+        let subscriber = state
+            .subscribers
+            .get_mut(&self.number)
+            .expect("a subscription is listed until it is dropped");
+        subscriber.waits = false;
+        if std::mem::take(&mut subscriber.woken) {
+            return Some(Received::Poll(Poll::Woken));
+        }
+        if !closed && self.rests_until.is_some_and(|until| now < until) {
+            return None;
+        }
+        self.rests_until = None;
+        let next = state.backlog.next(&mut subscriber.position);
+        match subscriber.when_slow {
+            WhenSlow::HoldAgentBack => self.shared.taken.notify_all(),
+            WhenSlow::Skip if next.is_some() && state.backlog.is_read(&subscriber.position) => {
+                self.rests_until = Some(now + REST);
+            }
+            WhenSlow::Skip => {}
+        }
+        match next {
+            Some(Next::Event(event)) => Some(Received::Poll(Poll::Event(event))),
+            Some(Next::Journal(missing)) => Some(Received::Missing(missing)),
+            None => {
+                subscriber.is_through = closed;
+                subscriber.waits = !closed;
+                closed.then_some(Received::Poll(Poll::Over))
+            }
+        }
+    }
+}
+
+enum Received {
+    Poll(Poll),
+    /// Records that have to be read from the journal first.
+    Missing(Range<u64>),
+}
+
+/// Each step waits for the next event; the end comes when the loop is over and everything was taken.
+impl Iterator for Subscription {
+    type Item = UiEvent;
+
+    fn next(&mut self) -> Option<UiEvent> {
+        loop {
+            match self.poll(None) {
+                Poll::Event(event) => return Some(event),
+                Poll::Woken => {}
+                Poll::Over => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.shared.lock().subscribers.remove(&self.number);
+        self.shared.taken.notify_all();
+    }
+}
