@@ -1,6 +1,7 @@
 //! Checkpoints under the real binary: where they are made, what they hold, and what restoring leaves alone.
 
 mod places;
+mod processes;
 mod state;
 
 use ralph::event::{Event, Level};

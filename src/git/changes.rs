@@ -1,8 +1,11 @@
-//! Counts what changed between two checkpoints.
+//! Counts what changed between checkpoints, and counts nothing twice.
 
-use std::thread;
+use std::{
+    io::{self, PipeReader, PipeWriter, Write},
+    thread::{self, Scope, ScopedJoinHandle},
+};
 
-use super::{GitError, Repository, process};
+use super::{Counted, GitError, Repository};
 use crate::event::{Changes, Checkpoint};
 
 /// What of a checkpoint matters for counting.
@@ -21,6 +24,117 @@ impl<'a> Point<'a> {
     }
 }
 
+/// What was counted up to the latest checkpoint.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    lines: Vec<Lines>,
+    commits: Vec<Commits>,
+}
+
+/// The files and lines that differ between two trees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Lines {
+    from: String,
+    to: String,
+    changes: Changes,
+}
+
+/// The commits that HEAD reaches at one time and did not reach at another, when there may have been none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Commits {
+    from: Option<String>,
+    to: String,
+    count: u32,
+    /// Whether all that was reached then is reached now as well: such counts add up.
+    is_onward: bool,
+}
+
+impl Counts {
+    fn lines(&self, from: &str, to: &str) -> Option<Changes> {
+        if from == to {
+            return Some(Changes::default());
+        }
+        let known = self.lines.iter().find(|lines| lines.from == from && lines.to == to);
+        known.map(|lines| lines.changes)
+    }
+
+    fn commits(&self, from: Option<&str>, to: Option<&str>) -> u32 {
+        let to = to.filter(|_| from != to);
+        let counted = to.and_then(|to| find_commits(&self.commits, from, to));
+        counted.map_or(0, |commits| commits.count)
+    }
+
+    /// The changes between two points, both of which were counted.
+    fn changes(&self, from: Point, to: Point) -> Result<Changes, GitError> {
+        let lines = self.lines(from.tree, to.tree).ok_or_else(|| GitError::Refused {
+            command: format!("git diff-tree {} {}", from.tree, to.tree),
+            said: "one of them cannot be read".to_owned(),
+        })?;
+        Ok(Changes {
+            commits: self.commits(from.head, to.head),
+            ..lines
+        })
+    }
+
+    /// Forgets what leads to anywhere else.
+    fn keep(&mut self, tree: &str, head: Option<&str>) {
+        self.lines.retain(|lines| lines.to == tree);
+        self.commits.retain(|commits| Some(&*commits.to) == head);
+    }
+}
+
+/// Finds among counts that were made one from `from` to `to`, or two that lead there together.
+fn find_commits(known: &[Commits], from: Option<&str>, to: &str) -> Option<Commits> {
+    let begins = || known.iter().filter(|commits| commits.from.as_deref() == from);
+    let together = |first: &Commits| {
+        let second = |second: &&Commits| second.is_onward && second.from.as_ref() == Some(&first.to) && second.to == to;
+        known.iter().find(second).map(|second| Commits {
+            to: to.to_owned(),
+            count: first.count.saturating_add(second.count),
+            ..first.clone()
+        })
+    };
+    let whole = begins().find(|commits| commits.to == to).cloned();
+    whole.or_else(|| begins().filter(|first| first.is_onward).find_map(together))
+}
+
+/// Is told the tree that is there now.
+pub(super) struct Now<'a> {
+    since: &'a [Point<'a>],
+    /// At its other end git waits for the trees to compare; none where there is nothing to count.
+    pairs: Option<PipeWriter>,
+}
+
+impl Now<'_> {
+    pub(super) fn is(self, tree: &str) {
+        let Some(mut pairs) = self.pairs else { return };
+        for from in self.since.iter().filter(|from| from.tree != tree) {
+            // Few enough for the pipe to hold them; where git has ended already it says why.
+            _ = writeln!(pairs, "{} {tree}", from.tree);
+        }
+    }
+}
+
+/// Work on a thread of its own or, where no thread is to be had, done when its result is asked for.
+struct Beside<'scope, 'env, T> {
+    running: Option<ScopedJoinHandle<'scope, T>>,
+    work: &'env (dyn Fn() -> T + Sync),
+}
+
+impl<'scope, 'env, T: Send + 'scope> Beside<'scope, 'env, T> {
+    fn start(threads: &'scope Scope<'scope, 'env>, work: &'env (dyn Fn() -> T + Sync)) -> Self {
+        let running = thread::Builder::new().spawn_scoped(threads, work).ok();
+        Self { running, work }
+    }
+
+    fn result(self) -> T {
+        match self.running {
+            Some(running) => running.join().expect("counting does not panic"),
+            None => (self.work)(),
+        }
+    }
+}
+
 impl Repository {
     /// Counts the commits, files and lines between two checkpoints.
     ///
@@ -30,45 +144,107 @@ impl Repository {
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
     pub fn changes(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Changes, GitError> {
-        self.count(Point::of(from), Point::of(to))
+        let (since, to) = ([Point::of(from)], Point::of(to));
+        let make = |now: Now| {
+            now.is(to.tree);
+            Ok((to.tree.to_owned(), ()))
+        };
+        let counts = &mut Counts::default();
+        let ((), counted) = self.count_beside(counts, &since, to.head, Some(to.tree), make)?;
+        counted.map(|changes| changes.into_iter().next().unwrap_or_default())
     }
 
-    pub(super) fn count(&self, from: Point, to: Point) -> Result<Changes, GitError> {
-        let same_head = from.head == to.head;
-        let same_tree = from.tree == to.tree;
-        match (same_head, same_tree) {
-            (true, true) => Ok(Changes::default()),
-            (true, false) => self.lines(from, to),
-            (false, true) => Ok(Changes {
-                commits: self.commits(from, to)?,
-                ..Changes::default()
-            }),
-            (false, false) => thread::scope(|threads| {
-                let counting = thread::Builder::new().spawn_scoped(threads, || self.commits(from, to));
-                let lines = self.lines(from, to)?;
-                let commits = match counting {
-                    Ok(counting) => counting.join().expect("counting does not panic")?,
-                    Err(_) => self.commits(from, to)?, // no thread is to be had
-                };
-                Ok(Changes { commits, ..lines })
-            }),
-        }
+    /// Has `make` find out what tree is there now, and counts the changes since some points beside it. `known` is that tree
+    /// where it is no question.
+    ///
+    /// git is started before anybody knows what to compare, and told later: that it starts takes most of the time.
+    ///
+    /// # Errors
+    /// Those of `make`; the inner ones as [`Repository::changes`].
+    pub(super) fn count_beside<T>(
+        &self,
+        counts: &mut Counts,
+        since: &[Point],
+        head: Option<&str>,
+        known: Option<&str>,
+        make: impl FnOnce(Now) -> Result<(String, T), GitError>,
+    ) -> Result<(T, Counted), GitError> {
+        let is_counted = |from: &Point| known.is_some_and(|tree| counts.lines(from.tree, tree).is_some());
+        let (reader, pairs) = if since.iter().all(is_counted) {
+            (None, None)
+        } else {
+            match io::pipe() {
+                Ok((reader, writer)) => (Some(reader), Some(writer)),
+                Err(source) => {
+                    let (_, made) = make(Now { since, pairs: None })?;
+                    let command = "git diff-tree".to_owned();
+                    return Ok((made, Err(GitError::Start { command, source })));
+                }
+            }
+        };
+        let count_commits = || self.count_commits(&counts.commits, since, head);
+        let count_lines = || {
+            reader
+                .as_ref()
+                .map_or_else(|| Ok(Vec::new()), |pairs| self.count_lines(pairs))
+        };
+        let ((tree, made), lines, commits) = thread::scope(|threads| {
+            let commits = Beside::start(threads, &count_commits);
+            let lines = Beside::start(threads, &count_lines);
+            let made = make(Now { since, pairs })?;
+            Ok((made, lines.result(), commits.result()))
+        })?;
+        let counted = lines.and_then(|lines| {
+            counts.lines.extend(lines);
+            counts.commits = commits?;
+            since
+                .iter()
+                .map(|from| counts.changes(*from, Point { tree: &tree, head }))
+                .collect()
+        });
+        counts.keep(&tree, head);
+        Ok((made, counted))
     }
 
-    fn commits(&self, from: Point, to: Point) -> Result<u32, GitError> {
-        // HEAD of an orphan branch: there is nothing that could be new.
-        let Some(head) = to.head else { return Ok(0) };
-        let mut git = self.git().args(["rev-list", "--count", head]);
-        if let Some(head) = from.head {
-            git = git.args([format!("^{head}")]);
+    /// Adds the commits since some points to those that were counted.
+    fn count_commits(&self, known: &[Commits], since: &[Point], head: Option<&str>) -> Result<Vec<Commits>, GitError> {
+        let mut known = known.to_vec();
+        // HEAD of an orphan branch has none: there is nothing that could be new.
+        let Some(head) = head else { return Ok(known) };
+        for from in since.iter().filter(|from| from.head != Some(head)) {
+            let commits = match find_commits(&known, from.head, head) {
+                Some(commits) => commits,
+                None => self.commits(from.head, head)?,
+            };
+            if !known.contains(&commits) {
+                known.push(commits);
+            }
         }
+        Ok(known)
+    }
+
+    fn commits(&self, from: Option<&str>, to: &str) -> Result<Commits, GitError> {
+        let git = self.git().args(["rev-list", "--count"]);
+        let git = match from {
+            Some(from) => git.args(["--left-right".to_owned(), format!("{from}...{to}")]),
+            None => git.args([to]),
+        };
         let output = git.run()?;
-        output.line()?.parse().map_err(|_| output.unexpected())
+        let line = output.line()?;
+        let (lost, count) = line.split_once('\t').unwrap_or(("0", &line));
+        Ok(Commits {
+            from: from.map(str::to_owned),
+            to: to.to_owned(),
+            count: count.parse().map_err(|_| output.unexpected())?,
+            is_onward: lost == "0",
+        })
     }
 
-    fn lines(&self, from: Point, to: Point) -> Result<Changes, GitError> {
+    /// Compares the trees of which the names come through a pipe, two a line.
+    fn count_lines(&self, pairs: &PipeReader) -> Result<Vec<Lines>, GitError> {
         let args = [
             "diff-tree",
+            "--stdin",
             "-r",
             "-z",
             "--numstat",
@@ -76,30 +252,63 @@ impl Repository {
             "--no-ext-diff",
             "--no-textconv",
         ];
-        let output = self.git().args(args).args([from.tree, to.tree]).run()?;
-        count(&output.stdout).ok_or_else(|| output.unexpected())
+        let git = self.git().args(args);
+        let pairs = pairs.try_clone().map_err(|source| GitError::Start {
+            command: "git diff-tree".to_owned(),
+            source,
+        })?;
+        let output = git.input_from(pairs.into()).run()?;
+        read_lines(&output.stdout).ok_or_else(|| output.unexpected())
     }
 }
 
-/// Reads `added TAB removed TAB path NUL`; a rename has an empty path and then two, each with NUL.
-fn count(output: &[u8]) -> Option<Changes> {
-    let mut changes = Changes::default();
-    let mut items = process::nul_separated(output);
-    while let Some(item) = items.next() {
-        let mut fields = item.splitn(3, |&byte| byte == b'\t');
-        changes.added += lines(fields.next()?)?;
-        changes.removed += lines(fields.next()?)?;
+/// Reads, for each pair of trees, their names and a line end, and then the files that differ: `added TAB removed TAB path NUL`,
+/// where a rename has an empty path and then two, each with NUL.
+fn read_lines(output: &[u8]) -> Option<Vec<Lines>> {
+    let mut all: Vec<Lines> = Vec::new();
+    let mut rest = output;
+    while !rest.is_empty() {
+        if let Some((pair, after)) = take_pair(rest) {
+            all.push(pair);
+            rest = after;
+            continue;
+        }
+        let changes = &mut all.last_mut()?.changes;
+        let mut fields = take_item(&mut rest)?.splitn(3, |&byte| byte == b'\t');
+        changes.added += number(fields.next()?)?;
+        changes.removed += number(fields.next()?)?;
         changes.files += 1;
         if fields.next()?.is_empty() {
-            items.next()?;
-            items.next()?;
+            take_item(&mut rest)?;
+            take_item(&mut rest)?;
         }
     }
-    Some(changes)
+    Some(all)
+}
+
+/// Two trees and a line end; none where a file comes next, whose numbers are shorter than the name of a tree.
+fn take_pair(output: &[u8]) -> Option<(Lines, &[u8])> {
+    let end = output.iter().position(|&byte| byte == b'\n' || byte == b'\t')?;
+    let (line, rest) = output.split_at(end);
+    let (from, to) = str::from_utf8(line).ok()?.split_once(' ')?;
+    let lines = Lines {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        changes: Changes::default(),
+    };
+    Some((lines, rest.strip_prefix(b"\n")?))
+}
+
+/// Takes what is before the next NUL.
+fn take_item<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let end = rest.iter().position(|&byte| byte == 0)?;
+    let (item, after) = rest.split_at(end);
+    *rest = &after[1..];
+    Some(item)
 }
 
 /// A number of lines; `-` for a binary file.
-fn lines(field: &[u8]) -> Option<u64> {
+fn number(field: &[u8]) -> Option<u64> {
     if field == b"-" {
         Some(0)
     } else {
@@ -111,23 +320,50 @@ fn lines(field: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
+    fn commits(from: &str, to: &str, count: u32, is_onward: bool) -> Commits {
+        Commits {
+            from: Some(from.to_owned()),
+            to: to.to_owned(),
+            count,
+            is_onward,
+        }
+    }
+
     #[test]
     fn renames_and_binary_files_are_one_file_each() {
-        let output = b"1\t2\ta file\x00-\t-\timage.png\x003\t0\t\0old\0new\0";
-        assert_eq!(
-            count(output),
-            Some(Changes {
+        let output = b"a b\n1\t2\ta file\x00-\t-\timage.png\x003\t0\t\0old\0new\0c b\nd b\n1\t0\tx y\nz\0";
+        let lines = |from: &str, files, added, removed| Lines {
+            from: from.to_owned(),
+            to: "b".to_owned(),
+            changes: Changes {
                 commits: 0,
-                files: 3,
-                added: 4,
-                removed: 2
-            })
-        );
+                files,
+                added,
+                removed,
+            },
+        };
+        let expected = [lines("a", 3, 4, 2), lines("c", 0, 0, 0), lines("d", 1, 1, 0)];
+        assert_eq!(read_lines(output).unwrap(), expected);
     }
 
     #[test]
     fn other_output_is_not_guessed_at() {
-        assert_eq!(count(b"1\t2\0"), None);
-        assert_eq!(count(b"1\t2\t\0old\0"), None);
+        assert_eq!(read_lines(b"a b\n1\t2\0"), None);
+        assert_eq!(read_lines(b"a b\n1\t2\t\0old\0"), None);
+        assert_eq!(read_lines(b"1\t2\tno pair\0"), None);
+        assert_eq!(read_lines(b"a b"), None);
+    }
+
+    #[test]
+    fn counts_add_up_where_nothing_was_rewritten() {
+        let known = [commits("a", "b", 2, true), commits("b", "c", 3, true)];
+        assert_eq!(find_commits(&known, Some("a"), "c"), Some(commits("a", "c", 5, true)));
+        assert_eq!(find_commits(&known, Some("b"), "c"), Some(commits("b", "c", 3, true)));
+        assert_eq!(find_commits(&known, None, "c"), None);
+        for rewritten in 0..known.len() {
+            let mut known = known.clone();
+            known[rewritten].is_onward = false;
+            assert_eq!(find_commits(&known, Some("a"), "c"), None);
+        }
     }
 }

@@ -10,12 +10,16 @@ use std::{
 
 use super::{
     Counted, GitError, Moment, Repository, Taken,
-    changes::Point,
+    changes::{Counts, Point},
     index::{Copied, Identity, When},
     layout::Mark,
     process::Git,
 };
 use crate::event::{Checkpoint, RunId};
+
+/// Who makes the commits.
+const NAME: &str = "ralph";
+const EMAIL: &str = "ralph@localhost";
 
 /// What is known from the checkpoint before.
 #[derive(Debug)]
@@ -28,6 +32,7 @@ pub(super) struct State {
     pub(super) origin: Option<Identity>,
     /// Tracked files that are not to be in the work tree, and are not.
     pub(super) absent: Vec<PathBuf>,
+    counts: Counts,
     /// The checkpoint that ralph's index holds; none when that is not known.
     pub(super) last: Option<Checkpoint>,
     /// A repeated checkpoint that gets its second name.
@@ -45,6 +50,7 @@ impl State {
             kept: None,
             origin: None,
             absent: Vec::new(),
+            counts: Counts::default(),
             last: None,
             naming: None,
             untold: Vec::new(),
@@ -112,13 +118,19 @@ impl Repository {
     /// becomes a notice of the next checkpoint.
     pub fn repeat(&self, checkpoint: &Checkpoint, run: &RunId, n: u32, moment: Moment) {
         let name = reference(run, n, moment);
-        let git = self.git().args(["update-ref", &name, &checkpoint.commit]);
         let mut state = self.lock();
         state.finish_naming();
         if let Err(error) = self.verify(&mut state) {
             state.tell(format!("No checkpoint {moment} iteration {n}: {error}."));
             return;
         }
+        if self
+            .loose()
+            .is_some_and(|loose| loose.set_reference(&name, &checkpoint.commit))
+        {
+            return;
+        }
+        let git = self.git_set_reference(&name, &checkpoint.commit);
         // Without a thread it keeps its first name alone.
         state.naming = thread::Builder::new().spawn(move || git.run().map(drop)).ok();
     }
@@ -150,16 +162,7 @@ impl Repository {
         let unchanged = work.add.is_empty() && work.remove.is_empty();
         let last = state.last.take().filter(|_| unchanged);
         self.update_index(&mut work)?;
-        let tree = match &last {
-            Some(last) => last.tree.clone(),
-            None => self.own_index_git().args(["write-tree"]).run()?.line()?,
-        };
-        let here = Point {
-            tree: &tree,
-            head: head.as_deref(),
-        };
-        let same = last.filter(|last| last.head == head);
-        let (checkpoint, counted) = self.keep(here, same, name, since)?;
+        let (checkpoint, counted) = self.keep(&mut state.counts, last, head, name, since)?;
         state.kept = Some((name.reference.to_owned(), checkpoint.commit.clone()));
         state.last = Some(checkpoint.clone());
         let untold = mem::take(&mut state.untold);
@@ -172,58 +175,80 @@ impl Repository {
         Ok((Taken { checkpoint, notices }, counted))
     }
 
-    /// Gives what is there now its name, as a new commit unless there is the `same` already, and counts beside it.
+    /// Gives what ralph's index holds its name, as a new commit unless it is the `last` one still, and counts beside it.
     fn keep(
         &self,
-        here: Point,
-        same: Option<Checkpoint>,
+        counts: &mut Counts,
+        last: Option<Checkpoint>,
+        head: Option<String>,
         name: Name,
         since: &[&Checkpoint],
     ) -> Result<(Checkpoint, Counted), GitError> {
-        thread::scope(|threads| {
-            let since = since.iter().map(|from| Point::of(from));
-            // Counted here where no thread is to be had.
-            let counting: Vec<_> = since
-                .map(|from| {
-                    let count = move || self.count(from, here);
-                    thread::Builder::new().spawn_scoped(threads, count).map_err(|_| from)
-                })
-                .collect();
+        // A commit of a tree that somebody took away would be broken: git makes sure that all of it is there.
+        let last = last.filter(|last| last.head == head || self.loose().is_none_or(|loose| loose.has(&last.tree)));
+        let known = last.as_ref().map(|last| last.tree.clone());
+        let same = last.filter(|last| last.head == head);
+        let since: Vec<Point> = since.iter().map(|from| Point::of(from)).collect();
+        self.count_beside(counts, &since, head.as_deref(), known.as_deref(), |now| {
+            let tree = match &known {
+                Some(tree) => tree.clone(),
+                None => self.own_index_git().args(["write-tree"]).run()?.line()?,
+            };
+            now.is(&tree);
+            let here = Point {
+                tree: &tree,
+                head: head.as_deref(),
+            };
             let checkpoint = match same {
                 Some(same) => same,
                 None => self.commit(here, name.message)?,
             };
             self.set_reference(name.reference, &checkpoint.commit)?;
-            let counts = counting.into_iter().map(|counting| match counting {
-                Ok(counting) => counting.join().expect("counting does not panic"),
-                Err(from) => self.count(from, here),
-            });
-            Ok((checkpoint, counts.collect()))
+            Ok((tree, checkpoint))
         })
     }
 
     /// Writes a commit of what is there now.
     fn commit(&self, here: Point, message: &str) -> Result<Checkpoint, GitError> {
-        let mut git = self
-            .git()
-            .args(["commit-tree", "--no-gpg-sign", "-m", message, here.tree]);
-        for person in ["AUTHOR", "COMMITTER"] {
-            git = git
-                .env(&format!("GIT_{person}_NAME"), "ralph")
-                .env(&format!("GIT_{person}_EMAIL"), "ralph@localhost");
-        }
-        if let Some(head) = here.head {
-            git = git.args(["-p", head]);
-        }
+        let written = self
+            .loose()
+            .and_then(|loose| loose.write_commit(&text_of(here, message)));
+        let commit = match written {
+            Some(commit) => commit,
+            None => self.commit_by_git(here, message)?,
+        };
         Ok(Checkpoint {
-            commit: git.run()?.line()?,
+            commit,
             tree: here.tree.to_owned(),
             head: here.head.map(str::to_owned),
         })
     }
 
+    fn commit_by_git(&self, here: Point, message: &str) -> Result<String, GitError> {
+        let mut git = self
+            .git()
+            .args(["commit-tree", "--no-gpg-sign", "-m", message, here.tree]);
+        for person in ["AUTHOR", "COMMITTER"] {
+            git = git
+                .env(&format!("GIT_{person}_NAME"), NAME)
+                .env(&format!("GIT_{person}_EMAIL"), EMAIL);
+        }
+        if let Some(head) = here.head {
+            git = git.args(["-p", head]);
+        }
+        git.run()?.line()
+    }
+
     fn set_reference(&self, reference: &str, commit: &str) -> Result<(), GitError> {
-        self.git().args(["update-ref", reference, commit]).run().map(drop)
+        if self.loose().is_some_and(|loose| loose.set_reference(reference, commit)) {
+            return Ok(());
+        }
+        self.git_set_reference(reference, commit).run().map(drop)
+    }
+
+    /// Has git set a reference; not the one to which it may have been made to lead, which is the user's.
+    fn git_set_reference(&self, reference: &str, commit: &str) -> Git {
+        self.git().args(["update-ref", "--no-deref", reference, commit])
     }
 
     /// Makes sure that git can be let near the repository, and that it is still the one it was.
@@ -267,6 +292,25 @@ impl Repository {
         // The state is forgotten with each error, so one that a panic left behind is at worst stale.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The commit of a point, as an object's text.
+fn text_of(here: Point, message: &str) -> String {
+    let now = jiff::Zoned::now();
+    let minutes = now.offset().seconds() / 60;
+    let (sign, minutes) = (if minutes < 0 { '-' } else { '+' }, minutes.abs());
+    let time = format!(
+        "{} {sign}{:02}{:02}",
+        now.timestamp().as_second(),
+        minutes / 60,
+        minutes % 60
+    );
+    let parent = here.head.map_or_else(String::new, |head| format!("parent {head}\n"));
+    let person = format!("{NAME} <{EMAIL}> {time}");
+    format!(
+        "tree {}\n{parent}author {person}\ncommitter {person}\n\n{message}\n",
+        here.tree
+    )
 }
 
 /// The name of an iteration's checkpoint.

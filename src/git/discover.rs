@@ -1,6 +1,10 @@
 //! Finds the repository a project is in, and what is special about it.
 
-use std::{env, fs, io, path::Path, sync::Mutex};
+use std::{
+    env, fs, io,
+    path::Path,
+    sync::{Mutex, OnceLock},
+};
 
 use super::{
     DEADLINE, DISCOVERY_DEADLINE, GitError, NoRepository, Repository,
@@ -29,6 +33,7 @@ impl Repository {
             index: scratch.join("git-index"),
             plain: scratch.join("git-plain"),
             deadline: DEADLINE,
+            loose: OnceLock::new(),
             include: Vec::new(),
             spared: None,
             state: Mutex::new(State::of(marks)),

@@ -15,11 +15,13 @@ pub mod fingerprint;
 mod identity;
 mod index;
 mod layout;
+mod loose;
 mod patch;
 mod plain;
 mod process;
 mod restore;
 mod scan;
+mod sha1;
 mod show;
 mod status;
 mod survey;
@@ -30,7 +32,7 @@ mod tests;
 use std::{
     fmt, io,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Mutex, OnceLock},
     time::Duration,
 };
 
@@ -41,6 +43,7 @@ use crate::{
     store::paths::States,
 };
 use layout::Layout;
+use loose::Loose;
 
 pub use discover::version;
 pub use identity::Identity;
@@ -67,6 +70,8 @@ pub struct Repository {
     /// ralph's own shared directory, in which no attribute is set.
     plain: PathBuf,
     deadline: Duration,
+    /// What is written without git; none inside where that is nothing. Found out with the first checkpoint.
+    loose: OnceLock<Option<Loose>>,
     /// Ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
     include: Vec<String>,
     /// What is in no checkpoint and never restored: ralph's own state.

@@ -5,6 +5,7 @@ mod discovery;
 mod fidelity;
 mod restoring;
 mod selection;
+mod unaided;
 
 use std::{
     collections::BTreeMap,

@@ -3,6 +3,7 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
+    fs::File,
     io,
     os::fd::{BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
@@ -28,17 +29,25 @@ const LOOK: Duration = Duration::from_millis(5);
 const ROUND_UP: Duration = Duration::from_millis(1);
 
 /// A short program being put together. It gets ralph's environment with the changes made here, nothing to read unless
-/// [`Helper::input`] says so, and ten seconds.
-#[derive(Debug, Clone)]
+/// [`Helper::input`] or [`Helper::input_from`] says so, and ten seconds.
+#[derive(Debug)]
 pub struct Helper {
     program: OsString,
     args: Vec<OsString>,
     cwd: Option<PathBuf>,
     /// In the order they were made.
     changes: Vec<(OsString, Option<OsString>)>,
-    input: Vec<u8>,
+    input: Input,
     deadline: Duration,
     stdout_cap_bytes: usize,
+}
+
+/// What a helper reads from stdin.
+#[derive(Debug)]
+enum Input {
+    Nothing,
+    Bytes(Vec<u8>),
+    From(OwnedFd),
 }
 
 /// A program with everything it is started with, its three files excepted.
@@ -80,7 +89,7 @@ impl Helper {
             args: Vec::new(),
             cwd: None,
             changes: Vec::new(),
-            input: Vec::new(),
+            input: Input::Nothing,
             deadline: DEADLINE,
             stdout_cap_bytes: STDOUT_CAP_BYTES,
         }
@@ -113,7 +122,14 @@ impl Helper {
     /// What it reads from stdin.
     #[must_use]
     pub fn input(mut self, bytes: Vec<u8>) -> Helper {
-        self.input = bytes;
+        self.input = Input::Bytes(bytes);
+        self
+    }
+
+    /// Has it read from a descriptor: the end of a pipe into which is written while it runs.
+    #[must_use]
+    pub fn input_from(mut self, descriptor: OwnedFd) -> Helper {
+        self.input = Input::From(descriptor);
         self
     }
 
@@ -136,11 +152,11 @@ impl Helper {
     /// [`HelperError`] if it cannot be started or does not end in time.
     pub fn run(self) -> Result<Finished, HelperError> {
         let until = Instant::now() + self.deadline;
-        let stdin = self.stdin().map_err(HelperError::Start)?;
+        let order = self.order();
+        let stdin = self.input.open().map_err(HelperError::Start)?;
         let (stdout, stdout_end) = Outlet::new(self.stdout_cap_bytes).map_err(HelperError::Start)?;
         let (stderr, stderr_end) = Outlet::new(STDERR_CAP_BYTES).map_err(HelperError::Start)?;
-        let mut process =
-            start(&self.order(), [stdin, stdout_end.into(), stderr_end.into()]).map_err(HelperError::Start)?;
+        let mut process = start(&order, [stdin, stdout_end.into(), stderr_end.into()]).map_err(HelperError::Start)?;
         let mut outlets = [stdout, stderr];
         match follow(&mut *process, &mut outlets, until) {
             Ok(Some(status)) => {
@@ -160,14 +176,6 @@ impl Helper {
         }
     }
 
-    fn stdin(&self) -> io::Result<OwnedFd> {
-        if self.input.is_empty() {
-            return std::fs::File::open("/dev/null").map(OwnedFd::from);
-        }
-        // A file and no pipe: nobody has to write while the other side reads.
-        system::anonymous_file(&self.input).map(OwnedFd::from)
-    }
-
     fn order(&self) -> Order {
         let mut environment: Vec<(OsString, OsString)> = env::vars_os().collect();
         for (name, value) in &self.changes {
@@ -183,6 +191,17 @@ impl Helper {
                 .or_else(|| env::current_dir().ok())
                 .unwrap_or_else(|| PathBuf::from("/")),
             environment,
+        }
+    }
+}
+
+impl Input {
+    fn open(self) -> io::Result<OwnedFd> {
+        match self {
+            Input::Nothing => File::open("/dev/null").map(OwnedFd::from),
+            // A file and no pipe: nobody has to write while the other side reads.
+            Input::Bytes(bytes) => system::anonymous_file(&bytes).map(OwnedFd::from),
+            Input::From(descriptor) => Ok(descriptor),
         }
     }
 }
@@ -254,11 +273,12 @@ fn drain(outlets: &mut [Outlet], until: Instant) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::{
-        fs::File,
+        io::Write,
         os::{
             fd::AsFd,
             unix::{fs::OpenOptionsExt, process::ExitStatusExt},
         },
+        thread,
     };
 
     use nix::{fcntl::OFlag, sys::stat::Mode, unistd::mkfifo};
@@ -280,6 +300,16 @@ mod tests {
         assert_eq!(finished.stderr.bytes, b"oops\n");
         assert_eq!(finished.status.code(), Some(3));
         assert_eq!(shell("kill -9 $$").run().unwrap().status.signal(), Some(9));
+    }
+
+    #[test]
+    fn what_is_written_while_it_runs_is_read() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let helper = shell("echo started; cat").input_from(reader.into());
+        let running = thread::spawn(move || helper.run());
+        writer.write_all(b"late\n").unwrap();
+        drop(writer);
+        assert_eq!(running.join().unwrap().unwrap().stdout.bytes, b"started\nlate\n");
     }
 
     #[test]

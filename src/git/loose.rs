@@ -1,0 +1,163 @@
+//! Writes a commit and a reference as git does: git takes longer to start than to write them.
+//!
+//! Only where git would write the same: objects that are named by SHA-1, references in files of their own, and no setting
+//! about modes or durability. Whatever is not as expected is left to git, which knows what to do or says what is wrong.
+
+use std::{
+    fs::{self, File, Permissions},
+    io::{self, Write},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use super::{Repository, sha1::sha1};
+
+/// Settings that decide how git writes objects and references, and extensions of the repository's format.
+const SETTINGS: &str = r"^(core\.(sharedrepository|fsync.*)|extensions\..*)$";
+/// Extensions that change nothing about either.
+const HARMLESS: [&str; 5] = [
+    "extensions.objectformat sha1",
+    "extensions.refstorage files",
+    "extensions.worktreeconfig ",
+    "extensions.partialclone ",
+    "extensions.preciousobjects ",
+];
+
+/// Bytes of the names of objects, in hexadecimal.
+const NAME_BYTES: usize = 40;
+
+/// Where a repository has objects and references that are files of their own.
+#[derive(Debug, Clone)]
+pub(super) struct Loose {
+    common_dir: PathBuf,
+}
+
+impl Repository {
+    /// What can be written without git; none where that may be something else than git would write.
+    pub(super) fn loose(&self) -> Option<&Loose> {
+        let loose = self.loose.get_or_init(|| {
+            let settings = self.git().args(["config", "--get-regexp", SETTINGS]).run_any().ok()?;
+            let settings = str::from_utf8(&settings.stdout).ok()?;
+            let is_harmless = |line: &str| HARMLESS.iter().any(|harmless| line.starts_with(harmless));
+            (self.id_bytes * 2 == NAME_BYTES && settings.lines().all(is_harmless)).then(|| Loose {
+                common_dir: self.layout.common_dir.clone(),
+            })
+        });
+        loose.as_ref()
+    }
+}
+
+impl Loose {
+    /// Whether an object is there, in a file of its own.
+    pub(super) fn has(&self, name: &str) -> bool {
+        is_name(name) && self.object(name).is_file()
+    }
+
+    /// Writes the commit of this text and returns its name.
+    pub(super) fn write_commit(&self, text: &str) -> Option<String> {
+        let object = [format!("commit {}\0", text.len()).as_bytes(), text.as_bytes()].concat();
+        let name: String = sha1(&object).iter().map(|byte| format!("{byte:02x}")).collect();
+        write_object(&self.object(&name), &stored(&object)?).ok()?;
+        Some(name)
+    }
+
+    /// Sets a reference, in ralph's own directory of them, to an object that is there; tells whether it did.
+    pub(super) fn set_reference(&self, reference: &str, name: &str) -> bool {
+        self.has(name) && self.write_reference(reference, name).is_ok()
+    }
+
+    fn object(&self, name: &str) -> PathBuf {
+        let (directory, file) = name.split_at(2);
+        self.common_dir.join("objects").join(directory).join(file)
+    }
+
+    fn write_reference(&self, reference: &str, name: &str) -> io::Result<()> {
+        let mut path = self.common_dir.clone();
+        // An agent can lead it elsewhere, or have turned to another kind of references since it was asked.
+        let is_unusual = |path: &Path| !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if path.join("reftable").symlink_metadata().is_ok() || is_unusual(&path.join("refs/heads")) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let (directory, _) = reference.rsplit_once('/').ok_or(io::ErrorKind::InvalidInput)?;
+        for part in directory.split('/') {
+            path.push(part);
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                Err(_) if is_unusual(&path) => return Err(io::ErrorKind::NotADirectory.into()),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        let path = self.common_dir.join(reference);
+        // The name under which every git looks for the lock of this reference.
+        let lock = self.common_dir.join(format!("{reference}.lock"));
+        let mut file = File::create_new(&lock)?;
+        let written = writeln!(file, "{name}").and_then(|()| fs::rename(&lock, &path));
+        if written.is_err() {
+            _ = fs::remove_file(&lock); // the error before this one is the one that counts
+        }
+        written
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    name.len() == NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Writes an object beside its place first, so that nobody finds half of it.
+fn write_object(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    // git clears away what is left of such a name.
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix("tmp_obj_").permissions(Permissions::from_mode(0o444));
+    let mut file = builder.tempfile_in(directory)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// A zlib stream (RFC 1950) of one block that is stored as it is, which a commit always fits in; none if it does not.
+fn stored(bytes: &[u8]) -> Option<Vec<u8>> {
+    const HEADER: [u8; 2] = [0x78, 0x01];
+    const LAST_AND_STORED: u8 = 1;
+    let length = u16::try_from(bytes.len()).ok()?;
+    let mut stream = HEADER.to_vec();
+    stream.push(LAST_AND_STORED);
+    stream.extend(length.to_le_bytes());
+    stream.extend((!length).to_le_bytes());
+    stream.extend(bytes);
+    stream.extend(adler32(bytes).to_be_bytes());
+    Some(stream)
+}
+
+fn adler32(bytes: &[u8]) -> u32 {
+    const MODULUS: u32 = 65_521;
+    let (low, high) = bytes.iter().fold((1, 0), |(low, high), byte| {
+        let low = (low + u32::from(*byte)) % MODULUS;
+        (low, (high + low) % MODULUS)
+    });
+    high << 16 | low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_stream_is_as_zlib_has_it() {
+        // `zlib.compress(b"Wikipedia", 0)`.
+        let expected = b"\x78\x01\x01\x09\x00\xf6\xffWikipedia\x11\xe6\x03\x98";
+        assert_eq!(stored(b"Wikipedia").unwrap(), expected);
+        assert_eq!(stored(&[0; 1 << 16]), None);
+    }
+
+    #[test]
+    fn only_whole_names_are_names() {
+        assert!(is_name(&"0a".repeat(20)));
+        assert!(!is_name(&"0a".repeat(32)));
+        assert!(!is_name(&"..".repeat(20)));
+    }
+}

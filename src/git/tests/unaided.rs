@@ -1,0 +1,221 @@
+//! Commits and references that are written without git: git finds them as if it had written them, and does where they would
+//! be anything else.
+
+use super::*;
+
+const REFERENCES: &str = "refs/ralph/20261120-102835-4f2a";
+
+/// Has git look for a checkpoint, and through all there is.
+fn assert_sound(project: &Project, checkpoint: &Checkpoint, place: &str) {
+    let found = project.git(["rev-parse", &format!("{REFERENCES}/{place}")]);
+    assert_eq!(found.trim_end(), checkpoint.commit);
+    assert_eq!(
+        project.git(["log", "-1", "--format=%T", &checkpoint.commit]).trim_end(),
+        checkpoint.tree
+    );
+    project.git(["fsck", "--strict", "--no-dangling"]);
+}
+
+/// Makes the first checkpoint, with which it is found out what can be written, and changes a file.
+fn begun(project: &Project) -> Repository {
+    let repository = project.open();
+    before(&repository, 1);
+    project.write("new", "x\n");
+    repository
+}
+
+/// Whether the latest object was written by ralph: git compresses what it writes.
+fn is_stored(project: &Project, checkpoint: &Checkpoint) -> bool {
+    let (directory, file) = checkpoint.commit.split_at(2);
+    let bytes = fs::read(project.root.join(".git/objects").join(directory).join(file)).unwrap();
+    bytes.windows(5).any(|window| window == b"tree ")
+}
+
+#[test]
+fn git_finds_nothing_wrong_with_them() {
+    let project = Project::new();
+    let repository = begun(&project);
+    let taken = after(&repository, 1).checkpoint;
+    assert!(is_stored(&project, &taken));
+    assert_sound(&project, &taken, "1-after");
+    let format = ["log", "-1", "--format=%an <%ae>%n%cn <%ce>%n%s%n%P", &taken.commit];
+    let head = project.git(["rev-parse", "HEAD"]);
+    let expected = format!(
+        "ralph <ralph@localhost>\nralph <ralph@localhost>\nralph {}: after iteration 1\n{head}",
+        run()
+    );
+    assert_eq!(project.git(format), expected);
+}
+
+#[test]
+fn they_have_the_modes_that_git_gives_and_leave_nothing_behind() {
+    let project = Project::new();
+    let repository = begun(&project);
+    let taken = after(&repository, 1).checkpoint;
+    let (directory, file) = taken.commit.split_at(2);
+    let directory = project.root.join(".git/objects").join(directory);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&directory.join(file)), 0o444);
+    let tree = project.root.join(".git/objects").join(&taken.tree[..2]);
+    assert_eq!(mode(&directory), mode(&tree));
+    let reference = project.root.join(".git").join(REFERENCES);
+    assert_eq!(
+        mode(&reference.join("1-after")),
+        mode(&project.root.join(".git/refs/heads/main"))
+    );
+    let mut files = BTreeMap::new();
+    collect(&project.root.join(".git"), &mut files);
+    let left =
+        |path: &PathBuf| path.to_string_lossy().contains("tmp_obj") || path.extension() == Some(OsStr::new("lock"));
+    assert_eq!(files.keys().find(|path| left(path)), None);
+}
+
+#[test]
+fn a_repository_that_others_write_to_is_left_to_git() {
+    let project = Project::new();
+    project.git(["config", "core.sharedRepository", "group"]);
+    let repository = begun(&project);
+    let taken = after(&repository, 1).checkpoint;
+    assert!(!is_stored(&project, &taken));
+    assert_sound(&project, &taken, "1-after");
+}
+
+#[test]
+fn references_in_one_table_are_left_to_git() {
+    let project = Project::new();
+    if !project
+        .try_git(["refs", "migrate", "--ref-format=reftable", "--dry-run"])
+        .0
+    {
+        return; // this git knows no tables
+    }
+    // Before the run began, and while it is under way.
+    for n in [1, 2] {
+        let repository = begun(&project);
+        if n == 1 {
+            project.git(["refs", "migrate", "--ref-format=reftable"]);
+        }
+        let taken = after(&repository, n).checkpoint;
+        assert_sound(&project, &taken, &format!("{n}-after"));
+    }
+}
+
+#[test]
+fn packed_references_are_overruled() {
+    let project = Project::new();
+    let repository = begun(&project);
+    after(&repository, 1);
+    project.git(["pack-refs", "--all", "--prune"]);
+    project.write("new", "y\n");
+    let taken = after(&repository, 1).checkpoint;
+    assert_sound(&project, &taken, "1-after");
+}
+
+#[test]
+fn a_reference_that_was_made_to_lead_to_the_users_branch_does_not_move_it() {
+    for by_git in [false, true] {
+        let project = Project::new();
+        if by_git {
+            project.git(["config", "core.sharedRepository", "group"]);
+        }
+        let repository = begun(&project);
+        let head = project.git(["rev-parse", "main"]);
+        project.git(["symbolic-ref", &format!("{REFERENCES}/1-after"), "refs/heads/main"]);
+        let taken = after(&repository, 1).checkpoint;
+        assert_eq!(project.git(["rev-parse", "main"]), head, "{by_git}");
+        assert_sound(&project, &taken, "1-after");
+    }
+}
+
+#[test]
+fn a_directory_of_references_that_leads_elsewhere_is_left_to_git() {
+    let project = Project::new();
+    let repository = project.open();
+    let first = before(&repository, 1).checkpoint;
+    let elsewhere = project.scratch.join("elsewhere");
+    fs::rename(project.root.join(".git/refs/ralph"), &elsewhere).unwrap();
+    symlink(&elsewhere, project.root.join(".git/refs/ralph")).unwrap();
+    let loose = repository.loose().unwrap();
+    assert!(!loose.set_reference(&format!("{REFERENCES}/2-before"), &first.commit));
+    let taken = after(&repository, 1).checkpoint;
+    assert_sound(&project, &taken, "1-after");
+}
+
+#[test]
+fn a_lock_on_the_reference_is_respected() {
+    let project = Project::new();
+    let repository = begun(&project);
+    let lock = project.root.join(".git").join(REFERENCES).join("1-after.lock");
+    fs::write(&lock, "").unwrap();
+    let error = repository.checkpoint(&run(), 1, Moment::After).unwrap_err();
+    assert!(matches!(error, GitError::Refused { .. }), "{error:?}");
+    assert!(lock.exists());
+    fs::remove_file(lock).unwrap();
+    assert_sound(&project, &after(&repository, 1).checkpoint, "1-after");
+}
+
+#[test]
+fn a_checkpoint_that_was_cleared_away_is_not_named_again() {
+    let project = Project::new();
+    let repository = begun(&project);
+    let gone = after(&repository, 1).checkpoint;
+    for place in ["1-before", "1-after"] {
+        project.git(["update-ref", "-d", &format!("{REFERENCES}/{place}")]);
+    }
+    project.git(["gc", "--quiet", "--prune=now"]);
+    repository.repeat(&gone, &run(), 2, Moment::Before);
+    // Neither its name nor a new commit of its tree is to be trusted.
+    let error = repository.checkpoint(&run(), 2, Moment::After).unwrap_err();
+    assert!(matches!(error, GitError::Refused { .. }), "{error:?}");
+    let taken = after(&repository, 2).checkpoint;
+    assert_sound(&project, &taken, "2-after");
+    assert_eq!(content(&project, &taken, "new"), "x\n");
+}
+
+#[test]
+fn a_tree_that_was_cleared_away_gets_no_commit() {
+    let project = Project::new();
+    let repository = begun(&project);
+    after(&repository, 1);
+    for place in ["1-before", "1-after"] {
+        project.git(["update-ref", "-d", &format!("{REFERENCES}/{place}")]);
+    }
+    project.git(["gc", "--quiet", "--prune=now"]);
+    project.git(["commit", "--quiet", "--allow-empty", "--message", "Moves HEAD"]);
+    repository.checkpoint(&run(), 2, Moment::Before).unwrap_err();
+    assert_sound(&project, &after(&repository, 2).checkpoint, "2-after");
+}
+
+#[test]
+fn commits_are_counted_right_after_history_was_rewritten() {
+    let project = Project::new();
+    let repository = project.open();
+    let first = before(&repository, 1).checkpoint;
+    let mut last = first.clone();
+    let steps: [&[&str]; 5] = [
+        &["commit", "--quiet", "--allow-empty", "--message", "One"],
+        &["commit", "--quiet", "--allow-empty", "--message", "Two"],
+        &[
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "--amend",
+            "--message",
+            "Two again",
+        ],
+        &["commit", "--quiet", "--allow-empty", "--message", "Three"],
+        &["reset", "--quiet", "--soft", "HEAD~2"],
+    ];
+    let mut counts = Vec::new();
+    for (n, step) in (2..).zip(steps) {
+        project.git(step);
+        let since = [&last, &first];
+        let (taken, counted) = repository.checkpoint_since(&run(), n, Moment::After, &since).unwrap();
+        let counted = counted.unwrap();
+        let alone = since.map(|from| repository.changes(from, &taken.checkpoint).unwrap());
+        assert_eq!(counted, alone, "{step:?}");
+        counts.push([counted[0].commits, counted[1].commits]);
+        last = taken.checkpoint;
+    }
+    assert_eq!(counts, [[1, 1], [1, 2], [1, 2], [1, 3], [0, 1]]);
+}

@@ -1,0 +1,51 @@
+//! How often git is started between two iterations: starting it takes longer than what it does.
+
+use super::*;
+
+const LOG: &str = "started.log";
+
+/// Runs four iterations of an agent that does `does`, each in a repository with a commit. Returns the git commands between
+/// each agent's start and the next one's, those of the agent itself left out.
+fn between(does: &str) -> Vec<Vec<String>> {
+    let mut sandbox = Sandbox::new();
+    sandbox.run_before_git_of_ralph(&format!("echo \"${{*##*-c}}\" >> \"$HOME/{LOG}\""));
+    sandbox.write("work", "");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Work"]);
+    let agent = format!("echo agent >> \"$HOME/{LOG}\"\n{does}\nsaid nothing; over done");
+    sandbox.install(&Script::jsonl(&agent));
+    let finished = sandbox.looping(["--max-iterations", "4"]).run(SOON);
+    assert_eq!(checkpointed(&finished), 4, "{finished:?}");
+    let log = sandbox.read_home(LOG).expect("what was started");
+    let mut gaps: Vec<Vec<String>> = log
+        .split("agent\n")
+        .map(|commands| commands.lines().map(str::to_owned).collect())
+        .collect();
+    // Before the first agent there is everything about the repository to find out, and after the last one none follows.
+    gaps.pop();
+    gaps.split_off(1)
+}
+
+#[track_caller]
+fn assert_at_most(most: usize, gaps: &[Vec<String>]) {
+    assert_eq!(gaps.len(), 3, "{gaps:#?}");
+    assert!(gaps.iter().all(|gap| gap.len() <= most), "{gaps:#?}");
+}
+
+#[test]
+fn after_an_edit_git_is_started_at_most_four_times() {
+    assert_at_most(4, &between("echo more >> work; echo new > \"$(date +%s%N)\""));
+}
+
+#[test]
+fn after_a_commit_git_is_started_at_most_five_times() {
+    assert_at_most(
+        5,
+        &between("echo more >> work; git commit --quiet --all --message More"),
+    );
+}
+
+#[test]
+fn where_nothing_was_done_git_is_started_once() {
+    assert_at_most(1, &between(":"));
+}
