@@ -28,6 +28,7 @@ use crate::{
     os::signals,
     proc::{self, Size},
     prompt::Template,
+    run::RunView,
     store::{journal, paths::RunPaths},
     text::with_causes,
     ui::{
@@ -326,11 +327,11 @@ fn read_prompt(path: &Path) -> Result<String, Failure> {
 
 /// Prints what the screen leaves behind.
 fn print_summary(files: &RunPaths, style: Style) {
-    let mut report = Report::default();
-    if journal::for_each(&files.journal(), |record| report.apply(&record)).is_err() {
+    let mut view = RunView::default();
+    if journal::for_each(&files.journal(), |record| view.apply(&record)).is_err() {
         return;
     }
-    report.conclude();
+    let report = Report::of(&view);
     let mut out = console::stdout(style.form());
     let recordings = files.dir().join("iterations");
     // A closed terminal wants no summary.

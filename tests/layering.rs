@@ -45,10 +45,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         "host",
         &["command", "control", "driver", "event", "os", "proc", "store"],
     ),
-    ("ui/report", &["event", "text", "words"]),
+    ("ui/report", &["event", "run", "text", "words"]),
     (
         "ui/headless",
-        &["config", "driver", "event", "text", "ui/report", "words"],
+        &["config", "driver", "event", "run", "text", "ui/report", "words"],
     ),
     (
         "ui/tui",
@@ -58,6 +58,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "driver",
             "event",
             "proc",
+            "run",
             "text",
             "ui/report",
             "words",

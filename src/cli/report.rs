@@ -6,6 +6,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{Checkpoint, RunId},
     git::Repository,
+    run::RunView,
     store::{
         journal::{self, JournalError},
         lock,
@@ -46,10 +47,9 @@ pub(super) fn run(args: &Args, run: Option<&str>, format: ReportFormatArg) -> Re
 }
 
 fn read_report(place: &Place, run: &RunId) -> Result<Report, JournalError> {
-    let mut report = Report::default();
-    journal::for_each(&place.paths.run(run).journal(), |record| report.apply(&record))?;
-    report.conclude();
-    Ok(report)
+    let mut view = RunView::default();
+    journal::for_each(&place.paths.run(run).journal(), |record| view.apply(&record))?;
+    Ok(Report::of(&view))
 }
 
 /// Looks up the commits of each iteration. The report is as good without: their number is in the records.

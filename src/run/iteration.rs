@@ -13,6 +13,7 @@ pub struct Iteration {
     pub task: Option<String>,
     /// It continued the session of the one before.
     pub resumed: bool,
+    /// Moved by the times in which nobody worked.
     pub started_ms: u64,
     /// None while it runs, and when nobody saw its end.
     pub outcome: Option<Outcome>,

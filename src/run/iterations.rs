@@ -137,6 +137,13 @@ impl Iterations {
         }
     }
 
+    /// Moves the start of the one that runs over a time in which nobody worked.
+    pub(super) fn skip(&mut self, gap_ms: i64) {
+        if let Some(running) = self.rows.last_mut() {
+            running.started_ms = running.started_ms.saturating_add_signed(gap_ms);
+        }
+    }
+
     fn count(&mut self, outcome: &Outcome) {
         match outcome {
             Outcome::Completed => self.failures = 0,

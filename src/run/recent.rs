@@ -43,6 +43,10 @@ impl<T, const CAP: usize> Recent<T, CAP> {
         self.dropped
     }
 
+    pub fn get(&self, at: usize) -> Option<&T> {
+        self.kept.get(at)
+    }
+
     pub fn last(&self) -> Option<&T> {
         self.kept.back()
     }

@@ -230,6 +230,9 @@ impl RunView {
     }
 
     fn skip(&mut self, gap_ms: i64) {
+        if self.is_busy() {
+            self.iterations.skip(gap_ms);
+        }
         self.clock.skip(gap_ms);
         self.phase.skip(gap_ms);
     }
@@ -353,6 +356,18 @@ impl RunView {
         self.phase.running_since_ms().is_some()
     }
 
+    /// The adapter that works, or will.
+    pub fn current_adapter(&self) -> &str {
+        match &self.adapter[..] {
+            "" => &self.settings.adapter,
+            adapter => adapter,
+        }
+    }
+
+    pub fn is_set_aside(&self, task: &str) -> bool {
+        self.blocks.iter().any(|block| block.task.as_deref() == Some(task))
+    }
+
     /// Texts of the tasks that nobody works on until the user says something.
     pub fn set_aside(&self) -> Vec<String> {
         self.blocks.iter().filter_map(|block| block.task.clone()).collect()
@@ -373,6 +388,9 @@ impl RunView {
 
     /// How long the run has taken, without the times in which nobody worked.
     pub fn elapsed_ms(&self, now_ms: u64) -> u64 {
+        if self.records == 0 {
+            return 0;
+        }
         let until_ms = self.end().map_or(now_ms, |end| end.at_ms);
         until_ms.saturating_sub(self.clock.started_ms)
     }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::{
     driver::UiEvent,
     event::{Event, Limits, Record, Settings},
+    run::RunView,
     text::{Form, Keep, PlainText, one_line},
     ui::report::{Report, Style, write_head},
     words::{Tone, counted, narrate, short_count},
@@ -17,7 +18,7 @@ const GUTTER: &str = "│ ";
 #[derive(Debug)]
 pub struct TextFace {
     style: Style,
-    report: Report,
+    view: RunView,
     plain: PlainText,
 }
 
@@ -25,7 +26,7 @@ impl TextFace {
     pub fn new(style: Style) -> Self {
         Self {
             style,
-            report: Report::default(),
+            view: RunView::default(),
             plain: PlainText::new(keep(style)),
         }
     }
@@ -48,7 +49,7 @@ impl TextFace {
     }
 
     fn record(&mut self, record: &Record, out: &mut dyn Write) -> io::Result<()> {
-        self.report.apply(record);
+        self.view.apply(record);
         match &record.event {
             Event::IterationEnded { .. } => self.finish_output(out)?,
             Event::RunStarted { settings, .. } | Event::RunResumed { settings, .. } => {
@@ -56,12 +57,11 @@ impl TextFace {
             }
             Event::RunStopped { .. } => {
                 self.finish_output(out)?;
-                self.report.conclude();
                 writeln!(out)?;
-                return write_head(&self.report, self.style, out);
+                return write_head(&Report::of(&self.view), self.style, out);
             }
             Event::PlanRead { .. } => {
-                let (done, open) = self.report.tasks_so_far();
+                let (done, open) = (self.view.plan.done(), self.view.plan.open() as u64);
                 let text = format!("plan: {} open, {done} done", counted(open, "task"));
                 return self.line(record.at_ms, "2", "·", &text, out);
             }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Report, Task, TaskState, model::Fold};
+use super::{Report, Task};
 use crate::{
     event::{GoalResult, StopReason},
+    run::{RunView, TaskState},
     text::one_line,
     words::{counted, stop_in_words},
 };
@@ -50,7 +51,7 @@ pub(super) fn unverified(report: &Report) -> Vec<String> {
     found
 }
 
-pub(super) fn needs_person(report: &Report, fold: &Fold) -> Vec<String> {
+pub(super) fn needs_person(report: &Report, view: &RunView) -> Vec<String> {
     let mut needs = Vec::new();
     let in_state = |state| report.tasks.iter().filter(move |task: &&Task| task.state == state);
     let finished = matches!(
@@ -66,10 +67,13 @@ pub(super) fn needs_person(report: &Report, fold: &Fold) -> Vec<String> {
         ));
     }
     if !finished {
-        let elsewhere = fold.blocked.iter().filter(|(task, _)| task.is_none());
-        needs.extend(elsewhere.map(|(_, question)| format!("an answer: {}", one_line(question))));
-        let asked = fold.asked.iter();
-        needs.extend(asked.map(|(number, text)| format!("the agent asked in iteration {number}: {text}")));
+        let elsewhere = view.blocks.iter().rfind(|block| block.task.is_none());
+        needs.extend(elsewhere.map(|block| format!("an answer: {}", one_line(&block.question))));
+        let asked = view.incidents.asked.iter();
+        needs.extend(asked.map(|asked| {
+            let text = one_line(&asked.text);
+            format!("the agent asked in iteration {}: {text}", asked.iteration)
+        }));
     }
     for task in in_state(TaskState::Vanished) {
         needs.push(format!(

@@ -1,4 +1,4 @@
-//! What a run did, for the morning after: one model made of its records, and the ways to write it down. Pure.
+//! What a run did, for the morning after: a document made of the view of it, and the ways to write it down. Pure.
 //!
 //! The model says only what the records say: what an agent did not tell is unknown, and what no goal has shown is
 //! unverified. The summary at the end of a run is the report's head.
@@ -15,9 +15,9 @@ mod text;
 
 use serde::Serialize;
 
-use crate::event::{
-    Changes, Checkpoint, Claim, ConfidencePart, Delivery, GoalResult, Outcome, RunId, SteeringId, SteeringKind,
-    StopReason, Totals, Usage, Wait,
+use crate::{
+    event::{Changes, Checkpoint, Delivery, Outcome, RunId, SteeringId, SteeringKind, StopReason, Totals, Usage},
+    run::{Look, TaskState, Waited},
 };
 
 pub use head::write_head;
@@ -56,8 +56,6 @@ pub struct Report {
     pub unverified: Vec<String>,
     /// What does not go on without a person, a sentence each.
     pub needs_person: Vec<String>,
-    #[serde(skip)]
-    fold: model::Fold,
 }
 
 /// Why a run is over.
@@ -80,17 +78,6 @@ pub struct Task {
     pub iterations: Vec<u32>,
     /// What the agent wants to know before it goes on.
     pub question: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TaskState {
-    Done,
-    Open,
-    /// Set aside until somebody answers.
-    Blocked,
-    /// No longer in the plan, and never ticked.
-    Vanished,
 }
 
 /// One session and what became of it.
@@ -126,19 +113,6 @@ pub struct CommitLine {
     pub subject: String,
 }
 
-/// What was claimed, and what ralph found.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Look {
-    pub claims: Vec<Claim>,
-    pub goals: Vec<GoalResult>,
-    /// 0 to 100; none where nothing was claimed.
-    pub confidence: Option<u8>,
-    pub confidence_parts: Vec<ConfidencePart>,
-    /// Why the claim was refused; empty if it was not.
-    pub refused: Vec<String>,
-}
-
 /// A message of the user.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -149,17 +123,4 @@ pub struct Message {
     /// Iterations it was delivered to, and how.
     pub delivered: Vec<(u32, Delivery)>,
     pub withdrawn: bool,
-}
-
-/// A time in which the loop waited.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Waited {
-    pub kind: Wait,
-    pub why: String,
-    /// After this iteration.
-    pub iteration: u32,
-    pub from_ms: u64,
-    /// None if its end is not in the records.
-    pub duration_ms: Option<u64>,
 }

@@ -1,8 +1,9 @@
 //! What stands below a report's head, in words, whatever it is written as.
 
-use super::{Iteration, Look, Report, TaskState, Waited, head::shortened};
+use super::{Iteration, Report, head::shortened};
 use crate::{
     event::{Delivery, GoalResult, Outcome, SteeringKind, Usage, Wait},
+    run::{Look, TaskState, Waited},
     text::one_line,
     words::{
         changes_in_words, claim_in_words, counted, goal_in_words, outcome_in_words, short_duration, usage_in_words,

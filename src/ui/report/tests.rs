@@ -2,9 +2,10 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::event::{
-    AgentSignal, BreakerState, Event, Exit, Goal, LimitKind, PlanSnapshot, PlanTask, Problem, ProblemKind, Record,
-    Settings, WaitEnd,
+    AgentSignal, BreakerState, Event, Exit, Goal, GoalResult, LimitKind, PlanSnapshot, PlanTask, Problem, ProblemKind,
+    Record, Settings, Wait, WaitEnd,
 };
+use crate::run::RunView;
 
 fn records(events: impl IntoIterator<Item = (u64, Event)>) -> Vec<Record> {
     let numbered = events.into_iter().zip(0..);
@@ -110,8 +111,12 @@ fn stopped(reason: StopReason) -> Event {
     }
 }
 
+fn report_of(records: &[Record]) -> Report {
+    Report::of(&RunView::of(records))
+}
+
 fn report(events: impl IntoIterator<Item = Event>) -> Report {
-    Report::of(&records(events.into_iter().map(|event| (0, event))))
+    report_of(&records(events.into_iter().map(|event| (0, event))))
 }
 
 fn text(report: &Report) -> String {
@@ -128,7 +133,7 @@ fn the_whole_of_a_report_as_text() {
             text: "too many\nrequests".to_owned(),
         },
     };
-    let report = Report::of(&records([
+    let report = report_of(&records([
         (0, began(&["tests"])),
         (0, plan(&[("One", false), ("Two", false)])),
         (1_000, started(1, "One")),
@@ -219,7 +224,7 @@ Waits
 
 #[test]
 fn a_run_without_an_end_counts_what_is_there() {
-    let report = Report::of(&records([
+    let report = report_of(&records([
         (1_000, began(&[])),
         (1_000, plan(&[("One", true), ("Two", false)])),
         (2_000, started(1, "One")),
@@ -241,7 +246,7 @@ fn the_time_in_which_ralph_was_dead_is_no_time_of_the_run() {
         pid: 2,
         settings: Box::default(),
     };
-    let report = Report::of(&records([
+    let report = report_of(&records([
         (1_000, began(&[])),
         (2_000, plan(&[])),
         (500_000, resumed),

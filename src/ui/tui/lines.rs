@@ -126,7 +126,7 @@ fn find(model: &mut Model, direction: Direction) -> Vec<Order> {
     let has = |text: &str| text.to_lowercase().contains(&query);
     let found = match model.ui.pane {
         Pane::Log => {
-            let log = &model.run.log;
+            let log = &model.log;
             let newest = log.len().saturating_sub(1);
             let at = newest.saturating_sub(model.ui.log_below);
             let hit = |at: &usize| log.get(*at).is_some_and(|line| has(&line.text));
@@ -149,7 +149,7 @@ fn find(model: &mut Model, direction: Direction) -> Vec<Order> {
             hit.map(|at| model.ui.diff.top = at).is_some()
         }
         Pane::History => {
-            let rows = &model.run.iterations;
+            let rows = &model.run.iterations.rows;
             let at = rows.len().saturating_sub(1).saturating_sub(model.ui.history.selected);
             let hit = |at: &usize| {
                 rows.get(*at)

@@ -8,6 +8,7 @@ use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModif
 use crate::{
     command::UserCommand,
     event::{RequestedBy, SteeringKind, StopRequest},
+    run::Phase,
     words::Tone,
 };
 
@@ -15,7 +16,7 @@ pub use order::{Direction, Order, Replay, ScreenEvent, Scroll};
 
 use super::{
     keys::{self, Action, Chord},
-    model::{DiffState, Mode, Model, Pane, Phase, Playback, PlaybackState, Question},
+    model::{DiffState, Mode, Model, Pane, Playback, PlaybackState, Question, used_up},
 };
 
 /// Lines a turn of the mouse wheel moves.
@@ -118,7 +119,7 @@ fn pasted(model: &mut Model, text: String) -> Vec<Order> {
         Mode::Searching => model.ui.search.query.insert(&text.replace(['\r', '\n'], " ")),
         Mode::Typing => return vec![Order::Type(Input::Paste(text)), Order::Scroll(Scroll::Bottom)],
         // What was meant for the agent must not be taken for keys.
-        Mode::Normal if model.ui.replay.is_none() && model.run.used_up().is_none() => {
+        Mode::Normal if model.ui.replay.is_none() && used_up(&model.run).is_none() => {
             model.ui.mode = Mode::Steering;
             super::lines::paste(model, &text);
         }
@@ -157,9 +158,9 @@ fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<Order> {
         let line = usize::from(row - layout.main.y).checked_sub(1);
         if let Some(chosen) = line
             .map(|line| first + line)
-            .filter(|chosen| *chosen < model.run.iterations.len())
+            .filter(|chosen| *chosen < model.run.iterations.rows.len())
         {
-            model.ui.history.selected = model.run.iterations.len() - 1 - chosen;
+            model.ui.history.selected = model.run.iterations.rows.len() - 1 - chosen;
         }
     }
     Vec::new()
@@ -236,7 +237,7 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
     }
     let command = match action {
         Action::Steer => {
-            if let Some(limit) = model.run.used_up() {
+            if let Some(limit) = used_up(&model.run) {
                 return refused(model, &limit.used_up());
             }
             model.ui.mode = Mode::Steering;
@@ -244,7 +245,7 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
             return Vec::new();
         }
         Action::Type if model.ui.transcript => {
-            let agent = model.run.adapter.as_ref().unwrap_or(&model.run.settings.adapter);
+            let agent = model.run.current_adapter();
             let why = format!("{agent} does not read its terminal; use `:`");
             return refused(model, &why);
         }
@@ -254,7 +255,7 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
             return vec![Order::Scroll(Scroll::Bottom)];
         }
         Action::Skip => {
-            let Phase::Running { iteration } = model.run.phase else {
+            let Phase::Running { iteration, .. } = model.run.phase else {
                 return refused(model, "no iteration is running");
             };
             model.ui.mode = Mode::Asking(Question::Skip { iteration });
@@ -291,8 +292,8 @@ fn refused(model: &mut Model, why: &str) -> Vec<Order> {
 fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
     // From the history, the changes of what is chosen there.
     let chosen = match model.ui.pane {
-        Pane::History => model.run.iterations.iter().rev().nth(model.ui.history.selected),
-        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Messages | Pane::Limits => model.run.current(),
+        Pane::History => model.run.iterations.rows.iter().rev().nth(model.ui.history.selected),
+        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Messages | Pane::Limits => model.run.iterations.latest(),
     };
     let iteration = chosen.map(|iteration| iteration.number);
     model.ui.show(pane);
@@ -316,7 +317,7 @@ fn open(model: &mut Model) -> Vec<Order> {
     if model.ui.pane != Pane::History {
         return Vec::new();
     }
-    let chosen = model.run.iterations.iter().rev().nth(model.ui.history.selected);
+    let chosen = model.run.iterations.rows.iter().rev().nth(model.ui.history.selected);
     let Some(iteration) = chosen.map(|iteration| iteration.number) else {
         return Vec::new();
     };
@@ -343,9 +344,9 @@ fn scroll(model: &mut Model, scroll: Scroll) -> Vec<Order> {
         Scroll::Bottom => 0,
     };
     match model.ui.pane {
-        Pane::Log => model.ui.log_below = newest_first(model.ui.log_below, model.run.log.len()),
+        Pane::Log => model.ui.log_below = newest_first(model.ui.log_below, model.log.len()),
         Pane::History => {
-            model.ui.history.selected = newest_first(model.ui.history.selected, model.run.iterations.len());
+            model.ui.history.selected = newest_first(model.ui.history.selected, model.run.iterations.rows.len());
         }
         Pane::Messages => model.ui.message = newest_first(model.ui.message, model.run.messages.len()),
         Pane::Diff => {

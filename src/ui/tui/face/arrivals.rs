@@ -13,7 +13,7 @@ impl Face<'_> {
                 self.dirty = true;
             }
             UiEvent::Detail(detail) => {
-                self.model.run.log.tell(&detail);
+                self.model.log.tell(&detail);
                 self.dirty |= self.model.ui.pane == Pane::Log;
             }
             UiEvent::Skipped { bytes } => {
@@ -61,7 +61,7 @@ impl Face<'_> {
 
     /// Starts again with other records: a replay has jumped.
     pub(super) fn jump(&mut self, records: &[Record]) {
-        self.model.run = crate::ui::tui::model::Run::default();
+        self.model.forget_run();
         self.model.now_ms = 0;
         self.live.restart();
         (self.pending, self.processed) = (Vec::new(), 0);

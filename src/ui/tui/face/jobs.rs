@@ -32,7 +32,7 @@ impl Face<'_> {
     }
 
     pub(super) fn load_diff(&mut self, number: u32) {
-        let Some(iteration) = self.model.run.iteration(number) else {
+        let Some(iteration) = self.model.run.iterations.numbered(number) else {
             return;
         };
         let Some(before) = iteration.before.clone() else {

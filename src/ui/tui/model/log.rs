@@ -5,11 +5,10 @@ use std::collections::VecDeque;
 use crate::{
     driver::Detail,
     event::{AgentSignal, Event, FileChange, Record, clip},
+    run::Iteration,
     text::one_line,
     words::{Line, Tone, changes_in_words, narrate, outcome_word, short_duration, usage_in_words},
 };
-
-use super::Iteration;
 
 /// Older lines are in the journal.
 const LINES: usize = 5_000;

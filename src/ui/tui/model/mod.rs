@@ -1,26 +1,27 @@
 //! Everything the screen shows, as values: what the records say of the run, and what the user has done to the screen.
 //!
-//! The run's part is the fold of the records and of nothing else, so a resumed run and a replay look like the run itself.
+//! The run's part is its [`RunView`], so a resumed run and a replay look like the run itself. The log is the screen's own.
 
 mod estimate;
-mod facts;
 mod log;
-mod run;
 mod ui;
 
-pub use facts::{End, GoalState, Iteration, Message, MessageState, Phase};
+pub use estimate::{estimate_ms, used_up};
 pub use log::{Log, LogLine, Sign};
-pub use run::Run;
 pub use ui::{Diff, DiffState, History, Mode, Pane, Playback, PlaybackState, Question, ReplayState, Search, Toast, Ui};
 
-use crate::event::{Event, Record};
+use crate::{
+    event::{Event, Record},
+    run::{Phase, RunView},
+};
 
 use super::layout::Layout;
 
 /// The screen's state but for the cells of terminals.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
-    pub run: Run,
+    pub run: RunView,
+    pub log: Log,
     pub ui: Ui,
     /// The time that durations and countdowns refer to, in milliseconds since the Unix epoch.
     pub now_ms: u64,
@@ -38,7 +39,12 @@ impl Model {
         };
         let offset_s = self.utc_offset_s;
         let clock = |at_ms| clock_time(at_ms, offset_s);
-        if let Some(line) = self.run.apply(record, clock) {
+        self.run.apply(record);
+        let settled = match &record.event {
+            Event::IterationSettled { iteration, .. } => self.run.iterations.numbered(*iteration),
+            _ => None,
+        };
+        if let Some(line) = self.log.take(record, settled, clock) {
             self.ui.announce(line, record.at_ms);
         }
         // The end is told where notices are, and must not wait for one to pass.
@@ -58,12 +64,18 @@ impl Model {
 
     /// When what is shown changes by the passing of time alone, in milliseconds since the Unix epoch.
     pub fn next_change_ms(&self) -> Option<u64> {
-        let ticks = self.run.ticks_from_ms().map(|from_ms| {
+        let ticks = ticks_from_ms(&self.run).map(|from_ms| {
             let since_ms = self.now_ms.saturating_sub(from_ms);
             self.now_ms + 1000 - since_ms % 1000
         });
         let toast = self.ui.toast.as_ref().map(|toast| toast.until_ms);
         ticks.into_iter().chain(toast).min()
+    }
+
+    /// Forgets the run and its log, to be told from the beginning.
+    pub fn forget_run(&mut self) {
+        self.run = RunView::default();
+        self.log = Log::default();
     }
 
     /// Lets time pass. Returns whether something that is shown has ended by it.
@@ -77,6 +89,20 @@ impl Model {
         {
             self.ui.toast = None;
         }
+    }
+}
+
+/// The moment whole seconds are counted from, while anything that is shown counts them.
+fn ticks_from_ms(run: &RunView) -> Option<u64> {
+    match run.phase {
+        Phase::Idle | Phase::Paused | Phase::Stopped { .. } => None,
+        Phase::Preparing { .. }
+        | Phase::Running { .. }
+        | Phase::Cancelling { .. }
+        | Phase::Settling { .. }
+        | Phase::Verifying { .. } => Some(run.clock.started_ms),
+        // Countdowns end at a whole second.
+        Phase::Waiting { until_ms, .. } => Some(until_ms % 1000),
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn skipping(model: &mut Model, key: KeyEvent, iteration: u32) -> Vec<
     match (chord.code, chord.modifiers) {
         (KeyCode::Char('y' | 'S') | KeyCode::Enter, KeyModifiers::NONE) => {
             // It may have ended by itself meanwhile; the next one was not meant.
-            if model.run.phase == (Phase::Running { iteration }) {
+            if matches!(model.run.phase, Phase::Running { iteration: current, .. } if current == iteration) {
                 return vec![by_user(UserCommand::Skip)];
             }
             refused(model, "the iteration is over")

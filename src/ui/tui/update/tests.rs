@@ -204,9 +204,9 @@ fn scrolling_stays_within_what_there_is() {
     let mut model = watching();
     assert_eq!(press(&mut model, "k"), [Order::Scroll(Scroll::Up(1))]);
     press(&mut model, "lgg");
-    assert_eq!(model.ui.log_below, model.run.log.len() - 1);
+    assert_eq!(model.ui.log_below, model.log.len() - 1);
     press(&mut model, "kkkk");
-    assert_eq!(model.ui.log_below, model.run.log.len() - 1);
+    assert_eq!(model.ui.log_below, model.log.len() - 1);
     press(&mut model, "Gjj");
     assert_eq!(model.ui.log_below, 0);
     press(&mut model, "hkkkkkk");
@@ -225,8 +225,8 @@ fn a_search_in_the_log_goes_through_its_matches() {
         KeyCode::Char('n'),
     ] {
         update(&mut model, key(next));
-        let at = model.run.log.len() - 1 - model.ui.log_below;
-        found.push(model.run.log.get(at).map(|line| line.text.contains("completed")));
+        let at = model.log.len() - 1 - model.ui.log_below;
+        found.push(model.log.get(at).map(|line| line.text.contains("completed")));
     }
     assert_eq!(found, [Some(true); 4]);
     press(&mut model, "n");
@@ -339,7 +339,11 @@ fn skipping_asks_and_the_key_of_the_next_match_never_skips() {
 fn an_iteration_that_ended_while_it_was_asked_about_is_not_followed_by_a_skip_of_the_next() {
     let mut model = watching();
     press(&mut model, "S");
-    model.run.phase = Phase::Running { iteration: 4 };
+    model.run.phase = Phase::Running {
+        iteration: 4,
+        started_ms: model.now_ms,
+        live_steering: false,
+    };
     assert_eq!(press(&mut model, "y"), []);
 }
 

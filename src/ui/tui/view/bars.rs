@@ -4,10 +4,11 @@ use ratatui::{layout::Rect, style::Style};
 
 use crate::{
     event::{BreakerState, EndKind, StopReason, StopRequest, Usage, Wait},
+    run::Phase,
     text::one_line,
     ui::tui::{
         keys,
-        model::{Model, Phase},
+        model::{Model, estimate_ms, used_up},
         theme::Role,
     },
     words::{changes_in_words, counted, short_count, short_duration, stop_in_words},
@@ -57,12 +58,12 @@ fn gauge(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let mut x = pen.role(area.x + 1, area.y, end, &glyphs.full.repeat(full), Role::GaugeDone);
     x = pen.role(x, area.y, end, &glyphs.rest.repeat(width - full), Role::GaugeRest);
     x = pen.role(x, area.y, end, &format!(" {done}/{all} "), Role::Strong);
-    if let Some(left_ms) = model.run.estimate_ms(model.now_ms) {
+    if let Some(left_ms) = estimate_ms(&model.run, model.now_ms) {
         let text = format!("{} ~{} left ", glyphs.dot, rounded(left_ms));
         x = pen.role(x, area.y, end, &text, Role::Dim);
     }
     let mut right = end;
-    if let (Some(max), Some(iteration)) = (model.run.settings.limits.max_iterations, model.run.current()) {
+    if let (Some(max), Some(iteration)) = (model.run.settings.limits.max_iterations, model.run.iterations.latest()) {
         let text = format!("iteration {} of {max} ", iteration.number);
         right = pen.right(x + 30, area.y, end, &text, pen.theme.style(Role::Dim));
     }
@@ -74,13 +75,13 @@ fn gauge(model: &Model, area: Rect, pen: &mut Pen<'_>) {
 
 fn agent_in_words(model: &Model) -> String {
     let settings = &model.run.settings;
-    let adapter = model.run.adapter.as_ref().unwrap_or(&settings.adapter);
+    let adapter = model.run.current_adapter();
     // The settings' model is that of their own adapter.
     let named = model
         .run
         .model
         .as_ref()
-        .or(settings.model.as_ref().filter(|_| *adapter == settings.adapter));
+        .or(settings.model.as_ref().filter(|_| adapter == settings.adapter));
     match named {
         Some(named) => one_line(&format!("{adapter} · {named}")),
         None => one_line(adapter),
@@ -90,42 +91,42 @@ fn agent_in_words(model: &Model) -> String {
 fn phase_sign(model: &Model, pen: &Pen<'_>) -> &'static str {
     let glyphs = pen.theme.glyphs;
     match &model.run.phase {
-        Phase::Starting
+        Phase::Idle
         | Phase::Preparing { .. }
         | Phase::Running { .. }
-        | Phase::Ending { .. }
+        | Phase::Cancelling { .. }
         | Phase::Settling { .. }
-        | Phase::Verifying => {
+        | Phase::Verifying { .. } => {
             let seconds = usize::try_from(model.run.elapsed_ms(model.now_ms) / 1000).unwrap_or(0);
             glyphs.spinner[seconds % glyphs.spinner.len()]
         }
-        Phase::Waiting { .. } | Phase::Held => glyphs.wait,
-        Phase::Stopped => match model.run.end.as_ref().map(|end| &end.reason) {
-            Some(StopReason::Done { .. }) => glyphs.good,
-            Some(_) | None => glyphs.bad,
+        Phase::Waiting { .. } | Phase::Paused => glyphs.wait,
+        Phase::Stopped { end } => match end.reason.kind() {
+            EndKind::Good => glyphs.good,
+            EndKind::Bad | EndKind::Unfinished => glyphs.bad,
         },
     }
 }
 
 pub(super) fn phase_in_words(model: &Model) -> (String, Role) {
     let run = &model.run;
-    let then = match (run.stop, run.is_paused()) {
+    let then = match (run.stop.map(|stop| stop.request), run.is_paused()) {
         (Some(StopRequest::AfterIteration), _) => " · stops after it",
         (Some(StopRequest::InOrder | StopRequest::AtOnce), _) => " · stopping",
         (None, true) => " · pauses after it",
         (None, false) => "",
     };
     let since = || {
-        let since_ms = run.running_since_ms().unwrap_or(model.now_ms);
+        let since_ms = run.phase.running_since_ms().unwrap_or(model.now_ms);
         ticking(model.now_ms.saturating_sub(since_ms))
     };
     match &run.phase {
-        Phase::Starting => ("starting".to_owned(), Role::Wait),
+        Phase::Idle => ("starting".to_owned(), Role::Wait),
         Phase::Preparing { iteration } => (format!("preparing iteration {iteration}{then}"), Role::Accent),
-        Phase::Running { iteration } => (format!("iteration {iteration} · {}{then}", since()), Role::Accent),
-        Phase::Ending { iteration, .. } => (format!("ending iteration {iteration}{then}"), Role::Wait),
-        Phase::Settling { iteration } => (format!("checking iteration {iteration}{then}"), Role::Accent),
-        Phase::Verifying => ("checking the goals".to_owned(), Role::Accent),
+        Phase::Running { iteration, .. } => (format!("iteration {iteration} · {}{then}", since()), Role::Accent),
+        Phase::Cancelling { iteration, .. } => (format!("ending iteration {iteration}{then}"), Role::Wait),
+        Phase::Settling { iteration, .. } => (format!("checking iteration {iteration}{then}"), Role::Accent),
+        Phase::Verifying { .. } => ("checking the goals".to_owned(), Role::Accent),
         Phase::Waiting { wait, until_ms, .. } => {
             let what = match wait {
                 Wait::Backoff => "trying again",
@@ -137,19 +138,16 @@ pub(super) fn phase_in_words(model: &Model) -> (String, Role) {
             let text = format!("{what} in {} ({})", ticking(left_ms), model.clock(*until_ms));
             (text, Role::Wait)
         }
-        Phase::Held if run.paused_by_file => ("paused by .ralph-pause".to_owned(), Role::Wait),
-        Phase::Held => ("paused".to_owned(), Role::Wait),
-        Phase::Stopped => match &run.end {
-            Some(end) => {
-                let role = match end.reason.kind() {
-                    EndKind::Good => Role::Good,
-                    EndKind::Bad => Role::Bad,
-                    EndKind::Unfinished => Role::Wait,
-                };
-                (one_line(&stop_in_words(&end.reason)), role)
-            }
-            None => ("stopped".to_owned(), Role::Wait),
-        },
+        Phase::Paused if run.paused_by_file => ("paused by .ralph-pause".to_owned(), Role::Wait),
+        Phase::Paused => ("paused".to_owned(), Role::Wait),
+        Phase::Stopped { end } => {
+            let role = match end.reason.kind() {
+                EndKind::Good => Role::Good,
+                EndKind::Bad => Role::Bad,
+                EndKind::Unfinished => Role::Wait,
+            };
+            (one_line(&stop_in_words(&end.reason)), role)
+        }
     }
 }
 
@@ -172,7 +170,7 @@ pub(super) fn footer(model: &Model, area: Rect, pen: &mut Pen<'_>) {
 
 /// Draws what is to be noticed now, if anything is.
 fn notice(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
-    let (text, sign, style): (String, &str, Style) = match (&model.ui.toast, &model.run.end) {
+    let (text, sign, style): (String, &str, Style) = match (&model.ui.toast, model.run.end()) {
         (Some(toast), _) => {
             let (sign, style) = pen.theme.tone(toast.tone);
             (one_line(&toast.text), sign, style)
@@ -205,10 +203,11 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let mut pieces: Vec<Piece> = Vec::new();
     let last = run
         .iterations
+        .rows
         .iter()
         .rev()
         .find_map(|iteration| Some((iteration.number, iteration.changes?)));
-    let breaker = match run.breaker {
+    let breaker = match run.breaker.state {
         BreakerState::Closed => None,
         BreakerState::HalfOpen => Some("breaker half-open"),
         BreakerState::Open => Some("breaker open"),
@@ -230,9 +229,9 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         ));
     }
     let mut parts: Vec<String> = run
-        .totals
+        .changes
         .iter()
-        .map(|totals| format!("in all {}", changes_in_words(totals)))
+        .map(|changes| format!("in all {}", changes_in_words(changes)))
         .collect();
     parts.extend(usage_in_short(&run.usage));
     let due = run.messages.iter().filter(|message| message.is_due()).count();
@@ -282,12 +281,12 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
     let mut x = area.x + 1;
     for binding in keys::bindings(model.ui.replay.is_some()).filter(|binding| !binding.hint.is_empty()) {
-        let is_answer = binding.action == keys::Action::Steer && model.run.used_up().is_none();
+        let is_answer = binding.action == keys::Action::Steer && used_up(&model.run).is_none();
         if model.run.is_over() && binding.when == keys::When::Live && !is_answer {
             continue;
         }
         let hint = match binding.action {
-            keys::Action::Steer => match model.run.end.as_ref().map(|end| &end.reason) {
+            keys::Action::Steer => match model.run.stop_reason() {
                 Some(StopReason::Blocked { .. }) => "answer",
                 Some(_) => "go on with a message",
                 None => binding.hint,

@@ -4,9 +4,10 @@ use ratatui::layout::{Position, Rect};
 
 use crate::{
     event::SteeringKind,
+    run::Phase,
     ui::tui::{
         keys::{self, Action, Chord},
-        model::{Model, Phase},
+        model::Model,
         theme::Role,
         update::parse_message,
     },
@@ -66,9 +67,11 @@ fn explained(model: &Model) -> String {
     match kind {
         SteeringKind::Next => "next: in the next prompt, once".to_owned(),
         SteeringKind::Standing => "standing: in every prompt until you take it back".to_owned(),
-        SteeringKind::Now => match (&model.run.phase, model.run.live_steering) {
-            (Phase::Running { .. }, true) => "now: the agent gets it while it works".to_owned(),
-            (Phase::Running { iteration }, false) => {
+        SteeringKind::Now => match &model.run.phase {
+            Phase::Running {
+                live_steering: true, ..
+            } => "now: the agent gets it while it works".to_owned(),
+            Phase::Running { iteration, .. } => {
                 format!("now: iteration {iteration} is ended, the next starts with it")
             }
             _ => "now: in the next prompt, as nothing is running".to_owned(),
@@ -143,7 +146,7 @@ pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
 }
 
 pub(super) fn skip(model: &Model, iteration: u32, whole: Rect, pen: &mut Pen<'_>) {
-    let since_ms = model.run.running_since_ms().unwrap_or(model.now_ms);
+    let since_ms = model.run.phase.running_since_ms().unwrap_or(model.now_ms);
     let question = format!(
         "It has worked for {}. Its work so far is kept.",
         ticking(model.now_ms.saturating_sub(since_ms))

@@ -4,9 +4,10 @@ use ratatui::{layout::Rect, style::Style};
 
 use crate::{
     event::Outcome,
+    run::Iteration,
     text::one_line,
     ui::tui::{
-        model::{Iteration, Model},
+        model::Model,
         theme::{Role, Theme},
     },
     words::{outcome_word, short_duration},
@@ -18,7 +19,7 @@ use super::pen::Pen;
 const WIDE_COLS: u16 = 70;
 
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
-    let rows = &model.run.iterations;
+    let rows = &model.run.iterations.rows;
     if rows.is_empty() || area.height < 2 {
         return pen.note(area, "No iteration has run.");
     }
@@ -96,7 +97,7 @@ pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style
 
 /// Index of the first iteration that is shown, so that the chosen one is in view.
 pub fn first_in_history(model: &Model, area: Rect) -> usize {
-    let count = model.run.iterations.len();
+    let count = model.run.iterations.rows.len();
     let height = usize::from(area.height).saturating_sub(1).max(1);
     let chosen = count.saturating_sub(1).saturating_sub(model.ui.history.selected);
     count.saturating_sub(height).min(chosen)

@@ -5,11 +5,9 @@ use ratatui::layout::Rect;
 use crate::{
     config::format_duration,
     event::{BreakerState, SessionMode, Usage},
+    run::{GoalState, GoalStatus},
     text::one_line,
-    ui::tui::{
-        model::{GoalState, Model},
-        theme::Role,
-    },
+    ui::tui::{model::Model, theme::Role},
     words::{counted, goal_in_words, short_count, short_duration},
 };
 
@@ -41,10 +39,10 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         pen.role(x, y, end, &line.text, Role::Plain);
     }
     rows.next();
-    for (name, state) in &model.run.goals {
+    for known in &model.run.goals {
         let Some(y) = rows.next() else { return };
         pen.role(area.x + 1, y, end, "goal", Role::Dim);
-        let (sign, role, text) = goal(name, state, pen);
+        let (sign, role, text) = goal(known, pen);
         let x = pen.role(texts, y, end, sign, role) + 1;
         pen.role(x, y, end, &one_line(&text), Role::Plain);
     }
@@ -53,7 +51,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
     for (name, text) in settings(model) {
         let Some(y) = rows.next() else { return };
-        let moved = name == "breaker" && model.run.breaker != BreakerState::Closed;
+        let moved = name == "breaker" && model.run.breaker.state != BreakerState::Closed;
         pen.role(area.x + 1, y, end, name, Role::Dim);
         pen.role(
             texts,
@@ -65,13 +63,13 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-fn goal(name: &str, state: &GoalState, pen: &Pen<'_>) -> (&'static str, Role, String) {
-    let glyphs = pen.theme.glyphs;
-    match state {
+fn goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, Role, String) {
+    let (glyphs, name) = (pen.theme.glyphs, &known.name);
+    match &known.state {
         GoalState::Unknown => (glyphs.open, Role::Dim, format!("{name}: not checked yet")),
         GoalState::Running => (glyphs.wait, Role::Wait, format!("{name}: being checked")),
-        GoalState::Checked(result) if result.passed => (glyphs.good, Role::Good, goal_in_words(result)),
-        GoalState::Checked(result) => (glyphs.bad, Role::Bad, goal_in_words(result)),
+        GoalState::Checked { result } if result.passed => (glyphs.good, Role::Good, goal_in_words(result)),
+        GoalState::Checked { result } => (glyphs.bad, Role::Bad, goal_in_words(result)),
     }
 }
 
@@ -104,11 +102,14 @@ fn lines(model: &Model) -> Vec<Line> {
         Some(limit) => format!("{used} of {limit}"),
         None => used,
     };
-    let iterations = u64::from(run.current().map_or(0, |iteration| iteration.number));
+    let iterations = u64::from(run.iterations.number);
     let elapsed_ms = run.elapsed_ms(model.now_ms);
-    let since_ms = run.running_since_ms().map(|since| model.now_ms.saturating_sub(since));
+    let since_ms = run
+        .phase
+        .running_since_ms()
+        .map(|since| model.now_ms.saturating_sub(since));
     let tokens = tokens(&run.usage);
-    let calls = run.calls_within_hour(model.now_ms) as u64;
+    let calls = run.clock.calls_within_hour(model.now_ms) as u64;
     let duration = |limit: Option<u64>| limit.map(format_duration);
     vec![
         Line {
@@ -171,14 +172,14 @@ fn tokens(usage: &Usage) -> Option<u64> {
 fn settings(model: &Model) -> Vec<(&'static str, String)> {
     let run = &model.run;
     let settings = &run.settings;
-    let breaker = match run.breaker {
+    let breaker = match run.breaker.state {
         BreakerState::Closed => "closed".to_owned(),
-        BreakerState::HalfOpen => format!("half-open: {}", run.breaker_why),
-        BreakerState::Open => format!("open: {}", run.breaker_why),
+        BreakerState::HalfOpen => format!("half-open: {}", run.breaker.why),
+        BreakerState::Open => format!("open: {}", run.breaker.why),
     };
     let mut lines = vec![
         ("breaker", breaker),
-        ("failures", format!("{} in a row", run.failures)),
+        ("failures", format!("{} in a row", run.iterations.failures)),
         (
             "idle limit",
             settings
@@ -198,14 +199,11 @@ fn settings(model: &Model) -> Vec<(&'static str, String)> {
     ];
     let model_name = run.model.as_ref().or(settings.model.as_ref());
     lines.extend(model_name.map(|name| ("model", name.clone())));
-    lines.extend(run.id.as_ref().map(|id| ("run", id.to_string())));
-    if model.run.log.dropped() > 0 {
+    lines.extend(run.run.as_ref().map(|id| ("run", id.to_string())));
+    if model.log.dropped() > 0 {
         lines.push((
             "log",
-            format!(
-                "{} are only in the journal",
-                counted(model.run.log.dropped(), "older line")
-            ),
+            format!("{} are only in the journal", counted(model.log.dropped(), "older line")),
         ));
     }
     lines

@@ -16,7 +16,7 @@ use super::pen::{Pen, wrapped};
 const TIME_COLS: u16 = 50;
 
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
-    let log = &model.run.log;
+    let log = &model.log;
     if log.is_empty() {
         return pen.note(area, "Nothing has happened yet.");
     }
@@ -56,7 +56,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
 }
 
 fn spinner(model: &Model, area: Rect, y: u16, pen: &mut Pen<'_>) {
-    let Some(since) = model.run.running_since_ms() else {
+    let Some(since) = model.run.phase.running_since_ms() else {
         return;
     };
     let running_ms = model.now_ms.saturating_sub(since);

@@ -4,11 +4,9 @@ use ratatui::layout::Rect;
 
 use crate::{
     event::{Delivery, SteeringKind},
+    run::{Delivered, Message, MessageState},
     text::one_line,
-    ui::tui::{
-        model::{Message, MessageState, Model},
-        theme::Role,
-    },
+    ui::tui::{model::Model, theme::Role},
 };
 
 use super::pen::Pen;
@@ -41,16 +39,16 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
 }
 
 fn state_in_words(message: &Message) -> String {
-    match message.state {
+    match message.state() {
         MessageState::Queued => "queued".to_owned(),
-        MessageState::Delivered {
+        MessageState::Delivered(Delivered {
             iteration,
             how: Delivery::Prompt,
-        } => format!("in the prompt of {iteration}"),
-        MessageState::Delivered {
+        }) => format!("in the prompt of {iteration}"),
+        MessageState::Delivered(Delivered {
             iteration,
             how: Delivery::Live,
-        } => format!("live in iteration {iteration}"),
+        }) => format!("live in iteration {iteration}"),
         MessageState::Withdrawn => "withdrawn".to_owned(),
     }
 }

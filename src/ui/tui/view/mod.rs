@@ -72,7 +72,7 @@ fn main(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) -> 
     match (model.ui.pane, &model.ui.history.open) {
         (Pane::Terminal, _) => {
             cursor = cells::draw(screens.live, model, area, pen);
-            if model.run.iterations.is_empty() {
+            if model.run.iterations.rows.is_empty() {
                 let words = if model.run.is_over() {
                     "No iteration has run."
                 } else {

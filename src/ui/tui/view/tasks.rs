@@ -103,7 +103,7 @@ fn task(
     let glyphs = pen.theme.glyphs;
     let (sign, sign_role, text_role) = match (task.done, is_current) {
         (true, _) => (glyphs.done, Role::Good, Role::Dim),
-        (false, _) if model.run.set_aside.contains(&task.text) => (glyphs.bad, Role::Bad, Role::Plain),
+        (false, _) if model.run.is_set_aside(&task.text) => (glyphs.bad, Role::Bad, Role::Plain),
         (false, true) if model.run.is_busy() => (glyphs.current, Role::Accent, Role::Strong),
         (false, true) => (glyphs.current, Role::Wait, Role::Strong),
         (false, false) => (glyphs.open, Role::Dim, Role::Plain),
@@ -188,13 +188,13 @@ fn folded<'a>(plan: &'a PlanSnapshot, current: Option<&PlanTask>, height: usize)
 
 /// Draws the latest iterations at the end of `area`; returns what is left of it.
 fn iterations(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Rect {
-    let all = &model.run.iterations;
-    let shown = &all[all.len().saturating_sub(ITERATIONS)..];
-    if shown.is_empty() {
+    let all = &model.run.iterations.rows;
+    let shown = all.iter().skip(all.len().saturating_sub(ITERATIONS));
+    if all.is_empty() {
         return area;
     }
     let (rest, part) = split(area, shown.len());
-    title(part, &counted(all.len() as u64, "iteration"), pen);
+    title(part, &counted(all.dropped() + all.len() as u64, "iteration"), pen);
     for (y, iteration) in (part.y + 1..).zip(shown) {
         let (sign, style) = history::sign(iteration, pen.theme);
         let end = part.right() - 1;
