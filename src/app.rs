@@ -21,7 +21,7 @@ use crate::{
         prune::{Keep, prune},
     },
     error::{Failure, FailureKind},
-    event::{GoalResult, PlanSnapshot, Settings},
+    event::{Completion, GoalResult, PlanSnapshot, Settings},
     faces::Faces,
     files::{self, PROMPT_CAP_BYTES},
     host::Host,
@@ -29,6 +29,7 @@ use crate::{
     proc::{self, Size},
     prompt::Template,
     run::RunView,
+    settings::Origin,
     store::{journal, paths::RunPaths},
     text::with_causes,
     ui::{
@@ -129,11 +130,11 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     open.notice_first(notices);
     let hub = Hub::new(&open.files.journal(), open.next_seq);
     let faces = Faces::of(place, &open, presentation, prepared.transcript, &loaded.config);
-    let repository = open.repository(loaded.config.checkpoint_include.clone());
+    let repository = open.repository(loaded.config.checkpoint.include.clone());
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,
-        promise: loaded.config.promise.clone(),
+        promise: loaded.config.completion.promise.clone(),
         agents: prepared.agents,
         goals_parallel: loaded.config.goals_parallel,
         withheld: prepared.withheld,
@@ -259,7 +260,9 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
         backoff: config.backoff.clone(),
         goals: config.goals.clone(),
         goals_when: config.goals_when,
-        completion: config.completion,
+        completion: Completion {
+            min_confidence: config.completion.min_confidence,
+        },
         breaker: config.breaker,
         fallback: stand_ins,
         logins,
@@ -294,8 +297,11 @@ pub fn catalog(place: &Place, config: &Config) -> Catalog {
             .collect(),
         config: layers
             .map(|layer| ConfigAdapters {
-                origin: layer.origin.clone(),
-                adapters: layer.adapters.clone(),
+                origin: match &layer.origin {
+                    Origin::File { path, .. } => path.display().to_string(),
+                    other => other.to_string(),
+                },
+                adapters: layer.value().as_object().cloned().unwrap_or_default(),
             })
             .collect(),
     })

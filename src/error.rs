@@ -4,11 +4,12 @@ use std::{error::Error, fmt};
 
 use crate::{
     agent::AgentError,
-    config::ConfigError,
+    config::NO_HINT,
     control::ControlError,
     driver::{DriverError, OpenError},
     git::{GitError, NoRepository},
     host::HostError,
+    settings::Mistakes,
     store::{journal::JournalError, lock::LockError, paths::PathsError},
     text::with_causes,
 };
@@ -89,9 +90,9 @@ fn on_one_line(text: &str) -> String {
     text.trim_end().replace(['\n', '\r'], " ")
 }
 
-impl From<ConfigError> for Failure {
-    fn from(error: ConfigError) -> Self {
-        let hints = error.hints();
+impl From<Mistakes> for Failure {
+    fn from(error: Mistakes) -> Self {
+        let hints = error.hints(NO_HINT);
         let failure = Failure::of(FailureKind::Configuration, &error);
         if hints.is_empty() {
             return failure

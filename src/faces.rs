@@ -89,7 +89,7 @@ impl Faces {
             recovered: open.recovered,
             transcript,
             notify: config.notify.clone(),
-            include: config.checkpoint_include.clone(),
+            include: config.checkpoint.include.clone(),
         }
     }
 

@@ -28,6 +28,7 @@ pub mod proc;
 pub mod prompt;
 pub mod run;
 pub mod server_url;
+pub mod settings;
 pub mod store;
 pub mod text;
 pub mod ui;

@@ -58,6 +58,12 @@ impl Lines {
         Lines { starts }
     }
 
+    /// Returns the byte at which a line begins; lines count from 1, and one past the last begins where that one does.
+    pub fn start_of(&self, line: u32) -> usize {
+        let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+        self.starts[at.min(self.starts.len() - 1)]
+    }
+
     /// Returns the line of a byte offset, from 1.
     pub fn line_of(&self, offset: usize) -> u32 {
         u32::try_from(self.starts.partition_point(|&start| start <= offset)).unwrap_or(u32::MAX)

@@ -28,11 +28,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("control", &["command", "event"]),
     ("store", &["control", "event"]),
     ("git", &["event", "proc", "store"]),
-    ("agent", &["proc", "event", "files", "text", "position", "server_url"]),
+    ("settings", &["event", "files", "position"]),
     (
-        "config",
-        &["claims", "event", "files", "plan", "position", "prompt", "server_url"],
+        "agent",
+        &["proc", "event", "files", "text", "position", "server_url", "settings"],
     ),
+    ("config", &["claims", "event", "files", "server_url", "settings"]),
     ("demo", &["plan", "event", "files"]),
     (
         "driver",

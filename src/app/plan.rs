@@ -27,8 +27,11 @@ pub const DEFAULT_PLANS: [&str; 5] = [
 /// The [`Failure`] that such a run would end with.
 pub fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, PlanSnapshot), Failure> {
     let plan = plan_path(&place.project, config.plan.as_deref())?;
-    let snapshot = read_plan(&plan, Taskless::with(&config.goals, config.promise.as_deref()))
-        .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
+    let snapshot = read_plan(
+        &plan,
+        Taskless::with(&config.goals, config.completion.promise.as_deref()),
+    )
+    .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
     Ok((plan, snapshot))
 }
 

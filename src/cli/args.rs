@@ -6,6 +6,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::ui::tui::theme::Palette;
 
+use super::setting_flags::SettingFlags;
+
 /// Run a coding agent again and again against a plan until the work is done
 #[derive(Debug, Parser)]
 #[command(
@@ -59,68 +61,6 @@ pub(super) struct ShowFlags {
     /// What goes to stdout: text for people, or the records of the journal as JSON lines
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: FormatArg,
-}
-
-/// Flags that set what a configuration file can set, too.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Settings")]
-pub(super) struct SettingFlags {
-    /// The agent's adapter; `ralph adapters list` shows them [default: opencode-server,
-    /// else the first of claude, codex, gemini that is installed]
-    #[arg(long, value_name = "ID")]
-    pub(super) adapter: Option<String>,
-    /// The plan, a check-list in Markdown or a prd.json [default: the first of PLAN.md, prd.json,
-    /// IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md that exists]
-    #[arg(long, value_name = "FILE")]
-    pub(super) plan: Option<String>,
-    /// Instructions instead of the built-in ones; {plan}, {task}, {iteration} and {progress} are filled in
-    #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
-    pub(super) prompt: Option<String>,
-    /// A file with such instructions [default: .ralph/prompt.md if it exists]
-    #[arg(long, value_name = "FILE")]
-    pub(super) prompt_file: Option<String>,
-    /// The model, as the agent names it
-    #[arg(long, value_name = "NAME")]
-    pub(super) model: Option<String>,
-    /// opencode's own agent, such as build or plan
-    #[arg(long, value_name = "NAME")]
-    pub(super) agent: Option<String>,
-    /// The opencode server to use [default: one that is started for the run]
-    #[arg(long, value_name = "URL")]
-    pub(super) server: Option<String>,
-    /// Milliseconds that server may take to answer [default: 5000]
-    #[arg(long, value_name = "MS")]
-    pub(super) server_timeout: Option<String>,
-    /// Whether an iteration begins anew or continues the last one's session: fresh or resume [default: fresh]
-    #[arg(long, value_name = "MODE")]
-    pub(super) session: Option<String>,
-    /// The token with which an agent claims the end [default: a fresh one in each run]
-    #[arg(long, value_name = "TEXT")]
-    pub(super) promise: Option<String>,
-    /// Run COMMAND before a claim to be done is believed; may be given more than once, and adds to the configured goals
-    #[arg(long, value_name = "NAME=COMMAND")]
-    pub(super) goal: Vec<String>,
-    /// Stop after N iterations, or "unlimited" [default: 50]
-    #[arg(long, value_name = "N")]
-    pub(super) max_iterations: Option<String>,
-    /// Stop after this time in all, such as 90s, 10m, 8h, or "unlimited" [default: 8h]
-    #[arg(long, value_name = "TIME")]
-    pub(super) max_time: Option<String>,
-    /// End an iteration after this time, or "unlimited" [default: 60m]
-    #[arg(long, value_name = "TIME")]
-    pub(super) iteration_timeout: Option<String>,
-    /// End an iteration that neither wrote nor computed for this time, or "unlimited" [default: 10m]
-    #[arg(long, value_name = "TIME")]
-    pub(super) idle_timeout: Option<String>,
-    /// Start at most N iterations an hour [default: unlimited]
-    #[arg(long, value_name = "N", alias = "calls")]
-    pub(super) calls_per_hour: Option<String>,
-    /// Stop when the agent has reported this cost [default: unlimited]
-    #[arg(long, value_name = "USD")]
-    pub(super) max_cost_usd: Option<String>,
-    /// Stop when the agent has reported so many tokens [default: unlimited]
-    #[arg(long, value_name = "N")]
-    pub(super) max_tokens: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

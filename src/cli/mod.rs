@@ -12,6 +12,7 @@ mod replay;
 mod report;
 mod restore;
 mod run;
+mod setting_flags;
 mod status;
 
 use std::{ffi::OsString, path::Path};

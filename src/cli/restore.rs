@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, n: Option<u32>, before: bool, run: Option<&str>, 
 /// The setting; a configuration that cannot be read may be what is to be restored.
 fn included(args: &Args, place: &Place) -> Vec<String> {
     match config::load(&sources(args, place)) {
-        Ok(loaded) => loaded.config.checkpoint_include,
+        Ok(loaded) => loaded.config.checkpoint.include,
         Err(error) => {
             warn(&format!("{}; ignored files stay as they are", with_causes(&error)));
             Vec::new()

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     app::{self, Place, Presentation, ScreenWish},
-    config::{self, Flag, Sources},
+    config::{self, Sources},
     error::Failure,
     ui::headless::Format,
 };
@@ -45,44 +45,8 @@ pub(super) fn place(args: &Args) -> Result<Place, Failure> {
 pub(super) fn sources(args: &Args, place: &Place) -> Sources {
     let mut sources = Sources::of_project(&place.project);
     sources.extra = args.config.as_deref().map(absolute);
-    sources.flags = flags(args);
+    sources.flags.clone_from(&args.settings.given);
     sources
-}
-
-fn flags(args: &Args) -> Vec<Flag> {
-    let given = &args.settings;
-    let flags = [
-        ("--adapter", "adapter", &given.adapter),
-        ("--plan", "plan", &given.plan),
-        ("--prompt", "prompt", &given.prompt),
-        ("--prompt-file", "promptFile", &given.prompt_file),
-        ("--model", "model", &given.model),
-        ("--agent", "agent", &given.agent),
-        ("--server", "server", &given.server),
-        ("--server-timeout", "serverTimeout", &given.server_timeout),
-        ("--session", "session", &given.session),
-        ("--promise", "completion.promise", &given.promise),
-        ("--max-iterations", "limits.maxIterations", &given.max_iterations),
-        ("--max-time", "limits.maxTime", &given.max_time),
-        (
-            "--iteration-timeout",
-            "limits.iterationTimeout",
-            &given.iteration_timeout,
-        ),
-        ("--idle-timeout", "limits.idleTimeout", &given.idle_timeout),
-        ("--calls-per-hour", "limits.callsPerHour", &given.calls_per_hour),
-        ("--max-cost-usd", "limits.maxCostUsd", &given.max_cost_usd),
-        ("--max-tokens", "limits.maxTokens", &given.max_tokens),
-    ];
-    let goals = given
-        .goal
-        .iter()
-        .map(|goal| Flag::new("--goal", "goals", goal.as_str()));
-    flags
-        .into_iter()
-        .filter_map(|(name, key, value)| Some(Flag::new(name, key, value.clone()?)))
-        .chain(goals)
-        .collect()
 }
 
 fn absolute(path: &Path) -> PathBuf {

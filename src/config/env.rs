@@ -2,13 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 
-use super::{
-    error::ConfigError,
-    keys::{self, KEYS, Key},
-    kind::Mismatch,
-    layers::{Leaf, leaves_of},
-    origin::Origin,
-};
+use super::settings::{Config, REMOVED};
+use crate::settings::{Field, Keys, Layer, Mistake, Node, Origin};
 
 const PREFIX: &str = "RALPH_";
 
@@ -28,18 +23,10 @@ pub const RUNTIME_VARIABLES: [&str; 7] = [
     "RALPH_DEMO_SPEED",
 ];
 
-/// What the environment says.
-#[derive(Debug, Default)]
-pub(super) struct Read {
-    pub(super) leaves: Vec<Leaf>,
-    pub(super) errors: Vec<ConfigError>,
-    /// Variables that look like settings and are none, one sentence each.
-    pub(super) notices: Vec<String>,
-}
-
 /// Reads the settings among the variables of an environment; empty ones count as not set.
-pub(super) fn read(variables: &[(OsString, OsString)]) -> Read {
-    let mut read = Read::default();
+pub(super) fn read(variables: &[(OsString, OsString)]) -> Layer {
+    let keys = Keys::of::<Config>();
+    let mut layer = Layer::default();
     for (name, value) in variables {
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
             continue;
@@ -47,41 +34,31 @@ pub(super) fn read(variables: &[(OsString, OsString)]) -> Read {
         if RUNTIME_VARIABLES.contains(&name) || name.starts_with(TEST_PREFIX) || value.is_empty() {
             continue;
         }
-        match KEYS.iter().find(|key| variable(key) == name) {
-            Some(key) => read.take(key, name, value),
-            None => read.notices.push(unknown(name)),
+        match keys.iter().find(|(key, _)| variable(key) == name) {
+            Some((key, field)) => take(&mut layer, (key, field), name, value),
+            None => layer.notices.push(unknown(&keys, name)),
         }
     }
-    read
+    layer
 }
 
-impl Read {
-    fn take(&mut self, key: &Key, name: &str, value: &OsStr) {
-        let origin = Origin::Env(name.to_owned());
-        let path: Vec<String> = key.path.split('.').map(str::to_owned).collect();
-        let Some(word) = value.to_str() else {
-            let mismatch = Mismatch {
-                found: "not UTF-8".to_owned(),
-                expected: "text in UTF-8".to_owned(),
-            };
-            self.errors.push(mismatch.into_error(origin, &path));
-            return;
-        };
-        match leaves_of(key, key.kind.value_of_word(word), origin) {
-            Ok(leaves) => self.leaves.extend(leaves),
-            Err(error) => self.errors.push(error),
-        }
-    }
+fn take(layer: &mut Layer, (key, field): (&str, &Field), name: &str, value: &OsStr) {
+    let origin = Origin::Env(name.to_owned());
+    let Some(word) = value.to_str() else {
+        let (found, expected) = ("not UTF-8".to_owned(), "text in UTF-8".to_owned());
+        layer.mistakes.push(Mistake::ill_typed(&origin, key, found, expected));
+        return;
+    };
+    layer.take(field, key, Node::of((field.kind.of_word)(word), &origin));
 }
 
-fn unknown(name: &str) -> String {
-    let removed = keys::removed().find(|path| variable_of(path) == name);
-    if let Some(instead) = removed.and_then(keys::replacement) {
+fn unknown(keys: &Keys, name: &str) -> String {
+    if let Some((_, instead)) = REMOVED.iter().find(|(key, _)| variable(key) == name) {
         return format!("the variable `{name}` sets nothing any more: {instead}");
     }
-    let known = KEYS
+    let known = keys
         .iter()
-        .map(variable)
+        .map(|(key, _)| variable(key))
         .filter(|known| !RUNTIME_VARIABLES.contains(&known.as_str()));
     let nearest = known
         .map(|known| (strsim::jaro_winkler(name, &known), known))
@@ -95,11 +72,7 @@ fn unknown(name: &str) -> String {
 }
 
 /// Names the variable of a setting: words in capitals, joined by underscores.
-pub(super) fn variable(key: &Key) -> String {
-    variable_of(key.path)
-}
-
-fn variable_of(path: &str) -> String {
+fn variable(path: &str) -> String {
     let mut name = PREFIX.to_owned();
     let letters: Vec<char> = path.chars().collect();
     for (at, &letter) in letters.iter().enumerate() {
@@ -120,13 +93,13 @@ fn variable_of(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::keys::find_dotted;
 
     fn name(path: &str) -> String {
-        variable(find_dotted(path).unwrap())
+        assert!(Keys::of::<Config>().find(path).is_some());
+        variable(path)
     }
 
-    fn environment(variables: &[(&str, &str)]) -> Read {
+    fn environment(variables: &[(&str, &str)]) -> Layer {
         let variables: Vec<_> = variables
             .iter()
             .map(|(name, value)| (name.into(), value.into()))
@@ -145,18 +118,19 @@ mod tests {
 
     #[test]
     fn no_two_settings_have_the_same_variable() {
-        let mut names: Vec<String> = KEYS.iter().map(variable).collect();
+        let keys = Keys::of::<Config>();
+        let mut names: Vec<String> = keys.iter().map(|(key, _)| variable(key)).collect();
         names.sort();
         names.dedup();
-        assert_eq!(names.len(), KEYS.len());
+        assert_eq!(names.len(), keys.iter().count());
     }
 
     #[test]
     fn what_ralph_tells_its_agents_is_not_a_setting() {
         let read = environment(&RUNTIME_VARIABLES.map(|name| (name, "x")));
-        assert!(read.leaves.is_empty() && read.errors.is_empty() && read.notices.is_empty());
+        assert!(read.leaves.is_empty() && read.mistakes.is_empty() && read.notices.is_empty());
         let read = environment(&[("RALPH_TEST_SANDBOX", "x")]);
-        assert!(read.leaves.is_empty() && read.errors.is_empty() && read.notices.is_empty());
+        assert!(read.leaves.is_empty() && read.mistakes.is_empty() && read.notices.is_empty());
     }
 
     #[test]
@@ -182,7 +156,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let read = read(&[("RALPH_MODEL".into(), OsString::from_vec(vec![0xff]))]);
         assert_eq!(
-            read.errors[0].to_string(),
+            read.mistakes[0].to_string(),
             "RALPH_MODEL: `model` is not UTF-8; expected text in UTF-8"
         );
     }

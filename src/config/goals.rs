@@ -1,146 +1,150 @@
 //! Goals as they are written: a list of objects in a file, `NAME=COMMAND` on the command line.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{
-    duration::parse_duration,
-    kind::{Kind, Mismatch, Unlimited, described},
+use crate::{
+    event::Goal,
+    settings::{Duration, Grammar, Mistake, Node, accept, read_item, schema_of, settings},
 };
-use crate::event::Goal;
 
-const FIELDS: [&str; 4] = ["name", "command", "target", "timeout"];
-/// Time a goal may take that does not say.
-const TIMEOUT: &str = "15m";
-
-/// What is wrong in a list of goals, and where.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fault {
-    /// The goal, from 0.
-    pub(super) index: usize,
-    /// The field of it; none where the goal as a whole is wrong.
-    pub(super) field: Option<String>,
-    pub(super) mismatch: Mismatch,
-}
-
-impl Fault {
-    /// `goals[1].timeout`.
-    pub(super) fn key(&self) -> String {
-        match &self.field {
-            Some(field) => format!("goals[{}].{field}", self.index),
-            None => format!("goals[{}]", self.index),
-        }
+settings! {
+    /// A command that has to succeed before a claim is believed.
+    impl Goal {
+        /// What it is called.
+        name("name"): GoalName,
+        /// What `sh -c` is given.
+        command("command"): GoalCommand,
+        /// What the last number of the output has to reach.
+        target("target"): Target,
+        /// Time it may take.
+        timeout_ms("timeout"): Duration = "15m",
     }
 }
 
-/// Lists what is wrong with each of `goals`.
-pub(super) fn faults(goals: &[Value]) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    for (index, goal) in goals.iter().enumerate() {
-        let mut fault = |field: Option<&str>, mismatch| {
-            let field = field.map(str::to_owned);
-            faults.push(Fault { index, field, mismatch });
+/// Goals, each with a name of its own.
+pub struct Goals;
+
+impl Grammar for Goals {
+    type Held = Vec<Goal>;
+
+    const ADDS: bool = true;
+
+    fn read(node: &Node, key: &str) -> Result<Vec<Goal>, Vec<Mistake>> {
+        let Some(items) = node.items() else {
+            return accept::<Self>(node, key, None);
         };
-        let Value::Object(fields) = goal else {
-            fault(None, mismatch(described(goal), example()));
-            continue;
-        };
-        for (name, value) in fields {
-            if let Err(mismatch) = check_field(name, value) {
-                fault(Some(name), mismatch);
+        let (mut goals, mut mistakes) = (Vec::new(), Vec::new());
+        for (index, item) in items.iter().enumerate() {
+            let key = format!("{key}[{index}]");
+            match read_item(item, &key, "a goal", EXAMPLE) {
+                Ok(goal) => goals.push(goal),
+                Err(found) => mistakes.extend(found),
             }
+            mistakes.extend(repeated(&items[..index], item, &key));
         }
-        for name in ["name", "command"]
-            .into_iter()
-            .filter(|name| !fields.contains_key(*name))
-        {
-            fault(None, mismatch(format!("an object without `{name}`"), example()));
-        }
-        let repeats = |earlier: &Value| earlier["name"].is_string() && earlier["name"] == goal["name"];
-        if goals[..index].iter().any(repeats) {
-            let found = format!("{}, like that of an earlier goal", described(&goal["name"]));
-            fault(Some("name"), mismatch(found, "a name of its own".to_owned()));
+        match mistakes.is_empty() {
+            true => Ok(goals),
+            false => Err(mistakes),
         }
     }
-    faults
-}
 
-fn check_field(name: &str, value: &Value) -> Result<(), Mismatch> {
-    let text = |expected: &str, fits: fn(char) -> bool| match value.as_str() {
-        Some(text) if !text.trim().is_empty() && !text.contains(fits) => Ok(()),
-        Some(_) | None => Err(mismatch(described(value), expected.to_owned())),
-    };
-    match name {
-        "name" => text(r#"a text on one line, such as "tests""#, char::is_control),
-        "command" => text(r#"a command of the shell, such as "cargo test""#, |c| c == '\0'),
-        "target" if value.is_number() || value.is_null() => Ok(()),
-        "target" => Err(mismatch(
-            described(value),
-            "a number that the last number of the output has to reach, such as 80".to_owned(),
-        )),
-        "timeout" => Kind::Duration(Unlimited::Never).check(value),
-        unknown => Err(mismatch(
-            "no field of a goal".to_owned(),
-            match nearest(unknown) {
-                Some(near) => format!("`{near}`"),
-                None => "`name`, `command`, `target` or `timeout`".to_owned(),
-            },
-        )),
+    fn expected() -> String {
+        r#"a list of goals, such as [{"name": "tests", "command": "cargo test"}]"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "array", "items": schema_of::<Goal>() })
+    }
+
+    fn of_word(word: &str) -> Value {
+        let goals = serde_json::from_str(word).ok().filter(Value::is_array);
+        goals.unwrap_or_else(|| Value::from(word))
+    }
+
+    /// Makes a goal of `NAME=COMMAND`; what is no such text stays one, and is refused as that.
+    fn of_flag(word: &str) -> Value {
+        match word.split_once('=') {
+            Some((name, command)) => json!([{ "name": name.trim(), "command": command.trim() }]),
+            None => json!([word]),
+        }
     }
 }
 
-fn nearest(unknown: &str) -> Option<&'static str> {
-    FIELDS
-        .into_iter()
-        .find(|known| strsim::jaro_winkler(&unknown.to_lowercase(), known) >= 0.85)
-}
+const EXAMPLE: &str = r#"a goal, such as {"name": "tests", "command": "cargo test"}"#;
 
-fn mismatch(found: String, expected: String) -> Mismatch {
-    Mismatch { found, expected }
-}
-
-pub(super) fn example() -> String {
-    r#"a goal, such as {"name": "tests", "command": "cargo test"}"#.to_owned()
-}
-
-/// Describes a goal as JSON Schema.
-pub(super) fn schema() -> Value {
-    let mut timeout = Kind::Duration(Unlimited::Never).schema();
-    timeout["default"] = json!(TIMEOUT);
-    json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["name", "command"],
-        "properties": {
-            "name": { "type": "string", "minLength": 1 },
-            "command": { "type": "string", "minLength": 1 },
-            "target": { "type": ["number", "null"] },
-            "timeout": timeout,
-        },
+fn repeated(earlier: &[Node], goal: &Node, key: &str) -> Option<Mistake> {
+    let name = goal.get("name")?;
+    let repeats = |earlier: &Node| earlier.get("name").and_then(Node::text) == name.text();
+    let is_repeated = name.text().is_some() && earlier.iter().any(repeats);
+    is_repeated.then(|| {
+        let found = format!("{}, like that of an earlier goal", name.described());
+        let key = format!("{key}.name");
+        Mistake::ill_typed(&name.origin, &key, found, "a name of its own".to_owned())
     })
 }
 
-/// Takes goals that have no faults.
-pub(super) fn read(goals: &Value) -> Vec<Goal> {
-    let text = |goal: &Map<String, Value>, name: &str| goal.get(name)?.as_str().map(str::to_owned);
-    let goals = goals.as_array().into_iter().flatten().filter_map(Value::as_object);
-    goals
-        .filter_map(|goal| {
-            let timeout = text(goal, "timeout").unwrap_or_else(|| TIMEOUT.to_owned());
-            Some(Goal {
-                name: text(goal, "name")?,
-                command: text(goal, "command")?,
-                target: goal.get("target").and_then(Value::as_f64),
-                timeout_ms: parse_duration(&timeout).ok()?,
-            })
-        })
-        .collect()
+struct GoalName;
+
+impl Grammar for GoalName {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let name = node.text().filter(|text| !text.trim().is_empty());
+        let name = name.filter(|text| !text.contains(char::is_control));
+        accept::<Self>(node, key, name.map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        r#"a text on one line, such as "tests""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "minLength": 1 })
+    }
 }
 
-/// Makes a goal of `NAME=COMMAND`; what is no such text stays one, and is refused as that.
-pub(super) fn of_word(word: &str) -> Value {
-    match word.split_once('=') {
-        Some((name, command)) => json!({ "name": name.trim(), "command": command.trim() }),
-        None => Value::String(word.to_owned()),
+struct GoalCommand;
+
+impl Grammar for GoalCommand {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let command = node.text().filter(|text| !text.trim().is_empty());
+        let command = command.filter(|text| !text.contains('\0'));
+        accept::<Self>(node, key, command.map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        r#"a command of the shell, such as "cargo test""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        GoalName::schema()
+    }
+}
+
+struct Target;
+
+impl Grammar for Target {
+    type Held = Option<f64>;
+
+    fn read(node: &Node, key: &str) -> Result<Option<f64>, Vec<Mistake>> {
+        match node.is_null() {
+            true => Ok(None),
+            false => accept::<Self>(node, key, node.number().map(Some)),
+        }
+    }
+
+    fn expected() -> String {
+        "a number that the last number of the output has to reach, such as 80".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": ["number", "null"] })
+    }
+
+    fn absent() -> Option<Option<f64>> {
+        Some(None)
     }
 }
 

@@ -5,85 +5,67 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{
-    duration::format_duration,
-    env,
-    error::ConfigError,
-    file, goals, keys,
-    kind::Kind,
-    layers::{Leaf, Merged, adapters_of, leaves_of},
-    origin::{Origin, Origins},
+    env, file,
     settings::Config,
     sources::{Flag, Sources},
 };
+use crate::settings::{Keys, Layer, Leaf, Merged, Mistake, Mistakes, Node, Origin, Shape, format_duration};
 
 /// The settings of a run, and where they came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
     pub config: Config,
-    pub origins: Origins,
     /// What the user should know that is no error, one sentence each.
     pub notices: Vec<String>,
-    pub(super) values: Value,
+    pub(super) merged: Merged,
 }
 
 /// Reads and merges all layers.
 ///
 /// # Errors
-/// [`ConfigError`], with everything that is wrong in any layer, also where a stronger one hides it.
-pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
-    let mut errors = Vec::new();
-    let mut layers = Vec::new();
-    let mut notices = Vec::new();
-    for (path, text) in file_texts(sources, &mut errors) {
-        match file::leaves(&path, &text) {
-            Ok((leaves, removed)) => {
-                layers.push(leaves);
-                notices.extend(removed);
-            }
-            Err(found) => errors.extend(found),
-        }
-    }
-    let environment = env::read(&sources.env);
-    errors.extend(environment.errors);
-    layers.push(environment.leaves);
-    notices.extend(environment.notices);
-    let mut of_flags = Vec::new();
-    for flag in &sources.flags {
-        match read_flag(flag) {
-            Ok(leaves) => of_flags.extend(leaves),
-            Err(error) => errors.push(error),
-        }
-    }
-    layers.push(of_flags);
-
-    let mut merged = Merged::defaults();
-    let adapters = layers.iter().filter_map(|layer| adapters_of(layer)).collect();
-    for layer in layers {
-        errors.extend(one_prompt(&layer, &mut merged));
-        for leaf in layer {
+/// [`Mistakes`], with everything that is wrong in any layer, also where a stronger one hides it.
+pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
+    let mut mistakes = Vec::new();
+    let texts = file_texts(sources, &mut mistakes);
+    let files = texts.iter().map(|(path, text)| file::layer(path, text));
+    let rest = [env::read(&sources.env), of_flags(&sources.flags)];
+    let mut merged = Merged::defaults::<Config>();
+    let (mut notices, mut adapters) = (Vec::new(), Vec::new());
+    for layer in files.chain(rest) {
+        mistakes.extend(layer.mistakes);
+        notices.extend(layer.notices);
+        mistakes.extend(one_prompt(&layer.leaves, &mut merged));
+        adapters.extend(adapters_of(&layer.leaves));
+        for leaf in layer.leaves {
             match add_goals(&merged, leaf) {
                 Ok(leaf) => merged.set(leaf),
-                Err(error) => errors.push(error),
+                Err(mistake) => mistakes.push(mistake),
             }
         }
     }
-    let config = Config::of(&merged, adapters);
-    if errors.is_empty() {
+    let mut config = match merged.read::<Config>() {
+        Ok(config) => config,
+        Err(more) => {
+            mistakes.extend(more);
+            Config::default()
+        }
+    };
+    config.adapters = adapters;
+    if mistakes.is_empty() {
         // Not of a layer that could not be read whole: what is missing of it may be the other half.
-        errors.extend(backoff_in_order(&config, &merged.origins));
+        mistakes.extend(backoff_in_order(&config, &merged));
     }
-    if let Some(error) = ConfigError::of(errors) {
-        return Err(error);
+    match Mistakes::of(mistakes) {
+        Some(mistakes) => Err(mistakes),
+        None => Ok(Loaded {
+            config,
+            notices,
+            merged,
+        }),
     }
-    Ok(Loaded {
-        config,
-        origins: merged.origins,
-        notices,
-        values: merged.root,
-    })
 }
 
-fn file_texts(sources: &Sources, errors: &mut Vec<ConfigError>) -> Vec<(PathBuf, String)> {
+fn file_texts(sources: &Sources, mistakes: &mut Vec<Mistake>) -> Vec<(PathBuf, String)> {
     let optional = [&sources.user, &sources.project].into_iter().flatten();
     let optional = optional.map(|path| (path, file::read_if_there(path)));
     let required = sources.extra.iter().map(|path| (path, file::read(path).map(Some)));
@@ -92,99 +74,132 @@ fn file_texts(sources: &Sources, errors: &mut Vec<ConfigError>) -> Vec<(PathBuf,
         match text {
             Ok(Some(text)) => texts.push((path.clone(), text)),
             Ok(None) => {}
-            Err(error) => errors.push(error),
+            Err(mistake) => mistakes.push(mistake),
         }
     }
     texts
 }
 
-fn read_flag(flag: &Flag) -> Result<Vec<Leaf>, ConfigError> {
-    let origin = Origin::Flag(flag.name.clone());
-    let Some(key) = keys::find_dotted(flag.key) else {
-        let key = flag.key.to_owned();
-        return Err(ConfigError::Unknown { origin, key });
-    };
-    let value = match &flag.value {
-        Value::String(word) if key.kind == Kind::Goals => Value::Array(vec![goals::of_word(word)]),
-        Value::String(word) => key.kind.value_of_word(word),
-        other => other.clone(),
-    };
-    leaves_of(key, value, origin).map_err(|error| match error {
-        ConfigError::IllTyped { origin, key, found, .. } if flag.key == "goals" => ConfigError::IllTyped {
+fn of_flags(flags: &[Flag]) -> Layer {
+    let keys = Keys::of::<Config>();
+    let mut layer = Layer::default();
+    for flag in flags {
+        let origin = Origin::Flag(flag.name.clone());
+        let Some(field) = keys.find(&flag.key) else {
+            let near = keys.nearest(&flag.key).map(str::to_owned);
+            let key = flag.key.clone();
+            layer.mistakes.push(Mistake::Unknown { origin, key, near });
+            continue;
+        };
+        let value = match &flag.value {
+            Value::String(word) => (field.kind.of_flag)(word),
+            other => other.clone(),
+        };
+        let mut of_flag = Layer::default();
+        of_flag.take(field, &flag.key, Node::of(value, &origin));
+        let mistakes = of_flag.mistakes.into_iter();
+        match flag.key.as_str() {
+            "goals" => layer.mistakes.extend(mistakes.map(of_a_goal).take(1)),
+            _ => layer.mistakes.extend(mistakes),
+        }
+        layer.leaves.extend(of_flag.leaves);
+    }
+    layer
+}
+
+/// Says of a goal of the command line what is to be typed there, which is not what is written in a file.
+fn of_a_goal(mistake: Mistake) -> Mistake {
+    match mistake {
+        Mistake::IllTyped { origin, key, found, .. } => Mistake::IllTyped {
             origin,
-            key,
-            found,
+            key: "`goals`".to_owned(),
+            found: format!("a list ({key} is {found})"),
             expected: r#"NAME=COMMAND, such as tests="cargo test""#.to_owned(),
         },
-        error => error,
-    })
+        other => other,
+    }
+}
+
+/// What a layer says about adapters, put together again; none if it says nothing.
+fn adapters_of(leaves: &[Leaf]) -> Option<Node> {
+    let mut merged = Merged::empty();
+    let of_adapters = |leaf: &&Leaf| leaf.path.first().is_some_and(|first| first == "adapters");
+    let mut origin = Origin::Default;
+    for leaf in leaves.iter().filter(of_adapters) {
+        origin = leaf.node.origin.clone();
+        merged.set(leaf.clone());
+    }
+    let mut adapters = merged.get("adapters").cloned()?;
+    adapters.origin = origin;
+    Some(adapters)
 }
 
 /// Goals of the command line are added to those there are, where all else is replaced.
-fn add_goals(merged: &Merged, mut leaf: Leaf) -> Result<Leaf, ConfigError> {
-    let (Origin::Flag(_), Some(there), Value::Array(more)) =
-        (&leaf.origin, merged.get("goals").as_array(), &mut leaf.value)
+fn add_goals(merged: &Merged, mut leaf: Leaf) -> Result<Leaf, Mistake> {
+    let (Origin::Flag(_), Some(there), Shape::List(more)) =
+        (&leaf.node.origin, merged.get("goals"), &mut leaf.node.shape)
     else {
         return Ok(leaf);
     };
     if leaf.path != ["goals"] {
         return Ok(leaf);
     }
-    let repeated = there
-        .iter()
-        .find(|goal| more.iter().any(|new| new["name"] == goal["name"]));
-    if let Some(name) = repeated.and_then(|goal| goal["name"].as_str()) {
-        return Err(ConfigError::Conflict {
-            why: format!("there is a goal `{name}` already ({})", merged.origins.of("goals")),
-            origin: leaf.origin,
+    let names = |goals: &[Node]| -> Vec<String> {
+        let names = goals.iter().filter_map(|goal| goal.get("name")?.text());
+        names.map(str::to_owned).collect()
+    };
+    let earlier = there.items().unwrap_or_default();
+    let new = names(more);
+    if let Some(name) = names(earlier).into_iter().find(|name| new.contains(name)) {
+        return Err(Mistake::Conflict {
+            why: format!("there is a goal `{name}` already ({})", there.origin),
+            origin: leaf.node.origin,
         });
     }
-    more.splice(0..0, there.iter().cloned());
+    more.splice(0..0, earlier.iter().cloned());
     Ok(leaf)
 }
 
 /// Lets a `prompt` take the place of a weaker layer's `promptFile`, and the other way round; one layer may set only one.
-fn one_prompt(layer: &[Leaf], merged: &mut Merged) -> Option<ConfigError> {
-    let set = |key: &str| layer.iter().find(|leaf| leaf.path == [key] && !leaf.value.is_null());
+fn one_prompt(layer: &[Leaf], merged: &mut Merged) -> Option<Mistake> {
+    let set = |key: &str| layer.iter().find(|leaf| leaf.path == [key] && !leaf.node.is_null());
     let (gives_way, origin) = match (set("prompt"), set("promptFile")) {
         (Some(_), Some(file)) => {
-            return Some(ConfigError::Conflict {
-                origin: file.origin.clone(),
+            return Some(Mistake::Conflict {
+                origin: file.node.origin.clone(),
                 why: "`prompt` and `promptFile` are both set; only one can be".to_owned(),
             });
         }
-        (Some(prompt), None) => ("promptFile", &prompt.origin),
-        (None, Some(file)) => ("prompt", &file.origin),
+        (Some(prompt), None) => ("promptFile", &prompt.node.origin),
+        (None, Some(file)) => ("prompt", &file.node.origin),
         (None, None) => return None,
     };
-    if !merged.get(gives_way).is_null() {
+    if merged.get(gives_way).is_some_and(|weaker| !weaker.is_null()) {
         merged.set(Leaf {
             path: vec![gives_way.to_owned()],
-            value: Value::Null,
-            origin: origin.clone(),
+            node: Node::of(Value::Null, origin),
         });
     }
     None
 }
 
-fn backoff_in_order(config: &Config, origins: &Origins) -> Option<ConfigError> {
+fn backoff_in_order(config: &Config, merged: &Merged) -> Option<Mistake> {
     let (base_ms, max_ms) = (config.backoff.base_ms, config.backoff.max_ms);
     if base_ms <= max_ms {
         return None;
     }
-    let (base, max) = (origins.of("backoff.base"), origins.of("backoff.max"));
-    let (origin, other) = if *base == Origin::Default {
-        (max, base)
-    } else {
-        (base, max)
+    let (base, max) = (merged.origin("backoff.base"), merged.origin("backoff.max"));
+    let (origin, other) = match base {
+        Origin::Default => (max, base),
+        _ => (base, max),
     };
-    Some(ConfigError::Conflict {
-        origin: origin.clone(),
+    Some(Mistake::Conflict {
         why: format!(
             "`backoff.base` ({}) is longer than `backoff.max` ({}, {other})",
             format_duration(base_ms),
             format_duration(max_ms)
         ),
+        origin,
     })
 }
 
@@ -193,13 +208,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::testing::Files;
+    use crate::{config::testing::Files, position::Position};
 
     #[test]
     fn nothing_anywhere_is_the_defaults() {
         let loaded = Files::new().load();
         assert_eq!(loaded.config, Config::default());
-        assert_eq!(loaded.origins, Origins::default());
+        assert!(
+            loaded
+                .merged
+                .rows()
+                .iter()
+                .all(|(_, node)| node.origin == Origin::Default)
+        );
         assert!(loaded.notices.is_empty());
         assert_eq!(load(&Sources::default()).unwrap().config, Config::default());
     }
@@ -218,7 +239,7 @@ mod tests {
         files = files.flag("--model", "model", "flag");
         let loaded = files.load();
         assert_eq!(loaded.config.model.as_deref(), Some("flag"));
-        assert_eq!(loaded.origins.of("model"), &Origin::Flag("--model".to_owned()));
+        assert_eq!(loaded.merged.origin("model"), Origin::Flag("--model".to_owned()));
     }
 
     #[test]
@@ -232,13 +253,11 @@ mod tests {
         let loaded = files.load();
         assert_eq!(loaded.config.limits.max_iterations, Some(3));
         assert_eq!(loaded.config.limits.max_time_ms, None);
-        let line = |file: &str, line| Origin::File {
-            path: files.directory.path().join(file),
-            line,
-        };
-        assert_eq!(loaded.origins.of("limits.maxIterations"), &line("user.json", 1));
-        assert_eq!(loaded.origins.of("limits.maxTime"), &line("project.json", 3));
-        assert_eq!(loaded.origins.of("limits.idleTimeout"), &Origin::Default);
+        let place =
+            |file: &str, line, column| Origin::file(&files.directory.path().join(file), Position { line, column });
+        assert_eq!(loaded.merged.origin("limits.maxIterations"), place("user.json", 1, 32));
+        assert_eq!(loaded.merged.origin("limits.maxTime"), place("project.json", 3, 5));
+        assert_eq!(loaded.merged.origin("limits.idleTimeout"), Origin::Default);
     }
 
     #[test]
@@ -253,12 +272,7 @@ mod tests {
                 r#"{ "adapters": { "codex": { "command": { "args": [] }, "title": null } } }"#,
             );
         let loaded = files.load();
-        let layers: Vec<_> = loaded
-            .config
-            .adapters
-            .iter()
-            .map(|layer| Value::Object(layer.adapters.clone()))
-            .collect();
+        let layers: Vec<_> = loaded.config.adapters.iter().map(Node::value).collect();
         assert_eq!(
             layers,
             [
@@ -266,9 +280,10 @@ mod tests {
                 json!({ "codex": { "command": { "args": [] }, "title": null } }),
             ]
         );
+        let codex = loaded.config.adapters[1].get("codex").unwrap();
         assert_eq!(
-            loaded.config.adapters[1].origin,
-            files.directory.path().join("project.json").display().to_string()
+            codex.get("title").unwrap().origin.to_string(),
+            format!("{}:1", files.directory.path().join("project.json").display())
         );
     }
 
@@ -285,10 +300,10 @@ mod tests {
             )
             .load();
         assert_eq!(
-            loaded.values["adapters"],
+            loaded.merged.get("adapters").unwrap().value(),
             json!({ "codex": { "command": { "program": "a", "args": [] } } })
         );
-        let origin = |key| loaded.origins.of(key).to_string();
+        let origin = |key| loaded.merged.origin(key).to_string();
         assert!(origin("adapters.codex.command.program").ends_with("user.json:1"));
         assert!(origin("adapters.codex.command.args").ends_with("project.json:1"));
     }
@@ -300,7 +315,10 @@ mod tests {
             .with("project.json", r#"{ "adapters": { "codex": {} }, "limits": {} }"#)
             .env("RALPH_ADAPTERS", "{}")
             .load();
-        assert_eq!(loaded.values["adapters"], json!({ "codex": { "title": "x" } }));
+        assert_eq!(
+            loaded.merged.get("adapters").unwrap().value(),
+            json!({ "codex": { "title": "x" } })
+        );
     }
 
     #[test]
@@ -321,8 +339,11 @@ mod tests {
         assert_eq!(config.limits.max_cost_usd, Some(2.5));
         assert_eq!(config.limits.max_tokens, Some(1000));
         assert_eq!(config.model.as_deref(), Some("4"));
-        assert_eq!(config.adapters[0].adapters["codex"]["title"], "x");
-        assert_eq!(config.adapters[0].origin, "RALPH_ADAPTERS");
+        let title = config.adapters[0].get("codex").unwrap().get("title").unwrap();
+        assert_eq!(
+            (title.text(), title.origin.to_string()),
+            (Some("x"), "RALPH_ADAPTERS".to_owned())
+        );
     }
 
     #[test]
@@ -352,7 +373,7 @@ mod tests {
         let loaded = files.load();
         assert_eq!(loaded.config.prompt.as_deref(), Some("Work."));
         assert_eq!(loaded.config.prompt_file, None);
-        assert_eq!(loaded.origins.of("promptFile"), &Origin::Flag("--prompt".to_owned()));
+        assert_eq!(loaded.merged.origin("promptFile"), Origin::Flag("--prompt".to_owned()));
         let files = Files::of_project(r#"{ "prompt": "Work." }"#).flag("--prompt-file", "promptFile", "p.md");
         let config = files.load().config;
         assert_eq!((config.prompt, config.prompt_file), (None, Some("p.md".into())));
@@ -361,6 +382,6 @@ mod tests {
     #[test]
     fn a_promise_may_be_written_with_its_tag() {
         let files = Files::of_project(r#"{ "completion": { "promise": "<promise>ALL DONE</promise>" } }"#);
-        assert_eq!(files.load().config.promise.as_deref(), Some("ALL DONE"));
+        assert_eq!(files.load().config.completion.promise.as_deref(), Some("ALL DONE"));
     }
 }

@@ -2,38 +2,32 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::{keys::KEYS, load::Loaded, sources::Sources};
+use super::{load::Loaded, settings::Config, sources::Sources};
+use crate::settings::{self, FlagDeclaration, Keys};
+
+/// What goes before the settings in the example file.
+const HEAD: &str = "\
+// Every setting of ralph with its default. Copy what you want to change to `.ralph/config.json` in your project, or to
+// `ralph/config.json` in your configuration directory (`ralph config path` names both). Comments and trailing commas are
+// fine. Weakest first: defaults, your file, the project's file, `--config FILE`, `RALPH_*` variables, flags.
+// A variable is named after its setting: `RALPH_LIMITS_MAX_TIME=2h`. `ralph config show` tells where each value is from.
+";
 
 /// Lists each effective value with its origin, one a line.
 pub fn show(loaded: &Loaded) -> String {
-    let mut rows = Vec::new();
-    collect("", &loaded.values, &mut rows);
-    let key_width = width(rows.iter().map(|(key, _)| key));
-    let value_width = width(rows.iter().map(|(_, value)| value)).min(40);
+    let rows = loaded.merged.rows().into_iter();
+    let rows: Vec<_> = rows
+        .map(|(key, node)| (key, node.value().to_string(), &node.origin))
+        .collect();
+    let key_width = width(rows.iter().map(|(key, _, _)| key));
+    let value_width = width(rows.iter().map(|(_, value, _)| value)).min(40);
     let mut text = String::new();
-    for (key, value) in rows {
-        let origin = loaded.origins.of(&key);
+    for (key, value, origin) in rows {
         writeln!(text, "{key:key_width$}  {value:value_width$}  {origin}").expect("a string takes every write");
     }
     text
-}
-
-fn collect(section: &str, value: &Value, rows: &mut Vec<(String, String)>) {
-    match value {
-        Value::Object(fields) if !fields.is_empty() => {
-            for (name, value) in fields {
-                let path = if section.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{section}.{name}")
-                };
-                collect(&path, value, rows);
-            }
-        }
-        leaf => rows.push((section.to_owned(), leaf.to_string())),
-    }
 }
 
 fn width<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
@@ -58,39 +52,41 @@ pub fn paths(sources: &Sources) -> String {
 
 /// Describes a configuration file as JSON Schema, for editors.
 pub fn schema() -> Value {
-    let mut root = object("The configuration of ralph.");
-    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
-    root["properties"]["$schema"] = json!({ "type": "string" });
-    for key in KEYS {
-        let mut schema = key.kind.schema();
-        schema["description"] = json!(key.about);
-        schema["default"] = serde_json::from_str(key.default).expect("the defaults in the table are JSON");
-        match key.path.split_once('.') {
-            None => root["properties"][key.path] = schema,
-            Some((section, name)) => {
-                let section = &mut root["properties"][section];
-                if section.is_null() {
-                    *section = object_without_description();
-                }
-                section["properties"][name] = schema;
-            }
-        }
-    }
-    root
+    settings::schema::<Config>()
 }
 
-fn object(description: &str) -> Value {
-    let mut schema = object_without_description();
-    schema["description"] = json!(description);
-    schema
+/// Writes a configuration file with every default, which is `config.example.json`.
+pub fn example() -> String {
+    settings::example::<Config>(HEAD)
 }
 
-fn object_without_description() -> Value {
-    json!({ "type": "object", "additionalProperties": false, "properties": Map::new() })
+/// A flag of the command line that sets a setting.
+#[derive(Debug, Clone)]
+pub struct SettingFlag {
+    /// The setting it sets, as a dotted path.
+    pub key: String,
+    pub declared: FlagDeclaration,
+    /// It may be given more than once.
+    pub adds: bool,
+}
+
+/// Lists the flags in the order of the settings.
+pub fn flags() -> Vec<SettingFlag> {
+    let keys = Keys::of::<Config>();
+    let flags = keys.iter().filter_map(|(key, field)| {
+        Some(SettingFlag {
+            key: key.to_owned(),
+            declared: field.flag?,
+            adds: field.kind.adds,
+        })
+    });
+    flags.collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::config::{Flag, load};
 
@@ -123,7 +119,7 @@ mod tests {
                 "{expected:?} is not in:\n{text}"
             );
         }
-        assert_eq!(lines.len(), KEYS.len());
+        assert_eq!(lines.len(), Keys::of::<Config>().iter().count());
     }
 
     #[test]
@@ -152,16 +148,10 @@ mod tests {
     #[test]
     fn the_schema_has_every_setting_with_its_default() {
         let schema = schema();
-        for key in KEYS {
-            let place = key
-                .path
-                .split('.')
-                .fold(&schema, |schema, name| &schema["properties"][name]);
-            assert_eq!(
-                place["default"].to_string(),
-                serde_json::from_str::<Value>(key.default).unwrap().to_string()
-            );
-            assert_eq!(place["description"], key.about);
+        for (key, field) in Keys::of::<Config>().iter() {
+            let place = key.split('.').fold(&schema, |schema, name| &schema["properties"][name]);
+            assert_eq!(place["default"], field.default_value());
+            assert!(!place["description"].as_str().unwrap().is_empty(), "{key}");
         }
         assert_eq!(schema["properties"]["limits"]["additionalProperties"], false);
     }

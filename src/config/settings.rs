@@ -1,69 +1,195 @@
-//! The settings as the rest of ralph takes them.
+//! Every setting of a configuration, declared.
+//!
+//! A row is all there is to a setting: see [`settings!`]. The doc comments are what the schema, editors and
+//! `config.example.json` say, so they speak to users. One that would do nothing is no setting: whoever writes it has to be
+//! told.
 
-use std::{path::PathBuf, str::FromStr};
-
-use serde_json::{Map, Value};
-
-use super::{duration::parse_duration, goals, layers::Merged};
 use crate::{
-    claims::promise_token,
-    event::{Backoff, BreakerLimits, Completion, Goal, GoalsWhen, Limits, SessionMode},
-    server_url::ServerUrl,
+    event::{Backoff, BreakerLimits, GoalsWhen, Limits, SessionMode},
+    settings::{
+        Amount, BigCount, Choice, Count, Duration, FilePath, Limit, Line, Maybe, Names, OneOf, OptionalLimit, Percent,
+        Prose, Record, Sample, Section, Share, Switch, Within, settings,
+    },
 };
 
-/// The settings a run goes by. What each is for stands in `config.example.json`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Config {
-    pub adapter: Option<String>,
-    pub model: Option<String>,
-    pub agent: Option<String>,
-    /// The opencode server to use.
-    pub server: Option<ServerUrl>,
-    pub server_timeout_ms: u32,
-    pub permissions: Permissions,
-    /// As written: relative to the project, or absolute.
-    pub plan: Option<PathBuf>,
-    /// At most one of `prompt` and `prompt_file` is set.
-    pub prompt: Option<String>,
-    /// As written: relative to the project, or absolute.
-    pub prompt_file: Option<PathBuf>,
-    pub session: SessionMode,
-    pub limits: Limits,
-    pub backoff: Backoff,
-    pub breaker: BreakerLimits,
-    /// The token of the promise line, without the tag; none for a fresh one in each run.
-    pub promise: Option<String>,
-    pub completion: Completion,
-    pub goals: Vec<Goal>,
-    pub goals_parallel: bool,
-    pub goals_when: GoalsWhen,
-    /// Ids of adapters.
-    pub fallback: Vec<String>,
-    /// Ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
-    pub checkpoint_include: Vec<String>,
-    /// What each layer says about adapters, weakest first. Merging them is for who knows what a manifest is.
-    pub adapters: Vec<AdapterLayer>,
-    pub notify: Notify,
-    pub keep: Keep,
+use super::{
+    goals::Goals,
+    values::{AdapterTables, Notify, Promise, ServerAddress},
+};
+
+/// Settings of earlier versions, and what there is in their place.
+pub(super) const REMOVED: &[(&str, &str)] = &[(
+    "completion.requireDualCondition",
+    "`completion.minConfidence` decides it: at 10, one claim is enough where nothing proves it; at 50, it has to be \
+     repeated",
+)];
+
+settings! {
+    /// The configuration of ralph.
+    pub struct Config {
+        /// The adapter of the agent to run: `ralph adapters list` has them all. null takes `opencode-server` if opencode is
+        /// installed or its server answers, else the first of claude, codex and gemini that is installed.
+        #[flag("--adapter", "ID", "The agent's adapter; `ralph adapters list` shows them [default: opencode-server, else the first of claude, codex, gemini that is installed]")]
+        adapter("adapter"): Option<Line> = null,
+        /// The model, as the agent names it. null leaves it to the agent.
+        #[flag("--model", "NAME", "The model, as the agent names it")]
+        model("model"): Option<Line> = null,
+        /// The agent's own profile, such as `build` or `plan` of opencode. null leaves it to the agent.
+        #[flag("--agent", "NAME", "opencode's own agent, such as build or plan")]
+        agent("agent"): Option<Line> = null,
+        /// The server that the adapter `opencode-server` uses, such as "http://127.0.0.1:4190". null starts one for the run.
+        /// A password comes from OPENCODE_SERVER_PASSWORD.
+        #[flag("--server", "URL", "The opencode server to use [default: one that is started for the run]")]
+        server("server"): Option<ServerAddress> = null,
+        /// Milliseconds a connection to that server may take, and its answer to whether it is well.
+        #[flag("--server-timeout", "MS", "Milliseconds that server may take to answer [default: 5000]")]
+        server_timeout_ms("serverTimeout"): Within<1, 600_000> = 5000,
+        /// What an agent on an opencode server is answered that asks for a permission while nobody is there: "deny", with a
+        /// word about it, and it goes on without; or "allow".
+        permissions("permissions"): OneOf<Permissions> = "deny",
+        /// The plan, relative to the project. null takes the first that exists of PLAN.md, prd.json, IMPLEMENTATION_PLAN.md,
+        /// REFACTOR_PLAN.md and @fix_plan.md.
+        #[flag("--plan", "FILE", "The plan, a check-list in Markdown or a prd.json [default: the first of PLAN.md, prd.json, IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md that exists]")]
+        plan("plan"): Option<FilePath> = null,
+        /// Instructions in place of the built-in ones, with {plan}, {task}, {iteration} and {progress} in them;
+        /// {{task}} is the text {task}. What the user steers and how to end is added by ralph.
+        #[flag("--prompt", "TEXT", "Instructions instead of the built-in ones; {plan}, {task}, {iteration} and {progress} are filled in")]
+        prompt("prompt"): Option<Prose> = null,
+        /// A file with such instructions, relative to the project. Only one of the two may be set in one place.
+        #[flag("--prompt-file", "FILE", "A file with such instructions [default: .ralph/prompt.md if it exists]")]
+        prompt_file("promptFile"): Option<FilePath> = null,
+        /// "fresh": every iteration begins without memory of the one before. "resume": it continues the session.
+        #[flag("--session", "MODE", "Whether an iteration begins anew or continues the last one's session: fresh or resume [default: fresh]")]
+        session("session"): OneOf<SessionMode> = "fresh",
+        limits("limits"): Section<Limits>,
+        backoff("backoff"): Section<Backoff>,
+        /// Adapters that take over while the first one is limited, in this order, until it is back: ["claude", "codex"]. One
+        /// that is not installed is left out with a notice.
+        fallback("fallback"): Names<Adapters> = [],
+        /// What ralph runs itself before it believes that the work is done, by `sh -c` in the project. Without a target a goal
+        /// passes when its command exits with 0; with one, the last number it prints has to reach it, too.
+        /// "goals": [ { "name": "tests", "command": "cargo test", "timeout": "15m" },
+        ///            { "name": "coverage", "command": "./coverage.sh", "target": 80 } ]
+        /// 15m is the timeout of a goal that names none. `--goal NAME=COMMAND` adds one; `ralph goals check` runs them alone.
+        #[flag("--goal", "NAME=COMMAND", "Run COMMAND before a claim to be done is believed; may be given more than once, and adds to the configured goals")]
+        goals("goals"): Goals = [],
+        /// Whether goals are run side by side or one after the other.
+        goals_parallel("goalsParallel"): Switch = true,
+        /// "claim": goals are run when the agent claims to be done. "iteration": after every iteration, and a claim goes by the
+        /// same results. "both" means "iteration".
+        goals_when("goalsWhen"): OneOf<GoalsWhen> = "claim",
+        completion("completion"): Section<CompletionSettings>,
+        checkpoint("checkpoint"): Section<CheckpointSettings>,
+        breaker("breaker"): Section<BreakerLimits>,
+        /// Changes to adapters, and adapters of your own, by id and with the keys of a manifest:
+        /// "adapters": { "codex": { "command": { "program": "/opt/codex/bin/codex" } } }
+        adapters("adapters"): AdapterTables = {},
+        /// How the screen tells somebody who looks elsewhere that the run is over or needs them: "none", "bell", "osc9" (a
+        /// notification of the terminal emulator), or a command, which finds the reason in the variable RALPH_REASON.
+        notify("notify"): Notify = "osc9",
+        keep("keep"): Section<Keep>,
+    }
 }
 
-/// The `adapters` object of one layer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AdapterLayer {
-    /// The file, variable or flag, as the user knows it.
-    pub origin: String,
-    /// Tables with the keys of a manifest, by adapter id.
-    pub adapters: Map<String, Value>,
+settings! {
+    /// Durations are written 500ms, 90s, 10m, 8h, 1h30m or 2d. A limit is given up by "unlimited" only.
+    impl Limits {
+        /// Iterations in a run.
+        #[flag("--max-iterations", "N", "Stop after N iterations, or \"unlimited\" [default: 50]")]
+        max_iterations("maxIterations"): Limit<Count> = 50,
+        /// Time a run may take. It ends an iteration that is running.
+        #[flag("--max-time", "TIME", "Stop after this time in all, such as 90s, 10m, 8h, or \"unlimited\" [default: 8h]")]
+        max_time_ms("maxTime"): Limit<Duration> = "8h",
+        /// Time one iteration may take.
+        #[flag("--iteration-timeout", "TIME", "End an iteration after this time, or \"unlimited\" [default: 60m]")]
+        iteration_timeout_ms("iterationTimeout"): Limit<Duration> = "60m",
+        /// Time an agent may be idle: it writes nothing, and none of its processes uses the CPU.
+        #[flag("--idle-timeout", "TIME", "End an iteration that neither wrote nor computed for this time, or \"unlimited\" [default: 10m]")]
+        idle_timeout_ms("idleTimeout"): Limit<Duration> = "10m",
+        /// Time ralph's own work before an iteration may take, and after it: checkpoint, plan and prompt. A run whose
+        /// checkpoint does not end is ended; a very large repository may need more.
+        phase_timeout_ms("phaseTimeout"): Maybe<Duration> = "10m",
+        /// Dollars a run may cost, as far as the agent tells. null is unlimited.
+        #[flag("--max-cost-usd", "USD", "Stop when the agent has reported this cost [default: unlimited]")]
+        max_cost_usd("maxCostUsd"): OptionalLimit<Amount> = null,
+        /// Tokens a run may use, as far as the agent tells. null is unlimited.
+        #[flag("--max-tokens", "N", "Stop when the agent has reported so many tokens [default: unlimited]")]
+        max_tokens("maxTokens"): OptionalLimit<BigCount> = null,
+        /// Iterations that may begin within an hour. null is unlimited.
+        #[flag("--calls-per-hour", "N", "Start at most N iterations an hour [default: unlimited]")]
+        calls_per_hour("callsPerHour"): OptionalLimit<Count> = null,
+    }
 }
 
-/// How somebody is told that the run is over or needs them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notify {
-    None,
-    Bell,
-    Osc9,
-    /// Run with `sh -c`.
-    Command(String),
+settings! {
+    /// Delays after a failure: `base`, doubled with each further failure, at most `max`, and up to the share `jitter` of it
+    /// more.
+    impl Backoff {
+        /// Delay after the first failure.
+        base_ms("base"): Duration = "5s",
+        /// Longest delay after a failure.
+        max_ms("max"): Duration = "5m",
+        /// Share of a delay that is added at random, 0 to 1.
+        jitter("jitter"): Share = 0.1,
+    }
+}
+
+settings! {
+    /// What it takes to believe that the work is done.
+    pub struct CompletionSettings {
+        /// What an agent has to promise, in the line <promise>…</promise>, when all is done. null takes a fresh token for
+        /// each run, which no old file or transcript can contain.
+        #[flag("--promise", "TEXT", "The token with which an agent claims the end [default: a fresh one in each run]")]
+        promise("promise"): Option<Promise> = null,
+        /// Confidence, 0 to 100, below which a claim is refused. The agent's own word is worth 10, all ticked boxes of the plan
+        /// 50, all goals 40. Where there are neither boxes nor goals, the agent's word given in two iterations running is
+        /// worth 40 more: at 10, one claim is enough there; at 50, it has to be repeated. At 60, ticked boxes alone are not
+        /// enough: the agent has to say that it is done. At 90, boxes and goals both count.
+        min_confidence("minConfidence"): Percent = 50,
+    }
+}
+
+settings! {
+    /// What checkpoints hold beside the files that git does not ignore.
+    pub struct CheckpointSettings {
+        /// Ignored files that are in checkpoints all the same, as patterns of .gitignore: [".env.local", "build/*.bin"]. To
+        /// find them ralph looks through everything that is ignored, each time.
+        include("include"): Names<Patterns> = [],
+    }
+}
+
+settings! {
+    /// Stops a loop that gets nowhere. After so many iterations running the agent is told; after twice as many the breaker
+    /// opens. "unlimited" gives one of them up.
+    impl BreakerLimits {
+        /// Iterations running without progress: no new tree, no new box, nothing committed.
+        no_progress("noProgress"): Limit<Count> = 3,
+        /// Iterations running that failed in the same way.
+        same_error("sameError"): Limit<Count> = 5,
+        /// How long an open breaker waits before one last try. `ralph reset-circuit` closes it.
+        cooldown_ms("cooldown"): Duration = "30m",
+    }
+}
+
+settings! {
+    /// What is kept of old runs: journals, recordings and checkpoints. A run that is beyond any of the first three is deleted
+    /// when another starts, but never the last one that came to an end. "unlimited" gives one of them up.
+    pub struct Keep {
+        /// Runs that are kept, the latest ones.
+        runs("runs"): Limit<Count> = 20,
+        /// Time since the last thing that happened in a run, after which it is not kept.
+        age_ms("age"): Limit<Duration> = "90d",
+        /// Size of all journals and recordings, in MiB, beyond which the oldest runs are not kept. Checkpoints do not count.
+        size_mib("sizeMiB"): Limit<Count> = 2048,
+        /// Size at which the recording of an iteration ends, and its signal log, in MiB.
+        recording_mib("recordingMiB"): Count = 64,
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config::defaults()
+    }
 }
 
 /// The answer to an agent that asks for a permission while nobody is there.
@@ -73,132 +199,34 @@ pub enum Permissions {
     Allow,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keep {
-    /// Runs, the latest ones; none for all.
-    pub runs: Option<u32>,
-    /// Time since a run's last record.
-    pub age_ms: Option<u64>,
-    /// Size of the files of all runs, without their checkpoints.
-    pub size_mib: Option<u32>,
-    /// Size at which the recording of one iteration ends.
-    pub recording_mib: u32,
+impl Choice for Permissions {
+    const CHOICES: &'static [(&'static str, Self)] = &[("deny", Permissions::Deny), ("allow", Permissions::Allow)];
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Config::of(&Merged::defaults(), Vec::new())
-    }
+impl Choice for SessionMode {
+    const CHOICES: &'static [(&'static str, Self)] = &[("fresh", SessionMode::Fresh), ("resume", SessionMode::Resume)];
 }
 
-impl Config {
-    /// Takes the settings out of merged values, which were all checked when they were read.
-    pub(super) fn of(merged: &Merged, adapters: Vec<AdapterLayer>) -> Self {
-        let read = Reader(merged);
-        Config {
-            adapter: read.text("adapter"),
-            model: read.text("model"),
-            agent: read.text("agent"),
-            server: read
-                .text("server")
-                .map(|text| ServerUrl::from_str(&text).expect(CHECKED)),
-            server_timeout_ms: read.count("serverTimeout").expect(CHECKED),
-            permissions: match read.text("permissions").as_deref() {
-                Some("allow") => Permissions::Allow,
-                Some(_) | None => Permissions::Deny,
-            },
-            plan: read.text("plan").map(PathBuf::from),
-            prompt: read.text("prompt"),
-            prompt_file: read.text("promptFile").map(PathBuf::from),
-            session: match read.text("session").as_deref() {
-                Some("resume") => SessionMode::Resume,
-                Some(_) | None => SessionMode::Fresh,
-            },
-            limits: Limits {
-                max_iterations: read.count("limits.maxIterations"),
-                max_time_ms: read.duration_ms("limits.maxTime"),
-                iteration_timeout_ms: read.duration_ms("limits.iterationTimeout"),
-                idle_timeout_ms: read.duration_ms("limits.idleTimeout"),
-                max_cost_usd: merged.get("limits.maxCostUsd").as_f64(),
-                max_tokens: merged.get("limits.maxTokens").as_u64(),
-                calls_per_hour: read.count("limits.callsPerHour"),
-                phase_timeout_ms: read.duration_ms("limits.phaseTimeout"),
-            },
-            backoff: Backoff {
-                base_ms: read.duration_ms("backoff.base").expect(CHECKED),
-                max_ms: read.duration_ms("backoff.max").expect(CHECKED),
-                jitter: merged.get("backoff.jitter").as_f64().expect(CHECKED),
-            },
-            breaker: BreakerLimits {
-                no_progress: read.count("breaker.noProgress"),
-                same_error: read.count("breaker.sameError"),
-                cooldown_ms: read.duration_ms("breaker.cooldown").expect(CHECKED),
-            },
-            promise: read
-                .text("completion.promise")
-                .map(|text| promise_token(&text).to_owned()),
-            completion: Completion {
-                min_confidence: read.percent("completion.minConfidence"),
-            },
-            goals: goals::read(merged.get("goals")),
-            goals_parallel: read.flag("goalsParallel"),
-            goals_when: match read.text("goalsWhen").as_deref() {
-                Some("iteration" | "both") => GoalsWhen::Iteration,
-                Some(_) | None => GoalsWhen::Claim,
-            },
-            fallback: read.names("fallback"),
-            checkpoint_include: read.names("checkpoint.include"),
-            adapters,
-            notify: match read.text("notify").as_deref() {
-                None | Some("none" | "") => Notify::None,
-                Some("bell") => Notify::Bell,
-                Some("osc9") => Notify::Osc9,
-                Some(command) => Notify::Command(command.to_owned()),
-            },
-            keep: Keep {
-                runs: read.count("keep.runs"),
-                age_ms: read.duration_ms("keep.age"),
-                size_mib: read.count("keep.sizeMiB"),
-                recording_mib: read.count("keep.recordingMiB").expect(CHECKED),
-            },
-        }
-    }
+impl Choice for GoalsWhen {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("claim", GoalsWhen::Claim),
+        ("iteration", GoalsWhen::Iteration),
+        ("both", GoalsWhen::Iteration),
+    ];
 }
 
-const CHECKED: &str = "every value was checked against its kind when it was read";
+/// Ids of adapters.
+pub struct Adapters;
 
-struct Reader<'a>(&'a Merged);
+impl Sample for Adapters {
+    const SAMPLE: &'static str = r#"["claude", "codex"]"#;
+}
 
-impl Reader<'_> {
-    /// Reads a text; none for null.
-    fn text(&self, path: &str) -> Option<String> {
-        self.0.get(path).as_str().map(str::to_owned)
-    }
+/// Patterns of `.gitignore`.
+pub struct Patterns;
 
-    /// Reads a number; none for no limit.
-    fn count(&self, path: &str) -> Option<u32> {
-        let count = self.0.get(path).as_u64()?;
-        Some(u32::try_from(count).expect(CHECKED))
-    }
-
-    fn percent(&self, path: &str) -> u8 {
-        let percent = self.0.get(path).as_u64().expect(CHECKED);
-        u8::try_from(percent).expect(CHECKED)
-    }
-
-    fn flag(&self, path: &str) -> bool {
-        self.0.get(path).as_bool().expect(CHECKED)
-    }
-
-    fn names(&self, path: &str) -> Vec<String> {
-        let names = self.0.get(path).as_array().expect(CHECKED).iter();
-        names.filter_map(Value::as_str).map(str::to_owned).collect()
-    }
-
-    /// Reads a duration; none for no limit, the one text that is none.
-    fn duration_ms(&self, path: &str) -> Option<u64> {
-        parse_duration(self.0.get(path).as_str()?).ok()
-    }
+impl Sample for Patterns {
+    const SAMPLE: &'static str = r#"[".env.local", "build/*.bin"]"#;
 }
 
 #[cfg(test)]
@@ -206,7 +234,11 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::{Flag, Sources, file, keys::KEYS, layers::dotted, load};
+    use crate::{
+        config::{Flag, Sources, file, load},
+        event::Completion,
+        settings::{Keys, Merged},
+    };
 
     #[test]
     fn the_defaults_are_those_of_the_documentation() {
@@ -226,7 +258,7 @@ mod tests {
         );
         assert_eq!((config.backoff.base_ms, config.backoff.max_ms), (5_000, 300_000));
         assert_eq!(config.session, SessionMode::Fresh);
-        assert_eq!(config.completion, Completion::default());
+        assert_eq!(config.completion.min_confidence, Completion::default().min_confidence);
         assert_eq!(config.breaker, BreakerLimits::default());
         assert_eq!((config.goals_when, config.goals_parallel), (GoalsWhen::Claim, true));
         assert_eq!(config.keep.runs, Some(20));
@@ -235,24 +267,25 @@ mod tests {
     #[test]
     fn the_example_says_every_default_and_nothing_else() {
         let text = include_str!("../../config.example.json");
-        let mut merged = Merged::defaults();
-        let mut missing: Vec<&str> = KEYS.iter().map(|key| key.path).collect();
-        for leaf in file::leaves(Path::new("config.example.json"), text).unwrap().0 {
-            let path = dotted(&leaf.path);
-            assert_eq!(merged.get(&path), &leaf.value, "{path}");
+        let mut merged = Merged::defaults::<Config>();
+        let keys = Keys::of::<Config>();
+        let mut missing: Vec<&str> = keys.iter().map(|(key, _)| key).collect();
+        let layer = file::layer(Path::new("config.example.json"), text);
+        assert!(layer.mistakes.is_empty() && layer.notices.is_empty());
+        for leaf in layer.leaves {
+            let path = leaf.path.join(".");
+            assert_eq!(merged.get(&path).unwrap().value(), leaf.node.value(), "{path}");
             missing.retain(|known| *known != path);
             merged.set(leaf);
         }
-        // Its default is empty, and so leaves nothing to list.
-        assert_eq!(missing, ["adapters"]);
-        assert!(text.contains("\n  \"adapters\": {},\n"));
-        assert_eq!(Config::of(&merged, Vec::new()), Config::default());
+        assert_eq!(missing, Vec::<&str>::new());
+        assert_eq!(merged.read::<Config>().unwrap(), Config::default());
     }
 
     #[test]
     fn every_setting_changes_the_configuration() {
-        for key in KEYS {
-            let other = match key.path {
+        for (key, _) in Keys::of::<Config>().iter() {
+            let other = match key {
                 "session" => "resume",
                 "server" => "http://127.0.0.1:7",
                 "permissions" => "allow",
@@ -271,14 +304,14 @@ mod tests {
                 "adapters" => r#"{"codex": {"title": "x"}}"#,
                 _ => "7",
             };
-            let flags = vec![Flag::new("--flag", key.path, other)];
+            let flags = vec![Flag::new("--flag", key, other)];
             let config = load(&Sources {
                 flags,
                 ..Sources::default()
             })
             .unwrap()
             .config;
-            assert_ne!(config, Config::default(), "{} changes nothing", key.path);
+            assert_ne!(config, Config::default(), "{key} changes nothing");
         }
     }
 }

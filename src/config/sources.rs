@@ -42,16 +42,16 @@ pub struct Flag {
     /// The flag as it is typed, with its dashes, for errors and `ralph config show`.
     pub name: String,
     /// The dotted key it sets.
-    pub key: &'static str,
+    pub key: String,
     /// Its value; a text is read as the setting's kind wants it, so `"50"` will do for a number.
     pub value: Value,
 }
 
 impl Flag {
-    pub fn new(name: &str, key: &'static str, value: impl Into<Value>) -> Self {
+    pub fn new(name: &str, key: &str, value: impl Into<Value>) -> Self {
         Flag {
             name: name.to_owned(),
-            key,
+            key: key.to_owned(),
             value: value.into(),
         }
     }

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Flag, Loaded, Sources, load};
+use super::{Flag, Loaded, NO_HINT, Sources, load};
 
 /// The files of a user, a project and `--config`, in a directory of their own.
 pub(super) struct Files {
@@ -43,7 +43,7 @@ impl Files {
         self
     }
 
-    pub(super) fn flag(mut self, name: &str, key: &'static str, value: impl Into<Value>) -> Self {
+    pub(super) fn flag(mut self, name: &str, key: &str, value: impl Into<Value>) -> Self {
         self.sources.flags.push(Flag::new(name, key, value));
         self
     }
@@ -56,7 +56,7 @@ impl Files {
     pub(super) fn error(&self) -> Vec<String> {
         let error = load(&self.sources).unwrap_err();
         let directory = format!("{}/", self.directory.path().display());
-        let lines = [error.to_string()].into_iter().chain(error.hints());
+        let lines = [error.to_string()].into_iter().chain(error.hints(NO_HINT));
         lines.map(|line| line.replace(&directory, "")).collect()
     }
 }

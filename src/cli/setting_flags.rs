@@ -1,0 +1,85 @@
+//! The flags that set what a configuration file can set, too: one for each setting that declares one.
+
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+
+use crate::config::{self, Flag, SettingFlag};
+
+/// What was given of them.
+#[derive(Debug)]
+pub(super) struct SettingFlags {
+    pub(super) given: Vec<Flag>,
+}
+
+impl clap::Args for SettingFlags {
+    fn augment_args(command: Command) -> Command {
+        let command = command.next_help_heading("Settings");
+        let command = command.args(config::flags().iter().map(arg));
+        command
+            .mut_arg("prompt", |prompt| prompt.conflicts_with("prompt-file"))
+            .mut_arg("calls-per-hour", |calls| calls.alias("calls"))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn arg(flag: &SettingFlag) -> Arg {
+    let name = id(flag);
+    let action = match flag.adds {
+        true => ArgAction::Append,
+        false => ArgAction::Set,
+    };
+    let declared = flag.declared;
+    Arg::new(name)
+        .long(name)
+        .value_name(declared.value)
+        .help(declared.help)
+        .action(action)
+}
+
+/// The name without its dashes.
+fn id(flag: &SettingFlag) -> &'static str {
+    flag.declared.name.trim_start_matches('-')
+}
+
+impl FromArgMatches for SettingFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Vec::new();
+        for flag in config::flags() {
+            let values = matches.get_many::<String>(id(&flag)).into_iter().flatten();
+            given.extend(values.map(|value| Flag::new(flag.declared.name, &flag.key, value.as_str())));
+        }
+        Ok(SettingFlags { given })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command};
+
+    use super::*;
+
+    #[test]
+    fn every_declared_flag_sets_its_setting() {
+        for flag in config::flags() {
+            let name = flag.declared.name;
+            let matches = SettingFlags::augment_args(Command::new("ralph")).get_matches_from(["ralph", name, "word"]);
+            let given = SettingFlags::from_arg_matches(&matches).unwrap().given;
+            assert_eq!(given, [Flag::new(name, &flag.key, "word")]);
+        }
+    }
+
+    #[test]
+    fn a_flag_of_a_list_may_be_given_more_than_once() {
+        let line = ["ralph", "--goal", "a=b", "--goal", "c=d"];
+        let matches = SettingFlags::augment_args(Command::new("ralph")).get_matches_from(line);
+        let given = SettingFlags::from_arg_matches(&matches).unwrap().given;
+        assert_eq!(given, ["a=b", "c=d"].map(|goal| Flag::new("--goal", "goals", goal)));
+    }
+}

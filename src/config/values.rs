@@ -1,0 +1,124 @@
+//! Kinds of values that only the configuration has.
+
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+
+use crate::{
+    claims::promise_token,
+    server_url::ServerUrl,
+    settings::{Form, Grammar, Line, Mistake, Node, Prose, accept, accept_or},
+};
+
+/// The address of a server.
+pub struct ServerAddress;
+
+impl Grammar for ServerAddress {
+    type Held = ServerUrl;
+
+    fn read(node: &Node, key: &str) -> Result<ServerUrl, Vec<Mistake>> {
+        let held = match node.text() {
+            Some(text) => ServerUrl::from_str(text).map_err(|error| Some(error.to_string())),
+            None => Err(None),
+        };
+        accept_or::<Self>(node, key, held)
+    }
+
+    fn expected() -> String {
+        r#"the address of a server, such as "http://127.0.0.1:4190""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        Line::schema()
+    }
+}
+
+/// The text of a promise line, held without the tag.
+pub struct Promise;
+
+impl Grammar for Promise {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let token = node.text().map(promise_token);
+        let token =
+            token.filter(|token| !token.is_empty() && !token.contains(['<', '>']) && !token.contains(char::is_control));
+        accept::<Self>(node, key, token.map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        r#"a text on one line without `<` and `>`, such as "ALL DONE""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "minLength": 1, "pattern": "^[^\\r\\n]*$" })
+    }
+}
+
+/// How somebody is told that the run is over or needs them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notify {
+    None,
+    Bell,
+    Osc9,
+    /// Run with `sh -c`.
+    Command(String),
+}
+
+impl Grammar for Notify {
+    type Held = Notify;
+
+    fn read(node: &Node, key: &str) -> Result<Notify, Vec<Mistake>> {
+        let text = Option::<Prose>::read(node, key)?;
+        Ok(match text.as_deref() {
+            None | Some("none") => Notify::None,
+            Some("bell") => Notify::Bell,
+            Some("osc9") => Notify::Osc9,
+            Some(command) => Notify::Command(command.to_owned()),
+        })
+    }
+
+    fn expected() -> String {
+        Option::<Prose>::expected()
+    }
+
+    fn schema() -> Value {
+        Option::<Prose>::schema()
+    }
+}
+
+/// Tables with the keys of a manifest, by adapter id, as each layer has them. Who knows what a manifest is merges them.
+pub struct AdapterTables;
+
+impl Grammar for AdapterTables {
+    type Held = Vec<Node>;
+
+    const FORM: Form = Form::Open;
+
+    fn read(node: &Node, key: &str) -> Result<Vec<Node>, Vec<Mistake>> {
+        let Some(tables) = node.fields() else {
+            return accept::<Self>(node, key, None);
+        };
+        if let Some((id, other)) = tables.iter().find(|(_, table)| table.fields().is_none()) {
+            let reason = format!("`{id}` is {}", other.described());
+            return accept_or::<Self>(node, key, Err(Some(reason)));
+        }
+        Ok(match tables.is_empty() {
+            true => Vec::new(),
+            false => vec![node.clone()],
+        })
+    }
+
+    fn expected() -> String {
+        r#"an object of objects, such as {"codex": {"command": {"program": "/opt/codex"}}}"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "object", "additionalProperties": { "type": "object" } })
+    }
+
+    fn of_word(word: &str) -> Value {
+        let tables = serde_json::from_str(word).ok().filter(Value::is_object);
+        tables.unwrap_or_else(|| Value::from(word))
+    }
+}

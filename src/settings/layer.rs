@@ -1,0 +1,194 @@
+//! One layer of settings: checked by itself and taken apart.
+
+use super::{
+    mistake::Mistake,
+    nearest::closest,
+    node::{Node, Shape},
+    record::{Field, Form, Record, within},
+};
+
+/// One value of a layer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Leaf {
+    pub path: Vec<String>,
+    pub node: Node,
+}
+
+/// What a layer says.
+#[derive(Debug, Default)]
+pub struct Layer {
+    pub leaves: Vec<Leaf>,
+    pub mistakes: Vec<Mistake>,
+    /// What whoever wrote it should know that is no mistake, one sentence each.
+    pub notices: Vec<String>,
+}
+
+/// How settings of one kind of file are spoken of.
+pub struct Language {
+    /// What the whole is called.
+    pub whole: &'static str,
+    /// What the whole has to be, with an example.
+    pub whole_expected: &'static str,
+    /// What a group of settings has to be.
+    pub section_expected: &'static str,
+    /// Settings of earlier versions, and what there is in their place.
+    pub removed: &'static [(&'static str, &'static str)],
+}
+
+/// The settings of a declaration by their dotted paths.
+pub struct Keys {
+    keys: Vec<(String, &'static Field)>,
+    sections: Vec<String>,
+}
+
+impl Keys {
+    pub fn of<R: Record>() -> Self {
+        let mut keys = Keys {
+            keys: Vec::new(),
+            sections: Vec::new(),
+        };
+        keys.add(R::FIELDS, "");
+        keys
+    }
+
+    fn add(&mut self, fields: &'static [Field], path: &str) {
+        for field in fields {
+            let key = within(path, field.key);
+            match field.kind.form {
+                Form::Leaf | Form::Open => self.keys.push((key, field)),
+                Form::Section { fields, .. } => {
+                    self.add(fields, &key);
+                    self.sections.push(key);
+                }
+            }
+        }
+    }
+
+    /// Every setting with its path, in the order of the declaration.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &'static Field)> {
+        self.keys.iter().map(|(key, field)| (key.as_str(), *field))
+    }
+
+    pub fn find(&self, key: &str) -> Option<&'static Field> {
+        self.iter().find_map(|(known, field)| (known == key).then_some(field))
+    }
+
+    /// Where a value stands among others when all are shown.
+    pub fn rank(&self, key: &str) -> usize {
+        let stands = |(known, field): &(String, &Field)| match field.kind.form {
+            Form::Leaf | Form::Section { .. } => known == key,
+            Form::Open => key
+                .strip_prefix(known.as_str())
+                .is_some_and(|rest| rest.starts_with('.')),
+        };
+        self.keys.iter().position(stands).unwrap_or(self.keys.len())
+    }
+
+    /// The setting or section that was probably meant, at whatever level it is.
+    pub fn nearest(&self, unknown: &str) -> Option<&str> {
+        closest(
+            unknown,
+            self.keys
+                .iter()
+                .map(|(key, _)| key)
+                .chain(&self.sections)
+                .map(String::as_str),
+        )
+    }
+}
+
+impl Layer {
+    /// Reads what a file says of the settings of `R`.
+    pub fn of<R: Record>(root: &Node, language: &Language) -> Self {
+        let mut reader = Reader {
+            keys: &Keys::of::<R>(),
+            language,
+            layer: Layer::default(),
+        };
+        match &root.shape {
+            Shape::Table(written) => reader.read(R::FIELDS, "", written),
+            Shape::Scalar(_) | Shape::List(_) | Shape::Foreign(_) => reader.layer.mistakes.push(Mistake::IllTyped {
+                origin: root.origin.clone(),
+                key: language.whole.to_owned(),
+                found: root.described(),
+                expected: language.whole_expected.to_owned(),
+            }),
+        }
+        reader.layer
+    }
+
+    /// Checks a value and keeps it, or what is wrong with it.
+    pub fn take(&mut self, field: &Field, key: &str, node: Node) {
+        let mistakes = (field.kind.check)(&node, key);
+        if mistakes.is_empty() {
+            let path = key.split('.').map(str::to_owned).collect();
+            apart(field, path, node, &mut self.leaves);
+        }
+        self.mistakes.extend(mistakes);
+    }
+
+    /// Puts the mistakes into the order of the file, those of one line as they were found.
+    pub fn in_order(mut self) -> Self {
+        self.mistakes.sort_by_key(Mistake::line);
+        self
+    }
+}
+
+struct Reader<'a> {
+    keys: &'a Keys,
+    language: &'a Language,
+    layer: Layer,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, fields: &'static [Field], path: &str, written: &[(String, Node)]) {
+        for (name, node) in written {
+            let key = within(path, name);
+            match fields.iter().find(|field| field.key == name) {
+                None => self.unknown(key, node),
+                Some(field) => match (field.kind.form, &node.shape) {
+                    (Form::Section { fields, .. }, Shape::Table(written)) => self.read(fields, &key, written),
+                    (Form::Section { .. }, _) => {
+                        let expected = self.language.section_expected.to_owned();
+                        let mistake = Mistake::ill_typed(&node.origin, &key, node.described(), expected);
+                        self.layer.mistakes.push(mistake);
+                    }
+                    (Form::Leaf | Form::Open, _) => self.layer.take(field, &key, node.clone()),
+                },
+            }
+        }
+    }
+
+    fn unknown(&mut self, key: String, node: &Node) {
+        if key == "$schema" {
+            return;
+        }
+        let origin = node.origin.clone();
+        let removed = self.language.removed.iter().find(|(removed, _)| *removed == key);
+        if let Some((_, instead)) = removed {
+            let notice = format!("{origin}: `{key}` was removed and does nothing: {instead}");
+            return self.layer.notices.push(notice);
+        }
+        let near = self.keys.nearest(&key).map(str::to_owned);
+        self.layer.mistakes.push(Mistake::Unknown { origin, key, near });
+    }
+}
+
+/// Takes a value apart into what is merged by itself.
+fn apart(field: &Field, path: Vec<String>, node: Node, leaves: &mut Vec<Leaf>) {
+    match field.kind.form {
+        Form::Leaf | Form::Section { .. } => leaves.push(Leaf { path, node }),
+        Form::Open => to_the_last_key(path, node, leaves),
+    }
+}
+
+fn to_the_last_key(path: Vec<String>, node: Node, leaves: &mut Vec<Leaf>) {
+    match node.shape {
+        Shape::Table(fields) if !fields.is_empty() => {
+            for (name, node) in fields {
+                to_the_last_key([&path[..], &[name]].concat(), node, leaves);
+            }
+        }
+        Shape::Scalar(_) | Shape::List(_) | Shape::Table(_) | Shape::Foreign(_) => leaves.push(Leaf { path, node }),
+    }
+}

@@ -1,0 +1,36 @@
+//! The name that was probably meant.
+
+/// How alike names have to be, from 0 to 1, for one to be offered in place of the other.
+const ALIKE: f64 = 0.85;
+
+/// Finds the name that somebody who wrote `unknown` probably meant; dotted names are found at whatever level they are.
+pub fn closest<'n>(unknown: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    names
+        .into_iter()
+        .map(|known| (likeness(unknown, known), known))
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, known)| known)
+}
+
+fn likeness(unknown: &str, known: &str) -> f64 {
+    let (unknown_section, unknown_name) = split(unknown);
+    let (known_section, known_name) = split(known);
+    let names = strsim::jaro_winkler(&folded(unknown_name), &folded(known_name));
+    // The same name elsewhere is near, a like name in the same place is nearer than one elsewhere.
+    if unknown_section == known_section {
+        names
+    } else {
+        names - 0.02
+    }
+}
+
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('.').unwrap_or(("", path))
+}
+
+/// `max_iterations`, `max-iterations` and `maxIterations` differ in nothing a person would mean.
+fn folded(name: &str) -> String {
+    let letters = name.chars().filter(|c| !matches!(c, '_' | '-'));
+    letters.flat_map(char::to_lowercase).collect()
+}

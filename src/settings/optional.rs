@@ -1,0 +1,140 @@
+//! Values that need not be there: limits that can be given up, null, and nothing at all.
+
+use std::marker::PhantomData;
+
+use serde_json::{Value, json};
+
+use super::{
+    grammar::{Grammar, accept_or},
+    mistake::Mistake,
+    node::Node,
+};
+
+/// The word that is needed to go without a limit.
+const UNLIMITED: &str = "unlimited";
+
+/// A limit that has a default: it is given up by the word only, never by forgetting a value.
+pub struct Limit<G>(PhantomData<G>);
+
+impl<G: Grammar> Grammar for Limit<G> {
+    type Held = Option<G::Held>;
+
+    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+        if node.text() == Some(UNLIMITED) {
+            return Ok(None);
+        }
+        if node.is_null() {
+            let reason = format!("write \"{UNLIMITED}\" to go without this limit");
+            return accept_or::<Self>(node, key, Err(Some(reason)));
+        }
+        let read = G::read(node, key).map_err(|mistakes| expecting(mistakes, &Self::expected()))?;
+        Ok(Some(read))
+    }
+
+    fn expected() -> String {
+        format!("{}, or \"{UNLIMITED}\"", G::expected())
+    }
+
+    fn schema() -> Value {
+        json!({ "anyOf": [G::schema(), { "const": UNLIMITED }] })
+    }
+
+    fn of_word(word: &str) -> Value {
+        G::of_word(word)
+    }
+}
+
+/// A limit that is off by default.
+pub struct OptionalLimit<G>(PhantomData<G>);
+
+impl<G: Grammar> Grammar for OptionalLimit<G> {
+    type Held = Option<G::Held>;
+
+    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+        match node.is_null() {
+            true => Ok(None),
+            false => Limit::<G>::read(node, key),
+        }
+    }
+
+    fn expected() -> String {
+        Limit::<G>::expected()
+    }
+
+    fn schema() -> Value {
+        json!({ "anyOf": [G::schema(), { "enum": [UNLIMITED, null] }] })
+    }
+
+    fn of_word(word: &str) -> Value {
+        G::of_word(word)
+    }
+}
+
+/// A value, or null where there is none.
+impl<G: Grammar> Grammar for Option<G> {
+    type Held = Option<G::Held>;
+
+    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+        if node.is_null() {
+            return Ok(None);
+        }
+        let read = G::read(node, key).map_err(|mistakes| expecting(mistakes, &Self::expected()))?;
+        Ok(Some(read))
+    }
+
+    fn expected() -> String {
+        format!("{}, or null", G::expected())
+    }
+
+    fn schema() -> Value {
+        let mut schema = G::schema();
+        let kind = schema["type"].take();
+        schema["type"] = json!([kind, "null"]);
+        schema
+    }
+
+    fn of_word(word: &str) -> Value {
+        G::of_word(word)
+    }
+
+    fn absent() -> Option<Self::Held> {
+        Some(None)
+    }
+}
+
+/// Says of mistakes about a value that more is accepted than the grammar that found them knows.
+fn expecting(mut mistakes: Vec<Mistake>, more: &str) -> Vec<Mistake> {
+    for mistake in &mut mistakes {
+        if let Mistake::IllTyped { expected, .. } = mistake {
+            more.clone_into(expected);
+        }
+    }
+    mistakes
+}
+
+/// A value that may be left out, but not be null.
+pub struct Maybe<G>(PhantomData<G>);
+
+impl<G: Grammar> Grammar for Maybe<G> {
+    type Held = Option<G::Held>;
+
+    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+        G::read(node, key).map(Some)
+    }
+
+    fn expected() -> String {
+        G::expected()
+    }
+
+    fn schema() -> Value {
+        G::schema()
+    }
+
+    fn of_word(word: &str) -> Value {
+        G::of_word(word)
+    }
+
+    fn absent() -> Option<Self::Held> {
+        Some(None)
+    }
+}

@@ -1,0 +1,295 @@
+//! Declares settings, once each.
+
+use serde_json::Value;
+
+use super::{
+    grammar::Grammar,
+    mistake::Mistake,
+    nearest::closest,
+    node::{Node, Shape},
+    origin::Origin,
+};
+
+/// A group of settings that are held as one value: a struct with a row for each field.
+pub trait Record: Sized {
+    /// What the group is for, as its doc comment says it.
+    const ABOUT: &'static str;
+    /// In the order in which they are shown.
+    const FIELDS: &'static [Field];
+
+    /// Reads every field; none if one of them cannot be read, which the reader keeps.
+    fn read(reader: &mut Reader<'_>) -> Option<Self>;
+
+    /// The group as it is where nothing is written.
+    ///
+    /// # Panics
+    /// If a default is not of its grammar, or a setting without a default has to be written. A test reads the defaults of
+    /// every declaration.
+    fn defaults() -> Self {
+        let mut reader = Reader::new(None, "");
+        Self::read(&mut reader).expect("the declared defaults are of their grammars")
+    }
+}
+
+/// One declared setting.
+pub struct Field {
+    pub key: &'static str,
+    /// What it is for, as its doc comment says it, a line each.
+    pub about: &'static str,
+    /// The default as it is written in a file.
+    pub default: Option<&'static str>,
+    pub flag: Option<FlagDeclaration>,
+    pub kind: Kind,
+}
+
+/// A flag that sets a setting.
+#[derive(Debug, Clone, Copy)]
+pub struct FlagDeclaration {
+    /// With its dashes.
+    pub name: &'static str,
+    /// What its value is called in the help.
+    pub value: &'static str,
+    pub help: &'static str,
+}
+
+/// What the engine has to know of a grammar without knowing which one it is.
+pub struct Kind {
+    pub form: Form,
+    /// A flag may be given more than once, and adds to what is configured.
+    pub adds: bool,
+    /// There is no value where nothing is written.
+    pub is_required: fn() -> bool,
+    pub check: fn(&Node, &str) -> Vec<Mistake>,
+    pub schema: fn() -> Value,
+    pub of_word: fn(&str) -> Value,
+    pub of_flag: fn(&str) -> Value,
+}
+
+/// How layers are merged.
+#[derive(Clone, Copy)]
+pub enum Form {
+    /// The strongest takes the place of all others.
+    Leaf,
+    /// Each of these by itself.
+    Section {
+        about: &'static str,
+        fields: &'static [Field],
+    },
+    /// Whatever is in it by itself, down to the last key.
+    Open,
+}
+
+impl Kind {
+    pub const fn of<G: Grammar>() -> Self {
+        Kind {
+            form: G::FORM,
+            adds: G::ADDS,
+            is_required: || G::absent().is_none(),
+            check: check::<G>,
+            schema: G::schema,
+            of_word: G::of_word,
+            of_flag: G::of_flag,
+        }
+    }
+}
+
+fn check<G: Grammar>(node: &Node, key: &str) -> Vec<Mistake> {
+    G::read(node, key).err().unwrap_or_default()
+}
+
+impl Field {
+    /// The default as a value; null where there is none.
+    ///
+    /// # Panics
+    /// If the declared default is not JSON, which every start would show.
+    pub fn default_value(&self) -> Value {
+        self.default.map_or(Value::Null, |default| {
+            serde_json::from_str(default).expect("a declared default is JSON")
+        })
+    }
+}
+
+/// Takes a record out of a table.
+pub struct Reader<'n> {
+    /// None where nothing is written.
+    table: Option<&'n Node>,
+    path: &'n str,
+    mistakes: Vec<Mistake>,
+}
+
+impl<'n> Reader<'n> {
+    pub fn new(table: Option<&'n Node>, path: &'n str) -> Self {
+        Reader {
+            table,
+            path,
+            mistakes: Vec::new(),
+        }
+    }
+
+    /// Reads one field: what is written, else its default, else what its grammar makes of nothing.
+    pub fn field<G: Grammar>(&mut self, name: &str, default: Option<&str>) -> Option<G::Held> {
+        let key = within(self.path, name);
+        let written = self.table.and_then(|table| table.get(name));
+        let read = match (written, default) {
+            (Some(node), _) => G::read(node, &key),
+            (None, Some(default)) => {
+                let value = serde_json::from_str(default).unwrap_or_default();
+                G::read(&Node::of(value, &Origin::Default), &key)
+            }
+            (None, None) => return G::absent(),
+        };
+        match read {
+            Ok(held) => Some(held),
+            Err(mistakes) => {
+                self.mistakes.extend(mistakes);
+                None
+            }
+        }
+    }
+
+    pub fn mistakes(self) -> Vec<Mistake> {
+        self.mistakes
+    }
+}
+
+/// Joins a dotted path and a name.
+pub(super) fn within(path: &str, name: &str) -> String {
+    match path {
+        "" => name.to_owned(),
+        path => format!("{path}.{name}"),
+    }
+}
+
+/// Reads a record that is one value among others, such as an element of a list.
+///
+/// # Errors
+/// Everything that is wrong with it: fields that are not of their grammar, fields that it has not, and fields that
+/// are missing.
+pub fn read_item<R: Record>(node: &Node, key: &str, name: &str, example: &str) -> Result<R, Vec<Mistake>> {
+    let Shape::Table(written) = &node.shape else {
+        let found = node.described();
+        return Err(vec![Mistake::ill_typed(&node.origin, key, found, example.to_owned())]);
+    };
+    let mut mistakes = Vec::new();
+    for (field, value) in written {
+        let key = within(key, field);
+        match R::FIELDS.iter().find(|known| known.key == field) {
+            Some(known) => mistakes.extend((known.kind.check)(value, &key)),
+            None => {
+                let found = format!("no field of {name}");
+                let expected = known_fields::<R>(field);
+                mistakes.push(Mistake::ill_typed(&value.origin, &key, found, expected));
+            }
+        }
+    }
+    let mut reader = Reader::new(Some(node), key);
+    let read = R::read(&mut reader);
+    let missing = R::FIELDS
+        .iter()
+        .filter(|field| field.default.is_none() && (field.kind.is_required)() && node.get(field.key).is_none());
+    mistakes.extend(missing.map(|field| {
+        let found = format!("an object without `{}`", field.key);
+        Mistake::ill_typed(&node.origin, key, found, example.to_owned())
+    }));
+    match read {
+        Some(read) if mistakes.is_empty() => Ok(read),
+        Some(_) | None => Err(mistakes),
+    }
+}
+
+/// The field that was probably meant, else all of them.
+fn known_fields<R: Record>(unknown: &str) -> String {
+    let names = || R::FIELDS.iter().map(|field| field.key);
+    if let Some(near) = closest(unknown, names()) {
+        return format!("`{near}`");
+    }
+    let quoted: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+    match &quoted[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => quoted.join(""),
+    }
+}
+
+/// Declares the settings of a struct, which it makes (`struct`) or which is there (`impl`), a row for each field:
+///
+/// ```text
+/// /// What the setting is for, as the schema and the example file say it.
+/// #[flag("--name", "VALUE", "What the help says of the flag")]
+/// field_name("keyInFiles"): Grammar = "default",
+/// ```
+///
+/// The flag and the default may be left out. A row without a default holds what [`Grammar::absent`] says; where that is
+/// nothing, the setting has to be written.
+macro_rules! settings {
+    (
+        $(#[doc = $doc:literal])*
+        pub struct $name:ident {
+            $(
+                $(#[doc = $about:literal])*
+                $(#[flag($flag:literal, $value:literal, $help:literal)])?
+                $field:ident($key:literal): $grammar:ty $(= $default:tt)?,
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            $(
+                $(#[doc = $about])*
+                pub $field: <$grammar as $crate::settings::Grammar>::Held,
+            )*
+        }
+
+        $crate::settings::settings! {
+            $(#[doc = $doc])*
+            impl $name {
+                $(
+                    $(#[doc = $about])*
+                    $(#[flag($flag, $value, $help)])?
+                    $field($key): $grammar $(= $default)?,
+                )*
+            }
+        }
+    };
+    (
+        $(#[doc = $doc:literal])*
+        impl $name:ident {
+            $(
+                $(#[doc = $about:literal])*
+                $(#[flag($flag:literal, $value:literal, $help:literal)])?
+                $field:ident($key:literal): $grammar:ty $(= $default:tt)?,
+            )*
+        }
+    ) => {
+        impl $crate::settings::Record for $name {
+            const ABOUT: &'static str = concat!($($doc, "\n"),*);
+            const FIELDS: &'static [$crate::settings::Field] = &[
+                $(
+                    $crate::settings::Field {
+                        key: $key,
+                        about: concat!($($about, "\n"),*),
+                        default: $crate::settings::settings!(@default $($default)?),
+                        flag: $crate::settings::settings!(@flag $($flag, $value, $help)?),
+                        kind: $crate::settings::Kind::of::<$grammar>(),
+                    },
+                )*
+            ];
+
+            fn read(reader: &mut $crate::settings::Reader<'_>) -> Option<Self> {
+                $(
+                    let $field =
+                        reader.field::<$grammar>($key, $crate::settings::settings!(@default $($default)?));
+                )*
+                Some(Self { $($field: $field?),* })
+            }
+        }
+    };
+    (@default) => { None };
+    (@default $default:tt) => { Some(stringify!($default)) };
+    (@flag) => { None };
+    (@flag $name:literal, $value:literal, $help:literal) => {
+        Some($crate::settings::FlagDeclaration { name: $name, value: $value, help: $help })
+    };
+}
+
+pub(crate) use settings;

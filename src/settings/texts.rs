@@ -1,0 +1,191 @@
+//! Texts: lines, prose, paths, names and words to choose from.
+
+use std::{marker::PhantomData, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{
+    grammar::{Grammar, accept},
+    mistake::Mistake,
+    node::Node,
+};
+
+/// A text on one line.
+pub struct Line;
+
+impl Grammar for Line {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let text = node
+            .text()
+            .filter(|text| !text.trim().is_empty() && !text.contains(char::is_control));
+        accept::<Self>(node, key, text.map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        r#"a text on one line, such as "codex""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "minLength": 1 })
+    }
+}
+
+/// A text that is not blank.
+pub struct Prose;
+
+impl Grammar for Prose {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let text = node
+            .text()
+            .filter(|text| !text.trim().is_empty() && !text.contains('\0'));
+        accept::<Self>(node, key, text.map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        "a text that is not blank".to_owned()
+    }
+
+    fn schema() -> Value {
+        Line::schema()
+    }
+}
+
+/// Any text.
+pub struct Text;
+
+impl Grammar for Text {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        accept::<Self>(node, key, node.text().map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        "a text".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string" })
+    }
+}
+
+/// A path as it is written: relative to what its setting says, or absolute.
+pub struct FilePath;
+
+impl Grammar for FilePath {
+    type Held = PathBuf;
+
+    fn read(node: &Node, key: &str) -> Result<PathBuf, Vec<Mistake>> {
+        let path = node.text().filter(|text| !text.is_empty() && !text.contains('\0'));
+        accept::<Self>(node, key, path.map(PathBuf::from))
+    }
+
+    fn expected() -> String {
+        r#"a path, such as "PLAN.md""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        Line::schema()
+    }
+}
+
+/// A type whose values have names.
+pub trait Choice: Copy + 'static {
+    const CHOICES: &'static [(&'static str, Self)];
+}
+
+/// One of the names of a [`Choice`].
+pub struct OneOf<C>(PhantomData<C>);
+
+impl<C: Choice> Grammar for OneOf<C> {
+    type Held = C;
+
+    fn read(node: &Node, key: &str) -> Result<C, Vec<Mistake>> {
+        let chosen = node
+            .text()
+            .and_then(|text| C::CHOICES.iter().find(|(name, _)| *name == text));
+        accept::<Self>(node, key, chosen.map(|(_, choice)| *choice))
+    }
+
+    fn expected() -> String {
+        let quoted: Vec<String> = C::CHOICES.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        quoted.join(" or ")
+    }
+
+    fn schema() -> Value {
+        let names: Vec<&str> = C::CHOICES.iter().map(|(name, _)| *name).collect();
+        json!({ "enum": names })
+    }
+}
+
+/// A list of any texts.
+pub struct Texts;
+
+impl Grammar for Texts {
+    type Held = Vec<String>;
+
+    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+        let Some(items) = node.items() else {
+            return accept::<Self>(node, key, None);
+        };
+        let (mut texts, mut mistakes) = (Vec::new(), Vec::new());
+        for (index, item) in items.iter().enumerate() {
+            match Text::read(item, &format!("{key}[{index}]")) {
+                Ok(text) => texts.push(text),
+                Err(found) => mistakes.extend(found),
+            }
+        }
+        match mistakes.is_empty() {
+            true => Ok(texts),
+            false => Err(mistakes),
+        }
+    }
+
+    fn expected() -> String {
+        "a list of texts".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "array", "items": Text::schema() })
+    }
+}
+
+/// What a list of names is of.
+pub trait Sample {
+    /// An example of such a list, as it is written.
+    const SAMPLE: &'static str;
+}
+
+/// Names or patterns, each on one line and each once.
+pub struct Names<S>(PhantomData<S>);
+
+impl<S: Sample> Grammar for Names<S> {
+    type Held = Vec<String>;
+
+    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+        let names: Option<Vec<String>> = node
+            .items()
+            .and_then(|items| items.iter().map(|item| Line::read(item, key).ok()).collect());
+        let differ = |names: &Vec<String>| {
+            let repeats = |(at, name): (usize, &String)| names[..at].contains(name);
+            !names.iter().enumerate().any(repeats)
+        };
+        accept::<Self>(node, key, names.filter(differ))
+    }
+
+    fn expected() -> String {
+        format!("a list of different names, such as {}", S::SAMPLE)
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "array", "items": Line::schema(), "uniqueItems": true })
+    }
+
+    fn of_word(word: &str) -> Value {
+        word.split(',').map(|name| Value::from(name.trim())).collect()
+    }
+}
