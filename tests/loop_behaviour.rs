@@ -1,4 +1,5 @@
-//! The loop as its users run it: the real binary, agents that are shell scripts, records on stdout.
+//! What the loop does: in most of these tests it runs inside of the test, with agents that are functions. Where processes,
+//! signals, git or the command line are the subject, it is the real binary, with agents that are shell scripts.
 
 mod blocks;
 mod breaker;

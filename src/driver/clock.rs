@@ -35,7 +35,7 @@ pub struct Reading {
 
 /// The clocks of a run.
 pub struct Clock {
-    read: Box<dyn Fn() -> Reading + Send>,
+    read: Box<dyn Fn() -> Reading + Send + Sync>,
     looked: Reading,
     /// Monotonic time in which the loop was not run.
     stood_still: Duration,
@@ -51,7 +51,7 @@ impl Clock {
     }
 
     /// The clocks that `read` reads.
-    pub fn read_by(read: impl Fn() -> Reading + Send + 'static) -> Self {
+    pub fn read_by(read: impl Fn() -> Reading + Send + Sync + 'static) -> Self {
         Self {
             looked: read(),
             read: Box::new(read),

@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod agents;
 mod connect;
+pub mod in_process;
 pub mod processes;
 pub mod running;
 pub mod sandbox;

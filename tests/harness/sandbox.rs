@@ -2,7 +2,7 @@
 //! see nothing else of the machine but `PATH`.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     env,
     ffi::{OsStr, OsString},
     fs,
@@ -33,11 +33,22 @@ pub struct Sandbox {
     /// Directories of agents, looked through before the rest of `PATH`.
     agents: Vec<PathBuf>,
     variables: RefCell<Vec<(&'static str, OsString)>>,
+    /// Whether there may be processes in it.
+    has_run: Cell<bool>,
 }
 
 impl Sandbox {
     /// Makes a repository with one commit that holds `PLAN.md`, two open tasks in it.
     pub fn new() -> Sandbox {
+        let sandbox = Sandbox::without_git();
+        sandbox.git(["init", "--quiet"]);
+        sandbox.git(["add", "--all"]);
+        sandbox.git(["commit", "--quiet", "--message", "Start"]);
+        sandbox
+    }
+
+    /// Makes the same project in no repository.
+    pub fn without_git() -> Sandbox {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let root = tempfile::Builder::new()
             .prefix("ralph-")
@@ -51,6 +62,7 @@ impl Sandbox {
             mark,
             agents: Vec::new(),
             variables: RefCell::default(),
+            has_run: Cell::new(false),
         };
         for (_, directory) in sandbox.directories() {
             fs::create_dir_all(directory).expect("a directory of the sandbox");
@@ -59,9 +71,6 @@ impl Sandbox {
         fs::write(sandbox.home().join(".gitconfig"), identity).expect("git's configuration");
         fs::create_dir(sandbox.project()).expect("the project's directory");
         sandbox.write("PLAN.md", PLAN);
-        sandbox.git(["init", "--quiet"]);
-        sandbox.git(["add", "--all"]);
-        sandbox.git(["commit", "--quiet", "--message", "Start"]);
         sandbox
     }
 
@@ -121,6 +130,7 @@ impl Sandbox {
 
     /// Any program, in the project, with the sandbox's environment and nothing to read.
     pub fn program(&self, program: impl AsRef<OsStr>) -> Program {
+        self.has_run.set(true);
         let mut command = Command::new(program);
         command.current_dir(self.project()).env_clear().envs(self.environment());
         Program::new(command)
@@ -195,6 +205,9 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
+        if !self.has_run.get() {
+            return;
+        }
         if std::thread::panicking() {
             // A second panic would abort and hide the first.
             _ = std::panic::catch_unwind(|| processes::end_sandbox(&self.mark, &self.path));

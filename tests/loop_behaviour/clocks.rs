@@ -1,33 +1,39 @@
 //! Time in which ralph did not run, and clocks that are set.
 
-use nix::sys::signal::Signal;
+use std::time::Duration;
+
 use ralph::event::{Event, Outcome};
 
 use super::{outcomes, said};
-use crate::harness::{SOON, Sandbox, Script, wait_until};
+use crate::harness::in_process::{Agent, Project};
 
-#[test]
-fn an_agent_is_not_called_idle_for_the_time_in_which_ralph_was_stopped() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    // Silent for longer than the limit, and all that time ralph is stopped. What ends it is the agent's own clock.
-    sandbox.install(&Script::jsonl(
-        "said ready; sleep 9; : > $HOME/later; await go; work; over done",
-    ));
-    let running = sandbox.looping(["--idle-timeout", "8s", "--max-time", "20s"]).start();
-    running.wait_for_record(SOON, said("ready"));
-    running.signal(Signal::SIGSTOP);
-    wait_until(SOON, "silence that is long enough", || {
-        sandbox.home().join("later").exists().then_some(())
+#[tokio::test(start_paused = true)]
+async fn an_agent_is_not_called_idle_for_the_time_in_which_ralph_was_stopped() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::jsonl(|turn| async move {
+        turn.said("ready");
+        turn.wait_for("go").await;
+        turn.work();
+        turn.over("done");
     });
-    running.signal(Signal::SIGCONT);
-    let moved = running.wait_for_record(SOON, |event| matches!(event, Event::ClockMoved { .. }));
+    let looping = project.looping(&agent).with(|settings| {
+        settings.limits.idle_timeout_ms = Some(8_000);
+        settings.limits.max_time_ms = Some(20_000);
+    });
+    let running = looping.start();
+    running.wait_for_record(said("ready")).await;
+    // Silent for longer than the limit, and all that time the loop is not run.
+    tokio::time::advance(Duration::from_secs(9)).await;
+    let moved = running
+        .wait_for_record(|event| matches!(event, Event::ClockMoved { .. }))
+        .await;
     assert!(
         matches!(moved.event, Event::ClockMoved { gap_ms } if gap_ms > 4_000),
         "{moved:?}"
     );
-    sandbox.let_go("go");
-    let finished = running.wait(SOON);
+    project.let_go("go");
+    let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     assert_eq!(outcomes(&records), [&Outcome::Completed]);

@@ -1,9 +1,16 @@
 //! Agents that fail, and how long the loop waits.
 
-use ralph::event::{Event, LimitKind, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd};
+use ralph::{
+    command::UserCommand,
+    event::{Event, Exit, LimitKind, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd},
+};
+use serde_json::json;
 
 use super::{outcomes, reason};
-use crate::harness::{SOON, Sandbox, Script, events};
+use crate::harness::{
+    SOON, Sandbox, Script, events,
+    in_process::{Agent, Project},
+};
 
 /// The waits of a run: what for, how long, after how many failures.
 fn waits(records: &[Record]) -> Vec<(Wait, u64, u32)> {
@@ -25,32 +32,38 @@ fn waiting(wanted: Wait) -> impl Fn(&Event) -> bool {
     move |event| matches!(event, Event::WaitStarted { wait, .. } if *wait == wanted)
 }
 
-fn now_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    u64::try_from(since.unwrap().as_millis()).unwrap()
-}
+const FAILED: Exit = Exit::Code { code: 1 };
+const HOUR_MS: u64 = 60 * 60 * 1000;
 
-#[test]
-fn waits_after_failures_double_up_to_their_limit_and_success_starts_them_anew() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(2);
-    sandbox.install(&Script::terminal("case $n in 5|7) work;; *) exit 1;; esac"));
-    let finished = sandbox
-        .looping([] as [&str; 0])
-        .env("RALPH_BACKOFF_JITTER", "0")
-        .run(SOON);
+#[tokio::test(start_paused = true)]
+async fn waits_after_failures_double_up_to_their_limit_and_success_starts_them_anew() {
+    let project = Project::new();
+    project.plan(2);
+    let agent = Agent::terminal(|turn| async move {
+        match turn.n {
+            5 | 7 => turn.work(),
+            _ => turn.exits(FAILED),
+        }
+    });
+    let looping = project.looping(&agent);
+    let finished = looping.with(|settings| settings.backoff.jitter = 0.0).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let found = waits(&finished.records());
     let expected = [(10, 1), (20, 2), (40, 3), (40, 4), (10, 1)].map(|(ms, attempt)| (Wait::Backoff, ms, attempt));
     assert_eq!(found, expected);
 }
 
-#[test]
-fn the_next_prompt_tells_of_a_session_that_was_cut_off() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    sandbox.install(&Script::terminal("[ $n = 1 ] && kill -9 $$; work"));
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn the_next_prompt_tells_of_a_session_that_was_cut_off() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::terminal(|turn| async move {
+        match turn.n {
+            1 => turn.exits(Exit::Signal { signal: 9 }),
+            _ => turn.work(),
+        }
+    });
+    let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     assert!(
@@ -58,39 +71,46 @@ fn the_next_prompt_tells_of_a_session_that_was_cut_off() {
         "{:?}",
         outcomes(&records)
     );
-    assert!(sandbox.prompt(2).contains("cut off"), "{}", sandbox.prompt(2));
+    assert!(project.prompt(2).contains("cut off"), "{}", project.prompt(2));
 }
 
-#[test]
-fn resume_now_cuts_a_wait_short() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    sandbox.install(&Script::terminal("[ $n = 1 ] && exit 1; work"));
-    let running = sandbox
-        .looping([] as [&str; 0])
-        .env("RALPH_BACKOFF_BASE", "1h")
-        .env("RALPH_BACKOFF_MAX", "1h")
-        .start();
-    running.wait_for_record(SOON, waiting(Wait::Backoff));
-    let status = sandbox.ralph(["status"]).run(SOON).stdout;
-    assert!(status.contains("waiting before the next try"), "{status}");
-    assert_eq!(sandbox.ralph(["resume", "--now"]).run(SOON).code(), Some(0));
-    let finished = running.wait(SOON);
+#[tokio::test(start_paused = true)]
+async fn resume_now_cuts_a_wait_short() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::terminal(|turn| async move {
+        match turn.n {
+            1 => turn.exits(FAILED),
+            _ => turn.work(),
+        }
+    });
+    let looping = project.looping(&agent).with(|settings| {
+        settings.backoff.base_ms = HOUR_MS;
+        settings.backoff.max_ms = HOUR_MS;
+    });
+    let running = looping.start();
+    running.wait_for_record(waiting(Wait::Backoff)).await;
+    assert_eq!(running.status().await.phase, "waiting before the next try");
+    running.command(UserCommand::RetryNow).await.unwrap();
+    let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let cause = WaitEnd::RetriedNow;
     assert!(events(&finished.records()).any(|event| *event == Event::WaitEnded { cause }));
 }
 
-#[test]
-fn a_rate_limit_is_waited_out_and_its_iteration_does_not_count() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    let until_ms = now_ms() + 3_000;
-    let limited = format!(r#"failed '{{"kind":"rate-limited","untilMs":{until_ms}}}' 'slow down'"#);
-    sandbox.install(&Script::jsonl(&format!(
-        "if [ $n = 1 ]; then {limited}; else work; over done; fi"
-    )));
-    let finished = sandbox.looping(["--max-iterations", "1"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_is_waited_out_and_its_iteration_does_not_count() {
+    let project = Project::new();
+    project.plan(1);
+    let until_ms = project.now_ms() + 3_000;
+    let agent = Agent::jsonl(move |turn| async move {
+        if turn.n == 1 {
+            return turn.failed(&json!({"kind": "rate-limited", "untilMs": until_ms}), "slow down");
+        }
+        turn.work();
+        turn.over("done");
+    });
+    let finished = project.looping(&agent).max_iterations(1).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     let waited = events(&records).find(|event| waiting(Wait::LimitReset)(event));
@@ -104,32 +124,31 @@ fn a_rate_limit_is_waited_out_and_its_iteration_does_not_count() {
     assert_eq!(outcomes(&records).len(), 2);
 }
 
-#[test]
-fn a_rate_limit_without_an_end_waits_a_minute_at_least() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::jsonl(
-        r#"failed '{"kind":"quota-exhausted","untilMs":null}' 'no more'"#,
-    ));
-    let running = sandbox.looping([] as [&str; 0]).start();
-    let record = running.wait_for_record(SOON, waiting(Wait::LimitReset));
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_without_an_end_waits_a_minute_at_least() {
+    let project = Project::new();
+    let agent = Agent::jsonl(|turn| async move {
+        turn.failed(&json!({"kind": "quota-exhausted", "untilMs": null}), "no more");
+    });
+    let running = project.looping(&agent).start();
+    let record = running.wait_for_record(waiting(Wait::LimitReset)).await;
     let found = waits(&[record]);
     assert!(found[0].1 >= 60_000, "{found:?}");
-    running.signal(nix::sys::signal::Signal::SIGINT);
-    assert_eq!(running.wait(SOON).code(), Some(130));
+    running.interrupt().await;
+    assert_eq!(running.wait().await.code(), Some(130));
 }
 
-#[test]
-fn what_would_fail_the_same_way_again_stops_the_run_at_once_with_a_hint() {
+#[tokio::test(start_paused = true)]
+async fn what_would_fail_the_same_way_again_stops_the_run_at_once_with_a_hint() {
     for (kind, code, hint) in [
         ("auth", 1, "ralph adapters check script"),
         ("model-unknown", 1, "--model"),
         ("usage", 1, "ralph adapters check script"),
         ("not-installed", 4, "ralph adapters check script"),
     ] {
-        let sandbox = Sandbox::new();
-        let script = format!(r#"failed '{{"kind":"{kind}"}}' 'it said so'"#);
-        sandbox.install(&Script::jsonl(&script));
-        let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+        let project = Project::new();
+        let agent = Agent::jsonl(move |turn| async move { turn.failed(&json!({"kind": kind}), "it said so") });
+        let finished = project.looping(&agent).run().await;
         assert_eq!(finished.code(), Some(code), "{kind}: {finished:?}");
         let records = finished.records();
         let Some(Event::RunStopped { reason, hints, .. }) = records.last().map(|record| &record.event) else {
@@ -185,11 +204,11 @@ fn a_program_that_vanishes_during_the_run_stops_it_with_code_4() {
     assert_eq!(finished.code(), Some(4), "{finished:?}");
 }
 
-#[test]
-fn an_agent_that_always_fails_stops_at_the_limit_of_iterations() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::terminal("exit 3"));
-    let finished = sandbox.looping(["--max-iterations", "3"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_always_fails_stops_at_the_limit_of_iterations() {
+    let project = Project::new();
+    let agent = Agent::terminal(|turn| async move { turn.exits(Exit::Code { code: 3 }) });
+    let finished = project.looping(&agent).max_iterations(3).run().await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
     let limit = LimitKind::MaxIterations;
@@ -198,44 +217,55 @@ fn an_agent_that_always_fails_stops_at_the_limit_of_iterations() {
     assert_eq!(waits(&records).len(), 2);
 }
 
-#[test]
-fn an_exit_code_0_without_the_verdict_its_dialect_promises_is_a_failure() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    sandbox.install(&Script::jsonl(
-        "if [ $n = 1 ]; then said 'All done!'; else work; over done; fi",
-    ));
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn an_exit_code_0_without_the_verdict_its_dialect_promises_is_a_failure() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::jsonl(|turn| async move {
+        if turn.n == 1 {
+            return turn.said("All done!");
+        }
+        turn.work();
+        turn.over("done");
+    });
+    let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(matches!(outcomes(&finished.records())[0], Outcome::Failed { .. }));
 }
 
-#[test]
-fn a_limit_that_is_only_announced_ends_nothing() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    sandbox.install(&Script::jsonl(
-        r#"echo '{"type":"limit-hit","kind":{"kind":"rate-limited","untilMs":99999999999999},"untilMs":99999999999999,"text":"soon"}'
-        work; over done"#,
-    ));
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_is_only_announced_ends_nothing() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::jsonl(|turn| async move {
+        let until_ms = 99_999_999_999_999_u64;
+        let kind = json!({"kind": "rate-limited", "untilMs": until_ms});
+        turn.signal(&json!({"type": "limit-hit", "kind": kind, "untilMs": until_ms, "text": "soon"}));
+        turn.work();
+        turn.over("done");
+    });
+    let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(waits(&finished.records()).is_empty());
 }
 
-#[test]
-fn a_denied_permission_goes_on_at_once_and_the_next_prompt_names_it() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    sandbox.install(&Script::jsonl(
-        r#"if [ $n = 1 ]; then failed '{"kind":"permission-denied"}' 'rm -rf'; else work; over done; fi"#,
-    ));
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_denied_permission_goes_on_at_once_and_the_next_prompt_names_it() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::jsonl(|turn| async move {
+        if turn.n == 1 {
+            return turn.failed(&json!({"kind": "permission-denied"}), "rm -rf");
+        }
+        turn.work();
+        turn.over("done");
+    });
+    let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(waits(&finished.records()).is_empty());
     assert!(
-        sandbox.prompt(2).contains("denied a permission (rm -rf)"),
+        project.prompt(2).contains("denied a permission (rm -rf)"),
         "{}",
-        sandbox.prompt(2)
+        project.prompt(2)
     );
 }

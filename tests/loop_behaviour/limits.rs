@@ -2,82 +2,117 @@
 
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
-use ralph::event::{CancelReason, Event, LimitKind, Outcome, ProblemKind, StopReason, Wait};
+use ralph::{
+    command::UserCommand,
+    event::{CancelReason, Event, LimitKind, Outcome, ProblemKind, StopReason, StopRequest, Wait},
+};
+use serde_json::json;
 
 use super::{outcomes, reason, said, started};
-use crate::harness::{SOON, Sandbox, Script, events};
+use crate::harness::{
+    SOON, Sandbox, Script, events,
+    in_process::{Agent, Project},
+};
 
 const HANG: &str = "exec sleep 600";
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const HOUR_MS: u64 = 60 * 60 * 1000;
 
 fn cancelled(reason: CancelReason) -> Outcome {
     Outcome::Cancelled { reason }
 }
 
-#[test]
-fn an_iteration_that_takes_too_long_is_ended_and_the_next_prompt_says_so() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    sandbox.install(&Script::terminal(&format!("[ $n = 1 ] && {HANG}; work")));
-    let finished = sandbox.looping(["--iteration-timeout", "4s"]).run(SOON);
+fn waiting(wanted: Wait) -> impl Fn(&Event) -> bool {
+    move |event| matches!(event, Event::WaitStarted { wait, .. } if *wait == wanted)
+}
+
+/// An agent that does nothing, for ever.
+fn hanging() -> Agent {
+    Agent::terminal(|turn| async move { turn.hang().await })
+}
+
+/// An agent that does so in the first iteration only.
+fn hanging_at_first() -> Agent {
+    Agent::terminal(|turn| async move {
+        if turn.n == 1 {
+            turn.hang().await;
+        }
+        turn.work();
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_iteration_that_takes_too_long_is_ended_and_the_next_prompt_says_so() {
+    let project = Project::new();
+    project.plan(1);
+    let looping = project.looping(&hanging_at_first());
+    let finished = looping
+        .with(|settings| settings.limits.iteration_timeout_ms = Some(4_000))
+        .run()
+        .await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(
         outcomes(&finished.records()),
         [&cancelled(CancelReason::IterationTimeout), &Outcome::Completed]
     );
-    let prompt = sandbox.prompt(2);
+    let prompt = project.prompt(2);
     assert!(prompt.contains("ended at its time limit"), "{prompt}");
 }
 
-#[test]
-fn the_time_of_a_run_ends_the_running_iteration_and_the_exit_code_is_6() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::terminal(HANG));
-    let finished = sandbox.looping(["--max-time", "2s"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_run_ends_the_running_iteration_and_the_exit_code_is_6() {
+    let project = Project::new();
+    let looping = project.looping(&hanging());
+    let finished = looping
+        .with(|settings| settings.limits.max_time_ms = Some(2_000))
+        .run()
+        .await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
     assert_eq!(outcomes(&records), [&cancelled(CancelReason::MaxTime)]);
     let limit = LimitKind::MaxTime;
     assert_eq!(*reason(&records), StopReason::LimitReached { limit });
-    sandbox.assert_nothing_runs();
 }
 
-#[test]
-fn the_time_of_a_run_ends_a_pause_too() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::worker());
-    sandbox.write(".ralph-pause", "");
-    let finished = sandbox.looping(["--max-time", "300ms"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_run_ends_a_pause_too() {
+    let project = Project::new();
+    project.write(".ralph-pause", "");
+    let looping = project.looping(&Agent::worker());
+    let finished = looping
+        .with(|settings| settings.limits.max_time_ms = Some(300))
+        .run()
+        .await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
-    let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
+    let status = project.ralph(["status", "--json"]).run(SOON).stdout;
     assert!(
         status.contains("\"paused\": false") || status.contains("\"paused\":false"),
         "{status}"
     );
 }
 
-#[test]
-fn the_time_that_ralph_was_dead_does_not_count_as_time_of_the_run() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    sandbox.install(&Script::jsonl("said ready; [ $n = 2 ] || await never; work; over done"));
-    let first = sandbox.looping(["--max-time", "1h"]).start();
-    first.wait_for_record(SOON, said("ready"));
-    first.kill();
-    first.wait(SOON);
-    // As if it had been killed yesterday.
-    let journal = sandbox.the_run().journal();
-    let day_ms = 24 * 60 * 60 * 1000;
-    let aged: String = sandbox
-        .journal()
-        .into_iter()
-        .map(|mut record| {
-            record.at_ms -= day_ms;
-            serde_json::to_string(&record).unwrap() + "\n"
-        })
-        .collect();
-    std::fs::write(&journal, aged).unwrap();
-    let finished = sandbox.looping(["--max-time", "1h"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn the_time_that_ralph_was_dead_does_not_count_as_time_of_the_run() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::jsonl(|turn| async move {
+        turn.said("ready");
+        if turn.n != 2 {
+            turn.hang().await;
+        }
+        turn.work();
+        turn.over("done");
+    });
+    let looping = || {
+        project
+            .looping(&agent)
+            .with(|settings| settings.limits.max_time_ms = Some(HOUR_MS))
+    };
+    let first = looping().start();
+    first.wait_for_record(said("ready")).await;
+    first.kill().await;
+    tokio::time::advance(24 * HOUR).await;
+    let finished = looping().run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let durations: Vec<u64> = events(&finished.records())
         .filter_map(|event| match event {
@@ -86,69 +121,65 @@ fn the_time_that_ralph_was_dead_does_not_count_as_time_of_the_run() {
             _ => None,
         })
         .collect();
-    assert!(durations.iter().all(|ms| *ms < day_ms), "{durations:?}");
+    assert!(durations.iter().all(|ms| *ms < 24 * HOUR_MS), "{durations:?}");
 }
 
-#[test]
-fn a_silent_agent_that_does_nothing_is_ended_as_hung_and_tried_again() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    sandbox.install(&Script::terminal(&format!("[ $n = 1 ] && {HANG}; work")));
-    let finished = sandbox.looping(["--idle-timeout", "300ms"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_silent_agent_that_does_nothing_is_ended_as_hung_and_tried_again() {
+    let project = Project::new();
+    project.plan(1);
+    let looping = project.looping(&hanging_at_first());
+    let finished = looping
+        .with(|settings| settings.limits.idle_timeout_ms = Some(300))
+        .run()
+        .await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     assert_eq!(outcomes(&records)[0], &cancelled(CancelReason::IdleTimeout));
-    assert!(events(&records).any(|event| matches!(
-        event,
-        Event::WaitStarted {
-            wait: Wait::Backoff,
-            ..
-        }
-    )));
-    let prompt = sandbox.prompt(2);
+    assert!(events(&records).any(|event| waiting(Wait::Backoff)(event)));
+    let prompt = project.prompt(2);
     assert!(prompt.contains("neither wrote nor computed"), "{prompt}");
 }
 
-#[test]
-fn a_silent_agent_that_said_that_it_is_limited_is_waited_for_and_not_called_hung() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    let retrying =
-        r#"{"type":"retrying","attempt":1,"of":5,"why":"429","kind":{"kind":"rate-limited","untilMs":null}}"#;
-    sandbox.install(&Script::jsonl(&format!("echo '{retrying}'; await never")));
-    let running = sandbox.looping(["--idle-timeout", "1s"]).start();
-    running.wait_for_record(SOON, |event| {
-        matches!(
-            event,
-            Event::WaitStarted {
-                wait: Wait::LimitReset,
-                ..
-            }
-        )
+#[tokio::test(start_paused = true)]
+async fn a_silent_agent_that_said_that_it_is_limited_is_waited_for_and_not_called_hung() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::jsonl(|turn| async move {
+        let kind = json!({"kind": "rate-limited", "untilMs": null});
+        turn.signal(&json!({"type": "retrying", "attempt": 1, "of": 5, "why": "429", "kind": kind}));
+        turn.hang().await;
     });
-    running.signal(Signal::SIGINT);
-    let records = running.wait(SOON).records();
+    let looping = project.looping(&agent);
+    let running = looping
+        .with(|settings| settings.limits.idle_timeout_ms = Some(1_000))
+        .start();
+    running.wait_for_record(waiting(Wait::LimitReset)).await;
+    running.interrupt().await;
+    let records = running.wait().await.records();
     assert!(
         matches!(outcomes(&records)[..], [Outcome::Failed { problem }] if problem.kind == ProblemKind::RateLimited { until_ms: None }),
         "{:?}",
         outcomes(&records)
     );
-    sandbox.assert_nothing_runs();
 }
 
-#[test]
-fn a_silent_agent_is_counted_down_from_half_of_the_limit_on() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::jsonl(HANG));
-    let running = sandbox
-        .looping(["--idle-timeout", "6s", "--max-iterations", "1"])
+#[tokio::test(start_paused = true)]
+async fn a_silent_agent_is_counted_down_from_half_of_the_limit_on() {
+    let project = Project::new();
+    let looping = project.looping(&hanging()).max_iterations(1);
+    let running = looping
+        .with(|settings| settings.limits.idle_timeout_ms = Some(6_000))
         .start();
     let counts_down = |event: &Event| matches!(event, Event::Noticed { text, .. } if text.starts_with("the agent has neither written nor computed for "));
-    running.wait_for_record(SOON, counts_down);
-    let status = sandbox.ralph(["status"]).run(SOON).stdout;
-    assert!(status.contains("quiet     for "), "{status}");
-    assert!(status.contains("the iteration is ended in "), "{status}");
-    let finished = running.wait(SOON);
+    running.wait_for_record(counts_down).await;
+    let quiet = running.status().await.quiet.expect("it is quiet");
+    let now_ms = project.now_ms();
+    assert!(
+        quiet.since_ms < now_ms && quiet.until_ms > now_ms,
+        "{quiet:?} at {now_ms}"
+    );
+    let finished = running.wait().await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
     assert_eq!(outcomes(&records), [&cancelled(CancelReason::IdleTimeout)]);
@@ -179,24 +210,29 @@ fn what_a_hung_agent_had_changed_is_kept_counted_and_progress() {
     assert!(patch.contains("+half"), "{patch}");
 }
 
-#[test]
-fn a_silent_agent_that_computes_is_spared_by_the_idle_limit() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    // Its child works; the agent itself only waits for it.
-    // Far more of it than the limit, and a limit within which even a busy machine lets it compute a little.
-    sandbox.install(&Script::terminal(r#""$FAKE_AGENT" 'cpu 4000'; work"#));
-    let finished = sandbox.looping(["--idle-timeout", "2s"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_silent_agent_that_computes_is_spared_by_the_idle_limit() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::terminal(|turn| async move {
+        turn.compute(Duration::from_secs(4)).await;
+        turn.work();
+    });
+    let looping = project.looping(&agent);
+    let finished = looping
+        .with(|settings| settings.limits.idle_timeout_ms = Some(2_000))
+        .run()
+        .await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(outcomes(&finished.records()), [&Outcome::Completed]);
 }
 
-#[test]
-fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_the_flag() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::worker());
-    sandbox.plan(3);
-    let finished = sandbox.looping(["--max-iterations", "2"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_the_flag() {
+    let project = Project::new();
+    project.plan(3);
+    let looping = || project.looping(&Agent::worker()).max_iterations(2);
+    let finished = looping().run().await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
     let Some(Event::RunStopped { reason, hints, totals }) = records.last().map(|record| &record.event) else {
@@ -207,19 +243,27 @@ fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_the_fl
     assert!(hints[0].contains("--max-iterations"), "{hints:?}");
     assert_eq!((totals.iterations, totals.tasks_open), (2, 1));
     // As the hint says, the same command goes on.
-    let finished = sandbox.looping(["--max-iterations", "2"]).run(SOON);
+    let finished = looping().run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
 }
 
-#[test]
-fn tokens_that_an_agent_reports_end_its_iteration_at_the_limit() {
-    let sandbox = Sandbox::new();
-    let usage = |input, output| {
-        format!(r#"echo '{{"type":"usage","usage":{{"inputTokens":{input},"outputTokens":{output}}}}}'"#)
-    };
-    let script = format!("{}; said under; {}; {HANG}", usage(60, 39), usage(0, 1));
-    sandbox.install(&Script::jsonl(&script));
-    let finished = sandbox.looping(["--max-tokens", "100"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn tokens_that_an_agent_reports_end_its_iteration_at_the_limit() {
+    let project = Project::new();
+    let agent = Agent::jsonl(|turn| async move {
+        let usage = |input: u64, output: u64| {
+            turn.signal(&json!({"type": "usage", "usage": {"inputTokens": input, "outputTokens": output}}));
+        };
+        usage(60, 39);
+        turn.said("under");
+        usage(0, 1);
+        turn.hang().await;
+    });
+    let looping = project.looping(&agent);
+    let finished = looping
+        .with(|settings| settings.limits.max_tokens = Some(100))
+        .run()
+        .await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
     assert_eq!(outcomes(&records), [&cancelled(CancelReason::MaxTokens)]);
@@ -231,41 +275,39 @@ fn tokens_that_an_agent_reports_end_its_iteration_at_the_limit() {
         (totals.usage.input_tokens, totals.usage.output_tokens),
         (Some(60), Some(40))
     );
-    sandbox.assert_nothing_runs();
 }
 
-#[test]
-fn costs_that_an_agent_reports_end_its_iteration_at_the_limit() {
-    let sandbox = Sandbox::new();
-    let script = format!(r#"echo '{{"type":"usage","usage":{{"costUsd":0.75}}}}'; {HANG}"#);
-    sandbox.install(&Script::jsonl(&script));
-    let finished = sandbox.looping(["--max-cost-usd", "0.5"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn costs_that_an_agent_reports_end_its_iteration_at_the_limit() {
+    let project = Project::new();
+    let agent = Agent::jsonl(|turn| async move {
+        turn.signal(&json!({"type": "usage", "usage": {"costUsd": 0.75}}));
+        turn.hang().await;
+    });
+    let looping = project.looping(&agent);
+    let finished = looping
+        .with(|settings| settings.limits.max_cost_usd = Some(0.5))
+        .run()
+        .await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     assert_eq!(outcomes(&finished.records()), [&cancelled(CancelReason::MaxCost)]);
 }
 
-#[test]
-fn the_calls_of_an_hour_are_waited_for_and_can_be_stopped_while_they_are() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::worker());
-    let running = sandbox.looping(["--calls-per-hour", "1"]).start();
-    let waiting = running.wait_for_record(SOON, |event| {
-        matches!(
-            event,
-            Event::WaitStarted {
-                wait: Wait::CallBudget,
-                ..
-            }
-        )
-    });
+#[tokio::test(start_paused = true)]
+async fn the_calls_of_an_hour_are_waited_for_and_can_be_stopped_while_they_are() {
+    let project = Project::new();
+    let looping = project.looping(&Agent::worker());
+    let running = looping
+        .with(|settings| settings.limits.calls_per_hour = Some(1))
+        .start();
+    let waiting = running.wait_for_record(waiting(Wait::CallBudget)).await;
     let Event::WaitStarted { until_ms, .. } = waiting.event else {
         panic!("no wait")
     };
-    let hour_ms = u64::try_from(Duration::from_secs(3600).as_millis()).unwrap();
-    assert!(until_ms <= waiting.at_ms + hour_ms && until_ms > waiting.at_ms);
-    let stopped = sandbox.ralph(["stop"]).run(SOON);
-    assert_eq!(stopped.code(), Some(0), "{stopped:?}");
-    assert_eq!(running.wait(SOON).code(), Some(130));
+    assert!(until_ms <= waiting.at_ms + HOUR_MS && until_ms > waiting.at_ms);
+    let stop = StopRequest::InOrder;
+    running.command(UserCommand::Stop { stop }).await.unwrap();
+    assert_eq!(running.wait().await.code(), Some(130));
 }
 
 #[test]
@@ -307,23 +349,24 @@ fn a_checkpoint_that_does_not_end_ends_the_run_and_is_named() {
     assert!(why.contains("limits.phaseTimeout"), "{why}");
 }
 
-#[test]
-fn the_calls_of_an_hour_count_over_the_runs_of_the_project() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(4);
-    sandbox.install(&Script::worker());
-    let looping = |iterations| sandbox.looping(["--calls-per-hour", "2", "--max-iterations", iterations]);
+#[tokio::test(start_paused = true)]
+async fn the_calls_of_an_hour_count_over_the_runs_of_the_project() {
+    let project = Project::new();
+    project.plan(4);
+    let looping = || {
+        let looping = project.looping(&Agent::worker()).max_iterations(1);
+        looping.with(|settings| settings.limits.calls_per_hour = Some(2))
+    };
     for _ in 0..2 {
-        assert_eq!(looping("1").run(SOON).code(), Some(6));
+        assert_eq!(looping().run().await.code(), Some(6));
     }
-    let running = looping("1").start();
-    let waits = |event: &Event| matches!(event, Event::WaitStarted { wait, .. } if *wait == Wait::CallBudget);
-    let waiting = running.wait_for_record(SOON, waits);
+    let running = looping().start();
+    let waiting = running.wait_for_record(waiting(Wait::CallBudget)).await;
     let Event::WaitStarted { until_ms, .. } = waiting.event else {
         panic!("no wait")
     };
-    assert!(until_ms > waiting.at_ms && until_ms <= waiting.at_ms + 3_600_000);
-    running.signal(Signal::SIGINT);
-    let records = running.wait(SOON).records();
+    assert!(until_ms > waiting.at_ms && until_ms <= waiting.at_ms + HOUR_MS);
+    running.interrupt().await;
+    let records = running.wait().await.records();
     assert!(outcomes(&records).is_empty(), "{records:#?}");
 }

@@ -1,9 +1,16 @@
 //! Pausing and going on: by file, from another terminal, by both.
 
-use ralph::event::{Event, PausedBy};
+use ralph::{
+    command::UserCommand,
+    event::{Event, PausedBy, Record},
+};
 
 use super::{notices, said, started};
-use crate::harness::{SOON, Sandbox, Script, events, running::Running};
+use crate::harness::{
+    SOON, Sandbox, Script, events, in_process,
+    in_process::{Agent, Project},
+    running::Running,
+};
 
 fn held(event: &Event) -> bool {
     matches!(event, Event::Held)
@@ -43,15 +50,47 @@ fn finishes(running: Running) -> crate::harness::running::Finished {
     finished
 }
 
-#[test]
-fn a_pause_file_at_start_holds_the_run_says_so_and_its_removal_starts_it() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::worker());
-    sandbox.write(".ralph-pause", "");
-    let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, held);
-    remove_pause_file(&sandbox);
-    let records = finishes(running).records();
+/// The same inside of the test.
+async fn running_here(project: &Project) -> in_process::Running {
+    let running = project.looping(&waiting_to_go()).start();
+    running.wait_for_record(said("ready")).await;
+    running
+}
+
+/// An agent that works after `let_go("go")`.
+fn waiting_to_go() -> Agent {
+    Agent::jsonl(|turn| async move {
+        turn.said("ready");
+        turn.wait_for("go").await;
+        turn.work();
+        turn.over("done");
+    })
+}
+
+async fn make_pause_file(project: &Project, running: &in_process::Running) {
+    project.write(".ralph-pause", "");
+    running.pause_file(true).await;
+}
+
+async fn take_pause_file_away(project: &Project, running: &in_process::Running) {
+    remove_pause_file(project);
+    running.pause_file(false).await;
+}
+
+async fn records_of(running: in_process::Running) -> Vec<Record> {
+    let finished = running.wait().await;
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    finished.records()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_file_at_start_holds_the_run_says_so_and_its_removal_starts_it() {
+    let project = Project::new();
+    project.write(".ralph-pause", "");
+    let running = project.looping(&Agent::worker()).start();
+    running.wait_for_record(held).await;
+    take_pause_file_away(&project, &running).await;
+    let records = records_of(running).await;
     assert!(notices(&records).iter().any(|text| text.contains(".ralph-pause")));
     let held_at = events(&records).position(held).unwrap();
     let started_at = events(&records).position(started(1)).unwrap();
@@ -80,16 +119,16 @@ fn a_pause_file_that_appears_lets_the_iteration_finish_and_starts_no_other() {
     assert!(order.is_sorted(), "{order:?}");
 }
 
-#[test]
-fn a_pause_file_that_comes_and_goes_during_an_iteration_holds_nothing() {
-    let sandbox = Sandbox::new();
-    let running = running(&sandbox);
-    sandbox.write(".ralph-pause", "");
-    running.wait_for_record(SOON, paused(PausedBy::File));
-    remove_pause_file(&sandbox);
-    running.wait_for_record(SOON, unpaused(PausedBy::File));
-    sandbox.let_go("go");
-    let records = finishes(running).records();
+#[tokio::test(start_paused = true)]
+async fn a_pause_file_that_comes_and_goes_during_an_iteration_holds_nothing() {
+    let project = Project::new();
+    let running = running_here(&project).await;
+    make_pause_file(&project, &running).await;
+    running.wait_for_record(paused(PausedBy::File)).await;
+    take_pause_file_away(&project, &running).await;
+    running.wait_for_record(unpaused(PausedBy::File)).await;
+    project.let_go("go");
+    let records = records_of(running).await;
     assert!(!events(&records).any(held));
 }
 
@@ -107,34 +146,33 @@ fn another_terminal_pauses_and_resumes() {
     finishes(running);
 }
 
-#[test]
-fn resuming_from_another_terminal_takes_the_pause_file_away() {
-    let sandbox = Sandbox::new();
-    let running = running(&sandbox);
-    sandbox.write(".ralph-pause", "");
-    running.wait_for_record(SOON, paused(PausedBy::File));
-    sandbox.let_go("go");
-    running.wait_for_record(SOON, held);
-    type_command(&sandbox, &["resume"]);
-    finishes(running);
-    assert_eq!(sandbox.read(".ralph-pause"), None);
+#[tokio::test(start_paused = true)]
+async fn resuming_from_another_terminal_takes_the_pause_file_away() {
+    let project = Project::new();
+    let running = running_here(&project).await;
+    make_pause_file(&project, &running).await;
+    running.wait_for_record(paused(PausedBy::File)).await;
+    project.let_go("go");
+    running.wait_for_record(held).await;
+    running.command(UserCommand::Resume).await.unwrap();
+    records_of(running).await;
+    assert_eq!(project.read(".ralph-pause"), None);
 }
 
-#[test]
-fn a_loop_paused_by_both_goes_on_when_both_are_gone() {
-    let sandbox = Sandbox::new();
-    let running = running(&sandbox);
-    type_command(&sandbox, &["pause"]);
-    sandbox.write(".ralph-pause", "");
-    running.wait_for_record(SOON, paused(PausedBy::File));
-    sandbox.let_go("go");
-    running.wait_for_record(SOON, held);
-    remove_pause_file(&sandbox);
-    running.wait_for_record(SOON, unpaused(PausedBy::File));
-    let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
-    assert!(status.contains("\"paused\": true"), "{status}");
-    type_command(&sandbox, &["resume"]);
-    finishes(running);
+#[tokio::test(start_paused = true)]
+async fn a_loop_paused_by_both_goes_on_when_both_are_gone() {
+    let project = Project::new();
+    let running = running_here(&project).await;
+    running.command(UserCommand::Pause).await.unwrap();
+    make_pause_file(&project, &running).await;
+    running.wait_for_record(paused(PausedBy::File)).await;
+    project.let_go("go");
+    running.wait_for_record(held).await;
+    take_pause_file_away(&project, &running).await;
+    running.wait_for_record(unpaused(PausedBy::File)).await;
+    assert!(running.status().await.paused);
+    running.command(UserCommand::Resume).await.unwrap();
+    records_of(running).await;
 }
 
 #[test]
@@ -148,19 +186,18 @@ fn resume_now_ends_a_pause_as_well_as_a_wait() {
     finishes(running);
 }
 
-#[test]
-fn a_pause_survives_ralph_and_is_said_again() {
-    let sandbox = Sandbox::new();
-    let first = running(&sandbox);
-    type_command(&sandbox, &["pause"]);
-    sandbox.let_go("go");
-    first.wait_for_record(SOON, held);
-    first.kill();
-    first.wait(SOON);
-    let second = sandbox.looping([] as [&str; 0]).start();
-    second.wait_for_record(SOON, held);
-    type_command(&sandbox, &["resume"]);
-    finishes(second);
+#[tokio::test(start_paused = true)]
+async fn a_pause_survives_ralph_and_is_said_again() {
+    let project = Project::new();
+    let first = running_here(&project).await;
+    first.command(UserCommand::Pause).await.unwrap();
+    project.let_go("go");
+    first.wait_for_record(held).await;
+    first.kill().await;
+    let second = project.looping(&waiting_to_go()).start();
+    second.wait_for_record(held).await;
+    second.command(UserCommand::Resume).await.unwrap();
+    records_of(second).await;
 }
 
 #[test]
@@ -207,22 +244,22 @@ fn a_state_directory_too_deep_for_a_socket_is_reached_all_the_same() {
     assert_eq!(running.wait(SOON).code(), Some(130));
 }
 
-#[test]
-fn a_task_that_is_taken_out_while_the_loop_is_held_is_given_up_and_named() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(2);
-    let running = running(&sandbox);
-    type_command(&sandbox, &["pause"]);
-    sandbox.let_go("go");
-    running.wait_for_record(SOON, held);
-    sandbox.write("PLAN.md", "- [x] Task 1\n- [ ] Another task\n");
-    type_command(&sandbox, &["resume"]);
-    let records = finishes(running).records();
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_taken_out_while_the_loop_is_held_is_given_up_and_named() {
+    let project = Project::new();
+    project.plan(2);
+    let running = running_here(&project).await;
+    running.command(UserCommand::Pause).await.unwrap();
+    project.let_go("go");
+    running.wait_for_record(held).await;
+    project.write("PLAN.md", "- [x] Task 1\n- [ ] Another task\n");
+    running.command(UserCommand::Resume).await.unwrap();
+    let records = records_of(running).await;
     let said = notices(&records).join("\n");
     assert!(
         said.contains("taken out of the plan since it was last read") && said.contains("\"Task 2\""),
         "{said}"
     );
-    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    let report = project.ralph(["report"]).run(SOON).stdout;
     assert!(report.contains("taken out of the plan"), "{report}");
 }

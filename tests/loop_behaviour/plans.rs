@@ -3,7 +3,10 @@
 use ralph::event::{Claim, Event, StopReason};
 
 use super::{notices, outcomes, reason};
-use crate::harness::{SOON, Sandbox, Script, events};
+use crate::harness::{
+    SOON, Sandbox, Script, events,
+    in_process::{Agent, Project},
+};
 
 #[test]
 fn a_plan_is_worked_off_task_by_task_and_the_exit_code_is_0() {
@@ -63,40 +66,46 @@ fn each_iteration_says_what_it_changed_and_the_end_says_it_of_the_whole_run() {
     assert_eq!((totals.iterations, totals.tasks_done, totals.tasks_open), (2, 2, 0));
 }
 
-#[test]
-fn a_plan_without_open_tasks_is_nothing_to_do_and_no_agent_runs() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::worker());
-    sandbox.write("PLAN.md", "- [x] Done long ago\n");
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_plan_without_open_tasks_is_nothing_to_do_and_no_agent_runs() {
+    let project = Project::new();
+    project.write("PLAN.md", "- [x] Done long ago\n");
+    let finished = project.looping(&Agent::worker()).run().await;
     assert_eq!(finished.code(), Some(0));
     let records = finished.records();
     assert!(notices(&records).iter().any(|text| text.contains("nothing to do")));
     assert!(!events(&records).any(|event| matches!(event, Event::IterationStarted { .. })));
 }
 
-#[test]
-fn tasks_that_the_agent_adds_to_the_plan_are_worked_off_too() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::terminal(
-        "[ $n = 1 ] && echo '- [ ] Found on the way' >> PLAN.md; work",
-    ));
-    sandbox.plan(1);
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn tasks_that_the_agent_adds_to_the_plan_are_worked_off_too() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::terminal(|turn| async move {
+        if turn.n == 1 {
+            turn.edit_plan(|plan| plan + "- [ ] Found on the way\n");
+        }
+        turn.work();
+    });
+    let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(0));
     assert_eq!(outcomes(&finished.records()).len(), 2);
 }
 
-#[test]
-fn a_plan_in_json_is_worked_off_like_one_in_markdown() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::terminal(r#"sed -i "0,/false/s//true/" "$RALPH_PLAN""#));
+#[tokio::test(start_paused = true)]
+async fn a_plan_in_json_is_worked_off_like_one_in_markdown() {
+    let project = Project::new();
+    let agent = Agent::terminal(|turn| async move { turn.edit_plan(|plan| plan.replacen("false", "true", 1)) });
     let story = |id: u32| format!(r#"{{"id": {id}, "title": "Story {id}", "passes": false}}"#);
-    sandbox.write(
+    project.write(
         "prd.json",
         &format!("{{\"userStories\": [\n{},\n{}\n]}}\n", story(1), story(2)),
     );
-    let finished = sandbox.looping(["--plan", "prd.json"]).run(SOON);
+    let looping = project.looping(&agent);
+    let finished = looping
+        .with(|settings| settings.plan.set_file_name("prd.json"))
+        .run()
+        .await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(outcomes(&finished.records()).len(), 2);
 }
@@ -127,16 +136,20 @@ fn a_plan_that_the_agent_destroys_stops_the_run_with_code_3_and_a_way_back() {
     assert!(sandbox.read("PLAN.md").is_some(), "{restored:?}");
 }
 
-#[test]
-fn a_plan_that_is_written_anew_during_the_run_is_read_anew() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&Script::jsonl("said ready; await go; over done"));
-    sandbox.plan(1);
-    let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, super::said("ready"));
-    sandbox.write("PLAN.md", "- [x] Another task\n- [x] Task 1\n");
-    sandbox.let_go("go");
-    let finished = running.wait(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_is_written_anew_during_the_run_is_read_anew() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::jsonl(|turn| async move {
+        turn.said("ready");
+        turn.wait_for("go").await;
+        turn.over("done");
+    });
+    let running = project.looping(&agent).start();
+    running.wait_for_record(super::said("ready")).await;
+    project.write("PLAN.md", "- [x] Another task\n- [x] Task 1\n");
+    project.let_go("go");
+    let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let plans = events(&finished.records())
         .filter(|event| matches!(event, Event::PlanRead { .. }))

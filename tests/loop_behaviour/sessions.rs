@@ -1,8 +1,12 @@
 //! Sessions that go on from one iteration to the next.
 
-use ralph::event::{Event, Record, SessionId};
+use ralph::event::{Event, Record, SessionId, SessionMode, Settings};
+use serde_json::json;
 
-use crate::harness::{SOON, Sandbox, Script, events};
+use crate::harness::{
+    SOON, Sandbox, Script, events,
+    in_process::{Agent, Project, Turn},
+};
 
 const OPENED: &str = r#"echo '{"type":"opened","session":"session-'$n'","model":"m"}'"#;
 
@@ -30,23 +34,58 @@ fn a_session_is_resumed_by_its_own_id() {
     assert_eq!(sandbox.read_home("args").unwrap(), "1: \n2: --resume=session-1\n");
 }
 
-#[test]
-fn without_being_asked_for_every_session_is_fresh() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&script(&format!("{OPENED}; work; over done")));
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
-    assert_eq!(resumed(&finished.records()), [None, None]);
-    assert_eq!(sandbox.read_home("args").unwrap(), "1: \n2: \n");
+/// An agent whose sessions have names, and end as `then` says.
+fn opening<F: Future<Output = ()> + Send + 'static>(then: impl Fn(Turn) -> F + Send + Sync + Copy + 'static) -> Agent {
+    Agent::jsonl(move |turn| async move {
+        turn.opened(&format!("session-{}", turn.n));
+        then(turn).await;
+    })
 }
 
-#[test]
-fn a_session_that_is_lost_is_followed_by_a_fresh_one() {
-    let sandbox = Sandbox::new();
-    let lost = r#"failed '{"kind":"session-lost"}' 'no such session'"#;
-    sandbox.install(&script(&format!(
-        "if [ $n = 2 ]; then {lost}; else {OPENED}; work; over done; fi"
-    )));
-    let finished = sandbox.looping(["--session", "resume"]).run(SOON);
+async fn done(turn: Turn) {
+    turn.work();
+    turn.over("done");
+}
+
+/// One that hangs in the first iteration.
+async fn done_later(turn: Turn) {
+    if turn.n == 1 {
+        turn.said("ready");
+        turn.hang().await;
+    }
+    turn.work();
+    done(turn).await;
+}
+
+fn resuming(settings: &mut Settings) {
+    settings.session = SessionMode::Resume;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_being_asked_for_every_session_is_fresh() {
+    let project = Project::new();
+    let agent = opening(|turn| async move {
+        if let Some(session) = &turn.resume {
+            turn.said(&format!("resuming {session}"));
+        }
+        done(turn).await;
+    });
+    let records = project.looping(&agent).run().await.records();
+    assert_eq!(resumed(&records), [None, None]);
+    assert!(!events(&records).any(super::said("resuming session-1")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_lost_is_followed_by_a_fresh_one() {
+    let project = Project::new();
+    let agent = Agent::jsonl(|turn| async move {
+        if turn.n == 2 {
+            return turn.failed(&json!({"kind": "session-lost"}), "no such session");
+        }
+        turn.opened(&format!("session-{}", turn.n));
+        done(turn).await;
+    });
+    let finished = project.looping(&agent).with(resuming).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     assert_eq!(resumed(&records), [None, Some("session-1"), None]);
@@ -55,57 +94,58 @@ fn a_session_that_is_lost_is_followed_by_a_fresh_one() {
     assert!(events(&records).any(said), "{finished:?}");
 }
 
-#[test]
-fn a_session_whose_context_is_full_is_followed_by_a_fresh_one_that_is_told_why() {
-    let sandbox = Sandbox::new();
-    let full = r#"failed '{"kind":"context-overflow"}' 'too long'"#;
-    sandbox.install(&script(&format!(
-        "{OPENED}; if [ $n = 1 ]; then {full}; else work; over done; fi"
-    )));
-    let finished = sandbox.looping(["--session", "resume"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_context_is_full_is_followed_by_a_fresh_one_that_is_told_why() {
+    let project = Project::new();
+    let agent = opening(|turn| async move {
+        if turn.n == 1 {
+            return turn.failed(&json!({"kind": "context-overflow"}), "too long");
+        }
+        done(turn).await;
+    });
+    let finished = project.looping(&agent).with(resuming).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(resumed(&finished.records()), [None, None, Some("session-2")]);
     assert!(
-        sandbox.prompt(2).contains("ran out of context"),
+        project.prompt(2).contains("ran out of context"),
         "{}",
-        sandbox.prompt(2)
+        project.prompt(2)
     );
 }
 
-#[test]
-fn a_session_is_resumed_after_ralph_was_killed() {
-    let sandbox = Sandbox::new();
-    sandbox.install(&script(&format!(
-        "{OPENED}; [ $n = 1 ] && {{ said ready; exec sleep 600; }}; work; over done"
-    )));
-    let first = sandbox.looping(["--session", "resume"]).start();
-    first.wait_for_record(SOON, super::said("ready"));
-    first.kill();
-    first.wait(SOON);
-    let finished = sandbox.looping(["--session", "resume"]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_session_is_resumed_after_ralph_was_killed() {
+    let project = Project::new();
+    let agent = opening(|turn| async move {
+        if turn.n == 1 {
+            turn.said("ready");
+            turn.hang().await;
+        }
+        done(turn).await;
+    });
+    let first = project.looping(&agent).with(resuming).start();
+    first.wait_for_record(super::said("ready")).await;
+    first.kill().await;
+    let finished = project.looping(&agent).with(resuming).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(resumed(&finished.records()), [Some("session-1"), Some("session-2")]);
 }
 
-#[test]
-fn a_session_is_not_resumed_when_that_is_no_longer_wanted_or_by_another_agent() {
-    for args in [
-        &["--session", "fresh"][..],
-        &["--session", "resume", "--adapter", "other"],
-    ] {
-        let sandbox = Sandbox::new();
-        let agent = script(&format!(
-            "{OPENED}; [ $n = 1 ] && {{ said ready; exec sleep 600; }}; work; work; over done"
-        ));
-        sandbox.install(&agent);
-        sandbox.install_as("other", &agent);
-        let first = sandbox.looping(["--session", "resume"]).start();
-        first.wait_for_record(SOON, super::said("ready"));
-        first.kill();
-        first.wait(SOON);
-        let finished = sandbox.looping(args).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_session_is_not_resumed_when_that_is_no_longer_wanted_or_by_another_agent() {
+    for (name, other) in [("fresh", false), ("another agent", true)] {
+        let project = Project::new();
+        let agent = opening(done_later);
+        let first = project.looping(&agent).with(resuming).start();
+        first.wait_for_record(super::said("ready")).await;
+        first.kill().await;
+        let second = match other {
+            false => project.looping(&agent),
+            true => project.looping(&agent.called("other")).with(resuming),
+        };
+        let finished = second.run().await;
         assert_eq!(finished.code(), Some(0), "{finished:?}");
-        assert_eq!(resumed(&finished.records()), [None], "{args:?}");
+        assert_eq!(resumed(&finished.records()), [None], "{name}");
     }
 }
 

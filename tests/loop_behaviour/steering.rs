@@ -1,9 +1,16 @@
 //! Messages of the user: when they reach the agent, and that they do once.
 
-use ralph::event::{CancelReason, Delivery, Event, Outcome, Record, SteeringId};
+use ralph::{
+    command::UserCommand,
+    event::{CancelReason, Delivery, Event, Outcome, Record, SteeringId, SteeringKind, StopRequest},
+};
 
 use super::{outcomes, said, started};
-use crate::harness::{SOON, Sandbox, Script, events, running::Running, wait_until};
+use crate::harness::{
+    SOON, Sandbox, Script, events, in_process,
+    in_process::{Agent, Project},
+    running::Running,
+};
 
 /// A loop whose first iteration is running and ends after `let_go("go")`.
 fn running(sandbox: &Sandbox, tasks: usize) -> Running {
@@ -41,6 +48,37 @@ fn finishes(running: Running) -> Vec<Record> {
     finished.records()
 }
 
+/// The same inside of the test.
+async fn running_here(project: &Project, tasks: usize) -> in_process::Running {
+    project.plan(tasks);
+    let running = project.looping(&waiting_at_first()).start();
+    running.wait_for_record(said("ready")).await;
+    running
+}
+
+/// An agent whose first iteration ends after `let_go("go")`.
+fn waiting_at_first() -> Agent {
+    Agent::jsonl(|turn| async move {
+        turn.said("ready");
+        if turn.n == 1 {
+            turn.wait_for("go").await;
+        }
+        turn.work();
+        turn.over("done");
+    })
+}
+
+async fn records_of(running: in_process::Running) -> Vec<Record> {
+    let finished = running.wait().await;
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    finished.records()
+}
+
+async fn withdraw(running: &in_process::Running, id: u32) {
+    let id = SteeringId(id);
+    running.command(UserCommand::Withdraw { id }).await.unwrap();
+}
+
 #[test]
 fn a_message_is_in_the_next_prompt_and_only_there() {
     let sandbox = Sandbox::new();
@@ -56,54 +94,58 @@ fn a_message_is_in_the_next_prompt_and_only_there() {
     assert_eq!(mentions, [false, true, false]);
 }
 
-#[test]
-fn a_standing_message_is_in_every_prompt_until_it_is_withdrawn() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(4);
-    sandbox.install(&Script::jsonl("said ready$n; await go$n; work; over done"));
-    let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, said("ready1"));
-    steer(&sandbox, &["--standing", "no new crates"]);
-    sandbox.let_go("go1");
-    sandbox.let_go("go2");
-    running.wait_for_record(SOON, said("ready3"));
-    let withdrawn = sandbox.ralph(["withdraw", "1"]).run(SOON);
-    assert_eq!(withdrawn.code(), Some(0), "{withdrawn:?}");
-    sandbox.let_go("go3");
-    sandbox.let_go("go4");
-    finishes(running);
-    let mentions: Vec<bool> = (1..=4).map(|n| sandbox.prompt(n).contains("no new crates")).collect();
+#[tokio::test(start_paused = true)]
+async fn a_standing_message_is_in_every_prompt_until_it_is_withdrawn() {
+    let project = Project::new();
+    project.plan(4);
+    let agent = Agent::jsonl(|turn| async move {
+        turn.said(&format!("ready{}", turn.n));
+        turn.wait_for(&format!("go{}", turn.n)).await;
+        turn.work();
+        turn.over("done");
+    });
+    let running = project.looping(&agent).start();
+    running.wait_for_record(said("ready1")).await;
+    running.steer(SteeringKind::Standing, "no new crates").await;
+    project.let_go("go1");
+    project.let_go("go2");
+    running.wait_for_record(said("ready3")).await;
+    withdraw(&running, 1).await;
+    project.let_go("go3");
+    project.let_go("go4");
+    records_of(running).await;
+    let mentions: Vec<bool> = (1..=4).map(|n| project.prompt(n).contains("no new crates")).collect();
     assert_eq!(mentions, [false, true, true, false]);
 }
 
-#[test]
-fn a_message_that_is_withdrawn_in_time_reaches_nobody() {
-    let sandbox = Sandbox::new();
-    let running = running(&sandbox, 2);
-    steer(&sandbox, &["forget it"]);
-    assert_eq!(sandbox.ralph(["withdraw", "1"]).run(SOON).code(), Some(0));
-    sandbox.let_go("go");
-    assert_eq!(deliveries(&finishes(running)), []);
-    assert!(!sandbox.prompt(2).contains("forget it"));
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_withdrawn_in_time_reaches_nobody() {
+    let project = Project::new();
+    let running = running_here(&project, 2).await;
+    running.steer(SteeringKind::Next, "forget it").await;
+    withdraw(&running, 1).await;
+    project.let_go("go");
+    assert_eq!(deliveries(&records_of(running).await), []);
+    assert!(!project.prompt(2).contains("forget it"));
 }
 
-#[test]
-fn a_message_that_cannot_wait_ends_the_iteration_and_is_in_the_next_prompt() {
-    let sandbox = Sandbox::new();
-    let running = running(&sandbox, 1);
-    let reply = steer(&sandbox, &["--now", "stop that"]);
+#[tokio::test(start_paused = true)]
+async fn a_message_that_cannot_wait_ends_the_iteration_and_is_in_the_next_prompt() {
+    let project = Project::new();
+    let running = running_here(&project, 1).await;
+    let reply = running.steer(SteeringKind::Now, "stop that").await;
     assert!(
         reply.contains("message 1: iteration 1 is stopped; iteration 2 starts with it"),
         "{reply}"
     );
-    let records = finishes(running);
+    let records = records_of(running).await;
     let reason = CancelReason::Steered;
     assert_eq!(
         outcomes(&records),
         [&Outcome::Cancelled { reason }, &Outcome::Completed]
     );
     assert_eq!(deliveries(&records), [(1, 2)]);
-    assert!(sandbox.prompt(2).contains("stop that"));
+    assert!(project.prompt(2).contains("stop that"));
 }
 
 #[test]
@@ -129,32 +171,31 @@ fn a_message_that_comes_while_an_iteration_is_prepared_is_not_an_iteration_late(
     assert!(sandbox.prompt(1).contains("in time"));
 }
 
-#[test]
-fn messages_survive_ralph() {
-    let sandbox = Sandbox::new();
-    let first = running(&sandbox, 2);
-    steer(&sandbox, &["once, please"]);
-    steer(&sandbox, &["--standing", "always"]);
-    first.kill();
-    first.wait(SOON);
-    sandbox.let_go("go");
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn messages_survive_ralph() {
+    let project = Project::new();
+    let first = running_here(&project, 2).await;
+    first.steer(SteeringKind::Next, "once, please").await;
+    first.steer(SteeringKind::Standing, "always").await;
+    first.kill().await;
+    project.let_go("go");
+    let finished = project.looping(&waiting_at_first()).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(deliveries(&finished.records()), [(1, 2), (2, 2), (2, 3)]);
-    let mentions = |text| (2..=3).map(|n| sandbox.prompt(n).contains(text)).collect::<Vec<_>>();
+    let mentions = |text| (2..=3).map(|n| project.prompt(n).contains(text)).collect::<Vec<_>>();
     assert_eq!(mentions("once, please"), [true, false]);
     assert_eq!(mentions("always"), [true, true]);
 }
 
-#[test]
-fn a_message_of_many_lines_and_signs_arrives_as_it_was_typed() {
-    let sandbox = Sandbox::new();
-    let running = running(&sandbox, 2);
+#[tokio::test(start_paused = true)]
+async fn a_message_of_many_lines_and_signs_arrives_as_it_was_typed() {
+    let project = Project::new();
+    let running = running_here(&project, 2).await;
     let text = "first «line» {task} $HOME\n<promise>x</promise> — `code` 🦀";
-    steer(&sandbox, &[text]);
-    sandbox.let_go("go");
-    finishes(running);
-    let prompt = sandbox.prompt(2);
+    running.steer(SteeringKind::Next, text).await;
+    project.let_go("go");
+    records_of(running).await;
+    let prompt = project.prompt(2);
     for line in text.lines() {
         assert!(prompt.contains(line), "{prompt}");
     }
@@ -168,13 +209,13 @@ fn an_empty_message_is_refused() {
     assert!(finished.stderr.starts_with("error: ") && finished.stderr.contains("\nhint: "));
 }
 
-#[test]
-fn skipping_ends_the_iteration_and_the_next_one_starts_at_once() {
-    let sandbox = Sandbox::new();
-    let running = running(&sandbox, 1);
-    assert_eq!(sandbox.ralph(["skip"]).run(SOON).code(), Some(0));
-    running.wait_for_record(SOON, started(2));
-    let records = finishes(running);
+#[tokio::test(start_paused = true)]
+async fn skipping_ends_the_iteration_and_the_next_one_starts_at_once() {
+    let project = Project::new();
+    let running = running_here(&project, 1).await;
+    running.command(UserCommand::Skip).await.unwrap();
+    running.wait_for_record(started(2)).await;
+    let records = records_of(running).await;
     let reason = CancelReason::Skipped;
     assert_eq!(
         outcomes(&records),
@@ -183,14 +224,15 @@ fn skipping_ends_the_iteration_and_the_next_one_starts_at_once() {
     assert!(!events(&records).any(|event| matches!(event, Event::WaitStarted { .. })));
 }
 
-#[test]
-fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
-    let sandbox = Sandbox::new();
-    let running = running(&sandbox, 2);
-    steer(&sandbox, &["too late"]);
-    steer(&sandbox, &["--standing", "always"]);
-    assert_eq!(sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
-    let finished = running.wait(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
+    let project = Project::new();
+    let running = running_here(&project, 2).await;
+    running.steer(SteeringKind::Next, "too late").await;
+    running.steer(SteeringKind::Standing, "always").await;
+    let stop = StopRequest::InOrder;
+    running.command(UserCommand::Stop { stop }).await.unwrap();
+    let finished = running.wait().await;
     let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
         panic!("no end")
     };
@@ -208,36 +250,43 @@ fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
     );
 }
 
-/// Queues a message while the only task is worked on, and lets that finish.
-fn steered_at_the_last_task(sandbox: &Sandbox, args: &[&str]) -> crate::harness::running::Finished {
-    sandbox.plan(1);
-    sandbox.install(&Script::jsonl(
-        "said ready; if [ $n = 1 ]; then await go; work; else echo more > more.txt; fi; over done",
-    ));
-    let running = sandbox.looping(args).start();
-    running.wait_for_record(SOON, said("ready"));
-    steer(sandbox, &["add", "a", "licence"]);
-    sandbox.let_go("go");
-    running.wait(SOON)
+/// Queues a message while the only task is worked on, and lets that finish within so many iterations.
+async fn steered_at_the_last_task(project: &Project, iterations: u32) -> in_process::Finished {
+    project.plan(1);
+    let agent = Agent::jsonl(|turn| async move {
+        turn.said("ready");
+        if turn.n == 1 {
+            turn.wait_for("go").await;
+            turn.work();
+        } else {
+            turn.write("more.txt", "more\n");
+        }
+        turn.over("done");
+    });
+    let running = project.looping(&agent).max_iterations(iterations).start();
+    running.wait_for_record(said("ready")).await;
+    running.steer(SteeringKind::Next, "add a licence").await;
+    project.let_go("go");
+    running.wait().await
 }
 
-#[test]
-fn a_message_queued_during_the_last_task_is_delivered_before_the_run_is_done() {
-    let sandbox = Sandbox::new();
-    let finished = steered_at_the_last_task(&sandbox, &[]);
+#[tokio::test(start_paused = true)]
+async fn a_message_queued_during_the_last_task_is_delivered_before_the_run_is_done() {
+    let project = Project::new();
+    let finished = steered_at_the_last_task(&project, 50).await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(deliveries(&finished.records()), [(1, 2)]);
-    let prompt = sandbox.prompt(2);
+    let prompt = project.prompt(2);
     assert!(
         prompt.contains("no task is open, but the user has sent the message below") && prompt.contains("add a licence"),
         "{prompt}"
     );
 }
 
-#[test]
-fn a_message_that_a_limit_keeps_from_the_agent_is_no_green_end_and_is_named() {
-    let sandbox = Sandbox::new();
-    let finished = steered_at_the_last_task(&sandbox, &["--max-iterations", "1"]);
+#[tokio::test(start_paused = true)]
+async fn a_message_that_a_limit_keeps_from_the_agent_is_no_green_end_and_is_named() {
+    let project = Project::new();
+    let finished = steered_at_the_last_task(&project, 1).await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
         panic!("no end")
@@ -246,34 +295,41 @@ fn a_message_that_a_limit_keeps_from_the_agent_is_no_green_end_and_is_named() {
     assert!(hints.iter().any(named), "{hints:?}");
 }
 
-#[test]
-fn a_message_that_was_withdrawn_keeps_no_run_from_being_done() {
-    let sandbox = Sandbox::new();
-    let running = running(&sandbox, 1);
-    steer(&sandbox, &["forget it"]);
-    assert_eq!(sandbox.ralph(["withdraw", "1"]).run(SOON).code(), Some(0));
-    sandbox.let_go("go");
-    let records = finishes(running);
+#[tokio::test(start_paused = true)]
+async fn a_message_that_was_withdrawn_keeps_no_run_from_being_done() {
+    let project = Project::new();
+    let running = running_here(&project, 1).await;
+    running.steer(SteeringKind::Next, "forget it").await;
+    withdraw(&running, 1).await;
+    project.let_go("go");
+    let records = records_of(running).await;
     assert_eq!(outcomes(&records), [&Outcome::Completed]);
 }
 
-#[test]
-fn a_message_whose_session_was_cut_off_before_it_showed_anything_is_in_the_next_prompt() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(3);
-    sandbox.install(&Script::jsonl(
-        "[ $n = 2 ] && { : > $HOME/second; exec sleep 600; }; said ready; [ $n = 1 ] && await go; work; over done",
-    ));
-    let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, said("ready"));
-    steer(&sandbox, &["use", "tabs"]);
-    sandbox.let_go("go");
-    wait_until(SOON, "second session", || sandbox.read_home("second"));
-    running.kill();
-    running.wait(SOON);
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+#[tokio::test(start_paused = true)]
+async fn a_message_whose_session_was_cut_off_before_it_showed_anything_is_in_the_next_prompt() {
+    let project = Project::new();
+    project.plan(3);
+    let agent = Agent::jsonl(|turn| async move {
+        if turn.n == 2 {
+            turn.hang().await;
+        }
+        turn.said("ready");
+        if turn.n == 1 {
+            turn.wait_for("go").await;
+        }
+        turn.work();
+        turn.over("done");
+    });
+    let running = project.looping(&agent).start();
+    running.wait_for_record(said("ready")).await;
+    running.steer(SteeringKind::Next, "use tabs").await;
+    project.let_go("go");
+    running.wait_for_record(started(2)).await;
+    running.kill().await;
+    let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    let mentions: Vec<bool> = (1..=4).map(|n| sandbox.prompt(n).contains("use tabs")).collect();
+    let mentions: Vec<bool> = (1..=4).map(|n| project.prompt(n).contains("use tabs")).collect();
     assert_eq!(mentions, [false, true, true, false]);
-    assert_eq!(deliveries(&sandbox.journal()), [(1, 3)]);
+    assert_eq!(deliveries(&project.journal()), [(1, 3)]);
 }

@@ -1,11 +1,15 @@
 //! Signals and `ralph stop`: the agent is ended as it likes best, its work kept, the exit code says who it was.
 
 use nix::sys::signal::Signal;
-use ralph::event::{CancelReason, Event, Outcome, RequestedBy, StopReason, StopRequest};
+use ralph::{
+    command::UserCommand,
+    event::{CancelReason, Event, Exit, Outcome, RequestedBy, StopReason, StopRequest},
+};
 
 use super::{outcomes, reason, said};
 use crate::harness::{
     SOON, Sandbox, Script, events,
+    in_process::{Agent, Project},
     running::{Finished, Running},
 };
 
@@ -109,16 +113,25 @@ fn ralph_stop_ends_the_agent_in_order() {
     assert!(sandbox.read("cleaned.txt").is_some());
 }
 
-#[test]
-fn ralph_stop_after_the_iteration_lets_it_finish() {
-    let sandbox = Sandbox::new();
-    let running = running(&sandbox, &Script::jsonl("said ready; await go; work; over done"));
-    assert_eq!(sandbox.ralph(["stop", "--after-iteration"]).run(SOON).code(), Some(0));
-    sandbox.let_go("go");
-    let records = ended(running, 130).records();
-    assert_eq!(outcomes(&records), [&Outcome::Completed]);
+#[tokio::test(start_paused = true)]
+async fn ralph_stop_after_the_iteration_lets_it_finish() {
+    let project = Project::new();
+    let agent = Agent::jsonl(|turn| async move {
+        turn.said("ready");
+        turn.wait_for("go").await;
+        turn.work();
+        turn.over("done");
+    });
+    let running = project.looping(&agent).start();
+    running.wait_for_record(said("ready")).await;
+    let stop = StopRequest::AfterIteration;
+    running.command(UserCommand::Stop { stop }).await.unwrap();
+    project.let_go("go");
+    let finished = running.wait().await;
+    assert_eq!(finished.code(), Some(130), "{finished:?}");
+    assert_eq!(outcomes(&finished.records()), [&Outcome::Completed]);
     // The next command goes on where it was.
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(outcomes(&finished.records()).len(), 1);
 }
@@ -132,25 +145,26 @@ fn ralph_stop_at_once_kills_an_agent_that_takes_no_signal() {
     sandbox.assert_nothing_runs();
 }
 
-#[test]
-fn an_interrupt_during_a_wait_or_a_pause_ends_the_run_at_once() {
-    for (name, script, pause) in [
-        ("wait", Script::terminal("exit 1"), false),
-        ("pause", Script::worker(), true),
-    ] {
-        let sandbox = Sandbox::new();
-        sandbox.install(&script);
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_during_a_wait_or_a_pause_ends_the_run_at_once() {
+    const HOUR_MS: u64 = 60 * 60 * 1000;
+    let failing = Agent::terminal(|turn| async move { turn.exits(Exit::Code { code: 1 }) });
+    for (name, agent, pause) in [("wait", failing, false), ("pause", Agent::worker(), true)] {
+        let project = Project::new();
         if pause {
-            sandbox.write(".ralph-pause", "");
+            project.write(".ralph-pause", "");
         }
-        let running = sandbox
-            .looping([] as [&str; 0])
-            .env("RALPH_BACKOFF_BASE", "1h")
-            .env("RALPH_BACKOFF_MAX", "1h")
-            .start();
-        running.wait_for_record(SOON, |event| matches!(event, Event::WaitStarted { .. } | Event::Held));
-        running.signal(Signal::SIGINT);
-        let finished = ended(running, 130);
+        let looping = project.looping(&agent).with(|settings| {
+            settings.backoff.base_ms = HOUR_MS;
+            settings.backoff.max_ms = HOUR_MS;
+        });
+        let running = looping.start();
+        running
+            .wait_for_record(|event| matches!(event, Event::WaitStarted { .. } | Event::Held))
+            .await;
+        running.interrupt().await;
+        let finished = running.wait().await;
+        assert_eq!(finished.code(), Some(130), "{finished:?}");
         assert_eq!(*reason(&finished.records()), StopReason::Interrupted, "{name}");
     }
 }

@@ -1,0 +1,650 @@
+//! The loop inside of a test: the real driver, machine, journal and plan, agents that are functions, and time that passes
+//! as soon as there is nothing else to do (`#[tokio::test(start_paused = true)]`).
+//!
+//! What an agent prints goes through a dialect, as a program's output does. There are no processes, signals, terminals and
+//! sockets, and the project is in no repository.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    ops::Deref,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use jiff::tz::TimeZone;
+use ralph::{
+    agent::{
+        Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Session, SessionRequest,
+        dialect::{self, Dialect, DialectKind, Finish},
+    },
+    command::UserCommand,
+    config::Config,
+    control::{Reply, Request, Status},
+    driver::{self, Clock, Driver, DriverError, Handle, Hub, OpenRun, Reading, RunConfig},
+    event::{
+        AgentSignal, Backoff, Event, Exit, Record, RequestedBy, SessionId, Settings, SteeringId, SteeringKind,
+        StopReason, StopRequest,
+    },
+    proc::{Size, Stop},
+    prompt::Template,
+    store::journal::Reader,
+};
+use serde_json::{Value, json};
+use tokio::{
+    sync::{mpsc, watch},
+    task::{AbortHandle, JoinHandle},
+    time::Instant,
+};
+
+use super::sandbox::Sandbox;
+
+const SIZE: Size = Size { cols: 80, rows: 24 };
+const RECORDING_CAP_BYTES: u64 = 1 << 20;
+/// Between two looks at the journal: short, since time passes meanwhile, and longer each time, since hours may pass.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
+/// With the longest of them, some hours.
+const LOOKS: u32 = 20_000;
+
+/// A project outside of any repository, and the clocks of the loops in it.
+pub struct Project {
+    sandbox: Sandbox,
+    gates: Arc<watch::Sender<BTreeSet<String>>>,
+    clocks: Clocks,
+}
+
+/// What clocks said when a test began; from then on they go by the time of the runtime.
+#[derive(Clone, Copy)]
+struct Clocks {
+    began: Instant,
+    began_ms: u64,
+}
+
+impl Clocks {
+    fn start() -> Clocks {
+        Clocks {
+            began: Instant::now(),
+            began_ms: driver::now_ms(),
+        }
+    }
+
+    fn read(self) -> Reading {
+        let monotonic = self.began.elapsed();
+        let elapsed_ms = u64::try_from(monotonic.as_millis()).expect("no such long time");
+        Reading {
+            wall_ms: self.began_ms + elapsed_ms,
+            monotonic,
+        }
+    }
+
+    fn of_a_dialect(self) -> dialect::Clock {
+        dialect::Clock {
+            now_ms: self.read().wall_ms,
+            zone: TimeZone::UTC,
+            named: |_| None,
+        }
+    }
+}
+
+impl Deref for Project {
+    type Target = Sandbox;
+
+    fn deref(&self) -> &Sandbox {
+        &self.sandbox
+    }
+}
+
+impl Project {
+    /// Makes a project with two open tasks in `PLAN.md`.
+    pub fn new() -> Project {
+        Project {
+            sandbox: Sandbox::without_git(),
+            gates: Arc::default(),
+            clocks: Clocks::start(),
+        }
+    }
+
+    /// Writes a plan with so many open tasks.
+    pub fn plan(&self, tasks: usize) {
+        let tasks: String = (1..=tasks).map(|n| format!("- [ ] Task {n}\n")).collect();
+        self.write("PLAN.md", &tasks);
+    }
+
+    /// Lets agents go on that wait with [`Turn::wait_for`].
+    pub fn let_go(&self, gate: &str) {
+        self.gates.send_modify(|gates| _ = gates.insert(gate.to_owned()));
+    }
+
+    /// What the wall clock of the loops says.
+    pub fn now_ms(&self) -> u64 {
+        self.clocks.read().wall_ms
+    }
+
+    /// A loop over `PLAN.md` with `agent`, and short waits after failures.
+    pub fn looping(&self, agent: &Agent) -> Looping<'_> {
+        let config = Config::default();
+        let settings = Settings {
+            adapter: agent.id.to_owned(),
+            plan: self.project().join("PLAN.md"),
+            session: config.session,
+            limits: config.limits,
+            backoff: Backoff {
+                base_ms: 10,
+                max_ms: 40,
+                ..config.backoff
+            },
+            breaker: config.breaker,
+            ..Settings::default()
+        };
+        Looping {
+            project: self,
+            settings,
+            promise: None,
+            agents: vec![agent.clone()],
+        }
+    }
+}
+
+/// A loop that is put together.
+pub struct Looping<'a> {
+    project: &'a Project,
+    settings: Settings,
+    promise: Option<String>,
+    agents: Vec<Agent>,
+}
+
+impl Looping<'_> {
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    #[must_use]
+    pub fn max_iterations(self, most: u32) -> Self {
+        self.with(|settings| settings.limits.max_iterations = Some(most))
+    }
+
+    /// Has the user choose the words of the promise.
+    #[must_use]
+    pub fn promise(mut self, words: &str) -> Self {
+        self.promise = Some(words.to_owned());
+        self
+    }
+
+    /// Lets `agent` stand in while those before it are limited.
+    #[must_use]
+    pub fn standing_in(mut self, agent: &Agent) -> Self {
+        self.settings.fallback.push(agent.id.to_owned());
+        self.agents.push(agent.clone());
+        self
+    }
+
+    pub async fn run(self) -> Finished {
+        self.start().wait().await
+    }
+
+    pub fn start(self) -> Running {
+        let Looping {
+            project,
+            settings,
+            promise,
+            agents,
+        } = self;
+        let open = OpenRun::open(project.paths(), &settings.plan).expect("a state directory of one's own");
+        let from = if open.recovered { open.next_seq } else { 0 };
+        let journal = open.files.journal();
+        let adapter = |agent| driver::Agent {
+            last_line_claims: agent_is_terminal(&agent),
+            adapter: Arc::new(InProcess {
+                agent,
+                gates: Arc::clone(&project.gates),
+                clocks: project.clocks,
+            }),
+        };
+        let config = RunConfig {
+            settings,
+            template: Template::built_in(),
+            promise,
+            agents: agents.into_iter().map(adapter).collect(),
+            goals_parallel: false,
+            withheld: Vec::new(),
+            size: SIZE,
+            recording_cap_bytes: RECORDING_CAP_BYTES,
+            repository: None,
+            clock: Clock::read_by({
+                let clocks = project.clocks;
+                move || clocks.read()
+            }),
+            watched: false,
+        };
+        let hub = Hub::new(&journal, open.next_seq);
+        let mut driver = Driver::new(open, config, hub);
+        Running {
+            handle: driver.handle(),
+            reader: Mutex::new((Reader::open(&journal).expect("a journal"), Vec::new())),
+            from,
+            task: tokio::spawn(async move { driver.run().await }),
+        }
+    }
+}
+
+fn agent_is_terminal(agent: &Agent) -> bool {
+    !agent.dialect.is_structured()
+}
+
+/// A loop that runs.
+pub struct Running {
+    handle: Handle,
+    /// Those of the run that were read so far.
+    reader: Mutex<(Reader, Vec<Record>)>,
+    /// The first record of this loop: it may have resumed a run.
+    from: u64,
+    task: JoinHandle<Result<StopReason, DriverError>>,
+}
+
+impl Running {
+    /// Waits for a record, those already written included.
+    ///
+    /// # Panics
+    /// If none comes.
+    pub async fn wait_for_record(&self, wanted: impl Fn(&Event) -> bool) -> Record {
+        let mut pause = FIRST_LOOK;
+        for _ in 0..LOOKS {
+            let over = self.task.is_finished();
+            let records = self.records();
+            if let Some(record) = records.into_iter().find(|record| wanted(&record.event)) {
+                return record;
+            }
+            assert!(
+                !over,
+                "the loop is over, and the record was not seen: {:#?}",
+                self.records()
+            );
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(LONGEST_LOOK);
+        }
+        panic!("the record does not come: {:#?}", self.records())
+    }
+
+    /// The records of this loop so far.
+    pub fn records(&self) -> Vec<Record> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let (reader, records) = &mut *reader;
+        while let Some(record) = reader.next_record().expect("a journal that can be read") {
+            records.push(record);
+        }
+        records
+            .iter()
+            .filter(|record| record.seq >= self.from)
+            .cloned()
+            .collect()
+    }
+
+    /// Waits for the end of the loop.
+    pub async fn wait(mut self) -> Finished {
+        let reason = (&mut self.task).await.expect("a loop that does not panic");
+        Finished {
+            reason: reason.expect("a journal that can be kept"),
+            records: self.records(),
+        }
+    }
+
+    /// Ends the loop as if its process were killed: nothing more is written.
+    pub async fn kill(mut self) {
+        self.task.abort();
+        _ = (&mut self.task).await; // it was cancelled
+    }
+
+    /// Gives a command as another terminal does, and returns what was answered: done, or refused.
+    pub async fn command(&self, command: UserCommand) -> Result<String, String> {
+        match self.handle.ask(Request::Command { command }).await {
+            Reply::Done { text } => Ok(text),
+            Reply::Refused { why } => Err(why),
+            Reply::Status { .. } => panic!("a status nobody asked for"),
+        }
+    }
+
+    /// Queues a message, and returns what was answered.
+    pub async fn steer(&self, kind: SteeringKind, text: &str) -> String {
+        let text = text.to_owned();
+        let answer = self.command(UserCommand::Steer { kind, text }).await;
+        answer.expect("a message that is taken")
+    }
+
+    pub async fn status(&self) -> Status {
+        match self.handle.ask(Request::Status).await {
+            Reply::Status { status } => *status,
+            other => panic!("no status: {other:?}"),
+        }
+    }
+
+    /// Stops the loop as Ctrl-C does.
+    pub async fn interrupt(&self) {
+        let command = UserCommand::Stop {
+            stop: StopRequest::InOrder,
+        };
+        self.handle.command_soon(command, RequestedBy::Interrupt).await;
+    }
+
+    /// Tells the loop that the pause file has come or gone.
+    pub async fn pause_file(&self, present: bool) {
+        let handle = self.handle.clone();
+        let told = tokio::task::spawn_blocking(move || handle.pause_file(present));
+        told.await.expect("the loop is told");
+    }
+}
+
+/// A loop that is over.
+#[derive(Debug)]
+pub struct Finished {
+    reason: StopReason,
+    records: Vec<Record>,
+}
+
+impl Finished {
+    /// The exit code that ralph has after such an end.
+    pub fn code(&self) -> Option<i32> {
+        Some(self.reason.exit_code().into())
+    }
+
+    pub fn records(&self) -> Vec<Record> {
+        self.records.clone()
+    }
+}
+
+type Playing = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// An agent that is a function: what it does in one session.
+#[derive(Clone)]
+pub struct Agent {
+    id: &'static str,
+    dialect: DialectKind,
+    play: Arc<dyn Fn(Turn) -> Playing + Send + Sync>,
+}
+
+impl Agent {
+    /// An agent that speaks `ralph-jsonl`.
+    pub fn jsonl<F: Future<Output = ()> + Send + 'static>(play: impl Fn(Turn) -> F + Send + Sync + 'static) -> Agent {
+        Agent {
+            id: "script",
+            dialect: DialectKind::RalphJsonl,
+            play: Arc::new(move |turn| Box::pin(play(turn))),
+        }
+    }
+
+    /// An agent that is what its terminal shows.
+    pub fn terminal<F: Future<Output = ()> + Send + 'static>(
+        play: impl Fn(Turn) -> F + Send + Sync + 'static,
+    ) -> Agent {
+        Agent {
+            dialect: DialectKind::Terminal,
+            ..Agent::jsonl(play)
+        }
+    }
+
+    /// An agent that finishes one task in each iteration.
+    pub fn worker() -> Agent {
+        Agent::jsonl(|turn| async move {
+            turn.said("working");
+            turn.work();
+            turn.over("One task less.");
+        })
+    }
+
+    #[must_use]
+    pub fn called(self, id: &'static str) -> Agent {
+        Agent { id, ..self }
+    }
+}
+
+/// One session of an agent.
+#[derive(Clone)]
+pub struct Turn {
+    /// The number of the iteration.
+    pub n: u32,
+    pub prompt: String,
+    /// The session that is resumed.
+    pub resume: Option<String>,
+    project: PathBuf,
+    plan: PathBuf,
+    gates: watch::Receiver<BTreeSet<String>>,
+    clocks: Clocks,
+    voice: Arc<Mutex<Voice>>,
+}
+
+/// What a session has said and done.
+struct Voice {
+    dialect: Box<dyn Dialect>,
+    display: Box<dyn Display>,
+    is_structured: bool,
+    out: mpsc::Sender<AgentSignal>,
+    activity: Activity,
+    exit: Exit,
+}
+
+impl Turn {
+    /// Prints text as it is, to the terminal or as lines of the dialect.
+    pub fn print(&self, text: &str) {
+        let mut voice = self.voice();
+        let voice = &mut *voice;
+        voice.activity.output_bytes += text.len() as u64;
+        if !voice.is_structured {
+            voice.display.show(text.as_bytes());
+        }
+        let mut signals = Vec::new();
+        voice
+            .dialect
+            .feed(text.as_bytes(), &self.clocks.of_a_dialect(), &mut signals);
+        for signal in signals {
+            voice.out.try_send(signal).expect("a loop that listens");
+        }
+    }
+
+    /// Prints one signal.
+    pub fn signal(&self, signal: &Value) {
+        self.print(&format!("{signal}\n"));
+    }
+
+    pub fn said(&self, text: &str) {
+        self.signal(&json!({"type": "said", "text": text}));
+    }
+
+    /// Ends the turn with a last message.
+    pub fn over(&self, message: &str) {
+        self.signal(&json!({"type": "turn-ended", "ok": true, "message": message}));
+    }
+
+    /// Ends the turn with a problem of this kind.
+    pub fn failed(&self, kind: &Value, text: &str) {
+        self.signal(&json!({"type": "problem", "problem": {"kind": kind, "text": text}}));
+        self.signal(&json!({"type": "turn-ended", "ok": false, "message": null}));
+    }
+
+    /// Says that it opened a session of this name.
+    pub fn opened(&self, session: &str) {
+        self.signal(&json!({"type": "opened", "session": session, "model": "m"}));
+    }
+
+    /// Ticks the first open box, and leaves a file of this iteration.
+    pub fn work(&self) {
+        let n = self.n;
+        self.write(&format!("work-{n}.txt"), &format!("work of iteration {n}\n"));
+        self.edit_plan(|plan| plan.replacen("- [ ]", "- [x]", 1));
+    }
+
+    pub fn edit_plan(&self, edit: impl FnOnce(String) -> String) {
+        let plan = fs::read_to_string(&self.plan).expect("a plan");
+        fs::write(&self.plan, edit(plan)).expect("a plan that can be written");
+    }
+
+    /// Writes a file of the project.
+    pub fn write(&self, path: &str, text: &str) {
+        fs::write(self.project.join(path), text).expect("a file of the project");
+    }
+
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// What the wall clock of the loop says.
+    pub fn now_ms(&self) -> u64 {
+        self.clocks.read().wall_ms
+    }
+
+    /// The line that claims the end, from the prompt.
+    pub fn promise(&self) -> String {
+        let (_, after) = self.prompt.split_once("<promise>").expect("a promise in the prompt");
+        let (token, _) = after.split_once("</promise>").expect("the end of the promise");
+        format!("<promise>{token}</promise>")
+    }
+
+    /// Has the program end with this when the script is over; else it is 0.
+    pub fn exits(&self, exit: Exit) {
+        self.voice().exit = exit;
+    }
+
+    /// Uses the CPU for so long.
+    pub async fn compute(&self, time: Duration) {
+        const SLICE: Duration = Duration::from_millis(100);
+        let mut left = time;
+        while !left.is_zero() {
+            let slice = left.min(SLICE);
+            tokio::time::sleep(slice).await;
+            self.voice().activity.cpu += slice;
+            left -= slice;
+        }
+    }
+
+    /// Waits until the test calls [`Project::let_go`] for this gate.
+    pub async fn wait_for(&self, gate: &str) {
+        let mut gates = self.gates.clone();
+        let opened = gates.wait_for(|gates| gates.contains(gate)).await;
+        drop(opened.expect("the project is there"));
+    }
+
+    /// Does nothing until it is ended.
+    pub async fn hang(&self) {
+        std::future::pending().await
+    }
+
+    fn voice(&self) -> MutexGuard<'_, Voice> {
+        self.voice.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells what the dialect makes of the end, and that it is the end.
+    fn end(&self, exit: Option<Exit>) {
+        let mut voice = self.voice();
+        let voice = &mut *voice;
+        let exit = exit.unwrap_or(voice.exit);
+        let mut signals = Vec::new();
+        let finish = Finish {
+            exit: Some(exit),
+            stderr: "",
+        };
+        voice.dialect.finish(finish, &self.clocks.of_a_dialect(), &mut signals);
+        signals.push(AgentSignal::Ended {
+            exit: Some(exit),
+            output_bytes: voice.activity.output_bytes,
+        });
+        for signal in signals {
+            _ = voice.out.try_send(signal); // the loop was killed
+        }
+    }
+}
+
+/// Runs sessions of an [`Agent`].
+struct InProcess {
+    agent: Agent,
+    gates: Arc<watch::Sender<BTreeSet<String>>>,
+    clocks: Clocks,
+}
+
+impl AgentAdapter for InProcess {
+    fn id(&self) -> &str {
+        self.agent.id
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            resume: true,
+            usage: true,
+            cost: true,
+            ..Capabilities::default()
+        }
+    }
+
+    fn check(&self, _cwd: &Path) -> Result<(), AgentError> {
+        Ok(())
+    }
+
+    fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
+        let plan = request.env.iter().find(|(name, _)| name == "RALPH_PLAN");
+        let voice = Arc::new(Mutex::new(Voice {
+            dialect: self.agent.dialect.parser(),
+            display: request.display,
+            is_structured: self.agent.dialect.is_structured(),
+            out,
+            activity: Activity::default(),
+            exit: Exit::Code { code: 0 },
+        }));
+        let turn = Turn {
+            n: request.iteration,
+            prompt: fs::read_to_string(&request.prompt).expect("a prompt"),
+            resume: request.resume.map(|SessionId(id)| id),
+            project: request.cwd,
+            plan: plan.expect("the plan is named").1.clone().into(),
+            gates: self.gates.subscribe(),
+            clocks: self.clocks,
+            voice: Arc::clone(&voice),
+        };
+        let (stop, mut stopped) = watch::channel(false);
+        let play = Arc::clone(&self.agent.play);
+        let playing = tokio::spawn(async move {
+            let ended = turn.clone();
+            let exit = tokio::select! {
+                () = play(turn) => None,
+                Ok(_) = stopped.wait_for(|stopped| *stopped) => Some(Exit::Signal { signal: 15 }),
+            };
+            ended.end(exit);
+        });
+        Box::new(Played {
+            stop,
+            voice,
+            playing: playing.abort_handle(),
+        })
+    }
+}
+
+struct Played {
+    stop: watch::Sender<bool>,
+    voice: Arc<Mutex<Voice>>,
+    playing: AbortHandle,
+}
+
+impl Session for Played {
+    fn stop(&self, _stop: Stop) {
+        self.stop.send_replace(true);
+    }
+
+    fn resize(&self, _size: Size) {}
+
+    fn type_bytes(&self, _bytes: &[u8]) {}
+
+    fn steer(&self, _id: SteeringId, _text: &str) -> Result<(), NotLive> {
+        Err(NotLive)
+    }
+
+    fn activity(&self) -> Activity {
+        self.voice.lock().unwrap_or_else(PoisonError::into_inner).activity
+    }
+}
+
+impl Drop for Played {
+    fn drop(&mut self) {
+        self.playing.abort();
+    }
+}
