@@ -1,10 +1,12 @@
 //! Puts a run together from settings, adapter and plan, and shows it.
 
 mod agents;
+mod end;
 mod place;
 mod plan;
 
 use std::{
+    env::consts::OS,
     io::Write,
     path::Path,
     sync::mpsc,
@@ -12,10 +14,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use tracing::{Instrument, info, info_span};
+
 use crate::{
     agent::catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
     config::{Config, Loaded},
     console,
+    diagnostics::Diagnostics,
     driver::{
         self, Agent, Clock, Driver, Hub, OpenRun, RunConfig,
         prune::{Keep, prune},
@@ -40,6 +45,7 @@ use crate::{
 };
 
 use agents::Agents;
+use end::concluded;
 pub use place::Place;
 use plan::check_confidence;
 pub use plan::{DEFAULT_PLANS, chosen_plan};
@@ -118,11 +124,33 @@ struct Prepared {
 ///
 /// # Errors
 /// A [`Failure`] if something is not in order, before anything is started; or if the run's state cannot be kept.
-pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result<u8, Failure> {
+pub fn run(
+    place: &Place,
+    loaded: &Loaded,
+    presentation: Presentation,
+    diagnostics: &Diagnostics,
+) -> Result<u8, Failure> {
+    diagnostics.scope(|| logged_run(place, loaded, presentation, diagnostics))
+}
+
+fn logged_run(
+    place: &Place,
+    loaded: &Loaded,
+    presentation: Presentation,
+    diagnostics: &Diagnostics,
+) -> Result<u8, Failure> {
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        system = OS,
+        screen = presentation.screen.is_some(),
+        "ralph started"
+    );
     signals::survive_file_size_limit();
     let prepared = prepare(place, loaded)?;
     proc::become_subreaper();
     let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan)?;
+    diagnostics.write_to(&open.files.log());
+    let run = info_span!("run", id = %open.run);
     let mut notices = prepared.notices;
     let failures = prune(&open.paths, &open.run, kept(&loaded.config), SystemTime::now());
     notices.extend(failures.iter().map(|error| with_causes(error)));
@@ -155,7 +183,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     let face = faces.start(&hub, driver.handle());
     // On a screen, agents have the size of the pane that shows them.
     let measure = presentation.screen.is_none().then_some(terminal_size as fn() -> Size);
-    let result = runtime.block_on(Host::drive(driver, &place.paths, measure));
+    let result = runtime.block_on(Host::drive(driver, &place.paths, measure).instrument(run));
     runtime.block_on(face.wait());
     drop(terminal);
     if presentation.screen.is_some() {
@@ -163,7 +191,7 @@ pub fn run(place: &Place, loaded: &Loaded, presentation: Presentation) -> Result
     }
     runtime.shutdown_timeout(JOB_PATIENCE);
     proc::end_orphans();
-    Ok(result?.exit_code())
+    concluded(result, &files.log(), presentation.format)
 }
 
 /// What is kept of old runs.

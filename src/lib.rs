@@ -13,6 +13,7 @@ pub mod config;
 pub mod console;
 pub mod control;
 pub mod demo;
+pub mod diagnostics;
 pub mod driver;
 pub mod error;
 pub mod event;

@@ -7,6 +7,7 @@ mod checkpoints;
 mod codex;
 mod crash;
 mod demo;
+mod diagnostics;
 mod doctor;
 mod goals;
 mod harness;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use tokio::sync::mpsc;
+use tracing::{info, warn};
 
 use crate::{
     event::{AgentSignal, Problem, ProblemKind, SteeringId},
@@ -102,13 +103,18 @@ impl AgentAdapter for SubprocessAdapter {
             Arc::clone(&link),
             self.manifest.sums_usage.then(|| Arc::clone(&self.meter)),
         );
+        let program = launch.program.clone();
         match proc::spawn(launch, Box::new(reporter)) {
             Ok(child) => {
+                info!(adapter = self.id(), ?program, "agent started");
                 let child = Arc::new(child);
                 link.start(&child);
                 Box::new(Running { child, link })
             }
-            Err(error) => NeverRan::report(problem_of(error), out),
+            Err(error) => {
+                warn!(adapter = self.id(), ?program, %error, "agent not started");
+                NeverRan::report(problem_of(error), out)
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::ui::tui::theme::Palette;
+use crate::{diagnostics::Filter, ui::tui::theme::Palette};
 
 use super::setting_flags::SettingFlags;
 
@@ -61,6 +61,13 @@ pub(super) struct ShowFlags {
     /// What goes to stdout: text for people, or the records of the journal as JSON lines
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: FormatArg,
+    /// Log in detail to ralph.log in the run's directory and, without a screen, to stderr
+    #[arg(long)]
+    pub(super) verbose: bool,
+    /// Which events ralph.log gets: off, error, warn, info, debug, trace, or MODULE=LEVEL, separated by commas
+    /// [default: info]
+    #[arg(long = "log", value_name = "FILTER", env = "RALPH_LOG", hide_env_values = true)]
+    pub(super) log: Option<Filter>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -14,7 +14,7 @@ use crate::{
 
 use super::{
     args::{Args, FormatArg, ShowFlags},
-    run::{presentation, sources},
+    run::{diagnostics, presentation, sources},
 };
 
 pub(super) fn run(args: &Args, show: &ShowFlags) -> Result<u8, Failure> {
@@ -46,7 +46,8 @@ pub(super) fn run(args: &Args, show: &ShowFlags) -> Result<u8, Failure> {
         .concat(),
         ..Sources::default()
     })?;
-    let code = app::run(&place, &loaded, presentation(args, show))?;
+    let presentation = presentation(args, show);
+    let code = app::run(&place, &loaded, presentation, &diagnostics(show, presentation))?;
     if show.format == FormatArg::Text {
         let project = project.display();
         print(&format!(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::{
     app::{self, Place, Presentation, ScreenWish},
     config::{self, Sources},
+    diagnostics::{Diagnostics, Filter},
     error::Failure,
     ui::headless::Format,
 };
@@ -14,7 +15,18 @@ use super::args::{Args, FormatArg, ShowFlags};
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let place = place(args)?;
     let loaded = config::load(&sources(args, &place))?;
-    app::run(&place, &loaded, presentation(args, &args.show))
+    let presentation = presentation(args, &args.show);
+    app::run(&place, &loaded, presentation, &diagnostics(&args.show, presentation))
+}
+
+/// The log of a run, as far as the command line says. On a screen, its lines would be in the way.
+pub(super) fn diagnostics(show: &ShowFlags, presentation: Presentation) -> Diagnostics {
+    let filter = match (&show.log, show.verbose) {
+        (Some(filter), _) => filter.clone(),
+        (None, true) => Filter::verbose(),
+        (None, false) => Filter::default(),
+    };
+    Diagnostics::new(&filter, show.verbose && presentation.screen.is_none())
 }
 
 pub(super) fn presentation(args: &Args, show: &ShowFlags) -> Presentation {

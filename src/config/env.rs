@@ -10,10 +10,10 @@ const PREFIX: &str = "RALPH_";
 /// What ralph's own tests set to find their processes, and to say which agents have to be there.
 const TEST_PREFIX: &str = "RALPH_TEST_";
 
-/// Variables of ralph's that are no settings: what it tells its agents.
+/// Variables of ralph's that are no settings: what it tells its agents, and what it logs.
 ///
-/// They mean nothing to a ralph that an agent starts, so `plan` cannot be set by variable.
-pub const RUNTIME_VARIABLES: [&str; 7] = [
+/// Those of agents mean nothing to a ralph that an agent starts, so `plan` cannot be set by variable.
+pub const RUNTIME_VARIABLES: [&str; 8] = [
     "RALPH_RUN_ID",
     "RALPH_ITERATION",
     "RALPH_PLAN",
@@ -21,6 +21,7 @@ pub const RUNTIME_VARIABLES: [&str; 7] = [
     "RALPH_PROJECT",
     "RALPH_CHILD_ID",
     "RALPH_DEMO_SPEED",
+    "RALPH_LOG",
 ];
 
 /// Reads the settings among the variables of an environment; empty ones count as not set.

@@ -11,8 +11,10 @@ use tokio::{
     sync::{mpsc, oneshot},
     task::{JoinHandle, JoinSet, spawn_blocking},
 };
+use tracing::debug;
 
 use crate::{
+    diagnostics::inherited,
     event::{Exit, Goal, GoalResult},
     machine::{Input, Verification},
     proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal},
@@ -55,7 +57,7 @@ impl GoalRun {
         Self(tokio::spawn(async move {
             let checked = run_all(goals, parallel, Arc::new(place)).await;
             // It reads files: not on the loop's thread.
-            let found = spawn_blocking(move || look(checked)).await.ok();
+            let found = spawn_blocking(inherited(move || look(checked))).await.ok();
             _ = results.send(done(found)).await; // the run is over
         }))
     }
@@ -117,7 +119,8 @@ async fn run(goal: Goal, place: Arc<Place>) -> GoalResult {
     };
     let launch = launch(&goal, &place);
     // Starting forks and writes files: not on the loop's thread.
-    let child = match spawn_blocking(move || proc::spawn(launch, Box::new(collector))).await {
+    debug!(goal = goal.name, "goal started");
+    let child = match spawn_blocking(inherited(move || proc::spawn(launch, Box::new(collector)))).await {
         Ok(Ok(child)) => child,
         Ok(Err(error)) => return result(&goal, started, &printed, Err(with_causes(&error))),
         Err(error) => return result(&goal, started, &printed, Err(error.to_string())),

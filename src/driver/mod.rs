@@ -10,6 +10,7 @@ mod goals;
 mod handle;
 mod hub;
 mod jobs;
+mod log;
 mod open;
 mod perform;
 mod plan_file;

@@ -2,8 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tracing::debug;
+
 use crate::{
     agent::SessionRequest,
+    diagnostics::{inherited, kind},
     event::{AgentSignal, Claim},
     machine::{Effect, Input, Refusal, Settlement, Verification},
     store::{recording::Recording, signal_log::SignalLog},
@@ -25,6 +28,7 @@ const LAST_WORD: Duration = Duration::from_secs(10);
 impl Driver {
     /// Starts one effect; `input` is what caused it. Its result arrives as an input later.
     pub(super) fn perform(&mut self, effect: Effect, input: &Input, now_ms: u64) {
+        debug!(effect = %kind(&effect), "effect");
         match effect {
             Effect::Prepare { iteration } => self.prepare(iteration, input),
             Effect::StartSession { iteration } => self.start_session(iteration, now_ms),
@@ -173,6 +177,7 @@ impl Driver {
         input: impl FnOnce(Option<T>) -> Input + Send + 'static,
     ) {
         let results = self.results.clone();
+        let job = inherited(job);
         tokio::spawn(async move {
             let result = tokio::task::spawn_blocking(job).await.ok();
             _ = results.send(input(result)).await; // the run is over

@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     future::pending,
+    mem::discriminant,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -25,6 +26,7 @@ use super::{
     handle::{Handle, Inbox, Wish},
     hub::Hub,
     jobs::Workshop,
+    log::log_step,
     open::OpenRun,
     plan_file::Taskless,
     session::Current,
@@ -307,7 +309,9 @@ impl Driver {
             _ => {}
         }
         let state = self.state.take().expect("the state is there between steps");
+        let before = discriminant(&state.phase);
         let Step { state, events, effects } = step(state, now_ms, input);
+        log_step(before, input, &state, &events);
         self.state = Some(state);
         for event in &events {
             self.record(now_ms, event.clone())?;

@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use tracing::debug_span;
+
 use super::{DEADLINE, GitError};
 use crate::proc::helper::{Helper, HelperError};
 
@@ -138,7 +140,9 @@ impl Git {
     /// Runs git to its end, whatever it exits with.
     pub(super) fn run_any(self) -> Result<Output, GitError> {
         let command = self.shown;
-        let finished = match self.helper.run() {
+        // Only the word after `git`: what follows may name files.
+        let span = debug_span!("git", command = command.split(' ').nth(1));
+        let finished = match span.in_scope(|| self.helper.run()) {
             Ok(finished) => finished,
             Err(HelperError::Start(source)) => return Err(GitError::Start { command, source }),
             Err(HelperError::TimedOut { deadline }) => {

@@ -245,6 +245,11 @@ impl RunPaths {
             .join(format!("{iteration:04}.signals.jsonl"))
     }
 
+    /// What ralph did, for diagnosis.
+    pub fn log(&self) -> PathBuf {
+        self.dir.join("ralph.log")
+    }
+
     /// Short-lived files of a session.
     pub fn scratch(&self) -> PathBuf {
         self.dir.join("scratch")

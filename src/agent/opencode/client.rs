@@ -1,10 +1,14 @@
 //! The server's HTTP interface, as far as ralph uses it.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use reqwest::{Method, RequestBuilder, Response, StatusCode, redirect::Policy};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tracing::debug;
 
 use crate::server_url::ServerUrl;
 
@@ -258,7 +262,18 @@ impl Client {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, ServerError> {
-        let response = request.send().await.map_err(|error| self.failed(error))?;
+        let (http, request) = request.build_split();
+        let request = request.map_err(|error| self.failed(error))?;
+        // Neither the query, which has the directory, nor headers or a body.
+        let (method, path) = (request.method().clone(), request.url().path().to_owned());
+        let begun = Instant::now();
+        let result = http.execute(request).await;
+        let elapsed_ms = begun.elapsed().as_millis();
+        match &result {
+            Ok(response) => debug!(%method, path, elapsed_ms, status = response.status().as_u16(), "request answered"),
+            Err(error) => debug!(%method, path, elapsed_ms, timeout = error.is_timeout(), "request failed"),
+        }
+        let response = result.map_err(|error| self.failed(error))?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);

@@ -12,6 +12,7 @@ use std::{
 };
 
 use tokio::time::{Instant, sleep, timeout};
+use tracing::info;
 
 use crate::{
     agent::{
@@ -164,6 +165,7 @@ impl Servers {
     }
 
     fn spawn(&self, port: u16, need: &Need) -> Result<Arc<Own>, ServerError> {
+        info!(port, "starting a server");
         let failed = |why: String| ServerError::NotStarted { why };
         let command = &self.manifest.command;
         let program = check::find(&self.manifest, &need.cwd).map_err(|error| failed(error.to_string()))?;

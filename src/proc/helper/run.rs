@@ -13,6 +13,7 @@ use std::{
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use thiserror::Error;
+use tracing::{debug, warn};
 
 use super::{
     capture::{Captured, Outlet},
@@ -151,7 +152,19 @@ impl Helper {
     /// # Errors
     /// [`HelperError`] if it cannot be started or does not end in time.
     pub fn run(self) -> Result<Finished, HelperError> {
-        let until = Instant::now() + self.deadline;
+        let begun = Instant::now();
+        let program = self.program.clone();
+        let result = self.run_until(begun);
+        let elapsed_ms = begun.elapsed().as_millis();
+        match &result {
+            Ok(finished) => debug!(?program, elapsed_ms, end = %finished.status, "helper ended"),
+            Err(error) => warn!(?program, elapsed_ms, %error, "helper failed"),
+        }
+        result
+    }
+
+    fn run_until(self, begun: Instant) -> Result<Finished, HelperError> {
+        let until = begun + self.deadline;
         let order = self.order();
         let stdin = self.input.open().map_err(HelperError::Start)?;
         let (stdout, stdout_end) = Outlet::new(self.stdout_cap_bytes).map_err(HelperError::Start)?;

@@ -1,0 +1,41 @@
+//! The end of a run: its exit code, and where to look if it needs an explanation.
+
+use std::path::Path;
+
+use tracing::{error, info};
+
+use crate::{
+    console,
+    diagnostics::kind,
+    error::Failure,
+    event::{EndKind, StopReason},
+    host::HostError,
+    text::with_causes,
+    ui::headless::Format,
+};
+
+/// Logs how a run ended and returns its exit code. A run that ended badly names its log.
+pub(super) fn concluded(result: Result<StopReason, HostError>, log: &Path, format: Format) -> Result<u8, Failure> {
+    match result {
+        Ok(reason) => {
+            info!(reason = %kind(&reason), code = reason.exit_code(), "run ended");
+            if format == Format::Text && asks_for_the_log(&reason) && log.exists() {
+                console::print(&format!("  log: {}\n", log.display()));
+            }
+            Ok(reason.exit_code())
+        }
+        Err(error) => {
+            error!(error = ?with_causes(&error), "run failed");
+            Err(Failure::from(error).hint(format!("{} shows what ralph did", log.display())))
+        }
+    }
+}
+
+/// Tells whether a run ended in a way that the log may help to explain.
+fn asks_for_the_log(reason: &StopReason) -> bool {
+    match reason.kind() {
+        EndKind::Bad => true,
+        EndKind::Unfinished => matches!(reason, StopReason::BreakerOpen { .. }),
+        EndKind::Good => false,
+    }
+}

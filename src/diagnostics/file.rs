@@ -1,0 +1,163 @@
+//! The file of a log: private, bounded by rotation, and given up at the first error.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use nix::fcntl::OFlag;
+
+/// Most bytes of `ralph.log`; then it becomes `ralph.log.1`, in place of the one before.
+const CAP_BYTES: u64 = 4 << 20;
+/// Most bytes that are kept while there is no file yet.
+const EARLY_CAP_BYTES: usize = 64 << 10;
+
+/// A log file that many threads append to.
+#[derive(Debug, Default)]
+pub(super) struct LogFile(Mutex<State>);
+
+#[derive(Debug)]
+enum State {
+    /// Nobody has said where to write yet.
+    Early(Vec<u8>),
+    Open(Open),
+    /// Something could not be written, and nothing is tried any more.
+    GivenUp,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State::Early(Vec::new())
+    }
+}
+
+#[derive(Debug)]
+struct Open {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+}
+
+impl LogFile {
+    /// Writes to `path` from now on, first of all what was kept for it.
+    pub(super) fn open(&self, path: &Path) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let early = match &mut *state {
+            State::Early(early) => std::mem::take(early),
+            State::Open(_) | State::GivenUp => Vec::new(),
+        };
+        let opened = Open::at(path).and_then(|mut open| open.append(&early).map(|()| open));
+        *state = opened.map_or(State::GivenUp, State::Open);
+    }
+
+    /// Appends a line. One that cannot be written is the last that is tried.
+    pub(super) fn append(&self, line: &[u8]) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *state {
+            State::Early(early) if early.len() + line.len() <= EARLY_CAP_BYTES => early.extend_from_slice(line),
+            State::Early(_) | State::GivenUp => {}
+            State::Open(open) => {
+                if open.append(line).is_err() {
+                    *state = State::GivenUp;
+                }
+            }
+        }
+    }
+}
+
+impl Open {
+    fn at(path: &Path) -> io::Result<Open> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            // What lies there may be anybody's: no link is followed, and no pipe is waited for.
+            .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits())
+            .open(path)?;
+        let meta = file.metadata()?;
+        if !meta.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        Ok(Open {
+            path: path.to_owned(),
+            file,
+            bytes: meta.len(),
+        })
+    }
+
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.bytes > 0 && self.bytes + line.len() as u64 > CAP_BYTES {
+            fs::rename(&self.path, older(&self.path))?;
+            *self = Open::at(&self.path)?;
+        }
+        self.file.write_all(line)?;
+        self.bytes += line.len() as u64;
+        Ok(())
+    }
+}
+
+/// The file that `path` becomes when it is full.
+fn older(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".1");
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_log_is_kept_once_beside_the_next_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ralph.log");
+        let log = LogFile::default();
+        log.open(&path);
+        let line = vec![b'x'; 1 << 20];
+        for _ in 0..11 {
+            log.append(&line);
+        }
+        assert_eq!(fs::metadata(&path).unwrap().len(), 3 << 20);
+        assert_eq!(fs::metadata(older(&path)).unwrap().len(), 4 << 20);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_log_is_private_and_goes_on_where_it_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ralph.log");
+        fs::write(&path, "before\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let log = LogFile::default();
+        log.append(b"early\n");
+        log.open(&path);
+        log.append(b"late\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before\nearly\nlate\n");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_pipe_or_a_link_in_the_place_of_the_log_is_neither_waited_for_nor_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (pipe, link, target) = (
+            dir.path().join("pipe"),
+            dir.path().join("link"),
+            dir.path().join("target"),
+        );
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        fs::write(&target, "theirs").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        for path in [&pipe, &link, &dir.path().join("no/such/directory")] {
+            let log = LogFile::default();
+            log.append(b"early\n");
+            log.open(path);
+            log.append(b"late\n");
+        }
+        assert_eq!(fs::read_to_string(&target).unwrap(), "theirs");
+    }
+}

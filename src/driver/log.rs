@@ -1,0 +1,35 @@
+//! What the log of a run gets of each step: kinds of inputs and events, never what is in them.
+
+use std::mem::{Discriminant, discriminant};
+
+use tracing::{debug, info, trace};
+
+use crate::{
+    diagnostics::kind,
+    event::{AgentSignal, Event},
+    machine::{Input, LoopState, Phase},
+};
+
+/// Logs a step: at info what a run is made of, in detail all of it. `before` is the phase it began in.
+pub(super) fn log_step(before: Discriminant<Phase>, input: &Input, state: &LoopState, events: &[Event]) {
+    match input {
+        Input::Agent {
+            signal: AgentSignal::Problem { problem },
+            ..
+        } => info!(problem = %kind(&problem.kind), "agent reported"),
+        Input::Agent {
+            signal: AgentSignal::Ended { exit, output_bytes },
+            ..
+        } => {
+            info!(?exit, output_bytes, "agent ended");
+        }
+        Input::Agent { signal, .. } => trace!(signal = %kind(signal), "input"),
+        input => debug!(input = %kind(input), "input"),
+    }
+    for event in events {
+        trace!(event = %kind(event), "recorded");
+    }
+    if discriminant(&state.phase) != before {
+        info!(phase = %kind(&state.phase), iteration = state.iteration, "phase changed");
+    }
+}
