@@ -4,13 +4,12 @@ mod agents;
 mod end;
 mod place;
 mod plan;
+mod prompt;
+mod runtime;
 
 use std::{
     env::consts::OS,
-    io::Write,
     path::Path,
-    sync::mpsc,
-    thread,
     time::{Duration, SystemTime},
 };
 
@@ -19,7 +18,6 @@ use tracing::{Instrument, info, info_span};
 use crate::{
     agent::catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
     config::{Config, Loaded},
-    console,
     diagnostics::Diagnostics,
     driver::{
         self, Agent, Clock, Driver, Hub, OpenRun, RunConfig,
@@ -27,85 +25,25 @@ use crate::{
     },
     error::{Failure, FailureKind},
     event::{Completion, GoalResult, PlanSnapshot, Settings},
-    faces::Faces,
-    files::{self, PROMPT_CAP_BYTES},
     host::Host,
     os::signals,
     proc::{self, Size},
     prompt::Template,
-    run::RunView,
     settings::Origin,
-    store::{journal, paths::RunPaths},
     text::with_causes,
-    ui::{
-        headless::{Format, Style},
-        report::{Report, write_head},
-        tui::{self, theme::Palette},
-    },
+    ui::{Presentation, front_end::FrontEnd, summary, terminal, tui},
 };
 
 use agents::Agents;
 use end::concluded;
 pub use place::Place;
 use plan::check_confidence;
-pub use plan::{DEFAULT_PLANS, chosen_plan};
+pub use plan::chosen_plan;
+use prompt::template;
+use runtime::runtime;
 
-/// The size of an agent's terminal when ralph has none itself.
-const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
 /// How long work on disk may go on after the run is over.
 const JOB_PATIENCE: Duration = Duration::from_millis(500);
-
-/// Threads for work on disk: one for the job of the moment, one for what ends a run whose job hangs, one to spare.
-const JOB_THREADS: usize = 3;
-const THREAD_PATIENCE: Duration = Duration::from_secs(10);
-/// Longer than any run.
-const FOR_THE_RUN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-/// How a run is shown.
-#[derive(Debug, Clone, Copy)]
-pub struct Presentation {
-    pub format: Format,
-    pub style: Style,
-    /// On a screen of its own; what is left when that closes is text.
-    pub screen: Option<ScreenWish>,
-}
-
-/// What the user wants of the screen; the rest is found out.
-#[derive(Debug, Clone, Copy)]
-pub struct ScreenWish {
-    pub palette: Option<Palette>,
-    pub ascii: bool,
-    pub mouse: bool,
-}
-
-impl Presentation {
-    /// Colour only where somebody sees it and did not ask for none.
-    pub fn of_stdout(format: Format) -> Self {
-        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let terminal = console::is_terminal();
-        let columns = terminal.then(|| crossterm::terminal::size().ok()).flatten();
-        Self {
-            format,
-            style: Style {
-                colour: terminal && !no_colour,
-                columns: columns.map(|(columns, _)| columns),
-            },
-            screen: None,
-        }
-    }
-
-    /// Whether the terminal can address its cells.
-    pub fn can_have_screen(self) -> bool {
-        let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-        self.format == Format::Text && console::is_terminal() && !dumb
-    }
-
-    /// Wants a screen, where there can be one: text for people, on a terminal that can address its cells.
-    pub fn on_screen(mut self, wish: ScreenWish) -> Self {
-        self.screen = self.can_have_screen().then_some(wish);
-        self
-    }
-}
 
 /// Everything that has been found to be in order before a run starts.
 struct Prepared {
@@ -157,7 +95,7 @@ fn logged_run(
     notices.extend(open.let_go(&prepared.settings, &prepared.plan));
     open.notice_first(notices);
     let hub = Hub::new(&open.files.journal(), open.next_seq);
-    let faces = Faces::of(place, &open, presentation, prepared.transcript, &loaded.config);
+    let front_end = FrontEnd::new(&open, presentation, prepared.transcript, &loaded.config);
     let repository = open.repository(loaded.config.checkpoint.include.clone());
     let config = RunConfig {
         settings: prepared.settings,
@@ -167,8 +105,8 @@ fn logged_run(
         goals_parallel: loaded.config.goals_parallel,
         withheld: prepared.withheld,
         size: match presentation.screen {
-            Some(_) => pane_size(&prepared.plan),
-            None => terminal_size(),
+            Some(_) => terminal::pane_size(prepared.plan.tasks.len()),
+            None => terminal::agent_size(),
         },
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         watched: presentation.screen.is_some(),
@@ -178,16 +116,19 @@ fn logged_run(
     let files = open.files.clone();
     let runtime = runtime()?;
     // However this function is left, the terminal is the user's again.
-    let terminal = tui::terminal::Guard;
+    let guard = tui::terminal::Guard;
     let driver = Driver::new(open, config, hub.clone());
-    let face = faces.start(&hub, driver.handle());
+    let shown = front_end.start(&hub, driver.handle());
     // On a screen, agents have the size of the pane that shows them.
-    let measure = presentation.screen.is_none().then_some(terminal_size as fn() -> Size);
+    let measure = presentation
+        .screen
+        .is_none()
+        .then_some(terminal::agent_size as fn() -> Size);
     let result = runtime.block_on(Host::drive(driver, &place.paths, measure).instrument(run));
-    runtime.block_on(face.wait());
-    drop(terminal);
+    runtime.block_on(shown.wait());
+    drop(guard);
     if presentation.screen.is_some() {
-        print_summary(&files, presentation.style);
+        summary::print(&files, presentation.style);
     }
     runtime.shutdown_timeout(JOB_PATIENCE);
     proc::end_orphans();
@@ -229,42 +170,6 @@ pub fn check_goals(place: &Place, loaded: &Loaded) -> Result<Vec<GoalResult>, Fa
         catalog(place, config).keys(),
     );
     Ok(runtime()?.block_on(checks))
-}
-
-/// Makes the runtime, and the threads for its work on disk: later there may be none to be had, since an agent can use up
-/// all that a user may have.
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let failed = |why: &dyn std::fmt::Display| {
-        Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {why}"))
-            .hint("end processes of yours that are not needed, or allow more with `ulimit -u`")
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .thread_name("jobs")
-        .thread_keep_alive(FOR_THE_RUN)
-        .build()
-        .map_err(|error| failed(&error))?;
-    // One more, since the runtime panics where it cannot have its first.
-    let spare = thread::Builder::new().spawn(|| {}).map_err(|error| failed(&error))?;
-    _ = spare.join(); // it does nothing
-    let (ready, readied) = mpsc::channel();
-    let held: Vec<_> = (0..JOB_THREADS)
-        .map(|_| {
-            let (hold, held) = mpsc::channel::<()>();
-            let ready = ready.clone();
-            runtime.spawn_blocking(move || {
-                _ = ready.send(()); // nobody waits any more
-                _ = held.recv(); // until all threads are there
-            });
-            hold
-        })
-        .collect();
-    for _ in &held {
-        readied
-            .recv_timeout(THREAD_PATIENCE)
-            .map_err(|_| failed(&"no thread is to be had"))?;
-    }
-    Ok(runtime)
 }
 
 /// Checks everything that can be wrong before a run.
@@ -333,61 +238,4 @@ pub fn catalog(place: &Place, config: &Config) -> Catalog {
             })
             .collect(),
     })
-}
-
-/// The prompt that was asked for, the project's own, or the built-in one.
-fn template(place: &Place, config: &Config) -> Result<Template, Failure> {
-    let own = place.project.join(".ralph").join("prompt.md");
-    let (text, source) = match (&config.prompt, &config.prompt_file) {
-        (Some(text), _) => (text.clone(), "the prompt".to_owned()),
-        (None, Some(path)) => {
-            let path = place.project.join(path);
-            (read_prompt(&path)?, path.display().to_string())
-        }
-        (None, None) if own.exists() => (read_prompt(&own)?, own.display().to_string()),
-        (None, None) => return Ok(Template::built_in()),
-    };
-    Template::parse(&text)
-        .map_err(|error| Failure::new(FailureKind::Configuration, format!("{source}: {error}")).hints(error.hints()))
-}
-
-fn read_prompt(path: &Path) -> Result<String, Failure> {
-    files::read_text(path, PROMPT_CAP_BYTES).map_err(|error| {
-        let why = format!("{}: the prompt cannot be read: {}", path.display(), with_causes(&error));
-        Failure::new(FailureKind::Configuration, why)
-            .hint("name a file of text with `--prompt-file FILE`, or leave it out for the built-in instructions")
-    })
-}
-
-/// Prints what the screen leaves behind.
-fn print_summary(files: &RunPaths, style: Style) {
-    let mut view = RunView::default();
-    if journal::for_each(&files.journal(), |record| view.apply(&record)).is_err() {
-        return;
-    }
-    let report = Report::of(&view);
-    let mut out = console::stdout(style.form());
-    let recordings = files.dir().join("iterations");
-    // A closed terminal wants no summary.
-    _ = write_head(&report, style, &mut out).and_then(|()| {
-        let recordings = recordings.display();
-        writeln!(out, "  recordings: {recordings} (`ralph replay` plays them)")
-    });
-}
-
-/// The size an agent's terminal gets on a screen: that of the pane that shows it.
-fn pane_size(plan: &PlanSnapshot) -> Size {
-    let (cols, rows) = crossterm::terminal::size().unwrap_or((NO_TERMINAL.cols, NO_TERMINAL.rows));
-    tui::Layout::of(cols, rows, plan.tasks.len()).pane()
-}
-
-/// The size an agent's terminal gets: that of ralph's own.
-fn terminal_size() -> Size {
-    if !console::is_terminal() {
-        return NO_TERMINAL;
-    }
-    match crossterm::terminal::size() {
-        Ok((cols, rows)) if cols > 0 && rows > 0 => Size { cols, rows }.clamped(),
-        Ok(_) | Err(_) => NO_TERMINAL,
-    }
 }

@@ -14,7 +14,7 @@ use std::{
 use nix::fcntl::OFlag;
 use thiserror::Error;
 
-use crate::position::Position;
+use crate::text::Position;
 
 /// Most bytes of a configuration file.
 pub const CONFIG_CAP_BYTES: u64 = 1 << 20;

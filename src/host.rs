@@ -9,10 +9,9 @@ use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
-    command::UserCommand,
     control::Listener,
     driver::{Driver, DriverError, Handle},
-    event::{RequestedBy, StopReason, StopRequest},
+    event::{RequestedBy, StopReason, StopRequest, UserCommand},
     os::{signals, watch::PresenceWatch},
     proc::Size,
     store::paths::ProjectPaths,

@@ -3,10 +3,12 @@
 //! The input comes in arbitrary pieces: an escape sequence, a character or a line may be cut anywhere. Memory is
 //! bounded whatever arrives, and a sequence that never ends cannot swallow the rest of the output.
 
+mod position;
 mod shown;
 
 use std::borrow::Cow;
 
+pub use position::{Lines, Position};
 pub use shown::{Form, Shown, shown, shown_name};
 
 /// Most bytes of one line; the rest of a longer line is dropped and the cut is marked.

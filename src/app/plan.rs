@@ -8,25 +8,18 @@ use crate::{
     error::{Failure, FailureKind},
     event::PlanSnapshot,
     machine::reachable_confidence,
+    plan,
 };
 
 use super::Place;
-
-/// The plans that are looked for when none is named, in this order.
-pub const DEFAULT_PLANS: [&str; 5] = [
-    "PLAN.md",
-    "prd.json",
-    "IMPLEMENTATION_PLAN.md",
-    "REFACTOR_PLAN.md",
-    "@fix_plan.md",
-];
 
 /// The plan that a run would work through, and what is in it.
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
 pub fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, PlanSnapshot), Failure> {
-    let plan = plan_path(&place.project, config.plan.as_deref())?;
+    let plan = plan::locate(&place.project, config.plan.as_deref(), Path::exists)
+        .map_err(|error| Failure::of(FailureKind::Configuration, &error).hints(error.hints()))?;
     let snapshot = read_plan(
         &plan,
         Taskless::with(&config.goals, config.completion.promise.as_deref()),
@@ -49,23 +42,4 @@ pub(super) fn check_confidence(config: &Config, plan: &PlanSnapshot) -> Result<(
         "ticked tasks are worth 50: write the plan as `- [ ] …`, or lower the setting"
     };
     Err(Failure::new(FailureKind::Configuration, why).hint(hint))
-}
-
-fn plan_path(project: &Path, named: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(named) = named {
-        return Ok(project.join(named));
-    }
-    DEFAULT_PLANS
-        .iter()
-        .map(|name| project.join(name))
-        .find(|path| path.exists())
-        .ok_or_else(|| {
-            let names = DEFAULT_PLANS.join(", ");
-            Failure::new(
-                FailureKind::Configuration,
-                format!("there is no plan in {}", project.display()),
-            )
-            .hint(format!("write one of {names}, with tasks as `- [ ] …`"))
-            .hint("or name another file with `--plan FILE`")
-        })
 }

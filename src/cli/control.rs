@@ -1,12 +1,11 @@
 //! Commands to the loop that runs in this project.
 
 use crate::{
-    command::UserCommand,
     console::print,
     control::{self, ControlError, Reply, Request},
     driver::{self, Left, Reset},
     error::{Failure, FailureKind},
-    event::{SteeringId, SteeringKind, StopRequest},
+    event::{SteeringId, SteeringKind, StopRequest, UserCommand},
     store::paths::ProjectPaths,
 };
 

@@ -1,12 +1,14 @@
 //! `ralph diff`: what one iteration changed.
 
 use crate::{
-    app::Presentation,
     console,
     error::{Failure, FailureKind},
     git::{Colour, Detail, Repository},
     text::{Keep, PlainText},
-    ui::headless::{Format, Style},
+    ui::{
+        Presentation,
+        headless::{Format, Style},
+    },
 };
 
 use super::{args::Args, restore::which_run, run::place};

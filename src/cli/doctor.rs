@@ -6,11 +6,11 @@ mod model;
 mod project;
 
 use crate::{
-    app::{self, Presentation},
+    app,
     config::{self, Config, Loaded},
     console::{print_coloured, print_json},
     error::{Failure, FailureKind},
-    ui::headless::Format,
+    ui::{Presentation, headless::Format},
 };
 
 use super::{

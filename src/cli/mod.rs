@@ -20,11 +20,10 @@ use std::{ffi::OsString, path::Path};
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::{
-    app::Presentation,
     config,
     console::{self, print},
     error::Failure,
-    ui::headless::Format,
+    ui::{Presentation, headless::Format},
 };
 
 use args::{Args, Command, ConfigCommand, GoalsCommand};

@@ -3,7 +3,7 @@
 use crate::{
     driver::read_shortened,
     error::{Failure, FailureKind},
-    faces,
+    ui::front_end,
 };
 
 use super::{
@@ -28,6 +28,7 @@ pub(super) fn run(args: &Args, run: Option<&str>, speed: f64) -> Result<u8, Fail
         return Err(Failure::new(FailureKind::Usage, "`--speed` takes a number above 0"));
     }
     let records = read_shortened(&place.paths, &run)?;
-    faces::replay(&place.paths, &run, records, screen(args), speed)?;
+    front_end::replay(&place.paths, &run, records, screen(args), speed)
+        .map_err(|error| Failure::of(FailureKind::Failed, &error))?;
     Ok(0)
 }

@@ -1,7 +1,7 @@
 //! `ralph report` and `ralph runs`: what runs did.
 
 use crate::{
-    app::{Place, Presentation},
+    app::Place,
     console::{self, print, print_json},
     error::{Failure, FailureKind},
     event::{Checkpoint, RunId},
@@ -13,6 +13,7 @@ use crate::{
     },
     text::one_line,
     ui::{
+        Presentation,
         headless::Format,
         report::{self, CommitLine, Report},
     },

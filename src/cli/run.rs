@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    app::{self, Place, Presentation, ScreenWish},
+    app::{self, Place},
     config::{self, Sources},
     diagnostics::{Diagnostics, Filter},
     error::Failure,
-    ui::headless::Format,
+    ui::{Presentation, ScreenOptions, headless::Format},
 };
 
 use super::args::{Args, FormatArg, ShowFlags};
@@ -41,8 +41,8 @@ pub(super) fn presentation(args: &Args, show: &ShowFlags) -> Presentation {
 }
 
 /// How the screen is to be, as far as the command line says.
-pub(super) fn screen(args: &Args) -> ScreenWish {
-    ScreenWish {
+pub(super) fn screen(args: &Args) -> ScreenOptions {
+    ScreenOptions {
         palette: args.theme.map(Into::into),
         ascii: args.ascii,
         mouse: !args.no_mouse,

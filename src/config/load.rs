@@ -208,7 +208,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{config::testing::Files, position::Position};
+    use crate::{config::testing::Files, text::Position};
 
     #[test]
     fn nothing_anywhere_is_the_defaults() {

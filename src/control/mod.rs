@@ -15,10 +15,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{
-    command::UserCommand,
-    event::{BreakerState, RunId, SteeringId, SteeringKind, Totals},
-};
+use crate::event::{BreakerState, RunId, SteeringId, SteeringKind, Totals, UserCommand};
 
 pub use listener::{Asked, Listener, answer};
 

@@ -6,9 +6,8 @@
 use std::{path::PathBuf, time::Duration};
 
 use crate::{
-    command::UserCommand,
     control::Request,
-    event::{Event, RequestedBy, SteeringId, SteeringKind, StopReason, StopRequest},
+    event::{Event, RequestedBy, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand},
     machine::Input,
     store::{lock::Lock, paths::ProjectPaths},
 };

@@ -8,9 +8,8 @@ use std::{
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::{
-    command::UserCommand,
     control::{self, Asked, Reply, Request},
-    event::RequestedBy,
+    event::{RequestedBy, UserCommand},
     proc::Size,
 };
 

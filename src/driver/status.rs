@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    command::UserCommand,
     control::{BreakerStatus, QueuedSteering, Quiet, Reply, Request, Status},
-    event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, Wait},
+    event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand, Wait},
     machine::{Input, LoopState, Phase},
     words::stop_in_words,
 };

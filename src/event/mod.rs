@@ -7,6 +7,7 @@
 
 mod agent;
 mod bounds;
+mod command;
 mod goal;
 mod plan;
 mod settings;
@@ -17,6 +18,7 @@ use std::{fmt, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use agent::{AgentSignal, Exit, FileChange, Problem, ProblemKind, Usage};
+pub use command::UserCommand;
 pub use goal::{Goal, GoalResult, GoalsWhen};
 pub use plan::{PlanSnapshot, PlanTask};
 pub use settings::{Backoff, BreakerLimits, Completion, Limits, SessionMode, Settings};

@@ -9,6 +9,7 @@
 
 mod changes;
 mod checkpoint;
+mod differ;
 mod discover;
 mod entries;
 pub mod fingerprint;
@@ -45,6 +46,7 @@ use crate::{
 use layout::Layout;
 use loose::Loose;
 
+pub use differ::{Differ, DifferError};
 pub use discover::version;
 pub use identity::Identity;
 pub use restore::{Place, Restored, Saved};

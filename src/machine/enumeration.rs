@@ -7,10 +7,7 @@ use std::{
     sync::LazyLock,
 };
 
-use crate::{
-    command::UserCommand,
-    event::{AgentSignal, Event, Outcome, Record, RequestedBy, Settings, StopReason, StopRequest},
-};
+use crate::event::{AgentSignal, Event, Outcome, Record, RequestedBy, Settings, StopReason, StopRequest, UserCommand};
 
 use super::{Effect, Input, LoopState, Phase, Preparation, SteeringState, Step, TimerKind, step};
 use inputs::{alphabet, answers, demanding_settings, plan, settings, started, started_with};

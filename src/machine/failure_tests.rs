@@ -5,7 +5,7 @@ use crate::event::{
     SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason, Wait,
 };
 
-use crate::command::UserCommand;
+use crate::event::UserCommand;
 
 use super::{Input, LoopState, Phase, Preparation, Settlement, Start, step};
 

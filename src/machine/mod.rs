@@ -43,11 +43,9 @@ pub use step::{Step, step};
 
 use std::path::PathBuf;
 
-use crate::{
-    command::UserCommand,
-    event::{
-        AgentSignal, Changes, Checkpoint, Claim, GoalResult, Level, PlanSnapshot, RequestedBy, Settings, SteeringId,
-    },
+use crate::event::{
+    AgentSignal, Changes, Checkpoint, Claim, GoalResult, Level, PlanSnapshot, RequestedBy, Settings, SteeringId,
+    UserCommand,
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.

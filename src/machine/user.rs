@@ -1,11 +1,8 @@
 //! What the user asks of the loop, and what comes of it.
 
-use crate::{
-    command::UserCommand,
-    event::{
-        BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind, StopRequest,
-        Wait, WaitEnd,
-    },
+use crate::event::{
+    BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind, StopRequest,
+    UserCommand, Wait, WaitEnd,
 };
 
 use super::{

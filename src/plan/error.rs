@@ -4,7 +4,7 @@ use super::{
     PlanKind,
     read::{ALL_TEXTS_CAP_BYTES, TASKS_CAP},
 };
-use crate::position::Position;
+use crate::text::Position;
 
 /// Why a plan cannot be worked on. The path is not in it: whoever read the file knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

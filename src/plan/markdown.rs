@@ -9,7 +9,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::read::one_line;
-use crate::{event::PlanTask, position::Lines};
+use crate::{event::PlanTask, text::Lines};
 
 /// Lists the tasks of a check-list in file order.
 ///

@@ -7,10 +7,12 @@
 
 mod diff;
 mod error;
+mod locate;
 mod markdown;
 mod prd;
 mod read;
 
 pub use diff::{PlanChanges, diff};
 pub use error::PlanError;
+pub use locate::{NoPlan, locate};
 pub use read::{PlanKind, parse, parse_bytes};

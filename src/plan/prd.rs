@@ -10,7 +10,7 @@ use jsonc_parser::{
 use super::{error::PlanError, read::one_line};
 use crate::{
     event::PlanTask,
-    position::{Lines, Position},
+    text::{Lines, Position},
 };
 
 /// The file is read by `jq` and agents alike: nothing beyond JSON.

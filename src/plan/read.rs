@@ -5,8 +5,7 @@ use std::path::Path;
 use super::{error::PlanError, markdown, prd};
 use crate::{
     event::{PlanSnapshot, PlanTask, clip},
-    position::Position,
-    text::is_invisible,
+    text::{Position, is_invisible},
 };
 
 /// Most tasks of a plan.

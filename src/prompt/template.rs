@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::position::Position;
+use crate::text::Position;
 
 /// The instructions of a prompt: the built-in ones, or a text of the user's with `{plan}`, `{task}`, `{iteration}` and
 /// `{progress}` in it.

@@ -16,7 +16,7 @@ use super::{
     origin::Place,
     record::within,
 };
-use crate::position::Position;
+use crate::text::Position;
 
 const JSON_WITH_COMMENTS: ParseOptions = ParseOptions {
     allow_comments: true,

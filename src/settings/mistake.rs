@@ -5,7 +5,7 @@ use std::{error::Error, fmt, path::PathBuf};
 use thiserror::Error;
 
 use super::origin::Origin;
-use crate::{files::ReadError, position::Position};
+use crate::{files::ReadError, text::Position};
 
 /// One thing that is wrong.
 #[derive(Debug, Error)]

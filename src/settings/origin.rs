@@ -2,7 +2,7 @@
 
 use std::{fmt, path::Path, sync::Arc};
 
-use crate::position::{Lines, Position};
+use crate::text::{Lines, Position};
 
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]

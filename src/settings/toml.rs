@@ -10,7 +10,7 @@ use super::{
     node::{Node, Shape},
     origin::Place,
 };
-use crate::position::Position;
+use crate::text::Position;
 
 /// Reads a text; `path` is what mistakes are to name.
 ///

@@ -1,5 +1,12 @@
 //! Everything a person sees of a run: the screen, text without a screen, the report.
 
+pub(crate) mod front_end;
 pub mod headless;
+mod notify;
+pub(crate) mod presentation;
 pub mod report;
+pub(crate) mod summary;
+pub(crate) mod terminal;
 pub mod tui;
+
+pub use presentation::{Presentation, ScreenOptions};

@@ -1,9 +1,6 @@
 //! Agents that cannot go on without a person.
 
-use ralph::{
-    command::UserCommand,
-    event::{Event, SteeringKind, StopReason, StopRequest},
-};
+use ralph::event::{Event, SteeringKind, StopReason, StopRequest, UserCommand};
 
 use super::{reason, said};
 use crate::harness::{

@@ -1,9 +1,6 @@
 //! The breaker, through the loop.
 
-use ralph::{
-    command::UserCommand,
-    event::{BreakerState, Event, Record, StopReason, Wait, WaitEnd},
-};
+use ralph::event::{BreakerState, Event, Record, StopReason, UserCommand, Wait, WaitEnd};
 use serde_json::json;
 
 use super::{reason, said, started};

@@ -1,9 +1,6 @@
 //! Agents that fail, and how long the loop waits.
 
-use ralph::{
-    command::UserCommand,
-    event::{Event, Exit, LimitKind, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd},
-};
+use ralph::event::{Event, Exit, LimitKind, Outcome, ProblemKind, Record, StopReason, UserCommand, Wait, WaitEnd};
 use serde_json::json;
 
 use super::{outcomes, reason};

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use ralph::{
-    command::UserCommand,
-    event::{Event, Record, StopReason, Wait, WaitEnd},
-};
+use ralph::event::{Event, Record, StopReason, UserCommand, Wait, WaitEnd};
 use serde_json::json;
 
 use super::{notices, reason, said, started};

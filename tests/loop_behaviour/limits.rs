@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use ralph::{
-    command::UserCommand,
-    event::{CancelReason, Event, LimitKind, Outcome, ProblemKind, StopReason, StopRequest, Wait},
-};
+use ralph::event::{CancelReason, Event, LimitKind, Outcome, ProblemKind, StopReason, StopRequest, UserCommand, Wait};
 use serde_json::json;
 
 use super::{outcomes, reason, said, started};

@@ -1,9 +1,6 @@
 //! Pausing and going on: by file, from another terminal, by both.
 
-use ralph::{
-    command::UserCommand,
-    event::{Event, PausedBy, Record},
-};
+use ralph::event::{Event, PausedBy, Record, UserCommand};
 
 use super::{notices, said, started};
 use crate::harness::{

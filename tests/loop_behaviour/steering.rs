@@ -1,8 +1,7 @@
 //! Messages of the user: when they reach the agent, and that they do once.
 
-use ralph::{
-    command::UserCommand,
-    event::{CancelReason, Delivery, Event, Outcome, Record, SteeringId, SteeringKind, StopRequest},
+use ralph::event::{
+    CancelReason, Delivery, Event, Outcome, Record, SteeringId, SteeringKind, StopRequest, UserCommand,
 };
 
 use super::{outcomes, said, started};

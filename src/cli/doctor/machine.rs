@@ -12,7 +12,6 @@ use crate::{
     app::Place,
     console,
     event::Exit,
-    faces::surroundings,
     git::{self, NoRepository},
     os::{
         disk::{self, FileSystem},
@@ -20,6 +19,7 @@ use crate::{
     },
     proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal},
     text::with_causes,
+    ui::terminal::surroundings,
 };
 
 /// How long a shell may take to say that it has a terminal.

@@ -4,12 +4,9 @@ use super::super::{
     Input, LoopState, Phase, Preparation, Refusal, Settlement, Start, Statement, Timer, TimerKind, Verification, step,
 };
 use super::STEP_MS;
-use crate::{
-    command::UserCommand,
-    event::{
-        AgentSignal, Backoff, BreakerLimits, Claim, Goal, GoalResult, Limits, PlanSnapshot, PlanTask, Problem,
-        ProblemKind, RequestedBy, Settings, SteeringKind, StopRequest,
-    },
+use crate::event::{
+    AgentSignal, Backoff, BreakerLimits, Claim, Goal, GoalResult, Limits, PlanSnapshot, PlanTask, Problem, ProblemKind,
+    RequestedBy, Settings, SteeringKind, StopRequest, UserCommand,
 };
 
 pub(in crate::machine) fn plan(open: bool) -> PlanSnapshot {

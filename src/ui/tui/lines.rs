@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::{command::UserCommand, ui::tui::editor::Editor, words::Tone};
+use crate::{event::UserCommand, ui::tui::editor::Editor, words::Tone};
 
 use super::{
     model::{DiffState, Mode, Model, Pane},

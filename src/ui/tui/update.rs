@@ -6,8 +6,7 @@ mod questions;
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 
 use crate::{
-    command::UserCommand,
-    event::{RequestedBy, SteeringKind, StopRequest},
+    event::{RequestedBy, SteeringKind, StopRequest, UserCommand},
     run::Phase,
     words::Tone,
 };

@@ -2,7 +2,7 @@
 
 use crossterm::event::Event as Input;
 
-use crate::{command::UserCommand, event::RequestedBy};
+use crate::event::{RequestedBy, UserCommand};
 
 /// Something that happened to the screen.
 #[derive(Debug, Clone, PartialEq)]

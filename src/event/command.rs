@@ -1,8 +1,8 @@
-//! What a user can ask of a running loop, whatever face or terminal it comes from.
+//! What a user can ask of a running loop, whatever user interface or terminal it comes from.
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{MESSAGE_CAP_BYTES, SteeringId, SteeringKind, StopRequest};
+use super::{MESSAGE_CAP_BYTES, SteeringId, SteeringKind, StopRequest};
 
 /// A wish of the user. Imperative; the machine decides what comes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

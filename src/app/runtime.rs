@@ -1,0 +1,49 @@
+//! The runtime that a run lives in, with all of its threads.
+
+use std::{sync::mpsc, thread, time::Duration};
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::error::{Failure, FailureKind};
+
+/// Threads for work on disk: one for the job of the moment, one for what ends a run whose job hangs, one to spare.
+const JOB_THREADS: usize = 3;
+const THREAD_PATIENCE: Duration = Duration::from_secs(10);
+/// Longer than any run.
+const FOR_THE_RUN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Makes the runtime, and the threads for its work on disk: later there may be none to be had, since an agent can use up
+/// all that a user may have.
+pub(super) fn runtime() -> Result<Runtime, Failure> {
+    let failed = |why: &dyn std::fmt::Display| {
+        Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {why}"))
+            .hint("end processes of yours that are not needed, or allow more with `ulimit -u`")
+    };
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .thread_name("jobs")
+        .thread_keep_alive(FOR_THE_RUN)
+        .build()
+        .map_err(|error| failed(&error))?;
+    // One more, since the runtime panics where it cannot have its first.
+    let spare = thread::Builder::new().spawn(|| {}).map_err(|error| failed(&error))?;
+    _ = spare.join(); // it does nothing
+    let (ready, readied) = mpsc::channel();
+    let held: Vec<_> = (0..JOB_THREADS)
+        .map(|_| {
+            let (hold, held) = mpsc::channel::<()>();
+            let ready = ready.clone();
+            runtime.spawn_blocking(move || {
+                _ = ready.send(()); // nobody waits any more
+                _ = held.recv(); // until all threads are there
+            });
+            hold
+        })
+        .collect();
+    for _ in &held {
+        readied
+            .recv_timeout(THREAD_PATIENCE)
+            .map_err(|_| failed(&"no thread is to be had"))?;
+    }
+    Ok(runtime)
+}

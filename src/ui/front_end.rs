@@ -1,0 +1,197 @@
+//! Shows a run from a thread of its own: on a screen, or as text.
+//!
+//! A screen that breaks becomes text: a mistake in it must not cost the run.
+
+use std::{
+    convert::Infallible,
+    io,
+    panic::{self, AssertUnwindSafe},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    config::{Config, Notify},
+    console,
+    driver::{Handle, Hub, OpenRun, Subscription, WhenSlow},
+    event::{Record, RunId},
+    git::Differ,
+    store::paths::{ProjectPaths, RunPaths},
+    text::{Form, with_causes},
+    ui::{
+        headless::{self, Format},
+        notify::notifier,
+        presentation::{Presentation, ScreenOptions},
+        terminal::surroundings,
+        tui::{self, DiffRequest, FaceError, Notifier, Player, Recordings, Setup, theme::Theme},
+    },
+};
+
+/// How long the last lines may take to be written.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long ralph waits for the last of the user's commands before it leaves.
+const NOTICE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// A user interface of a run, not shown yet.
+pub(crate) struct FrontEnd {
+    presentation: Presentation,
+    paths: ProjectPaths,
+    files: RunPaths,
+    /// The first record that is not in the journal yet.
+    next_seq: u64,
+    recovered: bool,
+    transcript: bool,
+    notify: Notify,
+    include: Vec<String>,
+}
+
+/// Why a run of the past is not played.
+#[derive(Debug, Error)]
+pub(crate) enum ReplayError {
+    #[error("no temporary directory")]
+    Scratch(#[source] io::Error),
+    #[error(transparent)]
+    Screen(#[from] FaceError),
+}
+
+/// A user interface that is being shown.
+pub(crate) struct Shown {
+    left: oneshot::Receiver<()>,
+    /// Closed when the user interface is gone and no command of the user's runs any more.
+    notices: mpsc::Receiver<Infallible>,
+}
+
+impl Shown {
+    /// Waits until the user interface is gone: the loop stays as long as a screen has something to show.
+    pub(crate) async fn wait(mut self) {
+        // One that is stuck in a terminal that was stopped must not keep the process.
+        if tokio::time::timeout(PATIENCE, self.left).await.is_ok() {
+            // What tells that the run is over is not cut off by its end.
+            _ = tokio::time::timeout(NOTICE_PATIENCE, self.notices.recv()).await;
+        }
+    }
+}
+
+impl FrontEnd {
+    /// `transcript` tells that what is shown of agents is made from their signals.
+    pub(crate) fn new(open: &OpenRun, presentation: Presentation, transcript: bool, config: &Config) -> Self {
+        Self {
+            presentation,
+            paths: open.paths.clone(),
+            files: open.files.clone(),
+            next_seq: open.next_seq,
+            recovered: open.recovered,
+            transcript,
+            notify: config.notify.clone(),
+            include: config.checkpoint.include.clone(),
+        }
+    }
+
+    /// Starts to show what `hub` tells.
+    pub(crate) fn start(self, hub: &Hub, handle: Handle) -> Shown {
+        let screen = self.presentation.screen.is_some();
+        // What a new run's journal begins with belongs to what is printed; the past of an old one was printed then. A screen
+        // takes the past before it shows anything.
+        let first = if screen || self.recovered { self.next_seq } else { 0 };
+        let events = hub.subscribe(first, WhenSlow::HoldAgentBack);
+        let (done, left) = oneshot::channel();
+        let (running, notices) = mpsc::channel(1);
+        let thread = thread::Builder::new().name("ui".to_owned()).spawn(move || {
+            self.show(events, handle, running);
+            _ = done.send(()); // the run may have given up on it
+        });
+        // Without a thread nobody sees the run; it can go on.
+        drop(thread);
+        Shown { left, notices }
+    }
+
+    fn show(self, mut events: Subscription, handle: Handle, running: mpsc::Sender<Infallible>) {
+        let Presentation { format, style, screen } = self.presentation;
+        if let Some(options) = screen {
+            let leaving = handle.clone();
+            let setup = self.setup(options, handle, running);
+            let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::Live(&mut events))));
+            tui::terminal::give_back();
+            match shown {
+                Ok(Ok(())) => return leaving.leave(),
+                Ok(Err(error)) => console::warn(&format!("no screen: {}", with_causes(&error))),
+                Err(_) => {
+                    tui::terminal::take_held()
+                        .iter()
+                        .for_each(|what| console::complain(what));
+                    console::warn("the screen broke; the run goes on as text");
+                }
+            }
+            leaving.unwatch();
+            headless::show(events, Format::Text, style, &mut console::stdout(style.form()));
+            return;
+        }
+        let form = match format {
+            Format::Text => style.form(),
+            Format::Jsonl => Form::Json,
+        };
+        let mut out = console::stdout(form);
+        headless::show(events, format, style, &mut out);
+    }
+
+    fn setup(&self, options: ScreenOptions, handle: Handle, running: mpsc::Sender<Infallible>) -> Setup {
+        let files = self.files.clone();
+        Setup {
+            handle: Some(handle),
+            theme: theme(options),
+            mouse: options.mouse,
+            transcript: self.transcript,
+            differ: differ(Differ::new(
+                &self.paths,
+                self.files.scratch().join("screen"),
+                self.include.clone(),
+            )),
+            recordings: Arc::new(move |iteration| files.recording(iteration)),
+            remembered: Some(self.paths.state().join("messages")),
+            notifier: notifier(&self.notify, self.paths.project(), running),
+        }
+    }
+}
+
+/// Plays a run of the past on the screen, until the user leaves.
+///
+/// # Errors
+/// [`ReplayError`] if there is no screen to play it on.
+pub(crate) fn replay(
+    paths: &ProjectPaths,
+    run: &RunId,
+    records: Vec<Record>,
+    options: ScreenOptions,
+    speed: f64,
+) -> Result<(), ReplayError> {
+    let files = paths.run(run);
+    let recordings: Recordings = Arc::new(move |iteration| files.recording(iteration));
+    let scratch = tempfile::tempdir().map_err(ReplayError::Scratch)?;
+    let setup = Setup {
+        handle: None,
+        theme: theme(options),
+        mouse: options.mouse,
+        transcript: true,
+        differ: differ(Differ::new(paths, scratch.path().to_owned(), Vec::new())),
+        recordings: Arc::clone(&recordings),
+        remembered: None,
+        notifier: Notifier::None,
+    };
+    let _terminal = tui::terminal::Guard;
+    Ok(tui::run(setup, &mut Player::new(records, recordings, speed))?)
+}
+
+fn theme(options: ScreenOptions) -> Theme {
+    Theme::suiting(&surroundings(), options.palette, options.ascii)
+}
+
+fn differ(differ: Differ) -> tui::Differ {
+    Arc::new(move |request: &DiffRequest| {
+        let patch = differ.patch(&request.before, request.after.as_ref());
+        patch.map_err(|error| with_causes(&error))
+    })
+}

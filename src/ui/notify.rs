@@ -1,0 +1,35 @@
+//! Runs the user's command that tells somebody who looks elsewhere about the run.
+
+use std::{convert::Infallible, path::Path, sync::Arc, thread, time::Duration};
+
+use tokio::sync::mpsc;
+
+use crate::{config::Notify, proc::helper::Helper, ui::tui::Notifier};
+
+/// How long a command may take that tells the user something.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Makes the way to tell that the user chose. `running` is held as long as a command of theirs runs.
+pub(super) fn notifier(notify: &Notify, project: &Path, running: mpsc::Sender<Infallible>) -> Notifier {
+    let command = match notify {
+        Notify::None => return Notifier::None,
+        Notify::Bell => return Notifier::Bell,
+        Notify::Osc9 => return Notifier::Osc9,
+        Notify::Command(command) => command.clone(),
+    };
+    let project = project.to_owned();
+    Notifier::Call(Arc::new(move |reason| {
+        let shell = Helper::new("sh")
+            .args(["-c", &command])
+            .env("RALPH_REASON", reason)
+            .current_dir(&project)
+            .output_cap(0)
+            .deadline(DEADLINE);
+        let running = running.clone();
+        // Waited for beside everything else; one that cannot be started tells nobody, and nothing depends on it.
+        _ = thread::Builder::new().name("notice".to_owned()).spawn(move || {
+            _ = shell.run();
+            drop(running);
+        });
+    }))
+}

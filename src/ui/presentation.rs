@@ -1,0 +1,52 @@
+//! How a run is shown: what the user asked for, as far as stdout can have it.
+
+use crate::{
+    console,
+    ui::{
+        headless::{Format, Style},
+        terminal,
+        tui::theme::Palette,
+    },
+};
+
+#[derive(Debug, Clone, Copy)]
+pub struct Presentation {
+    pub format: Format,
+    pub style: Style,
+    /// On a screen of its own; what is left when that closes is text.
+    pub screen: Option<ScreenOptions>,
+}
+
+/// What the user asks of the screen; the rest is found out.
+#[derive(Debug, Clone, Copy)]
+pub struct ScreenOptions {
+    pub palette: Option<Palette>,
+    pub ascii: bool,
+    pub mouse: bool,
+}
+
+impl Presentation {
+    /// Text without a screen, in colours if stdout is a terminal whose user did not ask for none.
+    pub fn of_stdout(format: Format) -> Self {
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self {
+            format,
+            style: Style {
+                colour: console::is_terminal() && !no_colour,
+                columns: terminal::columns(),
+            },
+            screen: None,
+        }
+    }
+
+    /// Whether there can be a screen: text for people, on a terminal that can address its cells.
+    pub fn can_have_screen(self) -> bool {
+        self.format == Format::Text && terminal::is_addressable()
+    }
+
+    /// Asks for a screen, where there can be one.
+    pub fn on_screen(mut self, options: ScreenOptions) -> Self {
+        self.screen = self.can_have_screen().then_some(options);
+        self
+    }
+}

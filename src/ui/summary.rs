@@ -1,0 +1,26 @@
+//! What a screen leaves behind in the terminal: the head of the run's report.
+
+use std::io::Write;
+
+use crate::{
+    console,
+    run::RunView,
+    store::{journal, paths::RunPaths},
+    ui::report::{Report, Style, write_head},
+};
+
+/// Prints how the run in `files` ended and where its recordings are. Nothing, if its journal cannot be read.
+pub fn print(files: &RunPaths, style: Style) {
+    let mut view = RunView::default();
+    if journal::for_each(&files.journal(), |record| view.apply(&record)).is_err() {
+        return;
+    }
+    let report = Report::of(&view);
+    let mut out = console::stdout(style.form());
+    let recordings = files.dir().join("iterations");
+    // A closed terminal wants no summary.
+    _ = write_head(&report, style, &mut out).and_then(|()| {
+        let recordings = recordings.display();
+        writeln!(out, "  recordings: {recordings} (`ralph replay` plays them)")
+    });
+}

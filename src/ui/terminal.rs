@@ -1,0 +1,54 @@
+//! What is known of the terminal that ralph itself runs in.
+
+use std::env;
+
+use crate::{
+    console,
+    proc::Size,
+    ui::tui::{Layout, theme::Surroundings},
+};
+
+/// The size of an agent's terminal when ralph has none itself.
+const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
+
+/// The columns of the terminal that stdout is; none if it is something else.
+pub fn columns() -> Option<u16> {
+    let (columns, _) = console::is_terminal().then(|| crossterm::terminal::size().ok())??;
+    Some(columns)
+}
+
+/// The size an agent's terminal gets: that of ralph's own.
+pub fn agent_size() -> Size {
+    if !console::is_terminal() {
+        return NO_TERMINAL;
+    }
+    match crossterm::terminal::size() {
+        Ok((cols, rows)) if cols > 0 && rows > 0 => Size { cols, rows }.clamped(),
+        Ok(_) | Err(_) => NO_TERMINAL,
+    }
+}
+
+/// The size an agent's terminal gets on a screen: that of the pane that shows it, in a run of so many tasks.
+pub fn pane_size(tasks: usize) -> Size {
+    let (cols, rows) = crossterm::terminal::size().unwrap_or((NO_TERMINAL.cols, NO_TERMINAL.rows));
+    Layout::of(cols, rows, tasks).pane()
+}
+
+/// Whether the terminal can address its cells.
+pub fn is_addressable() -> bool {
+    let dumb = env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    console::is_terminal() && !dumb
+}
+
+/// What the environment says of the terminal.
+pub fn surroundings() -> Surroundings {
+    let text = |name: &str| env::var(name).unwrap_or_default();
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(text);
+    Surroundings {
+        no_color: !text("NO_COLOR").is_empty(),
+        term: text("TERM"),
+        colorterm: text("COLORTERM"),
+        colorfgbg: text("COLORFGBG"),
+        locale: locale.into_iter().find(|value| !value.is_empty()).unwrap_or_default(),
+    }
+}
