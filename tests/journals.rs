@@ -14,12 +14,14 @@ use crate::{
 };
 
 /// Name of a fixture, what `ralph runs` says of its end, and the kind of end in the report.
-const RUNS: [(&str, &str, Option<&str>); 5] = [
+const RUNS: [(&str, &str, Option<&str>); 7] = [
     ("done", "done", Some("done")),
     ("messages", "done, unverified", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
     ("limited", "the limit of iterations is reached", Some("limit-reached")),
     ("cut-off", "cut off", None),
+    ("stuck", "4 iterations running changed nothing", Some("breaker-open")),
+    ("refused", "cut off", None),
 ];
 
 fn fixture(name: &str) -> String {
@@ -68,6 +70,44 @@ fn runs_of_the_first_version_are_still_read() {
         assert!(printed(&sandbox, &["status"]).contains("PLAN.md"), "{name}");
         assert!(printed(&sandbox, &["report", "--format", "markdown"]).contains("Write the first file"));
     }
+}
+
+#[test]
+fn what_the_first_version_gave_as_reasons_is_reported_as_it_was_said() {
+    let sandbox = left_behind(&fixture("stuck"));
+    let report = printed(&sandbox, &["report"]);
+    for said in [
+        "refused: 2 tasks are still open, the next is: Write the first file\n",
+        "after iteration 2: breaker half-open: 2 iterations running changed nothing\n",
+        "confidence 10: the agent says so +10\n",
+    ] {
+        assert!(report.contains(said), "`{said}` is not in:\n{report}");
+    }
+    let status = printed(&sandbox, &["status"]);
+    assert!(
+        status.contains("open: 4 iterations running changed nothing"),
+        "{status}"
+    );
+}
+
+#[test]
+fn a_run_of_the_first_version_is_resumed_with_what_it_had_to_tell_the_agent() {
+    let sandbox = left_behind(&fixture("refused"));
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl("work; over done"));
+    let finished = sandbox.looping(["--goal", "tests=true"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let prompt = sandbox.prompt(2);
+    for said in [
+        "Your claim to be done was refused: goal `tests` did not pass: exit code 3. It ended with:",
+        "1 of 2 passed",
+    ] {
+        assert!(prompt.contains(said), "`{said}` is not in:\n{prompt}");
+    }
+    // Its records of both versions are read together.
+    let report: Value = serde_json::from_str(&printed(&sandbox, &["report", "--format", "json"])).expect("JSON");
+    assert_eq!(report["end"]["reason"]["type"], "done", "{report:#}");
+    assert_eq!(report["iterations"].as_array().map(Vec::len), Some(2), "{report:#}");
 }
 
 #[test]

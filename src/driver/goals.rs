@@ -15,11 +15,10 @@ use tracing::debug;
 
 use crate::{
     diagnostics::inherited,
-    event::{Exit, Goal, GoalResult},
+    event::{Exit, Goal, GoalFailure, GoalResult},
     machine::{Input, Verification},
     proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal},
     text::{Keep, PlainText, with_causes},
-    words::short_duration,
 };
 
 /// What a goal's output is kept of: its end, where test runners say what failed.
@@ -122,8 +121,8 @@ async fn run(goal: Goal, place: Arc<Place>) -> GoalResult {
     debug!(goal = goal.name, "goal started");
     let child = match spawn_blocking(inherited(move || proc::spawn(launch, Box::new(collector)))).await {
         Ok(Ok(child)) => child,
-        Ok(Err(error)) => return result(&goal, started, &printed, Err(with_causes(&error))),
-        Err(error) => return result(&goal, started, &printed, Err(error.to_string())),
+        Ok(Err(error)) => return result(&goal, started, &printed, Err(not_started(with_causes(&error)))),
+        Err(error) => return result(&goal, started, &printed, Err(not_started(error.to_string()))),
     };
     let end = match tokio::time::timeout(Duration::from_millis(goal.timeout_ms), &mut ended).await {
         Ok(end) => Ok(end),
@@ -136,9 +135,11 @@ async fn run(goal: Goal, place: Arc<Place>) -> GoalResult {
     };
     let ending = match end {
         Ok(Ok(End::Exited(exit))) => Ok(exit),
-        Ok(Ok(End::NotStarted { why, .. })) => Err(why),
-        Ok(Ok(End::GuardLost)) | Ok(Err(_)) => Err("it was killed".to_owned()),
-        Err(()) => Err(format!("it took more than {}", short_duration(goal.timeout_ms))),
+        Ok(Ok(End::NotStarted { why, .. })) => Err(not_started(why)),
+        Ok(Ok(End::GuardLost)) | Ok(Err(_)) => Err(GoalFailure::Killed),
+        Err(()) => Err(GoalFailure::TimedOut {
+            after_ms: goal.timeout_ms,
+        }),
     };
     result(&goal, started, &printed, ending)
 }
@@ -165,19 +166,23 @@ fn launch(goal: &Goal, place: &Place) -> Launch {
     }
 }
 
-fn result(goal: &Goal, started: Instant, printed: &Mutex<Printed>, ending: Result<Exit, String>) -> GoalResult {
+fn not_started(why: String) -> GoalFailure {
+    GoalFailure::NotStarted { why }
+}
+
+fn result(goal: &Goal, started: Instant, printed: &Mutex<Printed>, ending: Result<Exit, GoalFailure>) -> GoalResult {
     let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
     let score = goal.target.and(printed.last_number);
     let why = match (&ending, goal.target, score) {
-        (Err(why), _, _) => why.clone(),
-        (Ok(exit), _, _) if !exit.success() => exit.to_string(),
-        (Ok(_), Some(target), Some(score)) if score < target => format!("{score} is below {target}"),
-        (Ok(_), Some(_), None) => "it printed no number".to_owned(),
-        (Ok(_), Some(_), Some(_)) | (Ok(_), None, _) => String::new(),
+        (Err(why), _, _) => Some(why.clone()),
+        (Ok(exit), _, _) if !exit.success() => Some(GoalFailure::Exited { exit: *exit }),
+        (Ok(_), Some(target), Some(score)) if score < target => Some(GoalFailure::BelowTarget { score, target }),
+        (Ok(_), Some(_), None) => Some(GoalFailure::NoNumber),
+        (Ok(_), Some(_), Some(_)) | (Ok(_), None, _) => None,
     };
     GoalResult {
         name: goal.name.clone(),
-        passed: why.is_empty(),
+        passed: why.is_none(),
         exit: ending.ok(),
         score,
         target: goal.target,

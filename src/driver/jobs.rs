@@ -19,6 +19,7 @@ use crate::{
     prompt::{Prompt, PromptInput, Template},
     store::paths::{ProjectPaths, RunPaths, create_anew},
     text::with_causes,
+    words,
 };
 
 use super::{
@@ -85,7 +86,7 @@ impl Prepare {
             steering: due
                 .map(|steering| (steering.id, steering.kind, steering.text.clone()))
                 .collect(),
-            feedback: state.prompt_feedback(),
+            feedback: state.prompt_feedback().iter().map(words::prompt::feedback).collect(),
             live_steering,
             set_aside: state.set_aside(),
             plan: state.plan.clone(),

@@ -8,7 +8,7 @@ use std::{
 use thiserror::Error;
 
 use crate::{
-    event::{BreakerState, Event, PlanSnapshot, Record, RunId, Settings, StopReason},
+    event::{BreakerCause, BreakerState, Event, PlanSnapshot, Record, RunId, Settings, StopReason},
     git::Repository,
     machine::{Breaker, LoopState, Phase},
     proc,
@@ -323,7 +323,7 @@ pub fn reset_circuit(paths: &ProjectPaths) -> Result<Reset, OpenError> {
     };
     let event = Event::BreakerMoved {
         to: BreakerState::Closed,
-        why: "reset by the user".to_owned(),
+        why: BreakerCause::ResetByUser,
     };
     run.journal.append(now_ms(), event)?;
     Ok(Reset::Done)

@@ -6,7 +6,7 @@ use crate::{
     control::{BreakerStatus, QueuedSteering, Quiet, Reply, Request, Status},
     event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand, Wait},
     machine::{Input, LoopState, Phase},
-    words::stop_in_words,
+    words::{breaker_cause_in_words, stop_in_words},
 };
 
 use super::{
@@ -44,7 +44,12 @@ pub fn status_of(state: &LoopState, pid: u32, quiet: Option<Quiet>) -> Status {
         paused: state.is_paused() && !state.is_stopped(),
         breaker: BreakerStatus {
             state: state.breaker.state,
-            why: state.breaker.why.clone(),
+            why: state
+                .breaker
+                .why
+                .as_ref()
+                .map(breaker_cause_in_words)
+                .unwrap_or_default(),
             no_progress: state.breaker.no_progress,
             same_error: state.breaker.same_error,
         },

@@ -3,7 +3,10 @@
 //! Bounded by who makes them, and left as they are: plans with what refers to their tasks (where a plan is read), the
 //! user's messages (where they are sent), settings (a run with a record that is too long does not start).
 
-use super::{AgentSignal, Event, GoalResult, Outcome, Problem, StopReason, TEXT_CAP_BYTES, clip};
+use super::{
+    AgentSignal, BreakerCause, ConfidencePart, Event, Evidence, GoalFailure, GoalResult, Missing, Outcome, Problem,
+    StopReason, TEXT_CAP_BYTES, WaitCause, clip,
+};
 
 /// Most bytes of what a goal printed last.
 const GOAL_TAIL_BYTES: usize = 8 * 1024;
@@ -39,6 +42,17 @@ fn clip_middle(text: &str, cap_bytes: usize) -> String {
     format!("{}\n{}", clip(text, half - 1), clip_start(text, half))
 }
 
+/// A list of facts: what is beyond the cap is counted.
+fn listed_reasons(mut reasons: Vec<Missing>) -> Vec<Missing> {
+    let left_out = reasons.len().saturating_sub(LIST_CAP);
+    reasons.truncate(LIST_CAP);
+    let mut listed: Vec<Missing> = reasons.into_iter().map(Missing::bounded).collect();
+    if left_out > 0 {
+        listed.push(Missing::More { count: left_out as u64 });
+    }
+    listed
+}
+
 fn listed(texts: Vec<String>) -> Vec<String> {
     let left_out = texts.len().saturating_sub(LIST_CAP);
     let mut listed: Vec<String> = texts.iter().take(LIST_CAP).map(|text| cut(text)).collect();
@@ -46,6 +60,77 @@ fn listed(texts: Vec<String>) -> Vec<String> {
         listed.push(format!("… and {left_out} more"));
     }
     listed
+}
+
+impl Missing {
+    fn bounded(self) -> Self {
+        match self {
+            Missing::SaidNotDone { why } => Missing::SaidNotDone { why: cut(&why) },
+            Missing::TasksOpen { open, next } => Missing::TasksOpen { open, next: cut(&next) },
+            Missing::TaskVanished { task } => Missing::TaskVanished { task: cut(&task) },
+            Missing::GoalFailed { goal, why, output_tail } => Missing::GoalFailed {
+                goal: cut(&goal),
+                why: why.map(GoalFailure::bounded),
+                output_tail: clip_start(&output_tail, TEXT_CAP_BYTES),
+            },
+            Missing::Text { text } => Missing::Text { text: cut(&text) },
+            Missing::PlanUnreadable
+            | Missing::GoalsNotRun
+            | Missing::NeedsSecondClaim
+            | Missing::NotSaid
+            | Missing::Confidence { .. }
+            | Missing::More { .. } => self,
+        }
+    }
+}
+
+impl GoalFailure {
+    fn bounded(self) -> Self {
+        match self {
+            GoalFailure::NotStarted { why } => GoalFailure::NotStarted { why: cut(&why) },
+            GoalFailure::Text { text } => GoalFailure::Text { text: cut(&text) },
+            GoalFailure::Exited { .. }
+            | GoalFailure::TimedOut { .. }
+            | GoalFailure::Killed
+            | GoalFailure::NoNumber
+            | GoalFailure::BelowTarget { .. } => self,
+        }
+    }
+}
+
+impl Evidence {
+    fn bounded(self) -> Self {
+        match self {
+            Evidence::Text { text } => Evidence::Text { text: cut(&text) },
+            Evidence::AgentsWord | Evidence::AgentsWordAgain | Evidence::TasksTicked | Evidence::GoalsPassed => self,
+        }
+    }
+}
+
+impl BreakerCause {
+    fn bounded(self) -> Self {
+        match self {
+            BreakerCause::Text { text } => BreakerCause::Text { text: cut(&text) },
+            BreakerCause::NoProgress { .. }
+            | BreakerCause::SameError { .. }
+            | BreakerCause::Progress
+            | BreakerCause::OneMoreTry
+            | BreakerCause::ResetByUser => self,
+        }
+    }
+}
+
+impl WaitCause {
+    fn bounded(self) -> Self {
+        match self {
+            WaitCause::Failure { problem } => WaitCause::Failure {
+                problem: problem.bounded(),
+            },
+            WaitCause::Breaker { why } => WaitCause::Breaker { why: why.bounded() },
+            WaitCause::Text { text } => WaitCause::Text { text: cut(&text) },
+            WaitCause::CallsUsedUp | WaitCause::BegunBefore => self,
+        }
+    }
 }
 
 impl Problem {
@@ -196,7 +281,7 @@ impl Event {
             Event::GoalChecked { iteration, result } => Event::GoalChecked {
                 iteration,
                 result: GoalResult {
-                    why: cut(&result.why),
+                    why: result.why.map(GoalFailure::bounded),
                     tail: clip_start(&result.tail, GOAL_TAIL_BYTES),
                     ..result
                 },
@@ -207,24 +292,25 @@ impl Event {
                 mut parts,
             } => {
                 parts.truncate(LIST_CAP);
-                for part in &mut parts {
-                    part.what = cut(&part.what);
-                }
+                let bounded = |part: ConfidencePart| ConfidencePart {
+                    evidence: part.evidence.bounded(),
+                    ..part
+                };
                 Event::ClaimJudged {
                     iteration,
                     confidence,
-                    parts,
+                    parts: parts.into_iter().map(bounded).collect(),
                 }
             }
             Event::ClaimRefused { iteration, reasons } => Event::ClaimRefused {
                 iteration,
-                reasons: listed(reasons),
+                reasons: listed_reasons(reasons),
             },
             Event::CompletionDenied { iteration, why } => Event::CompletionDenied {
                 iteration,
                 why: cut(&why),
             },
-            Event::BreakerMoved { to, why } => Event::BreakerMoved { to, why: cut(&why) },
+            Event::BreakerMoved { to, why } => Event::BreakerMoved { to, why: why.bounded() },
             Event::WaitStarted {
                 wait,
                 until_ms,
@@ -234,7 +320,7 @@ impl Event {
                 wait,
                 until_ms,
                 attempt,
-                why: cut(&why),
+                why: why.bounded(),
             },
             Event::RunStopped { reason, hints, totals } => Event::RunStopped {
                 reason: reason.bounded(),
@@ -282,7 +368,7 @@ impl StopReason {
             },
             StopReason::Broken { why } => StopReason::Broken { why: cut(&why) },
             StopReason::PlanInvalid { why } => StopReason::PlanInvalid { why: cut(&why) },
-            StopReason::BreakerOpen { why } => StopReason::BreakerOpen { why: cut(&why) },
+            StopReason::BreakerOpen { why } => StopReason::BreakerOpen { why: why.bounded() },
             StopReason::Blocked { question } => StopReason::Blocked {
                 question: cut(&question),
             },
@@ -357,7 +443,11 @@ mod tests {
             },
             Event::ClaimRefused {
                 iteration: 1,
-                reasons: many.clone(),
+                reasons: many
+                    .iter()
+                    .cloned()
+                    .map(|task| Missing::TaskVanished { task })
+                    .collect(),
             },
             Event::RunStopped {
                 reason: StopReason::AgentFailed {

@@ -38,8 +38,35 @@ pub struct GoalResult {
     pub score: Option<f64>,
     pub target: Option<f64>,
     pub duration_ms: u64,
-    /// Why it did not pass, in a clause; empty if it did.
-    pub why: String,
+    /// Why it did not pass; none if it did.
+    pub why: Option<GoalFailure>,
     /// The end of what it printed.
     pub tail: String,
+}
+
+/// Why a goal did not pass.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum GoalFailure {
+    Exited {
+        exit: Exit,
+    },
+    TimedOut {
+        after_ms: u64,
+    },
+    /// It was killed, and nobody knows how it would have ended.
+    Killed,
+    /// There is a target, and it printed no number.
+    NoNumber,
+    BelowTarget {
+        score: f64,
+        target: f64,
+    },
+    NotStarted {
+        why: String,
+    },
+    /// A clause of a journal of version 1.
+    Text {
+        text: String,
+    },
 }

@@ -7,22 +7,28 @@
 
 mod agent;
 mod bounds;
+mod breaker;
+mod claim;
 mod command;
 mod goal;
 mod plan;
 mod settings;
 mod stop;
+mod wait;
 
 use std::{fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 pub use agent::{AgentSignal, Exit, FileChange, Problem, ProblemKind, Usage};
+pub use breaker::{BreakerCause, BreakerState};
+pub use claim::{Claim, ConfidencePart, Evidence, Missing};
 pub use command::UserCommand;
-pub use goal::{Goal, GoalResult, GoalsWhen};
+pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use plan::{PlanSnapshot, PlanTask};
 pub use settings::{Backoff, BreakerLimits, Completion, Limits, SessionMode, Settings};
 pub use stop::{EndKind, LimitKind, RequestedBy, StopReason, StopRequest};
+pub use wait::{Wait, WaitCause, WaitEnd};
 
 /// Most bytes of one agent text that a record carries.
 pub const TEXT_CAP_BYTES: usize = 4096;
@@ -211,11 +217,11 @@ pub enum Event {
     },
     ClaimRefused {
         iteration: u32,
-        reasons: Vec<String>,
+        reasons: Vec<Missing>,
     },
     BreakerMoved {
         to: BreakerState,
-        why: String,
+        why: BreakerCause,
     },
     /// An adapter is of no use until then.
     AdapterLimited {
@@ -227,7 +233,7 @@ pub enum Event {
         until_ms: u64,
         /// Consecutive failures so far; 0 when the wait is not about one.
         attempt: u32,
-        why: String,
+        why: WaitCause,
     },
     WaitEnded {
         cause: WaitEnd,
@@ -333,53 +339,6 @@ pub enum CancelReason {
     MaxCost,
     MaxTokens,
     /// The run is stopping.
-    Stopped,
-}
-
-/// The agent's word that it is done, never taken as true by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Claim {
-    DoneFile,
-    Promise,
-    /// The final message's `RALPH_STATUS` block.
-    StatusBlock,
-    PlanComplete,
-}
-
-/// One reason for the confidence in a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConfidencePart {
-    pub what: String,
-    pub points: u8,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BreakerState {
-    #[default]
-    Closed,
-    /// The next prompts carry the diagnosis.
-    HalfOpen,
-    Open,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wait {
-    Backoff,
-    LimitReset,
-    /// `callsPerHour` is used up.
-    CallBudget,
-    /// The breaker is open; one more try follows.
-    Cooldown,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WaitEnd {
-    Elapsed,
-    RetriedNow,
     Stopped,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Problem, ProblemKind};
+use super::{BreakerCause, Problem, ProblemKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -48,7 +48,7 @@ pub enum StopReason {
     },
     /// The loop got nowhere.
     BreakerOpen {
-        why: String,
+        why: BreakerCause,
     },
     /// Nothing can go on without a person.
     Blocked {

@@ -4,16 +4,19 @@
 //! carry the diagnosis, so that the agent has a chance to try something else; open, the loop ends, or waits once where
 //! waiting may help.
 
-use crate::event::{BreakerLimits, BreakerState, CancelReason, Event, Outcome, Problem, ProblemKind, StopReason, Wait};
+use crate::event::{
+    BreakerCause, BreakerLimits, BreakerState, CancelReason, Event, Outcome, Problem, ProblemKind, StopReason, Wait,
+    WaitCause,
+};
 
-use super::{state::LoopState, step::Decision};
+use super::{feedback::Feedback, state::LoopState, step::Decision};
 
 /// What the breaker has counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Breaker {
     pub state: BreakerState,
-    /// Why it is not closed.
-    pub why: String,
+    /// Why it is not closed; none while it is.
+    pub why: Option<BreakerCause>,
     /// Iterations running without progress.
     pub no_progress: u32,
     /// Iterations running that failed as the last one did.
@@ -106,7 +109,7 @@ impl Breaker {
             Observation::Progress => {
                 *self = Breaker {
                     state: self.state,
-                    why: std::mem::take(&mut self.why),
+                    why: self.why.take(),
                     ..Breaker::default()
                 }
             }
@@ -124,23 +127,23 @@ impl Breaker {
         }
     }
 
-    pub(super) fn enter(&mut self, to: BreakerState, why: &str) {
+    pub(super) fn enter(&mut self, to: BreakerState, why: &BreakerCause) {
         match to {
             BreakerState::Closed => *self = Breaker::default(),
             BreakerState::HalfOpen => {
                 self.cooled |= self.state == BreakerState::Open;
                 self.state = to;
-                why.clone_into(&mut self.why);
+                self.why = Some(why.clone());
             }
             BreakerState::Open => {
                 self.state = to;
-                why.clone_into(&mut self.why);
+                self.why = Some(why.clone());
             }
         }
     }
 
     /// Where the counts put the breaker, and why.
-    fn due(&self, limits: &BreakerLimits) -> (BreakerState, String) {
+    fn due(&self, limits: &BreakerLimits) -> (BreakerState, BreakerCause) {
         let stage = |count: u32, half: Option<u32>| match half {
             Some(half) if count >= half.saturating_mul(2) => BreakerState::Open,
             Some(half) if count >= half => BreakerState::HalfOpen,
@@ -149,27 +152,19 @@ impl Breaker {
         let stuck = stage(self.no_progress, limits.no_progress);
         let failing = stage(self.same_error, limits.same_error);
         if stuck >= failing {
-            (
-                stuck,
-                format!("{} iterations running changed nothing", self.no_progress),
-            )
+            let iterations = self.no_progress;
+            (stuck, BreakerCause::NoProgress { iterations })
         } else {
-            (
-                failing,
-                format!("{} iterations running failed in the same way", self.same_error),
-            )
+            let iterations = self.same_error;
+            (failing, BreakerCause::SameError { iterations })
         }
     }
 
     /// What the next prompts have to say about it.
-    pub(super) fn diagnosis(&self) -> Option<String> {
+    pub(super) fn diagnosis(&self) -> Option<Feedback> {
         match self.state {
             BreakerState::Closed => None,
-            BreakerState::HalfOpen | BreakerState::Open => Some(format!(
-                "{}. Do not repeat what was tried: look at why it got nowhere, take another approach, or say what blocks \
-                 the task.",
-                self.why
-            )),
+            BreakerState::HalfOpen | BreakerState::Open => self.why.clone().map(|why| Feedback::Stuck { why }),
         }
     }
 }
@@ -186,7 +181,7 @@ pub(super) enum Permit {
 pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, observation: &Observation) -> Permit {
     let breaker = &decision.state.breaker;
     let (due, why) = match observation {
-        Observation::Progress => (BreakerState::Closed, "progress was made".to_owned()),
+        Observation::Progress => (BreakerState::Closed, BreakerCause::Progress),
         Observation::NoProgress | Observation::Failed { .. } => breaker.due(&decision.state.settings.breaker),
         Observation::Nothing => return Permit::GoOn,
     };
@@ -207,7 +202,7 @@ pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, obs
             wait: Wait::Cooldown,
             until_ms: now_ms.saturating_add(decision.state.settings.breaker.cooldown_ms),
             attempt: decision.state.breaker.same_error,
-            why,
+            why: WaitCause::Breaker { why },
         });
     } else {
         decision.stop(StopReason::BreakerOpen { why });

@@ -1,6 +1,6 @@
 //! What a clock that moves changes, and what it does not.
 
-use crate::event::{AgentSignal, Event, Limits, PlanSnapshot, PlanTask, Settings, Wait};
+use crate::event::{AgentSignal, Event, Limits, PlanSnapshot, PlanTask, Settings, Wait, WaitCause};
 
 use super::{
     Effect, Input, LoopState, Phase, Preparation, Start, Step, Timer, TimerKind,
@@ -68,7 +68,7 @@ fn waiting(wait: Wait, until_ms: u64) -> LoopState {
             wait,
             until_ms,
             attempt: 1,
-            why: String::new(),
+            why: WaitCause::BegunBefore,
         },
     );
     state

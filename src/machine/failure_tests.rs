@@ -7,7 +7,7 @@ use crate::event::{
 
 use crate::event::UserCommand;
 
-use super::{Input, LoopState, Phase, Preparation, Settlement, Start, step};
+use super::{Feedback, Input, LoopState, Phase, Preparation, Settlement, Start, step};
 
 const NOW_MS: u64 = 1_000_000;
 const IDLE_MS: u64 = 60_000;
@@ -350,7 +350,7 @@ fn what_a_turn_was_denied_is_said_in_the_next_prompt_although_it_completed() {
     lone.ends();
     assert_eq!(lone.outcome(), &Outcome::Completed);
     assert!(
-        lone.state.feedback[0].contains("Bash (git push)"),
+        matches!(&lone.state.feedback[0], Feedback::PermissionDenied { what } if what.contains("Bash (git push)")),
         "{:?}",
         lone.state.feedback
     );

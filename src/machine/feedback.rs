@@ -1,31 +1,50 @@
 //! What the next prompt tells the agent about the session before it.
 
-use crate::event::{CancelReason, Problem, ProblemKind};
+use crate::event::{BreakerCause, CancelReason, Missing, Problem, ProblemKind};
 
-pub(super) const CUT_OFF: &str =
-    "The last session was cut off before it could finish. Look at what it left before you go on.";
+/// One thing to tell the agent; `words::prompt` says it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Feedback {
+    /// The session was cut off, for a reason that is no concern of the agent's.
+    CutOff,
+    PermissionDenied {
+        /// What for, as the agent put it.
+        what: String,
+    },
+    /// It reported the same kind of thing without end.
+    Flooded,
+    TurnLimit,
+    ContextOverflow,
+    IdleTimeout,
+    IterationTimeout,
+    /// Nobody works on the task until the user has answered.
+    TaskSetAside {
+        task: String,
+        question: String,
+    },
+    ClaimRefused {
+        reasons: Vec<Missing>,
+    },
+    /// The loop gets nowhere.
+    Stuck {
+        why: BreakerCause,
+    },
+}
 
 /// What is to be said of a session that failed.
-pub(super) fn of_failure(problem: &Problem) -> Option<String> {
+pub(super) fn of_failure(problem: &Problem) -> Option<Feedback> {
     match problem.kind {
-        ProblemKind::PermissionDenied => Some(format!(
-            "The last session was denied a permission ({}). Find a way without it.",
-            problem.text
-        )),
-        ProblemKind::Flood => Some(
-            "The last session was ended because it reported the same kind of thing without end. Find out why, and \
-             report it once."
-                .to_owned(),
-        ),
-        ProblemKind::TurnLimit => Some("The last session ran out of turns. Go on where it stopped.".to_owned()),
-        ProblemKind::ContextOverflow => {
-            Some("The last session ran out of context. Work in smaller steps and read less at once.".to_owned())
-        }
+        ProblemKind::PermissionDenied => Some(Feedback::PermissionDenied {
+            what: problem.text.clone(),
+        }),
+        ProblemKind::Flood => Some(Feedback::Flooded),
+        ProblemKind::TurnLimit => Some(Feedback::TurnLimit),
+        ProblemKind::ContextOverflow => Some(Feedback::ContextOverflow),
         ProblemKind::Overloaded
         | ProblemKind::Network
         | ProblemKind::Crashed
         | ProblemKind::Hung
-        | ProblemKind::Other => Some(CUT_OFF.to_owned()),
+        | ProblemKind::Other => Some(Feedback::CutOff),
         ProblemKind::NotInstalled
         | ProblemKind::Auth
         | ProblemKind::ModelUnknown
@@ -37,17 +56,11 @@ pub(super) fn of_failure(problem: &Problem) -> Option<String> {
 }
 
 /// What is to be said of a session that was ended.
-pub(super) fn of_cancel(reason: CancelReason) -> Option<String> {
+pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
     match reason {
-        CancelReason::IdleTimeout => Some(
-            "The last session was ended because it neither wrote nor computed anything for too long. \
-             Avoid commands that wait for input or never return."
-                .to_owned(),
-        ),
-        CancelReason::IterationTimeout => {
-            Some("The last session was ended at its time limit. Work in smaller steps.".to_owned())
-        }
-        CancelReason::Skipped | CancelReason::Steered => Some(CUT_OFF.to_owned()),
+        CancelReason::IdleTimeout => Some(Feedback::IdleTimeout),
+        CancelReason::IterationTimeout => Some(Feedback::IterationTimeout),
+        CancelReason::Skipped | CancelReason::Steered => Some(Feedback::CutOff),
         CancelReason::LoginRefused
         | CancelReason::Flooded
         | CancelReason::MaxTime

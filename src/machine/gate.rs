@@ -3,7 +3,7 @@
 //! An agent only claims. Evidence is what ralph found itself: the plan re-read from disk, tasks that are still in it, and
 //! the goals. The confidence says how much of it there is; it never replaces a piece that is missing.
 
-use crate::event::{Claim, ConfidencePart, GoalResult, Outcome};
+use crate::event::{Claim, ConfidencePart, Evidence, GoalResult, Missing, Outcome};
 
 use super::state::LoopState;
 
@@ -27,16 +27,16 @@ pub fn reachable_confidence(has_tasks: bool, has_goals: bool) -> u8 {
 }
 
 /// What the gate says of an iteration.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Verdict {
     NoClaim,
     Refused(Refused),
     Done { verified: bool, confidence: Confidence },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Refused {
-    pub(super) reasons: Vec<String>,
+    pub(super) reasons: Vec<Missing>,
     pub(super) confidence: Confidence,
 }
 
@@ -47,11 +47,8 @@ pub(super) struct Confidence {
 }
 
 impl Confidence {
-    fn add(&mut self, points: u8, what: impl Into<String>) {
-        self.parts.push(ConfidencePart {
-            what: what.into(),
-            points,
-        });
+    fn add(&mut self, points: u8, evidence: Evidence) {
+        self.parts.push(ConfidencePart { evidence, points });
     }
 
     pub(super) fn points(&self) -> u8 {
@@ -73,10 +70,10 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
         return Verdict::NoClaim;
     }
     let mut reasons = cheap_reasons(state);
-    reasons.extend(state.goals.iter().filter(|goal| !goal.passed).map(goal_reason));
+    reasons.extend(state.goals.iter().filter(|goal| !goal.passed).map(goal_failed));
     // Only ever met where something cheaper was missing, too, or the run is stopping.
     if state.goals.len() < state.settings.goals.len() {
-        reasons.push("the goals were not run".to_owned());
+        reasons.push(Missing::GoalsNotRun);
     }
     let confidence = confidence(state);
     if reasons.is_empty() && confidence.points() < state.settings.completion.min_confidence {
@@ -108,69 +105,61 @@ fn has_evidence(state: &LoopState) -> bool {
 }
 
 /// What would make a claim that nothing speaks against believable.
-fn too_little(state: &LoopState, confidence: &Confidence) -> String {
+fn too_little(state: &LoopState, confidence: &Confidence) -> Missing {
     if !has_evidence(state) {
-        return "nothing proves it: if it is true, claim it once more at the end of the next session".to_owned();
+        return Missing::NeedsSecondClaim;
     }
     if !is_explicit(state) {
-        return "nothing in your last message says that all is done: if it is true, end it with the promise line"
-            .to_owned();
+        return Missing::NotSaid;
     }
-    let wanted = state.settings.completion.min_confidence;
-    format!("the confidence is {} and has to be {wanted}", confidence.points())
+    Missing::Confidence {
+        points: confidence.points(),
+        wanted: state.settings.completion.min_confidence,
+    }
 }
 
 /// What speaks against the end without anything being run: the agent's own word, and the plan.
-fn cheap_reasons(state: &LoopState) -> Vec<String> {
-    let denial = state.denial.iter();
-    let denial = denial.map(|why| format!("the last message said that the work is not done ({why})"));
+fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
+    let denial = state.denial.iter().cloned();
+    let denial = denial.map(|why| Missing::SaidNotDone { why });
     denial.chain(plan_reasons(state)).collect()
 }
 
-fn plan_reasons(state: &LoopState) -> Vec<String> {
-    let mut reasons = Vec::new();
-    if let Some(task) = state.plan.current() {
-        reasons.push(match state.plan.open() {
-            1 => format!("one task is still open: {}", task.text),
-            open => format!("{open} tasks are still open, the next is: {}", task.text),
-        });
-    }
-    for task in &state.missing {
-        reasons.push(format!(
-            "a task has vanished from the plan, put it back as it was: {task}"
-        ));
-    }
-    reasons
+fn plan_reasons(state: &LoopState) -> Vec<Missing> {
+    let open = state.plan.current().map(|task| Missing::TasksOpen {
+        open: u32::try_from(state.plan.open()).unwrap_or(u32::MAX),
+        next: task.text.clone(),
+    });
+    let vanished = state.missing.iter().cloned();
+    let vanished = vanished.map(|task| Missing::TaskVanished { task });
+    open.into_iter().chain(vanished).collect()
 }
 
-fn goal_reason(goal: &GoalResult) -> String {
+fn goal_failed(goal: &GoalResult) -> Missing {
     let mut start = goal.tail.len().saturating_sub(TAIL_BYTES);
     while !goal.tail.is_char_boundary(start) {
         start += 1;
     }
-    let tail = goal.tail[start..].trim();
-    if tail.is_empty() {
-        return format!("goal `{}` did not pass: {}", goal.name, goal.why);
+    Missing::GoalFailed {
+        goal: goal.name.clone(),
+        why: goal.why.clone(),
+        output_tail: goal.tail[start..].trim().to_owned(),
     }
-    format!(
-        "goal `{}` did not pass: {}. It ended with:\n{tail}",
-        goal.name, goal.why
-    )
 }
 
 fn confidence(state: &LoopState) -> Confidence {
     let mut confidence = Confidence::default();
     if is_explicit(state) {
-        confidence.add(WORD, "the agent says so");
+        confidence.add(WORD, Evidence::AgentsWord);
     }
     if state.plan.is_complete() && state.missing.is_empty() {
-        confidence.add(TASKS, "every task of the plan is ticked");
+        confidence.add(TASKS, Evidence::TasksTicked);
     }
     if !state.goals.is_empty() && state.goals.iter().all(|goal| goal.passed) {
-        confidence.add(GOALS, "every goal passes");
+        confidence.add(GOALS, Evidence::GoalsPassed);
     }
     if is_explicit(state) && state.claimed_before && !has_evidence(state) {
-        confidence.add(WORD_AGAIN, "the agent says so in two sessions running");
+        confidence.add(WORD_AGAIN, Evidence::AgentsWordAgain);
     }
     confidence
 }

@@ -36,6 +36,7 @@ mod failure_tests;
 pub use breaker::Breaker;
 pub use budget::Budget;
 pub use effect::{Effect, Timer, TimerKind};
+pub use feedback::Feedback;
 pub use gate::reachable_confidence;
 pub use phase::{Block, Phase, Steering, SteeringState};
 pub use state::LoopState;

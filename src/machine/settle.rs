@@ -1,8 +1,9 @@
 //! What follows an iteration: done, a look at the goals, another iteration, a wait, a pause or the end.
 
 use crate::event::{
-    BreakerState, CancelReason, Claim, Event, GoalsWhen, Level, LimitKind, Outcome, PlanSnapshot, Problem, ProblemKind,
-    RequestedBy, SessionMode, SteeringId, StopReason, StopRequest, TEXT_CAP_BYTES, Wait, clip,
+    BreakerCause, BreakerState, CancelReason, Claim, Event, GoalsWhen, Level, LimitKind, Missing, Outcome,
+    PlanSnapshot, Problem, ProblemKind, RequestedBy, SessionMode, SteeringId, StopReason, StopRequest, TEXT_CAP_BYTES,
+    Wait, WaitCause, clip,
 };
 
 use super::{
@@ -83,7 +84,7 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
     }
     if let Err(why) = &found.plan {
         if !found.claims.is_empty() {
-            let reasons = vec!["the plan cannot be read".to_owned()];
+            let reasons = vec![Missing::PlanUnreadable];
             decision.push(Event::ClaimRefused { iteration, reasons });
         }
         return decision.stop(StopReason::PlanInvalid { why: why.clone() });
@@ -266,7 +267,9 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
                 wait,
                 until_ms,
                 attempt: decision.state.failures,
-                why: problem.text.clone(),
+                why: WaitCause::Failure {
+                    problem: problem.clone(),
+                },
             });
         }
     }
@@ -313,13 +316,13 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
             wait: Wait::CallBudget,
             until_ms,
             attempt: 0,
-            why: "the calls of this hour are used up".to_owned(),
+            why: WaitCause::CallsUsedUp,
         });
     }
     if decision.state.breaker.state == BreakerState::Open {
         decision.push(Event::BreakerMoved {
             to: BreakerState::HalfOpen,
-            why: "one more try after a pause".to_owned(),
+            why: BreakerCause::OneMoreTry,
         });
     }
     // All of them limited is met where the limit is told; here it means that a wait was ended by the user.

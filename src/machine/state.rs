@@ -11,7 +11,7 @@ use super::{
     Statement,
     breaker::{Breaker, Observation},
     budget::Budget,
-    feedback,
+    feedback::{self, Feedback},
     phase::{Block, Phase, Steering, SteeringState},
 };
 
@@ -91,7 +91,7 @@ pub struct LoopState {
     /// Messages in the prompt of the running session, which has not shown yet that it has read it.
     pub prompted: Vec<SteeringId>,
     /// What the next prompt has to tell the agent about the last iteration.
-    pub feedback: Vec<String>,
+    pub feedback: Vec<Feedback>,
     pub usage: Usage,
     pub totals: Option<Changes>,
     /// The tree before the first iteration, which totals are counted from.
@@ -142,10 +142,10 @@ impl LoopState {
             // What was added is in the plan that was read before.
             Event::PlanEdited { vanished, .. } => self.missing.extend(vanished.iter().cloned()),
             Event::TaskBlocked { task, question, .. } => {
-                self.feedback.extend(
-                    task.iter()
-                        .map(|task| format!("The task \"{task}\" is set aside until the user answers: {question}")),
-                );
+                self.feedback.extend(task.iter().map(|task| Feedback::TaskSetAside {
+                    task: task.clone(),
+                    question: question.clone(),
+                }));
                 self.blocks.push(Block {
                     task: task.clone(),
                     question: question.clone(),
@@ -207,8 +207,9 @@ impl LoopState {
             Event::ClaimMade { claim, .. } => self.claims.push(*claim),
             Event::CompletionDenied { why, .. } => self.denial = Some(why.clone()),
             Event::ClaimRefused { reasons, .. } => {
-                self.feedback
-                    .push(format!("Your claim to be done was refused: {}", reasons.join("; ")));
+                self.feedback.push(Feedback::ClaimRefused {
+                    reasons: reasons.clone(),
+                });
             }
             Event::WaitStarted { wait, until_ms, .. } => {
                 self.enter(Phase::Waiting {
@@ -324,7 +325,7 @@ impl LoopState {
             }
             Outcome::Interrupted => {
                 self.cut_off = true;
-                self.feedback.push(feedback::CUT_OFF.to_owned());
+                self.feedback.push(Feedback::CutOff);
             }
         }
         self.enter(Phase::Settling {

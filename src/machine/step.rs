@@ -2,7 +2,7 @@
 
 use crate::event::{
     CancelReason, Event, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, SteeringKind, StopReason, StopRequest,
-    WaitEnd,
+    WaitCause, WaitEnd,
 };
 
 use super::{
@@ -231,7 +231,7 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
             wait,
             until_ms,
             attempt: decision.state.failures,
-            why: "the wait goes on that was begun before the restart".to_owned(),
+            why: WaitCause::BegunBefore,
         }),
         // The goals are run anew, all of them.
         Phase::Verifying { iteration, .. } => start_verification(decision, iteration),

@@ -1,8 +1,8 @@
 //! What the user asks of the loop, and what comes of it.
 
 use crate::event::{
-    BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind, StopRequest,
-    UserCommand, Wait, WaitEnd,
+    BreakerCause, BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind,
+    StopRequest, UserCommand, Wait, WaitEnd,
 };
 
 use super::{
@@ -154,7 +154,7 @@ fn reset_circuit(decision: &mut Decision, now_ms: u64) {
     }
     decision.push(Event::BreakerMoved {
         to: BreakerState::Closed,
-        why: "reset by the user".to_owned(),
+        why: BreakerCause::ResetByUser,
     });
     if let Phase::Waiting {
         wait: Wait::Cooldown, ..

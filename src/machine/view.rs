@@ -2,7 +2,7 @@
 
 use crate::event::{StopReason, Totals};
 
-use super::{phase::Phase, policy, state::LoopState};
+use super::{feedback::Feedback, phase::Phase, policy, state::LoopState};
 
 impl LoopState {
     pub fn is_paused(&self) -> bool {
@@ -43,7 +43,7 @@ impl LoopState {
     }
 
     /// What the next prompt has to say besides the task.
-    pub fn prompt_feedback(&self) -> Vec<String> {
+    pub fn prompt_feedback(&self) -> Vec<Feedback> {
         self.feedback.iter().cloned().chain(self.breaker.diagnosis()).collect()
     }
 

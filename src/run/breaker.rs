@@ -4,15 +4,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{BreakerState, CancelReason, Outcome, Problem, ProblemKind};
+use crate::event::{BreakerCause, BreakerState, CancelReason, Outcome, Problem, ProblemKind};
 
 /// What the breaker has counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Breaker {
     pub state: BreakerState,
-    /// Why it is not closed.
-    pub why: String,
+    /// Why it is not closed; none while it is.
+    pub why: Option<BreakerCause>,
     /// Iterations running without progress.
     pub no_progress: u32,
     /// Iterations running that failed as the last one did.
@@ -107,7 +107,7 @@ impl Breaker {
             Observation::Progress => {
                 *self = Breaker {
                     state: self.state,
-                    why: std::mem::take(&mut self.why),
+                    why: self.why.take(),
                     ..Breaker::default()
                 }
             }
@@ -125,17 +125,17 @@ impl Breaker {
         }
     }
 
-    pub(super) fn enter(&mut self, to: BreakerState, why: &str) {
+    pub(super) fn enter(&mut self, to: BreakerState, why: &BreakerCause) {
         match to {
             BreakerState::Closed => *self = Breaker::default(),
             BreakerState::HalfOpen => {
                 self.cooled |= self.state == BreakerState::Open;
                 self.state = to;
-                why.clone_into(&mut self.why);
+                self.why = Some(why.clone());
             }
             BreakerState::Open => {
                 self.state = to;
-                why.clone_into(&mut self.why);
+                self.why = Some(why.clone());
             }
         }
     }

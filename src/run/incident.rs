@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
-use crate::event::{AgentSignal, BreakerState, Event, Level, Wait};
+use crate::event::{AgentSignal, BreakerCause, BreakerState, Event, Level, Wait, WaitCause};
 
 const WAITS: usize = 1_000;
 const TROUBLES: usize = 1_000;
@@ -73,7 +73,7 @@ impl Incidents {
 #[serde(rename_all = "camelCase")]
 pub struct Waited {
     pub kind: Wait,
-    pub why: String,
+    pub why: WaitCause,
     /// After this iteration.
     pub iteration: u32,
     pub from_ms: u64,
@@ -89,7 +89,7 @@ pub enum Trouble {
         /// After this iteration.
         iteration: u32,
         to: BreakerState,
-        why: String,
+        why: BreakerCause,
     },
     AdapterLimited {
         iteration: u32,

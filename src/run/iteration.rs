@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Changes, Checkpoint, Claim, ConfidencePart, GoalResult, Outcome, Problem, ProblemKind, Usage};
+use crate::event::{
+    Changes, Checkpoint, Claim, ConfidencePart, GoalResult, Missing, Outcome, Problem, ProblemKind, Usage,
+};
 
 /// One session and what became of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -72,7 +74,7 @@ pub struct Look {
     pub confidence: Option<u8>,
     pub confidence_parts: Vec<ConfidencePart>,
     /// Why the claim was refused; empty if it was not.
-    pub refused: Vec<String>,
+    pub refused: Vec<Missing>,
     /// What the agent said against being done.
     pub denied: Option<String>,
 }

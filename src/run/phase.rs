@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{CancelReason, Outcome, StopReason, Totals, Wait};
+use crate::event::{CancelReason, Outcome, StopReason, Totals, Wait, WaitCause};
 
 /// Where the loop is. Each phase names what it waits for, so each has a way out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub enum Phase {
         until_ms: u64,
         /// Consecutive failures so far; 0 when the wait is not about one.
         attempt: u32,
-        why: String,
+        why: WaitCause,
     },
     Paused,
     Stopped {

@@ -2,9 +2,10 @@ use std::{fs, path::Path};
 
 use super::*;
 use crate::event::{
-    AgentSignal, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Delivery, Event, Exit, Goal,
-    GoalResult, Level, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, RunId,
-    SessionId, Settings, SteeringId, SteeringKind, StopReason, StopRequest, Totals, Usage, Wait, WaitEnd,
+    AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Delivery, Event,
+    Evidence, Exit, Goal, GoalFailure, GoalResult, Level, Missing, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem,
+    ProblemKind, Record, RequestedBy, RunId, SessionId, Settings, SteeringId, SteeringKind, StopReason, StopRequest,
+    Totals, Usage, Wait, WaitCause, WaitEnd,
 };
 
 /// Makes events of all kinds in any order, the same for the same seed: a fold may not care what makes sense.
@@ -145,7 +146,7 @@ impl Chaos {
             score: self.usage().cost_usd,
             target: None,
             duration_ms: self.below(100),
-            why: self.text(),
+            why: self.maybe(|run| GoalFailure::NotStarted { why: run.text() }),
             tail: self.text(),
         }
     }
@@ -278,17 +279,23 @@ impl Chaos {
                 iteration,
                 confidence: 10,
                 parts: vec![ConfidencePart {
-                    what: self.text(),
+                    evidence: Evidence::Text { text: self.text() },
                     points: 10,
                 }],
             },
             23 => Event::ClaimRefused {
                 iteration,
-                reasons: self.texts(),
+                reasons: self
+                    .texts()
+                    .into_iter()
+                    .map(|task| Missing::TaskVanished { task })
+                    .collect(),
             },
             24 => Event::BreakerMoved {
                 to: self.any(&[BreakerState::Closed, BreakerState::HalfOpen, BreakerState::Open]),
-                why: self.text(),
+                why: BreakerCause::SameError {
+                    iterations: self.number(),
+                },
             },
             25 => Event::AdapterLimited {
                 adapter: self.text(),
@@ -298,7 +305,7 @@ impl Chaos {
                 wait: self.any(&[Wait::Backoff, Wait::LimitReset, Wait::CallBudget]),
                 until_ms: self.at_ms + 1,
                 attempt: self.number(),
-                why: self.text(),
+                why: WaitCause::Text { text: self.text() },
             },
             27 => Event::WaitEnded {
                 cause: WaitEnd::Elapsed,
@@ -371,8 +378,7 @@ fn a_snapshot_and_its_tail_are_the_whole_fold_of_every_recorded_journal() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/journals");
     let mut journals = 0;
     for entry in fs::read_dir(directory).unwrap() {
-        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
-        let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let (records, _) = crate::store::journal::read(&entry.unwrap().path()).unwrap();
         let whole = RunView::of(&records);
         assert_eq!(through_snapshots(&records), whole);
         assert_eq!(whole.records, records.len() as u64);
@@ -432,7 +438,9 @@ fn iteration_of_a_long_run(number: u32) -> [Event; 4] {
                 score: None,
                 target: None,
                 duration_ms: 1,
-                why: "exit code 1".to_owned(),
+                why: Some(GoalFailure::Exited {
+                    exit: Exit::Code { code: 1 },
+                }),
                 tail: "x".repeat(8_000),
             },
         },

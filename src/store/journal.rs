@@ -9,6 +9,7 @@
 mod reader;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 
 use std::{
     fs::{File, OpenOptions},
@@ -25,7 +26,8 @@ use reader::Outline;
 pub use reader::{ReadNote, Reader, for_each, read};
 
 pub const FORMAT: &str = "ralph-journal";
-pub const VERSION: u32 = 1;
+/// What is written. Version 1 is read, too.
+pub const VERSION: u32 = 2;
 /// Most bytes of a line, its end included. Texts and lists of events are bounded far below it; a plan of the size that
 /// is allowed comes nearest.
 pub const LINE_CAP_BYTES: usize = 16 << 20;

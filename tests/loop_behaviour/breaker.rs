@@ -41,7 +41,7 @@ async fn half_open_it_tells_the_agent_and_progress_closes_it() {
     let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let prompt = project.prompt(4);
-    assert!(prompt.contains("3 iterations running changed nothing"), "{prompt}");
+    assert!(prompt.contains("The last 3 sessions changed nothing"), "{prompt}");
     assert!(!project.prompt(3).contains("changed nothing"), "{}", project.prompt(3));
     assert_eq!(moves(&finished.records()), [BreakerState::HalfOpen]);
 }
@@ -80,7 +80,7 @@ async fn resetting_it_while_a_loop_runs_begins_the_count_anew_and_status_shows_b
     running.wait_for_record(said("ready")).await;
     let before = running.status().await.breaker;
     assert_eq!(before.state, BreakerState::HalfOpen);
-    assert_eq!(before.why, "3 iterations running changed nothing");
+    assert_eq!(before.why, "3 consecutive iterations without changes");
     running.command(UserCommand::ResetCircuit).await.unwrap();
     assert_eq!(running.status().await.breaker.state, BreakerState::Closed);
     let again = running.command(UserCommand::ResetCircuit).await;
@@ -95,14 +95,14 @@ async fn resetting_it_while_a_loop_runs_begins_the_count_anew_and_status_shows_b
     assert!(events(&records).any(started(9)) && !events(&records).any(started(10)));
     let stopped = status(&project);
     assert!(
-        stopped.contains("breaker   open: 6 iterations running changed nothing"),
+        stopped.contains("breaker   open: 6 consecutive iterations without changes"),
         "{stopped}"
     );
     let report = project.ralph(["report"]).run(SOON).stdout;
     for line in [
-        "after iteration 3: breaker half-open: 3 iterations running changed nothing",
+        "after iteration 3: breaker half-open: 3 consecutive iterations without changes",
         "after iteration 4: breaker closed: reset by the user",
-        "after iteration 9: breaker open: 6 iterations running changed nothing",
+        "after iteration 9: breaker open: 6 consecutive iterations without changes",
     ] {
         assert!(report.contains(line), "{line} is not in {report}");
     }

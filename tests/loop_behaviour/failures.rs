@@ -1,6 +1,8 @@
 //! Agents that fail, and how long the loop waits.
 
-use ralph::event::{Event, Exit, LimitKind, Outcome, ProblemKind, Record, StopReason, UserCommand, Wait, WaitEnd};
+use ralph::event::{
+    Event, Exit, LimitKind, Outcome, ProblemKind, Record, StopReason, UserCommand, Wait, WaitCause, WaitEnd,
+};
 use serde_json::json;
 
 use super::{outcomes, reason};
@@ -113,7 +115,7 @@ async fn a_rate_limit_is_waited_out_and_its_iteration_does_not_count() {
     let waited = events(&records).find(|event| waiting(Wait::LimitReset)(event));
     // A second is added for clocks that differ.
     assert!(
-        matches!(waited, Some(Event::WaitStarted { until_ms: until, why, .. }) if *until == until_ms + 1_000 && why == "slow down"),
+        matches!(waited, Some(Event::WaitStarted { until_ms: until, why, .. }) if *until == until_ms + 1_000 && matches!(why, WaitCause::Failure { problem } if problem.text == "slow down")),
         "{waited:?}"
     );
     let started = records.iter().find(|record| super::started(2)(&record.event)).unwrap();

@@ -135,7 +135,7 @@ async fn a_silent_agent_that_does_nothing_is_ended_as_hung_and_tried_again() {
     assert_eq!(outcomes(&records)[0], &cancelled(CancelReason::IdleTimeout));
     assert!(events(&records).any(|event| waiting(Wait::Backoff)(event)));
     let prompt = project.prompt(2);
-    assert!(prompt.contains("neither wrote nor computed"), "{prompt}");
+    assert!(prompt.contains("idle for too long: no output, no CPU"), "{prompt}");
 }
 
 #[tokio::test(start_paused = true)]

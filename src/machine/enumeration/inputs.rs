@@ -5,8 +5,8 @@ use super::super::{
 };
 use super::STEP_MS;
 use crate::event::{
-    AgentSignal, Backoff, BreakerLimits, Claim, Goal, GoalResult, Limits, PlanSnapshot, PlanTask, Problem, ProblemKind,
-    RequestedBy, Settings, SteeringKind, StopRequest, UserCommand,
+    AgentSignal, Backoff, BreakerLimits, Claim, Goal, GoalFailure, GoalResult, Limits, PlanSnapshot, PlanTask, Problem,
+    ProblemKind, RequestedBy, Settings, SteeringKind, StopRequest, UserCommand,
 };
 
 pub(in crate::machine) fn plan(open: bool) -> PlanSnapshot {
@@ -129,7 +129,7 @@ pub(super) fn verified(iteration: u32, passed: bool) -> Input {
         score: None,
         target: None,
         duration_ms: 5,
-        why: String::new(),
+        why: (!passed).then_some(GoalFailure::NoNumber),
         tail: "output".to_owned(),
     };
     let verification = Verification {

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{FORMAT, JournalError, LINE_CAP_BYTES, VERSION};
+use super::{FORMAT, JournalError, LINE_CAP_BYTES, VERSION, upgrade};
 use crate::event::{Event, Record};
 
 /// What a reader found beside the records.
@@ -72,6 +72,8 @@ pub struct Reader {
     file: BufReader<File>,
     line: u64,
     next_seq: u64,
+    /// The one its first line names.
+    version: u64,
     /// What was read of a line, the beginning of one that has no end yet included.
     buffer: Vec<u8>,
     /// Length of all lines before it.
@@ -92,6 +94,7 @@ impl Reader {
             file: BufReader::new(file),
             line: 0,
             next_seq: 0,
+            version: 0,
             buffer: Vec::new(),
             whole_bytes: 0,
             note: ReadNote::Whole,
@@ -150,9 +153,14 @@ impl Reader {
 
     fn parse(&mut self, line: &[u8]) -> Result<Record, JournalError> {
         if self.line == 1 {
-            self.check_header(line)?;
+            self.version = self.check_header(line)?;
         }
         let record = serde_json::from_slice(line).or_else(|source| {
+            // Most records of version 1 are those of today. One that a later ralph added to such a journal is, too.
+            let upgraded = (self.version <= upgrade::SENTENCES).then(|| upgrade::record(line));
+            if let Some(record) = upgraded.flatten() {
+                return Ok(record);
+            }
             let outline = Outline::of(line).ok_or_else(|| JournalError::Broken {
                 path: self.path.clone(),
                 line: self.line,
@@ -179,8 +187,8 @@ impl Reader {
         Ok(record)
     }
 
-    /// Looks at the first line without trusting that it is one of this version.
-    fn check_header(&self, line: &[u8]) -> Result<(), JournalError> {
+    /// Looks at the first line without trusting that it is one of this version. Returns its version.
+    fn check_header(&self, line: &[u8]) -> Result<u64, JournalError> {
         let foreign = || JournalError::Foreign {
             path: self.path.clone(),
         };
@@ -195,7 +203,7 @@ impl Reader {
                 found,
                 ralph: event["ralph"].as_str().unwrap_or("of unknown version").to_owned(),
             }),
-            Some(_) => Ok(()),
+            Some(version) => Ok(version),
             None => Err(foreign()),
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     event::{GoalResult, StopReason},
     run::{RunView, TaskState},
     text::one_line,
-    words::{counted, stop_in_words},
+    words::{counted, goal_failure_in_words, stop_in_words},
 };
 
 /// The last result of each goal, with the iteration it is of; 0 for the look before the first.
@@ -38,7 +38,8 @@ pub(super) fn unverified(report: &Report) -> Vec<String> {
         match results.get(name.as_str()) {
             None => found.push(format!("goal {name} was never run")),
             Some((_, result)) if !result.passed => {
-                found.push(format!("goal {name} did not pass when it was last run: {}", result.why));
+                let why = result.why.as_ref().map_or_else(String::new, goal_failure_in_words);
+                found.push(format!("goal {name} did not pass when it was last run: {why}"));
             }
             Some((number, _)) if *number < last => {
                 found.push(format!(

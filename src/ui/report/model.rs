@@ -2,9 +2,9 @@
 
 use super::{End, Iteration, Message, Report, Task, check};
 use crate::{
-    event::{BreakerState, Level},
+    event::Level,
     run::{self, RunView, Trouble},
-    words::short_duration,
+    words::{breaker_cause_in_words, breaker_state_word, short_duration},
 };
 
 impl Report {
@@ -42,12 +42,11 @@ impl Report {
 fn trouble_in_words(trouble: &Trouble) -> String {
     match trouble {
         Trouble::BreakerMoved { iteration, to, why } => {
-            let to = match to {
-                BreakerState::Closed => "closed",
-                BreakerState::HalfOpen => "half-open",
-                BreakerState::Open => "open",
-            };
-            format!("after iteration {iteration}: breaker {to}: {why}")
+            let to = breaker_state_word(*to);
+            format!(
+                "after iteration {iteration}: breaker {to}: {}",
+                breaker_cause_in_words(why)
+            )
         }
         Trouble::AdapterLimited {
             iteration,

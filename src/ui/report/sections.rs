@@ -6,7 +6,8 @@ use crate::{
     run::{Look, TaskState, Waited},
     text::one_line,
     words::{
-        changes_in_words, claim_in_words, counted, goal_in_words, outcome_in_words, short_duration, usage_in_words,
+        changes_in_words, claim_in_words, confidence_in_words, counted, goal_in_words, missing_in_words,
+        outcome_in_words, short_duration, usage_in_words, wait_cause_in_words,
     },
 };
 
@@ -180,8 +181,8 @@ fn work_in_words(iteration: &Iteration) -> Vec<String> {
         lines.push(cost_in_words(&iteration.usage));
     }
     let edits = [
-        ("gone from the plan", &iteration.vanished),
-        ("new in the plan", &iteration.added),
+        ("removed from the plan", &iteration.vanished),
+        ("added to the plan", &iteration.added),
     ];
     let edits = edits.into_iter().filter(|(_, tasks)| !tasks.is_empty());
     lines.extend(edits.map(|(what, tasks)| format!("{what}: {}", tasks.join(" · "))));
@@ -215,21 +216,13 @@ fn look_in_words(look: &Look) -> Vec<String> {
             .map(|result| format!("goal {}", goal_in_words(result))),
     );
     if let Some(confidence) = look.confidence {
-        let parts = look
-            .confidence_parts
-            .iter()
-            .map(|part| format!("{} {}", part.what, part.points));
-        let parts: Vec<String> = parts.collect();
-        let because = if parts.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", parts.join(", "))
-        };
-        lines.push(format!("confidence {confidence}{because}"));
+        lines.push(confidence_in_words(confidence, &look.confidence_parts));
     }
-    // The rest of a reason is output, which stands with its goal.
-    let heads = look.refused.iter().filter_map(|reason| reason.lines().next());
-    lines.extend(heads.map(|reason| format!("refused: {reason}")));
+    lines.extend(
+        look.refused
+            .iter()
+            .map(|reason| format!("refused: {}", missing_in_words(reason))),
+    );
     lines
 }
 
@@ -273,7 +266,8 @@ fn wait_in_words(wait: &Waited) -> String {
         Some(duration_ms) => short_duration(duration_ms),
         None => "not over".to_owned(),
     };
-    format!("{took} {kind}, after iteration {}: {}", wait.iteration, wait.why)
+    let why = wait_cause_in_words(&wait.why);
+    format!("{took} {kind}, after iteration {}: {why}", wait.iteration)
 }
 
 /// `run 20261120-102835-4f2a`, adapter, model and plan, and when.

@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::event::{
-    AgentSignal, BreakerState, Event, Exit, Goal, GoalResult, LimitKind, PlanSnapshot, PlanTask, Problem, ProblemKind,
-    Record, Settings, Wait, WaitEnd,
+    AgentSignal, BreakerCause, BreakerState, Event, Exit, Goal, GoalFailure, GoalResult, LimitKind, Missing,
+    PlanSnapshot, PlanTask, Problem, ProblemKind, Record, Settings, Wait, WaitCause, WaitEnd,
 };
 use crate::run::RunView;
 
@@ -93,11 +93,9 @@ fn checked(iteration: u32, name: &str, passed: bool) -> Event {
             score: None,
             target: None,
             duration_ms: 1_000,
-            why: if passed {
-                String::new()
-            } else {
-                "exit code 1".to_owned()
-            },
+            why: (!passed).then_some(GoalFailure::Exited {
+                exit: Exit::Code { code: 1 },
+            }),
             tail: "first\n\u{1b}[31mlast\n".to_owned(),
         },
     }
@@ -145,7 +143,9 @@ fn the_whole_of_a_report_as_text() {
                 wait: Wait::LimitReset,
                 until_ms: 0,
                 attempt: 0,
-                why: "too many requests".to_owned(),
+                why: WaitCause::Text {
+                    text: "too many requests".to_owned(),
+                },
             },
         ),
         (
@@ -356,18 +356,15 @@ fn a_message_that_never_arrived_needs_a_person_and_a_withdrawn_one_does_not() {
 fn a_breaker_that_opened_is_named_as_what_needs_a_person() {
     let moved = Event::BreakerMoved {
         to: BreakerState::Open,
-        why: "six iterations changed nothing".to_owned(),
+        why: BreakerCause::NoProgress { iterations: 6 },
     };
-    let why = "six iterations changed nothing".to_owned();
+    let why = BreakerCause::NoProgress { iterations: 6 };
     let report = report([began(&[]), moved, stopped(StopReason::BreakerOpen { why })]);
     assert_eq!(
         report.troubles,
-        ["after iteration 0: breaker open: six iterations changed nothing"]
+        ["after iteration 0: breaker open: 6 consecutive iterations without changes"]
     );
-    assert_eq!(
-        report.needs_person,
-        ["stopped, the loop gets nowhere (six iterations changed nothing)"]
-    );
+    assert_eq!(report.needs_person, ["stopped: no progress in 6 iterations"]);
 }
 
 #[test]
@@ -389,7 +386,7 @@ fn nothing_of_an_agent_reaches_a_terminal_as_it_is() {
         },
         Event::ClaimRefused {
             iteration: 1,
-            reasons: vec![evil.to_owned()],
+            reasons: vec![Missing::SaidNotDone { why: evil.to_owned() }],
         },
         stopped(StopReason::Blocked {
             question: evil.to_owned(),

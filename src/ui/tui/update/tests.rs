@@ -57,7 +57,7 @@ fn keys_ask_the_loop_only_for_what_makes_sense_now() {
         wait: Wait::Backoff,
         until_ms: START_MS + 60_000,
         attempt: 1,
-        why: String::new(),
+        why: crate::event::WaitCause::BegunBefore,
     };
     let mut waiting = after([begun(), vec![wait]].concat());
     assert_eq!(press(&mut waiting, "r"), [by_user(UserCommand::RetryNow)]);

@@ -11,7 +11,7 @@ use crate::{
         model::{Model, estimate_ms, used_up},
         theme::Role,
     },
-    words::{changes_in_words, counted, short_count, short_duration, stop_in_words},
+    words::{changes_in_words, counted, short_count, short_duration, stop_in_words, wait_cause_in_words},
 };
 
 use super::pen::{Pen, Piece, columns};
@@ -215,10 +215,11 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     if let Some(breaker) = breaker {
         pieces.push((format!("{breaker} "), pen.theme.style(Role::Bad)));
     }
-    if let Phase::Waiting { why, .. } = &run.phase
-        && !why.is_empty()
-    {
-        pieces.push((format!("{} ", one_line(why)), pen.theme.style(Role::Wait)));
+    if let Phase::Waiting { why, .. } = &run.phase {
+        pieces.push((
+            format!("{} ", one_line(&wait_cause_in_words(why))),
+            pen.theme.style(Role::Wait),
+        ));
     }
     if let Some((number, changes)) = last {
         pieces.push((format!("#{number} "), dim));

@@ -8,7 +8,7 @@ use crate::{
     run::{GoalState, GoalStatus},
     text::one_line,
     ui::tui::{model::Model, theme::Role},
-    words::{counted, goal_in_words, short_count, short_duration},
+    words::{breaker_in_words, counted, goal_in_words, short_count, short_duration},
 };
 
 use super::pen::Pen;
@@ -172,11 +172,7 @@ fn tokens(usage: &Usage) -> Option<u64> {
 fn settings(model: &Model) -> Vec<(&'static str, String)> {
     let run = &model.run;
     let settings = &run.settings;
-    let breaker = match run.breaker.state {
-        BreakerState::Closed => "closed".to_owned(),
-        BreakerState::HalfOpen => format!("half-open: {}", run.breaker.why),
-        BreakerState::Open => format!("open: {}", run.breaker.why),
-    };
+    let breaker = breaker_in_words(run.breaker.state, run.breaker.why.as_ref());
     let mut lines = vec![
         ("breaker", breaker),
         ("failures", format!("{} in a row", run.iterations.failures)),

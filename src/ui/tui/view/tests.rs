@@ -6,8 +6,8 @@ use ratatui::{Terminal, backend::TestBackend, buffer::Buffer, style::Color};
 use super::*;
 use crate::{
     event::{
-        AgentSignal, BreakerState, Event, GoalResult, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind,
-        SteeringId, SteeringKind, StopReason, Wait,
+        AgentSignal, BreakerCause, BreakerState, Event, Exit, GoalFailure, GoalResult, Outcome, PausedBy, PlanSnapshot,
+        PlanTask, Problem, ProblemKind, SteeringId, SteeringKind, StopReason, Wait, WaitCause,
     },
     proc::Size,
     ui::tui::{
@@ -164,13 +164,15 @@ fn limits_goals_and_breaker() {
             score: None,
             target: None,
             duration_ms: 26_000,
-            why: "exit code 101".to_owned(),
+            why: Some(GoalFailure::Exited {
+                exit: Exit::Code { code: 101 },
+            }),
             tail: String::new(),
         },
     });
     events.push(Event::BreakerMoved {
         to: BreakerState::HalfOpen,
-        why: "three iterations changed nothing".to_owned(),
+        why: BreakerCause::NoProgress { iterations: 3 },
     });
     let model = with(model(100, 30, events), |model| model.ui.show(Pane::Limits));
     assert_snapshot!(drawn(&model));
@@ -228,7 +230,12 @@ fn every_phase_has_its_words() {
         wait: Wait::LimitReset,
         until_ms: START_MS + 3_600_000,
         attempt: 0,
-        why: "5-hour limit".to_owned(),
+        why: WaitCause::Failure {
+            problem: Problem {
+                kind: ProblemKind::RateLimited { until_ms: None },
+                text: "5-hour limit".to_owned(),
+            },
+        },
     };
     let pause = |by| Event::Paused { by };
     let phases: [(&str, Vec<Event>); 8] = [

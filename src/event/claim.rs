@@ -1,0 +1,85 @@
+//! Claims of being done, and what was found for and against one.
+
+use serde::{Deserialize, Serialize};
+
+use super::GoalFailure;
+
+/// The agent's word that it is done, never taken as true by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    DoneFile,
+    Promise,
+    /// The final message's `RALPH_STATUS` block.
+    StatusBlock,
+    PlanComplete,
+}
+
+/// One reason for the confidence in a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfidencePart {
+    pub evidence: Evidence,
+    pub points: u8,
+}
+
+/// What speaks for a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Evidence {
+    /// The agent said itself that it is done.
+    AgentsWord,
+    /// It said so in the session before, too.
+    AgentsWordAgain,
+    /// Every task of the plan is ticked, and none was taken out of it.
+    TasksTicked,
+    GoalsPassed,
+    /// A sentence of a journal of version 1.
+    Text {
+        text: String,
+    },
+}
+
+/// What a claim lacks, or what speaks against it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Missing {
+    /// The agent's last message said that the work is not done.
+    SaidNotDone {
+        why: String,
+    },
+    TasksOpen {
+        open: u32,
+        /// The task to work on next.
+        next: String,
+    },
+    /// The agent took the task out of the plan.
+    TaskVanished {
+        task: String,
+    },
+    PlanUnreadable,
+    GoalFailed {
+        goal: String,
+        /// None where a goal failed without saying how.
+        why: Option<GoalFailure>,
+        /// The end of what it printed, for the agent.
+        output_tail: String,
+    },
+    /// Not all goals were run.
+    GoalsNotRun,
+    /// Nothing but the agent's word speaks for the claim: it counts when it is made twice in a row.
+    NeedsSecondClaim,
+    /// The boxes are ticked, and the agent's last message does not claim to be done.
+    NotSaid,
+    Confidence {
+        points: u8,
+        wanted: u8,
+    },
+    /// Further reasons were left out of the record.
+    More {
+        count: u64,
+    },
+    /// A sentence of a journal of version 1; its further lines are output for the agent.
+    Text {
+        text: String,
+    },
+}

@@ -1,0 +1,40 @@
+//! What a loop waits for.
+
+use serde::{Deserialize, Serialize};
+
+use super::{BreakerCause, Problem};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wait {
+    Backoff,
+    LimitReset,
+    /// `callsPerHour` is used up.
+    CallBudget,
+    /// The breaker is open; one more try follows.
+    Cooldown,
+}
+
+/// What a wait was begun for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum WaitCause {
+    /// The agent failed.
+    Failure { problem: Problem },
+    /// The calls of the hour are used up.
+    CallsUsedUp,
+    /// The breaker is open.
+    Breaker { why: BreakerCause },
+    /// The wait was begun before ralph was restarted, and goes on.
+    BegunBefore,
+    /// A clause of a journal of version 1.
+    Text { text: String },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitEnd {
+    Elapsed,
+    RetriedNow,
+    Stopped,
+}

@@ -1,0 +1,145 @@
+//! Makes records of version 1 readable: there, reasons and causes were sentences.
+//!
+//! A sentence becomes the `text` variant of the fact that stands in its place now. Nothing is guessed from its words.
+
+use serde_json::{Value, json};
+
+use crate::event::Record;
+
+/// The version whose records are upgraded.
+pub(super) const SENTENCES: u64 = 1;
+
+/// Reads a line of a journal of version 1; none if it is no record that is known today.
+pub(super) fn record(line: &[u8]) -> Option<Record> {
+    let mut record: Value = serde_json::from_slice(line).ok()?;
+    event(&mut record["event"]);
+    serde_json::from_value(record).ok()
+}
+
+fn event(event: &mut Value) {
+    match event["type"].as_str() {
+        Some("claim-refused") => each(&mut event["reasons"], fact),
+        Some("claim-judged") => each(&mut event["parts"], |part| rename(part, "what", "evidence")),
+        Some("goal-checked") => {
+            let why = &mut event["result"]["why"];
+            match why.as_str() {
+                Some("") => *why = Value::Null,
+                _ => fact(why),
+            }
+        }
+        Some("breaker-moved" | "wait-started") => fact(&mut event["why"]),
+        Some("run-stopped") if event["reason"]["type"] == "breaker-open" => fact(&mut event["reason"]["why"]),
+        _ => {}
+    }
+}
+
+fn each(list: &mut Value, change: impl Fn(&mut Value)) {
+    list.as_array_mut().into_iter().flatten().for_each(change);
+}
+
+/// Turns a sentence into a fact; what is one already stays.
+fn fact(value: &mut Value) {
+    if let Value::String(text) = value {
+        *value = json!({ "type": "text", "text": std::mem::take(text) });
+    }
+}
+
+/// Turns the sentence `from` into the fact `to`.
+fn rename(object: &mut Value, from: &str, to: &str) {
+    if let Some(mut sentence) = object.as_object_mut().and_then(|fields| fields.remove(from)) {
+        fact(&mut sentence);
+        object[to] = sentence;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{BreakerCause, BreakerState, ConfidencePart, Event, Evidence, Missing, StopReason, WaitCause};
+
+    fn upgraded(event: &str) -> Event {
+        let line = format!(r#"{{"seq":7,"atMs":8,"event":{event}}}"#);
+        let record = record(line.as_bytes()).unwrap_or_else(|| panic!("not a record: {event}"));
+        assert_eq!((record.seq, record.at_ms), (7, 8));
+        record.event
+    }
+
+    #[test]
+    fn sentences_of_the_first_version_become_facts() {
+        assert_eq!(
+            upgraded(r#"{"type":"claim-refused","iteration":3,"reasons":["one task is still open: A","B"]}"#),
+            Event::ClaimRefused {
+                iteration: 3,
+                reasons: ["one task is still open: A", "B"]
+                    .map(|text| Missing::Text { text: text.to_owned() })
+                    .into(),
+            }
+        );
+        assert_eq!(
+            upgraded(
+                r#"{"type":"claim-judged","iteration":3,"confidence":50,"parts":[{"what":"it says so","points":50}]}"#
+            ),
+            Event::ClaimJudged {
+                iteration: 3,
+                confidence: 50,
+                parts: vec![ConfidencePart {
+                    evidence: Evidence::Text {
+                        text: "it says so".to_owned()
+                    },
+                    points: 50,
+                }],
+            }
+        );
+        let stuck = || BreakerCause::Text {
+            text: "6 iterations running changed nothing".to_owned(),
+        };
+        assert_eq!(
+            upgraded(r#"{"type":"breaker-moved","to":"open","why":"6 iterations running changed nothing"}"#),
+            Event::BreakerMoved {
+                to: BreakerState::Open,
+                why: stuck(),
+            }
+        );
+        let stopped = upgraded(
+            r#"{"type":"run-stopped","reason":{"type":"breaker-open","why":"6 iterations running changed nothing"},"hints":[],
+                "totals":{"iterations":6,"tasksDone":0,"tasksOpen":1,"changes":null,"elapsedMs":1,
+                "usage":{"inputTokens":null,"cachedTokens":null,"outputTokens":null,"costUsd":null}}}"#,
+        );
+        assert!(matches!(stopped, Event::RunStopped { reason: StopReason::BreakerOpen { why }, .. } if why == stuck()));
+        let wait = r#"{"type":"wait-started","wait":"backoff","untilMs":5,"attempt":1,"why":"overloaded"}"#;
+        assert!(
+            matches!(upgraded(wait), Event::WaitStarted { why: WaitCause::Text { text }, .. } if text == "overloaded")
+        );
+    }
+
+    #[test]
+    fn a_goal_that_passed_has_no_reason_and_one_that_failed_keeps_its_own() {
+        let checked = |passed: bool, why: &str| {
+            let result = json!({
+                "name": "tests", "passed": passed, "exit": null, "score": null, "target": null, "durationMs": 1,
+                "why": why, "tail": "",
+            });
+            let Event::GoalChecked { result, .. } =
+                upgraded(&json!({ "type": "goal-checked", "iteration": 1, "result": result }).to_string())
+            else {
+                panic!("a goal")
+            };
+            result.why
+        };
+        assert_eq!(checked(true, ""), None);
+        let text = "exit code 1".to_owned();
+        assert_eq!(
+            checked(false, "exit code 1"),
+            Some(crate::event::GoalFailure::Text { text })
+        );
+    }
+
+    #[test]
+    fn a_fact_that_was_added_to_an_old_journal_stays() {
+        let event = Event::BreakerMoved {
+            to: BreakerState::Open,
+            why: BreakerCause::NoProgress { iterations: 6 },
+        };
+        assert_eq!(upgraded(&serde_json::to_string(&event).unwrap()), event);
+    }
+}

@@ -1,0 +1,128 @@
+//! Claims and goals in words.
+
+use crate::event::{Claim, ConfidencePart, Evidence, GoalFailure, GoalResult, Missing};
+
+use super::short_duration;
+
+/// What was claimed, in a clause.
+pub fn claim_in_words(claim: Claim) -> &'static str {
+    match claim {
+        Claim::DoneFile => "agent reports completion (`.ralph-done`)",
+        Claim::Promise => "agent reports completion (token)",
+        Claim::StatusBlock => "agent reports completion (status block)",
+        Claim::PlanComplete => "the plan has no open task",
+    }
+}
+
+/// `confidence 60: agent's claim +10, all tasks ticked +50`.
+pub fn confidence_in_words(confidence: u8, parts: &[ConfidencePart]) -> String {
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|part| format!("{} +{}", evidence_in_words(&part.evidence), part.points))
+        .collect();
+    match &parts[..] {
+        [] => format!("confidence {confidence}"),
+        parts => format!("confidence {confidence}: {}", parts.join(", ")),
+    }
+}
+
+fn evidence_in_words(evidence: &Evidence) -> &str {
+    match evidence {
+        Evidence::AgentsWord => "agent's claim",
+        Evidence::AgentsWordAgain => "agent's claim in the session before",
+        Evidence::TasksTicked => "all tasks ticked",
+        Evidence::GoalsPassed => "all goals passed",
+        Evidence::Text { text } => text,
+    }
+}
+
+/// Why a claim does not count, as a clause in one line. What a goal printed stands with the goal.
+pub fn missing_in_words(missing: &Missing) -> String {
+    match missing {
+        Missing::SaidNotDone { why } => format!("the agent says that the work is not done ({why})"),
+        Missing::TasksOpen { open: 1, next } => format!("one task is still open: {next}"),
+        Missing::TasksOpen { open, next } => format!("{open} tasks are still open, the next is: {next}"),
+        Missing::TaskVanished { task } => format!("a task was removed from the plan: {task}"),
+        Missing::PlanUnreadable => "the plan cannot be read".to_owned(),
+        Missing::GoalFailed { goal, why, .. } => match why {
+            Some(why) => format!("goal `{goal}` did not pass: {}", goal_failure_in_words(why)),
+            None => format!("goal `{goal}` did not pass"),
+        },
+        Missing::GoalsNotRun => "the goals were not run".to_owned(),
+        Missing::NeedsSecondClaim => {
+            "nothing but the agent's word: it has to claim completion twice in a row".to_owned()
+        }
+        Missing::NotSaid => "the agent has not claimed completion".to_owned(),
+        Missing::Confidence { points, wanted } => format!("confidence {points} is below the required {wanted}"),
+        Missing::More { count } => format!("… and {count} more"),
+        Missing::Text { text } => text.lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// `tests passed in 26s`, `coverage did not pass in 3.0s: 71 is below 80`.
+pub fn goal_in_words(result: &GoalResult) -> String {
+    let GoalResult { name, score, why, .. } = result;
+    let took = short_duration(result.duration_ms);
+    if result.passed {
+        let score = score.map(|score| format!(" (score {score})")).unwrap_or_default();
+        return format!("{name} passed{score} in {took}");
+    }
+    match why {
+        Some(why) => format!("{name} did not pass in {took}: {}", goal_failure_in_words(why)),
+        None => format!("{name} did not pass in {took}"),
+    }
+}
+
+/// Why a goal did not pass, as a clause.
+pub fn goal_failure_in_words(failure: &GoalFailure) -> String {
+    match failure {
+        GoalFailure::Exited { exit } => exit.to_string(),
+        GoalFailure::TimedOut { after_ms } => format!("timed out after {}", short_duration(*after_ms)),
+        GoalFailure::Killed => "it was killed".to_owned(),
+        GoalFailure::NoNumber => "it printed no number".to_owned(),
+        GoalFailure::BelowTarget { score, target } => format!("{score} is below {target}"),
+        GoalFailure::NotStarted { why } => why.clone(),
+        GoalFailure::Text { text } => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_of_the_first_journal_version_is_shown_by_its_first_line() {
+        let text = "goal `tests` did not pass: exit code 1. It ended with:\nFAILED".to_owned();
+        assert_eq!(
+            missing_in_words(&Missing::Text { text }),
+            "goal `tests` did not pass: exit code 1. It ended with:"
+        );
+    }
+
+    #[test]
+    fn a_goal_that_failed_is_told_without_its_output() {
+        let failed = Missing::GoalFailed {
+            goal: "coverage".to_owned(),
+            why: Some(GoalFailure::BelowTarget {
+                score: 71.0,
+                target: 80.0,
+            }),
+            output_tail: "TOTAL 71%".to_owned(),
+        };
+        assert_eq!(
+            missing_in_words(&failed),
+            "goal `coverage` did not pass: 71 is below 80"
+        );
+    }
+
+    #[test]
+    fn evidence_is_listed_with_its_points() {
+        let parts = [(Evidence::AgentsWord, 10), (Evidence::TasksTicked, 50)];
+        let parts = parts.map(|(evidence, points)| ConfidencePart { evidence, points });
+        assert_eq!(
+            confidence_in_words(60, &parts),
+            "confidence 60: agent's claim +10, all tasks ticked +50"
+        );
+        assert_eq!(confidence_in_words(0, &[]), "confidence 0");
+    }
+}

@@ -1,0 +1,130 @@
+//! Iterations and what comes between them, in words: outcomes, cancellations, waits, the breaker.
+
+use crate::event::{BreakerCause, BreakerState, CancelReason, Outcome, Wait, WaitCause};
+
+use super::{Tone, counted};
+
+/// An outcome with its reason, as what an iteration did.
+pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
+    match outcome {
+        Outcome::Completed => (Tone::Good, "completed".to_owned()),
+        Outcome::Failed { problem } => (Tone::Bad, format!("failed ({}: {})", problem.kind, problem.text)),
+        Outcome::Cancelled { reason } => (Tone::Wait, format!("was ended ({})", cancel_reason(*reason))),
+        Outcome::Interrupted => (Tone::Bad, "was cut off when ralph was killed".to_owned()),
+    }
+}
+
+/// An outcome in one word, for tables.
+pub fn outcome_word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Completed => "completed",
+        Outcome::Failed { .. } => "failed",
+        Outcome::Cancelled { .. } => "ended",
+        Outcome::Interrupted => "cut off",
+    }
+}
+
+pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
+    match reason {
+        CancelReason::Skipped => "skipped by the user",
+        CancelReason::Steered => "a message cannot wait",
+        CancelReason::IterationTimeout => "its time limit is reached",
+        CancelReason::IdleTimeout => "it neither wrote nor computed until the idle limit",
+        CancelReason::LoginRefused => "its login is refused again and again",
+        CancelReason::Flooded => "it reports without end",
+        CancelReason::MaxTime => "the run's time limit is reached",
+        CancelReason::MaxCost => "the cost limit is reached",
+        CancelReason::MaxTokens => "the token limit is reached",
+        CancelReason::Stopped => "the run is stopping",
+    }
+}
+
+pub(super) fn wait_in_words(wait: Wait, until: &str, attempt: u32, why: &WaitCause) -> String {
+    let why = wait_cause_in_words(why);
+    match wait {
+        Wait::Backoff if attempt > 1 => format!("trying again at {until} ({} consecutive failure)", ordinal(attempt)),
+        Wait::Backoff => format!("trying again at {until}"),
+        Wait::LimitReset | Wait::CallBudget => format!("waiting until {until}: {why}"),
+        Wait::Cooldown => format!("one more try at {until}: {why}"),
+    }
+}
+
+/// What a wait is for, as a clause.
+pub fn wait_cause_in_words(cause: &WaitCause) -> String {
+    match cause {
+        WaitCause::Failure { problem } => problem.text.clone(),
+        WaitCause::CallsUsedUp => "the calls of this hour are used up".to_owned(),
+        WaitCause::Breaker { why } => breaker_cause_in_words(why),
+        WaitCause::BegunBefore => "begun before the restart".to_owned(),
+        WaitCause::Text { text } => text.clone(),
+    }
+}
+
+/// Why the breaker moved, as a clause.
+pub fn breaker_cause_in_words(cause: &BreakerCause) -> String {
+    let consecutive = |iterations: u32| counted(u64::from(iterations), "consecutive iteration");
+    match cause {
+        BreakerCause::NoProgress { iterations } => format!("{} without changes", consecutive(*iterations)),
+        BreakerCause::SameError { iterations } => format!("{} failed in the same way", consecutive(*iterations)),
+        BreakerCause::Progress => "progress was made".to_owned(),
+        BreakerCause::OneMoreTry => "one more try after a pause".to_owned(),
+        BreakerCause::ResetByUser => "reset by the user".to_owned(),
+        BreakerCause::Text { text } => text.clone(),
+    }
+}
+
+/// `closed`, `half-open: 3 consecutive iterations without changes`.
+pub fn breaker_in_words(state: BreakerState, why: Option<&BreakerCause>) -> String {
+    let name = breaker_state_word(state);
+    match (state, why) {
+        (BreakerState::Closed, _) | (_, None) => name.to_owned(),
+        (BreakerState::HalfOpen | BreakerState::Open, Some(why)) => {
+            format!("{name}: {}", breaker_cause_in_words(why))
+        }
+    }
+}
+
+pub fn breaker_state_word(state: BreakerState) -> &'static str {
+    match state {
+        BreakerState::Closed => "closed",
+        BreakerState::HalfOpen => "half-open",
+        BreakerState::Open => "open",
+    }
+}
+
+/// `1st`, `2nd`, `11th`.
+fn ordinal(number: u32) -> String {
+    let suffix = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinals_are_those_of_english() {
+        let shown = [1, 2, 3, 4, 11, 12, 13, 21, 102, 111].map(ordinal);
+        assert_eq!(
+            shown,
+            [
+                "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "111th"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_breaker_is_told_by_what_it_counted() {
+        let stuck = BreakerCause::NoProgress { iterations: 3 };
+        assert_eq!(
+            breaker_cause_in_words(&stuck),
+            "3 consecutive iterations without changes"
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! The one line a person reads of each loop event, whatever shows it.
+
+use crate::event::{
+    AgentSignal, BreakerState, Delivery, Event, Level, PausedBy, RequestedBy, SteeringKind, StopRequest, WaitEnd,
+};
+
+use super::{
+    breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, confidence_in_words, goal_in_words,
+    iteration::{cancel_reason, wait_in_words},
+    missing_in_words, outcome_in_words, short_duration,
+};
+
+/// What kind of news a line is; a face gives it a colour and a sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Start,
+    Good,
+    Bad,
+    Wait,
+    User,
+    Note,
+}
+
+/// One event in words, without its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    pub tone: Tone,
+    pub text: String,
+}
+
+fn line(tone: Tone, text: impl Into<String>) -> Option<Line> {
+    Some(Line {
+        tone,
+        text: text.into(),
+    })
+}
+
+/// Puts an event into words; none for what is shown elsewhere (the transcript, the summary) or is of no interest.
+///
+/// `time` renders a moment, given in milliseconds since the Unix epoch, as the user's clock shows it.
+pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
+    match event {
+        Event::RunResumed { .. } => line(Tone::Note, "resuming the run where it left off"),
+        Event::Noticed {
+            level: Level::Info,
+            text,
+        } => line(Tone::Note, text),
+        Event::Noticed {
+            level: Level::Warning,
+            text,
+        } => line(Tone::Bad, format!("warning: {text}")),
+        Event::IterationStarted {
+            iteration,
+            task,
+            resume,
+            ..
+        } => {
+            let task = task.as_deref().unwrap_or("check that everything is done");
+            let resumed = if resume.is_some() { " (session resumed)" } else { "" };
+            line(Tone::Start, format!("iteration {iteration}: {task}{resumed}"))
+        }
+        Event::AgentReported { signal, .. } => narrate_signal(signal, time),
+        Event::DetailsOmitted { iteration } => line(
+            Tone::Note,
+            format!("iteration {iteration} tells much: the rest of it is in its signal log, not in the journal"),
+        ),
+        Event::CancelRequested { iteration, reason } => line(
+            Tone::Wait,
+            format!("ending iteration {iteration}: {}", cancel_reason(*reason)),
+        ),
+        Event::IterationEnded {
+            iteration,
+            outcome,
+            duration_ms,
+            ..
+        } => {
+            let (tone, text) = outcome_in_words(outcome);
+            line(
+                tone,
+                format!("iteration {iteration} {text} after {}", short_duration(*duration_ms)),
+            )
+        }
+        Event::IterationSettled {
+            changes: Some(changes),
+            progress,
+            ..
+        } => {
+            let stuck = if *progress == Some(false) { ", no progress" } else { "" };
+            line(Tone::Note, format!("{}{stuck}", changes_in_words(changes)))
+        }
+        Event::IterationSettled { changes: None, .. } => None,
+        Event::ClaimMade { claim, .. } => line(Tone::Note, claim_in_words(*claim)),
+        Event::ClaimRefused { reasons, .. } => {
+            let reasons: Vec<String> = reasons.iter().map(missing_in_words).collect();
+            line(Tone::Bad, format!("not done: {}", reasons.join("; ")))
+        }
+        Event::CompletionDenied { why, .. } => {
+            line(Tone::Note, format!("the agent says that the work is not done: {why}"))
+        }
+        Event::PlanEdited { vanished, added, .. } => {
+            let parts = [("removed from the plan", vanished), ("added to the plan", added)];
+            let parts = parts.into_iter().filter(|(_, tasks)| !tasks.is_empty());
+            let parts: Vec<String> = parts
+                .map(|(what, tasks)| format!("{what}: {}", tasks.join(" · ")))
+                .collect();
+            line(
+                if vanished.is_empty() { Tone::Note } else { Tone::Bad },
+                parts.join("; "),
+            )
+        }
+        Event::TaskBlocked { question, .. } => line(Tone::Bad, format!("blocked, set aside: {question}")),
+        Event::VerificationStarted { goals, .. } => line(Tone::Wait, format!("checking goals: {}", goals.join(", "))),
+        Event::GoalChecked { result, .. } => {
+            let tone = if result.passed { Tone::Good } else { Tone::Bad };
+            line(tone, format!("goal {}", goal_in_words(result)))
+        }
+        Event::ClaimJudged { confidence, parts, .. } => line(Tone::Note, confidence_in_words(*confidence, parts)),
+        Event::BreakerMoved { to, why } => {
+            let tone = match to {
+                BreakerState::Closed => Tone::Good,
+                BreakerState::HalfOpen | BreakerState::Open => Tone::Bad,
+            };
+            let to = breaker_state_word(*to);
+            line(tone, format!("breaker {to}: {}", breaker_cause_in_words(why)))
+        }
+        Event::ClockMoved { gap_ms } => line(Tone::Wait, clock_moved(*gap_ms)),
+        Event::AdapterLimited { adapter, until_ms } => {
+            line(Tone::Wait, format!("{adapter} is limited until {}", time(*until_ms)))
+        }
+        Event::WaitStarted {
+            wait,
+            until_ms,
+            attempt,
+            why,
+        } => line(Tone::Wait, wait_in_words(*wait, &time(*until_ms), *attempt, why)),
+        Event::WaitEnded {
+            cause: WaitEnd::Elapsed,
+        } => None,
+        Event::WaitEnded {
+            cause: WaitEnd::RetriedNow,
+        } => line(Tone::User, "trying again now"),
+        Event::WaitEnded {
+            cause: WaitEnd::Stopped,
+        } => None,
+        Event::Paused { by: PausedBy::File } => line(Tone::Wait, "pausing: `.ralph-pause` is there"),
+        Event::Paused { by: PausedBy::User } => line(Tone::Wait, "pausing: asked by the user"),
+        Event::Unpaused { by: PausedBy::File } => line(Tone::User, "going on: `.ralph-pause` is gone"),
+        Event::Unpaused { by: PausedBy::User } => line(Tone::User, "going on"),
+        Event::Held => line(
+            Tone::Wait,
+            "paused: remove `.ralph-pause` or type `ralph resume` to go on",
+        ),
+        Event::SteeringQueued { id, kind, text } => {
+            let when = match kind {
+                SteeringKind::Next => "for the next prompt",
+                SteeringKind::Now => "for now",
+                SteeringKind::Standing => "for every prompt",
+            };
+            line(Tone::User, format!("message {} {when}: {text}", id.0))
+        }
+        Event::SteeringDelivered { id, iteration, how } => {
+            let how = match how {
+                Delivery::Prompt => "in the prompt of",
+                Delivery::Live => "live in",
+            };
+            line(
+                Tone::User,
+                format!("message {} delivered {how} iteration {iteration}", id.0),
+            )
+        }
+        Event::SteeringWithdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
+        Event::RunReopened { .. } => line(Tone::User, "the run goes on with your message"),
+        Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
+        Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
+        // Shown by the head, the tasks and the summary.
+        Event::JournalOpened { .. }
+        | Event::RunStarted { .. }
+        | Event::PlanRead { .. }
+        | Event::AgentStated { .. }
+        | Event::PreparationStarted { .. }
+        | Event::RunStopped { .. } => None,
+    }
+}
+
+/// Only what the loop itself has to do with; the rest is in the transcript.
+fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<Line> {
+    match signal {
+        AgentSignal::LimitHit { until_ms, text, .. } => {
+            let until = until_ms
+                .map(|until_ms| format!(" until {}", time(until_ms)))
+                .unwrap_or_default();
+            line(Tone::Wait, format!("the agent is limited{until}: {text}"))
+        }
+        AgentSignal::PermissionAsked { text, allowed, .. } => {
+            let tone = if *allowed { Tone::Note } else { Tone::Bad };
+            line(tone, format!("the agent asks for permission: {text}"))
+        }
+        AgentSignal::QuestionAsked { text, .. } => line(Tone::Bad, format!("the agent asks: {text}")),
+        AgentSignal::Opened { .. }
+        | AgentSignal::Said { .. }
+        | AgentSignal::Thought { .. }
+        | AgentSignal::ToolStarted { .. }
+        | AgentSignal::ToolEnded { .. }
+        | AgentSignal::FileChanged { .. }
+        | AgentSignal::Usage { .. }
+        | AgentSignal::Retrying { .. }
+        | AgentSignal::Problem { .. }
+        | AgentSignal::TurnEnded { .. }
+        | AgentSignal::Unknown { .. }
+        | AgentSignal::MessageAnswered { .. }
+        | AgentSignal::Ended { .. } => None,
+    }
+}
+
+/// Where the clock went forward, nobody can tell a computer that slept from a ralph that was stopped.
+fn clock_moved(gap_ms: i64) -> String {
+    let gap = short_duration(gap_ms.unsigned_abs());
+    if gap_ms < 0 {
+        format!("the clock was set back by {gap}: waits and limits move with it")
+    } else {
+        format!("the computer or ralph was asleep for {gap}: that time counts against no limit")
+    }
+}
+
+fn stop_request(stop: StopRequest, by: RequestedBy) -> String {
+    let by = match by {
+        RequestedBy::Interrupt => "interrupted",
+        RequestedBy::Terminate => "terminated",
+        RequestedBy::Hangup => "the terminal is gone",
+        RequestedBy::User => "asked to stop",
+    };
+    let how = match stop {
+        StopRequest::AfterIteration => "stopping after this iteration",
+        StopRequest::InOrder => "stopping (again for at once)",
+        StopRequest::AtOnce => "stopping at once",
+    };
+    format!("{by}: {how}")
+}

@@ -1,0 +1,147 @@
+//! What an agent is told in its next prompt about the session before: what it can act on, and how.
+
+use crate::{
+    event::{BreakerCause, Missing},
+    machine::Feedback,
+};
+
+use super::{counted, goal_failure_in_words};
+
+/// Says one thing to the agent, in sentences. Further lines are output of a goal.
+pub fn feedback(feedback: &Feedback) -> String {
+    match feedback {
+        Feedback::CutOff => {
+            "The last session was cut off before it could finish. Check what it left before you continue.".to_owned()
+        }
+        Feedback::PermissionDenied { what } => {
+            format!("The last session was denied a permission ({what}). Find a way without it.")
+        }
+        Feedback::Flooded => "The last session was stopped because it reported the same kind of thing endlessly. Find \
+                              out why, and report it once."
+            .to_owned(),
+        Feedback::TurnLimit => "The last session ran out of turns. Continue where it stopped.".to_owned(),
+        Feedback::ContextOverflow => {
+            "The last session ran out of context. Work in smaller steps and read less at once.".to_owned()
+        }
+        Feedback::IdleTimeout => "The last session was stopped because it was idle for too long: no output, no CPU. \
+                                  Avoid commands that wait for input or never return."
+            .to_owned(),
+        Feedback::IterationTimeout => {
+            "The last session was stopped at its time limit. Work in smaller steps.".to_owned()
+        }
+        Feedback::TaskSetAside { task, question } => {
+            format!("The task \"{task}\" is set aside until the user answers: {question}")
+        }
+        Feedback::ClaimRefused { reasons } => {
+            let reasons: Vec<String> = reasons.iter().map(missing).collect();
+            format!("Your claim to be done was refused: {}", reasons.join("; "))
+        }
+        Feedback::Stuck { why } => format!(
+            "{}. Do not repeat what was tried: find out why it made no progress, take another approach, or say what \
+             blocks the task.",
+            stuck(why)
+        ),
+    }
+}
+
+fn missing(missing: &Missing) -> String {
+    match missing {
+        Missing::SaidNotDone { why } => format!("the last message said that the work is not done ({why})"),
+        Missing::TasksOpen { open: 1, next } => format!("one task is still open: {next}"),
+        Missing::TasksOpen { open, next } => format!("{open} tasks are still open, the next is: {next}"),
+        Missing::TaskVanished { task } => {
+            format!("a task has vanished from the plan, put it back as it was: {task}")
+        }
+        Missing::PlanUnreadable => "the plan cannot be read".to_owned(),
+        Missing::GoalFailed { goal, why, output_tail } => {
+            let why = why.as_ref().map_or_else(String::new, goal_failure_in_words);
+            match &output_tail[..] {
+                "" => format!("goal `{goal}` did not pass: {why}"),
+                tail => format!("goal `{goal}` did not pass: {why}. It ended with:\n{tail}"),
+            }
+        }
+        Missing::GoalsNotRun => "the goals were not run".to_owned(),
+        Missing::NeedsSecondClaim => {
+            "nothing proves it: if it is true, claim it once more at the end of the next session".to_owned()
+        }
+        Missing::NotSaid => {
+            "nothing in your last message says that all is done: if it is true, end it with the promise \
+                             line"
+                .to_owned()
+        }
+        Missing::Confidence { points, wanted } => format!("the confidence is {points} and has to be {wanted}"),
+        Missing::More { count } => format!("… and {count} more"),
+        Missing::Text { text } => text.clone(),
+    }
+}
+
+fn stuck(why: &BreakerCause) -> String {
+    match why {
+        BreakerCause::NoProgress { iterations } => {
+            format!(
+                "The last {} changed nothing",
+                counted(u64::from(*iterations), "session")
+            )
+        }
+        BreakerCause::SameError { iterations } => {
+            format!(
+                "The last {} failed in the same way",
+                counted(u64::from(*iterations), "session")
+            )
+        }
+        BreakerCause::OneMoreTry => "The last sessions made no progress; this is one more try after a pause".to_owned(),
+        BreakerCause::Progress | BreakerCause::ResetByUser => "The last sessions made no progress".to_owned(),
+        BreakerCause::Text { text } => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Exit, GoalFailure};
+
+    fn refused(reasons: Vec<Missing>) -> String {
+        feedback(&Feedback::ClaimRefused { reasons })
+    }
+
+    #[test]
+    fn a_goal_that_failed_is_told_with_the_end_of_its_output() {
+        let failed = Missing::GoalFailed {
+            goal: "tests".to_owned(),
+            why: Some(GoalFailure::Exited {
+                exit: Exit::Code { code: 101 },
+            }),
+            output_tail: "FAILED two\nFAILED three".to_owned(),
+        };
+        assert_eq!(
+            refused(vec![failed]),
+            "Your claim to be done was refused: goal `tests` did not pass: exit code 101. It ended with:\nFAILED \
+             two\nFAILED three"
+        );
+    }
+
+    #[test]
+    fn a_vanished_task_is_asked_back_of_the_agent() {
+        let task = "Write the tests".to_owned();
+        assert!(refused(vec![Missing::TaskVanished { task }]).contains("put it back as it was: Write the tests"));
+    }
+
+    #[test]
+    fn the_diagnosis_of_the_breaker_says_how_long_nothing_changed() {
+        let why = BreakerCause::NoProgress { iterations: 3 };
+        let said = feedback(&Feedback::Stuck { why });
+        assert!(
+            said.starts_with("The last 3 sessions changed nothing. Do not repeat"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_an_older_journal_said_is_said_again_as_it_is() {
+        let text = "one task is still open: Write world.txt".to_owned();
+        assert_eq!(
+            refused(vec![Missing::Text { text }]),
+            "Your claim to be done was refused: one task is still open: Write world.txt"
+        );
+    }
+}
