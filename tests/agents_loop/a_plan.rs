@@ -10,7 +10,7 @@ use crate::{
 
 fn scenario(agent: Agent) {
     let model = StandIn::start(in_order([&work_on("hello"), &work_on("world")]));
-    let Some(sandbox) = agent.sandbox(&model, 0) else {
+    let Some(sandbox) = agent.sandbox_as_installed(&model, 0) else {
         return;
     };
     let finished = ralph(agent, &sandbox).run(PATIENCE);

@@ -43,10 +43,21 @@ impl Agent {
         }
     }
 
-    /// A sandbox in which the agent answers to its name and asks `model`, repeating a failed request `retries` times.
+    /// A sandbox in which the agent answers to its name and asks `model`, repeating a failed request `retries` times,
+    /// without what it would read at every start and no test looks at.
     ///
     /// opencode cannot be told how often; it repeats five times. None where the agent cannot be installed.
     pub fn sandbox(self, model: &StandIn, retries: u32) -> Option<Sandbox> {
+        let sandbox = self.sandbox_as_installed(model, retries)?;
+        match self {
+            Agent::Opencode | Agent::OpencodeServer => sandbox.lighten_opencode(),
+            Agent::Codex | Agent::Claude | Agent::Gemini => {}
+        }
+        Some(sandbox)
+    }
+
+    /// A sandbox as [`Agent::sandbox`], in which the agent does all that it does on a user's machine.
+    pub fn sandbox_as_installed(self, model: &StandIn, retries: u32) -> Option<Sandbox> {
         let program = agents::program(self.program())?;
         let mut sandbox = Sandbox::new();
         sandbox.add_agent(&program);
