@@ -8,9 +8,11 @@ use std::{
 /// For what takes milliseconds when all is well. Long, because it is only used up by a failure, and machines are slow.
 pub const SOON: Duration = Duration::from_secs(60);
 
-const INTERVAL: Duration = Duration::from_millis(5);
+/// Between two questions: short at first, and longer the longer it takes. What comes after seconds may come some
+/// milliseconds late, and a test that waits leaves the processors to those that compute.
+const INTERVALS: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(100)];
 
-/// Waits until `condition` has an answer, asking for it every few milliseconds: it has to be cheap.
+/// Waits until `condition` has an answer, asking for it again and again.
 ///
 /// # Panics
 /// If it has none within `deadline`; `what` is in the message.
@@ -21,12 +23,12 @@ pub fn wait_until<T>(deadline: Duration, what: &str, condition: impl FnMut() -> 
 
 /// Like [`wait_until`], for callers with more to say about a deadline that has passed.
 pub fn poll<T>(deadline: Duration, mut condition: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = Instant::now() + deadline;
+    let start = Instant::now();
     loop {
         // Looked at first: a thread that was not scheduled in time still asks once more.
-        let late = Instant::now() >= end;
+        let waited = start.elapsed();
         match condition() {
-            None if !late => thread::sleep(INTERVAL),
+            None if waited < deadline => thread::sleep((waited / 50).clamp(INTERVALS[0], INTERVALS[1])),
             answer => return answer,
         }
     }
