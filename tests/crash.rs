@@ -28,16 +28,22 @@ const WORKERS: usize = 4;
 
 /// Does `work` for every number below `count`, several at a time.
 fn for_each(count: usize, work: impl Fn(usize) + Sync) {
+    for_each_with(count, || (), |&(), n| work(n));
+}
+
+/// As [`for_each`], with what each of the workers has prepared once.
+fn for_each_with<T>(count: usize, prepare: impl Fn() -> T + Sync, work: impl Fn(&T, usize) + Sync) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
+                let prepared = prepare();
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     if n >= count {
                         return;
                     }
-                    work(n);
+                    work(&prepared, n);
                 }
             });
         }
@@ -218,19 +224,28 @@ fn assert_interruption_is_said(records: &[Record]) {
 
 #[test]
 fn any_beginning_of_a_journal_is_gone_on_from() {
-    let lines = {
+    let finished = || {
         let sandbox = sandbox_with(&Script::worker());
         finishes(&sandbox);
-        fs::read_to_string(sandbox.the_run().journal()).unwrap().lines().count()
+        sandbox.git(["reset", "--quiet", "--hard", "HEAD~2"]);
+        sandbox.keep();
+        sandbox
     };
+    let lines = fs::read_to_string(finished().the_run().journal())
+        .unwrap()
+        .lines()
+        .count();
     // Without the last line, which ends the run; each cut between two lines, and within one.
-    for_each(2 * (lines - 1), |n| gone_on_from(n / 2 + 1, n % 2 == 1));
+    for_each_with(2 * (lines - 1), finished, |sandbox, n| {
+        sandbox.restore();
+        gone_on_from(sandbox, n / 2 + 1, n % 2 == 1);
+    });
 }
 
-/// Goes on from the first `lines` lines of a journal, the last of them cut off within if it is `torn`.
-fn gone_on_from(lines: usize, torn: bool) {
-    let sandbox = sandbox_with(&Script::worker());
-    finishes(&sandbox);
+/// Goes on from the first `lines` lines of a finished run's journal, the last of them cut off within if it is `torn`.
+///
+/// The project is as it was before that run.
+fn gone_on_from(sandbox: &Sandbox, lines: usize, torn: bool) {
     let path = sandbox.the_run().journal();
     let text = fs::read_to_string(&path).unwrap();
     let mut beginning: String = text.split_inclusive('\n').take(lines).collect();
@@ -239,9 +254,8 @@ fn gone_on_from(lines: usize, torn: bool) {
     }
     fs::write(&path, &beginning).unwrap();
     let whole_lines = lines - usize::from(torn);
-    sandbox.git(["reset", "--quiet", "--hard", "HEAD~2"]);
 
-    let finished = finishes(&sandbox);
+    let finished = finishes(sandbox);
     sandbox.assert_nothing_runs();
     let torn_notices = finished.stdout.matches("was cut off by a crash").count();
     if whole_lines < 2 {

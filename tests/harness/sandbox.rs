@@ -21,6 +21,10 @@ use super::{
 
 const PLAN: &str = "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n";
 
+/// Without what git starts after a commit to see whether there is anything to tidy up: in a sandbox there never is.
+const GIT_CONFIG: &str = "[user]\n\tname = Sandbox\n\temail = sandbox@example.invalid\n\
+                          [init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n";
+
 /// A proxy that refuses every connection.
 const NO_WAY_OUT: &str = "http://127.0.0.1:9";
 
@@ -67,8 +71,7 @@ impl Sandbox {
         for (_, directory) in sandbox.directories() {
             fs::create_dir_all(directory).expect("a directory of the sandbox");
         }
-        let identity = "[user]\n\tname = Sandbox\n\temail = sandbox@example.invalid\n[init]\n\tdefaultBranch = main\n";
-        fs::write(sandbox.home().join(".gitconfig"), identity).expect("git's configuration");
+        fs::write(sandbox.home().join(".gitconfig"), GIT_CONFIG).expect("git's configuration");
         fs::create_dir(sandbox.project()).expect("the project's directory");
         sandbox.write("PLAN.md", PLAN);
         sandbox
@@ -155,6 +158,35 @@ impl Sandbox {
     #[track_caller]
     pub fn assert_clean(&self) {
         assert_eq!(self.git(["status", "--porcelain"]), "", "the work tree is not clean");
+    }
+
+    /// Keeps project and state as they are now, for [`Sandbox::restore`].
+    pub fn keep(&self) {
+        self.copy([self.project(), self.state()], &self.kept());
+    }
+
+    /// Makes project and state what they were at [`Sandbox::keep`].
+    pub fn restore(&self) {
+        for directory in [self.project(), self.state()] {
+            fs::remove_dir_all(directory).expect("a directory of the sandbox");
+        }
+        self.copy(["project", "state"].map(|name| self.kept().join(name)), &self.path);
+    }
+
+    fn kept(&self) -> PathBuf {
+        self.path.join("kept")
+    }
+
+    fn copy<const N: usize>(&self, from: [PathBuf; N], to: &Path) {
+        fs::create_dir_all(to).expect("a directory of the sandbox");
+        let copied = self
+            .program("cp")
+            .current_dir(&self.path)
+            .arg("-a")
+            .args(from)
+            .arg(to)
+            .run(SOON);
+        assert!(copied.status.success(), "cp: {}", copied.stderr);
     }
 
     /// The sandbox's running processes, descendants that went far away included.
