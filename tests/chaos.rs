@@ -46,7 +46,7 @@ const LIMITS: [&str; 6] = [
 ];
 const TASKS: &str = "# Plan\n\n- [ ] Task 1\n- [ ] Task 2\n- [ ] Task 3\n";
 /// What the user sets; the project has a configuration of its own, which may be struck.
-const CONFIG: &str = r#"{ "breaker": { "cooldown": "100ms" }, "limits": { "phaseTimeout": "4s" } }"#;
+const CONFIG: &str = r#"{ "breaker": { "cooldown": "100ms" }, "limits": { "phaseTimeout": "2s" } }"#;
 
 /// Agents that do their work, with git and without, quickly and slowly.
 const AGENTS: [&str; 4] = [
