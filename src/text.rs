@@ -3,10 +3,13 @@
 //! The input comes in arbitrary pieces: an escape sequence, a character or a line may be cut anywhere. Memory is
 //! bounded whatever arrives, and a sequence that never ends cannot swallow the rest of the output.
 
+pub(crate) mod escapes;
 mod position;
 mod shown;
 
 use std::borrow::Cow;
+
+use escapes::{CANCEL, Escapes, Params, Perform};
 
 pub use position::{Lines, Position};
 pub use shown::{Form, Shown, shown, shown_name};
@@ -14,10 +17,8 @@ pub use shown::{Form, Shown, shown, shown_name};
 /// Most bytes of one line; the rest of a longer line is dropped and the cut is marked.
 pub const LINE_CAP_BYTES: usize = 16 * 1024;
 
-/// Most bytes of a device or application string (a picture, say) that is skipped as one.
-const STRING_CAP_BYTES: usize = 1024 * 1024;
-/// Most bytes of a control sequence; a longer one is not a sequence.
-const CSI_CAP_BYTES: usize = 256;
+/// Most bytes of a device string (a picture, say) that is skipped over line ends.
+const DEVICE_CAP_BYTES: usize = 1024 * 1024;
 /// Most bytes of colour sequences carried from one line to the next.
 const OPEN_COLOUR_CAP_BYTES: usize = 256;
 
@@ -36,15 +37,18 @@ pub enum Keep {
 ///
 /// A carriage return starts the line anew and the last version wins, as it does for who looks at a terminal after
 /// the progress bar is done. Tabs stay; every other control character goes, and so do the characters that reorder
-/// text. Broken UTF-8 becomes `U+FFFD`.
+/// text. Broken UTF-8 becomes `U+FFFD`. A line end ends any sequence but a device string.
 #[derive(Debug)]
 pub struct PlainText {
+    escapes: Escapes,
+    line: Line,
+}
+
+/// The line that is being read.
+#[derive(Debug)]
+struct Line {
     keep: Keep,
-    state: State,
-    /// An incomplete UTF-8 character, at most three bytes.
-    partial: Vec<u8>,
-    sequence: String,
-    line: String,
+    text: String,
     /// The colours in force, as the sequences that set them.
     open: String,
     cut: bool,
@@ -52,200 +56,82 @@ pub struct PlainText {
     returned: bool,
     /// Something of the current line was seen, an empty one not included.
     begun: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Ground,
-    Escape,
-    /// After `ESC (` and its like: one more character belongs to it.
-    Charset,
-    Csi,
-    /// An OSC: ended by BEL, ST or the end of the line.
-    Osc,
-    /// DCS, APC, PM, SOS: ended by ST only.
-    Device {
-        left: usize,
-    },
+    /// How much was read of a device string, while there is one.
+    device_bytes: Option<usize>,
 }
 
 impl PlainText {
     pub fn new(keep: Keep) -> Self {
         Self {
-            keep,
-            state: State::Ground,
-            partial: Vec::new(),
-            sequence: String::new(),
-            line: String::new(),
-            open: String::new(),
-            cut: false,
-            returned: false,
-            begun: false,
+            escapes: Escapes::default(),
+            line: Line {
+                keep,
+                text: String::new(),
+                open: String::new(),
+                cut: false,
+                returned: false,
+                begun: false,
+                device_bytes: None,
+            },
         }
     }
 
     /// Takes the next bytes and hands over every line that is complete, without its end.
     pub fn feed(&mut self, bytes: &[u8], mut line: impl FnMut(&str)) {
-        let joined;
-        let mut rest = if self.partial.is_empty() {
-            bytes
-        } else {
-            let mut whole = std::mem::take(&mut self.partial);
-            whole.extend_from_slice(bytes);
-            joined = whole;
-            &joined[..]
-        };
-        loop {
-            match std::str::from_utf8(rest) {
-                Ok(text) => return self.take(text, &mut line),
-                Err(error) => {
-                    let (valid, broken) = rest.split_at(error.valid_up_to());
-                    self.take(std::str::from_utf8(valid).unwrap_or_default(), &mut line);
-                    let Some(length) = error.error_len() else {
-                        self.partial = broken.to_vec();
-                        return;
-                    };
-                    self.character('\u{FFFD}', &mut line);
-                    rest = &broken[length..];
-                }
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            self.escapes.feed(&rest[..end], &mut self.line);
+            rest = &rest[end + 1..];
+            if self.line.is_within_device() {
+                self.line.put(b'\n');
+            } else {
+                self.cancel();
+                self.line.end(&mut line);
             }
         }
+        self.escapes.feed(rest, &mut self.line);
     }
 
     /// Hands over the last line if it has no end. To be called once nothing more comes.
     pub fn finish(&mut self, mut line: impl FnMut(&str)) {
-        if !self.partial.is_empty() {
-            self.partial.clear();
-            self.character('\u{FFFD}', &mut line);
-        }
-        self.state = State::Ground;
-        if self.begun {
-            self.end_line(&mut line);
+        self.cancel();
+        if self.line.begun {
+            self.line.end(&mut line);
         }
     }
 
-    fn take(&mut self, text: &str, line: &mut impl FnMut(&str)) {
-        let mut rest = text;
-        while let Some(character) = rest.chars().next() {
-            // Most output is runs of plain characters, which need no look at each.
-            let run = match self.state {
-                State::Ground => rest.bytes().take_while(|byte| matches!(byte, b' '..=b'~')).count(),
-                State::Escape | State::Charset | State::Csi | State::Osc | State::Device { .. } => 0,
-            };
-            if run > 0 {
-                self.print_run(&rest[..run]);
-                rest = &rest[run..];
-            } else {
-                self.character(character, line);
-                rest = &rest[character.len_utf8()..];
-            }
-        }
+    /// Gives up a sequence that is under way, and a character of which the end is missing.
+    fn cancel(&mut self) {
+        self.escapes.feed(&[CANCEL], &mut self.line);
+    }
+}
+
+impl Line {
+    fn is_within_device(&self) -> bool {
+        self.device_bytes.is_some_and(|bytes| bytes < DEVICE_CAP_BYTES)
     }
 
-    /// Prints plain ASCII characters.
-    fn print_run(&mut self, run: &str) {
+    fn push(&mut self, character: char) {
         self.restart_if_returned();
         self.begun = true;
         if self.cut {
             return;
         }
-        let room = LINE_CAP_BYTES.saturating_sub(self.line.len());
-        self.line.push_str(&run[..run.len().min(room)]);
-        if run.len() > room {
+        if self.text.len() + character.len_utf8() > LINE_CAP_BYTES {
             self.cut = true;
-            self.line.push_str(CUT_MARK);
-        }
-    }
-
-    fn character(&mut self, character: char, line: &mut impl FnMut(&str)) {
-        // CAN and SUB abort any sequence, ESC begins a new one: a terminal does the same.
-        match (self.state, character) {
-            (State::Ground, _) => self.ground(character, line),
-            (_, '\x18' | '\x1a') => self.state = State::Ground,
-            (_, '\x1b') => self.state = State::Escape,
-            (State::Escape, _) => self.escape(character, line),
-            (State::Charset, _) => self.state = State::Ground,
-            (State::Csi, _) => self.csi(character, line),
-            (State::Osc, '\x07') => self.state = State::Ground,
-            (State::Osc, '\n') => {
-                self.state = State::Ground;
-                self.ground(character, line);
-            }
-            (State::Osc, _) => {}
-            (State::Device { left: 0 }, _) => {
-                self.state = State::Ground;
-                self.ground(character, line);
-            }
-            (State::Device { left }, _) => self.state = State::Device { left: left - 1 },
-        }
-    }
-
-    fn ground(&mut self, character: char, line: &mut impl FnMut(&str)) {
-        match character {
-            '\x1b' => self.state = State::Escape,
-            '\n' => self.end_line(line),
-            '\r' => self.returned = true,
-            '\t' => self.print(character),
-            // They end lines and paragraphs for some, and words for all.
-            '\u{2028}' | '\u{2029}' => self.print(' '),
-            _ if is_dropped(character) => {}
-            _ => self.print(character),
-        }
-    }
-
-    fn escape(&mut self, character: char, line: &mut impl FnMut(&str)) {
-        self.state = match character {
-            '[' => {
-                self.sequence.clear();
-                State::Csi
-            }
-            ']' => State::Osc,
-            'P' | 'X' | '^' | '_' => State::Device { left: STRING_CAP_BYTES },
-            ' '..='/' => State::Charset,
-            '\n' => {
-                self.state = State::Ground;
-                return self.end_line(line);
-            }
-            // `ESC \` ends a string; the rest are single controls.
-            _ => State::Ground,
-        };
-    }
-
-    fn csi(&mut self, character: char, line: &mut impl FnMut(&str)) {
-        match character {
-            '@'..='~' => {
-                self.state = State::Ground;
-                if character == 'm' && self.keep == Keep::Colour {
-                    self.colour();
-                }
-            }
-            '\n' => {
-                self.state = State::Ground;
-                self.end_line(line);
-            }
-            ' '..='?' if self.sequence.len() < CSI_CAP_BYTES => self.sequence.push(character),
-            // Not a sequence after all: what follows is text.
-            ' '..='?' => self.state = State::Ground,
-            _ if is_dropped(character) || character == '\r' || character == '\t' => {}
-            _ => {
-                self.state = State::Ground;
-                self.print(character);
-            }
-        }
-    }
-
-    fn colour(&mut self) {
-        let sequence = std::mem::take(&mut self.sequence);
-        if !sequence.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b';' | b':')) {
+            self.text.push_str(CUT_MARK);
             return;
         }
+        self.text.push(character);
+    }
+
+    fn colour(&mut self, parameters: &Params) {
         self.restart_if_returned();
-        let resets = sequence.is_empty() || sequence.split(';').all(|part| part.bytes().all(|byte| byte == b'0'));
-        let text = format!("\x1b[{sequence}m");
+        let text = escapes::written(parameters);
         if !self.cut {
-            self.line.push_str(&text);
+            self.text.push_str(&text);
         }
-        if resets {
+        if parameters.iter().flatten().all(|number| *number == 0) {
             self.open.clear();
         } else if self.open.len() + text.len() <= OPEN_COLOUR_CAP_BYTES {
             self.open.push_str(&text);
@@ -254,40 +140,63 @@ impl PlainText {
         }
     }
 
-    fn print(&mut self, character: char) {
-        self.restart_if_returned();
-        self.begun = true;
-        if self.cut {
-            return;
-        }
-        if self.line.len() + character.len_utf8() > LINE_CAP_BYTES {
-            self.cut = true;
-            self.line.push_str(CUT_MARK);
-            return;
-        }
-        self.line.push(character);
-    }
-
     fn restart_if_returned(&mut self) {
         if std::mem::take(&mut self.returned) {
-            self.start_line();
+            self.start();
         }
     }
 
-    fn start_line(&mut self) {
-        self.line.clear();
-        self.line.push_str(&self.open);
+    fn start(&mut self) {
+        self.text.clear();
+        self.text.push_str(&self.open);
         self.cut = false;
     }
 
-    fn end_line(&mut self, line: &mut impl FnMut(&str)) {
+    fn end(&mut self, line: &mut impl FnMut(&str)) {
         if !self.open.is_empty() {
-            self.line.push_str(RESET);
+            self.text.push_str(RESET);
         }
-        line(&self.line);
+        line(&self.text);
         self.returned = false;
         self.begun = false;
-        self.start_line();
+        self.start();
+    }
+}
+
+impl Perform for Line {
+    fn print(&mut self, character: char) {
+        match character {
+            // They end lines and paragraphs for some, and words for all.
+            '\u{2028}' | '\u{2029}' => self.push(' '),
+            _ if is_dropped(character) => {}
+            _ => self.push(character),
+        }
+    }
+
+    fn execute(&mut self, byte: u8) {
+        match byte {
+            b'\t' => self.push('\t'),
+            b'\r' => self.returned = true,
+            _ => {}
+        }
+    }
+
+    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], ignore: bool, action: char) {
+        if action == 'm' && self.keep == Keep::Colour && intermediates.is_empty() && !ignore {
+            self.colour(params);
+        }
+    }
+
+    fn hook(&mut self, _params: &Params, _intermediates: &[u8], _ignore: bool, _action: char) {
+        self.device_bytes = Some(1);
+    }
+
+    fn put(&mut self, _byte: u8) {
+        self.device_bytes = self.device_bytes.map(|bytes| bytes + 1);
+    }
+
+    fn unhook(&mut self) {
+        self.device_bytes = None;
     }
 }
 
@@ -418,7 +327,7 @@ mod tests {
     fn a_sequence_that_never_ends_does_not_swallow_the_rest() {
         assert_eq!(plain("a\x1b]0;never ended\nb"), ["a", "b"]);
         assert_eq!(plain("a\x1b[12\nb"), ["a", "b"]);
-        let device = format!("a\x1bP{}\nb", "x".repeat(STRING_CAP_BYTES));
+        let device = format!("a\x1bP{}\nb", "x".repeat(DEVICE_CAP_BYTES));
         assert_eq!(plain(&device).last().map(String::as_str), Some("b"));
     }
 

@@ -23,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("claims", &["event"]),
     ("prompt", &["claims", "event", "plan", "text"]),
     ("os", &[]),
-    ("proc", &["console", "diagnostics", "event", "files"]),
+    ("proc", &["console", "diagnostics", "event", "files", "text"]),
     ("control", &["event"]),
     ("store", &["control", "event"]),
     ("git", &["event", "proc", "store"]),

@@ -4,7 +4,12 @@
 //! agents never ask; so it is made from the latest output when there is a question, and given up when there was none
 //! for a while.
 
-use crate::proc::{Size, screen::Screen};
+use std::mem;
+
+use crate::{
+    proc::{Size, screen::Screen},
+    text::escapes::{Escapes, Params, Perform},
+};
 
 /// How much output a screen is made from: many pages, so that the cursor is where it should be.
 const RECENT_BYTES: usize = 64 * 1024;
@@ -47,7 +52,7 @@ impl Queries {
             self.since_asked = 0;
             self.screen.get_or_insert_with(|| {
                 let mut screen = Box::new(Screen::new(self.size, 0));
-                screen.process(&std::mem::take(&mut self.recent));
+                screen.process(&mem::take(&mut self.recent));
                 // What was asked before has been answered before.
                 screen.take_replies();
                 screen
@@ -81,80 +86,36 @@ impl Queries {
 /// Notices sequences that may be questions. A false alarm costs time, a miss leaves a program waiting.
 #[derive(Debug, Default)]
 struct Asking {
-    state: State,
+    escapes: Escapes,
+    questions: Questions,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
-    #[default]
-    Ground,
-    Escape,
-    Csi,
-    /// The number of a system command, while only digits were seen.
-    OscNumber(u16),
-    /// A system command about colours, which is a question if it has a question mark.
-    OscColour,
-    /// A device control string, by how much of `+q` or `$q` was seen.
-    Dcs,
-    DcsMark,
+#[derive(Debug, Default)]
+struct Questions {
+    asked: bool,
 }
 
 impl Asking {
     fn asks(&mut self, bytes: &[u8]) -> bool {
-        let mut asks = false;
-        let mut rest = bytes;
-        while let Some((&byte, after)) = rest.split_first() {
-            if self.state == State::Ground {
-                // Most output has few sequences: a search is much faster than a walk.
-                let Some(at) = rest.iter().position(|byte| *byte == 0x1b) else {
-                    return asks;
-                };
-                self.state = State::Escape;
-                rest = &rest[at + 1..];
-                continue;
-            }
-            let (state, asked) = self.state.after(byte);
-            self.state = state;
-            asks |= asked;
-            rest = after;
-        }
-        asks
+        self.escapes.feed(bytes, &mut self.questions);
+        mem::take(&mut self.questions.asked)
     }
 }
 
-impl State {
-    /// The state after one more byte, and whether that byte made a question.
-    fn after(self, byte: u8) -> (State, bool) {
-        if byte == 0x1b {
-            return (State::Escape, false);
+impl Perform for Questions {
+    fn csi_dispatch(&mut self, _params: &Params, _intermediates: &[u8], _ignore: bool, action: char) {
+        self.asked |= matches!(action, 'n' | 'c' | 'q' | 'u' | 'p' | 't');
+    }
+
+    /// About colours it is a question if it has a question mark.
+    fn osc_dispatch(&mut self, params: &[&[u8]], _bell_terminated: bool) {
+        if let [b"4" | b"10" | b"11" | b"12", about @ ..] = params {
+            self.asked |= about.iter().any(|param| param.contains(&b'?'));
         }
-        let state = match (self, byte) {
-            (State::Escape, b'[') => State::Csi,
-            (State::Escape, b']') => State::OscNumber(0),
-            (State::Escape, b'P') => State::Dcs,
-            // Parameters and what is between them and the end.
-            (State::Csi, b' '..=b'?') => State::Csi,
-            (State::Csi, b'n' | b'c' | b'q' | b'u' | b'p' | b't') => return (State::Ground, true),
-            (State::OscNumber(number), b'0'..=b'9') => {
-                State::OscNumber(number.saturating_mul(10).saturating_add(u16::from(byte - b'0')))
-            }
-            (State::OscNumber(4 | 10..=12), b';') => State::OscColour,
-            (State::OscColour, b'?') => return (State::Ground, true),
-            (State::OscColour, b' '..=b'~') => State::OscColour,
-            (State::Dcs, b'+' | b'$') => State::DcsMark,
-            (State::DcsMark, b'q') => return (State::Ground, true),
-            (
-                State::Ground
-                | State::Escape
-                | State::Csi
-                | State::OscNumber(_)
-                | State::OscColour
-                | State::Dcs
-                | State::DcsMark,
-                _,
-            ) => State::Ground,
-        };
-        (state, false)
+    }
+
+    fn hook(&mut self, _params: &Params, intermediates: &[u8], _ignore: bool, action: char) {
+        self.asked |= matches!((intermediates, action), (b"+" | b"$", 'q'));
     }
 }
 

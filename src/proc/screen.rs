@@ -12,6 +12,7 @@ mod requests;
 
 use std::{
     cell::Cell,
+    mem,
     num::NonZeroU16,
     panic::{self, AssertUnwindSafe},
     sync::Once,
@@ -21,6 +22,7 @@ use vt100::Parser;
 
 use self::{answers::Answers, requests::Requests};
 use super::Size;
+use crate::text::escapes::Characters;
 
 /// What one panic may cost.
 const PIECE_BYTES: usize = 1024;
@@ -30,6 +32,7 @@ const SALVAGE_EVERY_BYTES: usize = 1 << 20;
 /// A terminal's cells, history and modes.
 pub struct Screen {
     parser: Parser<Answers>,
+    characters: Characters,
     requests: Requests,
     size: Size,
     scrollback_rows: usize,
@@ -45,6 +48,7 @@ impl Screen {
         let size = size.clamped();
         Screen {
             parser: parser(size, scrollback_rows, Answers::default()),
+            characters: Characters::default(),
             requests: Requests::default(),
             size,
             scrollback_rows,
@@ -55,17 +59,23 @@ impl Screen {
 
     /// Takes output, cut anywhere: within a character or an escape sequence as well.
     pub fn process(&mut self, bytes: &[u8]) {
+        let mut characters = mem::take(&mut self.characters);
         for piece in bytes.chunks(PIECE_BYTES) {
-            let mut rest = piece;
-            // Fed up to the end of a request, so that answers come in the order of the questions.
-            while let Some((length, answer)) = self.requests.next(rest) {
-                let (before, after) = rest.split_at(length);
-                self.feed(before);
-                self.parser.callbacks_mut().reply(&answer);
-                rest = after;
-            }
-            self.feed(rest);
+            characters.feed(piece, |whole| self.process_whole(whole));
         }
+        self.characters = characters;
+    }
+
+    fn process_whole(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        // Fed up to the end of a request, so that answers come in the order of the questions.
+        while let Some((length, answer)) = self.requests.next(rest) {
+            let (before, after) = rest.split_at(length);
+            self.feed(before);
+            self.parser.callbacks_mut().reply(&answer);
+            rest = after;
+        }
+        self.feed(rest);
     }
 
     /// Changes the size. Rows that get narrower lose what does not fit: vt100 does not wrap anew.

@@ -3,10 +3,11 @@
 //! Unlike [`sanitized`](super::sanitized), which reads sequences as a terminal would and drops them, nothing is dropped
 //! here, and no character decides over those after it: a sequence that never ends cannot hide the rest of a message.
 
-use super::{RESET, is_dropped};
-
-/// Most bytes of the parameters of a colour; what is longer is none.
-const COLOUR_CAP_BYTES: usize = 64;
+use super::{
+    RESET,
+    escapes::{colour, may_become_colour},
+    is_dropped,
+};
 
 /// What text may hold beside its characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Shown {
             return text.len();
         }
         match text.rfind('\x1b') {
-            Some(at) if is_begun(&text[at..]) => at,
+            Some(at) if may_become_colour(&text[at..]) => at,
             Some(_) | None => text.len(),
         }
     }
@@ -156,29 +157,9 @@ fn put(character: char, form: Form, out: &mut String) {
     }
 }
 
-/// The colour that `text` begins with.
-fn colour(text: &str) -> Option<&str> {
-    let parameters = text.strip_prefix("\x1b[")?;
-    let length = parameters.bytes().take_while(is_parameter).count();
-    let is_colour = length <= COLOUR_CAP_BYTES && parameters[length..].starts_with('m');
-    is_colour.then(|| &text[.."\x1b[".len() + length + "m".len()])
-}
-
-/// Tells whether `text`, which begins with an escape, may become a colour with what comes next.
-fn is_begun(text: &str) -> bool {
-    match text.strip_prefix("\x1b[") {
-        Some(parameters) => parameters.len() <= COLOUR_CAP_BYTES && parameters.bytes().all(|byte| is_parameter(&byte)),
-        None => text == "\x1b",
-    }
-}
-
-fn is_parameter(byte: &u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b';' | b':')
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::escapes::COLOUR_CAP_BYTES, *};
 
     /// One of each kind of what must not reach a terminal, beside lines and tabs.
     const HARMFUL: &str = "\0\x07\x08\r\x1b\x7f\u{80}\u{9b}\u{9f}\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\

@@ -1,68 +1,97 @@
 //! Requests that come as device control strings, which vt100 swallows unseen.
 
+use crate::text::escapes::{Escapes, Params, Perform};
+
 /// Longer than any request a program makes.
 const CAP_BYTES: usize = 1024;
 
 /// Finds `DCS + q … ST` (terminfo capabilities) and `DCS $ q … ST` (settings) in output that is cut anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    state: State,
+    escapes: Escapes,
+    strings: Strings,
 }
 
 #[derive(Debug, Default)]
-enum State {
-    #[default]
-    Ground,
-    Escape,
-    /// Within a string; longer ones than the cap are forgotten and left unanswered.
-    String(Vec<u8>),
-    StringEscape(Vec<u8>),
+struct Strings {
+    /// The request that is under way; longer ones than the cap are forgotten and left unanswered.
+    request: Option<Request>,
+    /// It is whole if the string terminator comes next.
+    closed: Option<Request>,
+    answer: Option<Vec<u8>>,
+}
+
+#[derive(Debug)]
+struct Request {
+    kind: Kind,
+    text: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Capabilities,
+    Setting,
 }
 
 impl Requests {
     /// Returns the length up to the end of the next request in `bytes`, and the answer to it.
     pub fn next(&mut self, bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
-        let mut index = 0;
-        while index < bytes.len() {
-            let byte = bytes[index];
-            self.state = match (std::mem::take(&mut self.state), byte) {
-                (State::Ground, _) => {
-                    // The common case, a whole piece without a single escape, is one search.
-                    index += bytes[index..].iter().position(|&byte| byte == 0x1b)?;
-                    State::Escape
-                }
-                (State::Escape, b'P') => State::String(Vec::new()),
-                (State::Escape | State::StringEscape(_), 0x1b) => State::Escape,
-                (State::Escape, _) => State::Ground,
-                (State::String(text), 0x1b) => State::StringEscape(text),
-                // Cancelled.
-                (State::String(_), 0x18 | 0x1a) => State::Ground,
-                (State::String(text), _) if text.len() >= CAP_BYTES => State::Ground,
-                (State::String(mut text), byte) => {
-                    text.push(byte);
-                    State::String(text)
-                }
-                (State::StringEscape(text), b'\\') => {
-                    if let Some(answer) = answer(&text) {
-                        return Some((index + 1, answer));
-                    }
-                    State::Ground
-                }
-                (State::StringEscape(_), b'P') => State::String(Vec::new()),
-                (State::StringEscape(_), _) => State::Ground,
-            };
-            index += 1;
-        }
-        None
+        let length = self.escapes.feed_until_terminated(bytes, &mut self.strings);
+        self.strings.answer.take().map(|answer| (length, answer))
     }
 }
 
-fn answer(request: &[u8]) -> Option<Vec<u8>> {
-    if let Some(names) = request.strip_prefix(b"+q") {
-        return Some(names.split(|&byte| byte == b';').flat_map(capability).collect());
+impl Perform for Strings {
+    fn hook(&mut self, _params: &Params, intermediates: &[u8], _ignore: bool, action: char) {
+        let kind = match (intermediates, action) {
+            (b"+", 'q') => Some(Kind::Capabilities),
+            (b"$", 'q') => Some(Kind::Setting),
+            _ => None,
+        };
+        self.closed = None;
+        self.request = kind.map(|kind| Request { kind, text: Vec::new() });
     }
-    // No setting can be told.
-    request.starts_with(b"$q").then(|| b"\x1bP0$r\x1b\\".to_vec())
+
+    fn put(&mut self, byte: u8) {
+        self.request = self.request.take().filter(|request| request.text.len() < CAP_BYTES);
+        if let Some(request) = &mut self.request {
+            request.text.push(byte);
+        }
+    }
+
+    fn unhook(&mut self) {
+        self.closed = self.request.take();
+    }
+
+    fn esc_dispatch(&mut self, intermediates: &[u8], _ignore: bool, byte: u8) {
+        let closed = self.closed.take().filter(|_| intermediates.is_empty() && byte == b'\\');
+        self.answer = closed.map(|request| answer(&request));
+    }
+
+    /// Cancelled, if it is that.
+    fn execute(&mut self, _byte: u8) {
+        self.closed = None;
+    }
+
+    fn csi_dispatch(&mut self, _params: &Params, _intermediates: &[u8], _ignore: bool, _action: char) {
+        self.closed = None;
+    }
+
+    fn osc_dispatch(&mut self, _params: &[&[u8]], _bell_terminated: bool) {
+        self.closed = None;
+    }
+
+    fn terminated(&self) -> bool {
+        self.answer.is_some()
+    }
+}
+
+fn answer(request: &Request) -> Vec<u8> {
+    match request.kind {
+        Kind::Capabilities => request.text.split(|&byte| byte == b';').flat_map(capability).collect(),
+        // None can be told.
+        Kind::Setting => b"\x1bP0$r\x1b\\".to_vec(),
+    }
 }
 
 /// Answers for one capability, whose name is written in hexadecimal.

@@ -45,6 +45,17 @@ fn a_character_cut_anywhere_is_one_character() {
 }
 
 #[test]
+fn a_character_cut_in_two_costs_nothing_that_follows() {
+    let text = "ü 日 ü\x1b[3C日";
+    for cut in 0..=text.len() {
+        let mut screen = Screen::new(SIZE, 0);
+        screen.process(&text.as_bytes()[..cut]);
+        screen.process(&text.as_bytes()[cut..]);
+        assert_eq!(screen.contents(), "ü 日 ü   日", "cut at {cut}");
+    }
+}
+
+#[test]
 fn a_size_that_vt100_cannot_take_becomes_two_by_two() {
     let mut screen = Screen::new(Size { cols: 0, rows: 1 }, 0);
     assert_eq!(screen.size(), Size { cols: 2, rows: 2 });
