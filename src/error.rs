@@ -120,7 +120,7 @@ impl From<JournalError> for Failure {
         let failure = Failure::of(FailureKind::Failed, &error);
         match &error {
             JournalError::Version { .. } => {
-                failure.hint("use that version, or let this one begin anew elsewhere with `--state-dir DIR`")
+                failure.hint("use that version, or start over elsewhere with `--state-dir DIR`")
             }
             JournalError::Unknown { path, ralph, .. } => {
                 let run = path.parent().unwrap_or(path);
@@ -137,7 +137,7 @@ impl From<JournalError> for Failure {
                 let run = path.parent().unwrap_or(path);
                 failure.hint(format!("move {} away to begin a new run", run.display()))
             }
-            JournalError::Refused { .. } => failure.hint("make what it holds shorter: the plan, or the settings"),
+            JournalError::Refused { .. } => failure.hint("shorten what it holds: the plan, or the settings"),
             JournalError::Meddled { .. } => failure.hint("`ralph runs` shows what is left of the runs"),
             JournalError::Open { .. } | JournalError::Write { .. } | JournalError::Read { .. } => failure
                 .hint("make the state directory writable, free some space, or name another with `--state-dir DIR`"),
@@ -151,7 +151,7 @@ impl From<PathsError> for Failure {
         match error {
             PathsError::NotPrivate { path, .. } => failure
                 .hint(format!("if it is yours, close it: chmod go-w {}", path.display()))
-                .hint("or name a directory of your own with `--state-dir DIR`"),
+                .hint("or name a directory that only you can write to with `--state-dir DIR`"),
             PathsError::NoHome | PathsError::Create { .. } => {
                 failure.hint("name a writable directory with `--state-dir DIR`")
             }
@@ -164,9 +164,8 @@ impl From<OpenError> for Failure {
         match error {
             OpenError::Journal(error) => error.into(),
             OpenError::Paths(error) => error.into(),
-            OpenError::Lock(error @ LockError::Held { .. }) => {
-                Failure::of(FailureKind::Locked, &error).hint("`ralph status` shows what it does, `ralph stop` ends it")
-            }
+            OpenError::Lock(error @ LockError::Held { .. }) => Failure::of(FailureKind::Locked, &error)
+                .hint("`ralph status` shows what it is doing, `ralph stop` stops it"),
             error @ (OpenError::Lock(LockError::Unusable { .. }) | OpenError::State { .. }) => {
                 Failure::of(FailureKind::Failed, &error).hint("name a writable directory with `--state-dir DIR`")
             }
@@ -178,13 +177,14 @@ impl From<DriverError> for Failure {
     fn from(error: DriverError) -> Self {
         let failure = Failure::of(FailureKind::Failed, &error);
         match error {
-            DriverError::Journal(JournalError::Meddled { .. }) => failure
-                .hint("an agent, or whatever it ran, reached into ralph's state: look at what the last iteration did"),
+            DriverError::Journal(JournalError::Meddled { .. }) => {
+                failure.hint("an agent, or something it ran, changed ralph's state: check what the last iteration did")
+            }
             DriverError::Journal(JournalError::Refused { .. }) => {
-                failure.hint("make what it holds shorter: the plan, or the settings")
+                failure.hint("shorten what it holds: the plan, or the settings")
             }
             DriverError::Journal(_) => {
-                failure.hint("free some space or make it writable, then type the same command again to go on")
+                failure.hint("free some space or make it writable, then run the same command to resume")
             }
         }
     }
@@ -228,7 +228,7 @@ impl From<NoRepository> for Failure {
                 failure.hint("`git config --unset core.worktree` leaves the files where the repository is")
             }
             NoRepository::ReferencesElsewhere { git_dir, .. } => failure.hint(format!(
-                "`rm {}`, unless somebody needs it",
+                "`rm {}`, unless it is needed",
                 git_dir.join("commondir").display()
             )),
             NoRepository::Unreadable(_) => failure.hint("`git status` has to work here"),

@@ -32,7 +32,7 @@ fn one_that_was_cut_short_goes_on_with_the_command_it_prints() {
     let command = finished
         .stdout
         .lines()
-        .find_map(|line| line.split_once("go on with this one: "));
+        .find_map(|line| line.split_once("resume this one: "));
     let (_, command) = command.expect("how to go on");
     let ralph = env!("CARGO_BIN_EXE_ralph");
     let command = command.replace("&& ralph", &format!("&& {ralph} --headless"));

@@ -65,7 +65,7 @@ fn where_all_is_well_it_says_what_a_run_would_use_and_exits_with_0() {
     let codex = about(&finished, "codex");
     assert!(codex.starts_with("Codex CLI 0.169.0, as verified · "), "{codex}");
     assert!(codex.ends_with("auth.json is there"), "{codex}");
-    assert_eq!(about(&finished, "guard"), "agents get a terminal and a guard");
+    assert_eq!(about(&finished, "guard"), "process supervision works");
     assert!(about(&finished, "state").contains(" free"), "{finished:?}");
     assert_eq!(about(&finished, "repository"), sandbox.project().to_str().unwrap());
     assert_eq!(about(&finished, "plan"), "PLAN.md: 2 of 2 tasks open");
@@ -88,7 +88,7 @@ fn without_any_agent_nothing_can_run_and_it_says_what_to_type() {
     assert_eq!(finished.code(), Some(4), "{finished:?}");
     assert_eq!(about(&finished, "claude"), "`claude` is not installed");
     assert_eq!(todo(&finished, "claude"), ["npm install -g @anthropic-ai/claude-code"]);
-    assert!(finished.stdout.ends_with("ralph cannot run here: 1 thing to mend\n"));
+    assert!(finished.stdout.ends_with("ralph cannot run here: 1 problem to fix\n"));
     let check = sandbox
         .ralph(["adapters", "check"])
         .env("PATH", programs(&sandbox, &[]))
@@ -157,7 +157,7 @@ fn an_agent_of_another_version_or_without_a_login_can_be_used() {
         .run(SOON);
     assert_eq!(check.code(), Some(0), "{check:?}");
     assert!(
-        check.stdout.contains("with version 2.1.197; others should do"),
+        check.stdout.contains("with version 2.1.197; others should work"),
         "{check:?}"
     );
 }
@@ -261,7 +261,7 @@ fn a_running_ralph_and_what_a_killed_one_left_are_told() {
     let running = sandbox.looping([] as [&str; 0]).start();
     running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
     let seen = doctor(&sandbox, &[]).run(SOON);
-    let pid = format!("a ralph works here now (pid {})", running.pid());
+    let pid = format!("ralph is running here (pid {})", running.pid());
     assert_eq!(about(&seen, "runs"), pid, "{seen:?}");
     running.kill();
     running.wait_for_exit(SOON);
@@ -275,7 +275,7 @@ fn a_running_ralph_and_what_a_killed_one_left_are_told() {
         .start();
     left.wait_for_line(SOON, |line| line == "ready");
     let seen = doctor(&sandbox, &[]).run(SOON);
-    assert_eq!(about(&seen, "runs"), format!("run {run} was cut off"), "{seen:?}");
+    assert_eq!(about(&seen, "runs"), format!("run {run} was interrupted"), "{seen:?}");
     let over = about(&seen, "left over");
     assert!(over.contains(&left.pid().to_string()), "{seen:?}");
     assert!(crate::harness::processes::is_running(left.pid()), "it only looks");

@@ -11,6 +11,7 @@ use std::{
 /// Modules of the crate, and what each may name of the others. Whoever is missing here wires and may name all.
 const ARROWS: &[(&str, &[&str])] = &[
     ("event", &[]),
+    ("glossary", &[]),
     ("text", &[]),
     ("console", &["text"]),
     ("diagnostics", &["console"]),
@@ -80,6 +81,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "config",
             "console",
+            "diagnostics",
             "driver",
             "event",
             "git",

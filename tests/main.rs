@@ -9,6 +9,7 @@ mod crash;
 mod demo;
 mod diagnostics;
 mod doctor;
+mod documents;
 mod goals;
 mod harness;
 mod helpers;

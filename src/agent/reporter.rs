@@ -1,4 +1,7 @@
-//! Takes what one child writes, on the child's reader thread, and makes signals and something to look at of it.
+//! Turns what one agent writes into signals and into something to look at, on the reader thread of its process.
+//!
+//! Stop 2 of the tour in ARCHITECTURE.md. The bytes go to the display as they are, or as a transcript of the signals, and to the
+//! dialect (stop 3), whose signals go into the session's channel.
 
 use std::{
     sync::{

@@ -112,7 +112,7 @@ fn in_words(report: &CheckReport) -> String {
     if let Some(verified) = &report.verified {
         match report.comparison() {
             Comparison::Same => line("verified", "with this version"),
-            Comparison::Other => line("verified", &format!("with version {verified}; others should do")),
+            Comparison::Other => line("verified", &format!("with version {verified}; others should work")),
             Comparison::Unknown => line("verified", &format!("with version {verified}")),
         }
     }

@@ -8,7 +8,7 @@ use crate::{diagnostics::Filter, ui::tui::theme::Palette};
 
 use super::setting_flags::SettingFlags;
 
-/// Run a coding agent again and again against a plan until the work is done
+/// Run your coding agent in a loop, one task at a time, until every task in the plan is done and verified
 #[derive(Debug, Parser)]
 #[command(
     name = "ralph",
@@ -35,10 +35,10 @@ pub(super) struct Args {
     /// Draw the screen without Unicode [default: where the locale has none]
     #[arg(long, global = true)]
     pub(super) ascii: bool,
-    /// Leave the mouse to the terminal, for selecting text
+    /// Leave the mouse to the terminal, so that it can select text
     #[arg(long, global = true)]
     pub(super) no_mouse: bool,
-    /// Read one more configuration file, stronger than the user's and the project's
+    /// Read one more configuration file, which overrides the user's and the project's
     #[arg(long, value_name = "FILE", global = true)]
     pub(super) config: Option<PathBuf>,
     /// Keep journals and recordings below this directory [default: ralph in the user's state directory]
@@ -99,30 +99,30 @@ impl From<ThemeArg> for Palette {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Watch the loop work in a scratch repository, with an agent that needs no model
+    /// Watch the loop work in a scratch repository, with a built-in agent that needs no model
     Demo {
         #[command(flatten)]
         show: ShowFlags,
     },
-    /// Show what the running loop does, or how the last run ended
+    /// Show what the running loop is doing, or how the last run ended
     Status {
         /// As one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Send the agent a message, in the next prompt; a run that is over goes on with it
+    /// Send the agent a message in the next prompt; a run that has ended resumes with it
     Steer {
-        /// Now: live where the agent can, else by interrupting the running iteration
+        /// Deliver it now: live if the agent can take it, else by interrupting the current iteration
         #[arg(long, conflicts_with = "standing")]
         now: bool,
-        /// In every prompt from the next on
+        /// Put it into every prompt from the next one on
         #[arg(long)]
         standing: bool,
         /// The message
         #[arg(required = true, value_name = "TEXT")]
         text: Vec<String>,
     },
-    /// Take back a message that was not delivered yet, or a standing one
+    /// Withdraw a message that was not delivered yet, or a standing one
     Withdraw {
         /// Its number, as `ralph status` shows it
         id: u32,
@@ -135,25 +135,25 @@ pub(super) enum Command {
         #[arg(long)]
         now: bool,
     },
-    /// Skip to the next iteration: end the running one at once, without a question
+    /// Skip to the next iteration: end the current one at once, without asking
     Skip,
-    /// Stop the run gracefully, keeping the agent's work; closes the screen of one that is over
+    /// Stop the run gracefully, keeping the agent's work; closes the screen of a run that has ended
     Stop {
-        /// Let the running iteration finish first
+        /// Let the current iteration finish first
         #[arg(long, conflicts_with = "at_once")]
         after_iteration: bool,
         /// Kill the agent at once
         #[arg(long)]
         at_once: bool,
     },
-    /// Close the breaker: forget the iterations that got nowhere, and end its pause
+    /// Reset the stuck detector and resume
     ResetCircuit,
-    /// Run the goals that tell when the work is done
+    /// Manage goals (commands that verify the work)
     Goals {
         #[command(subcommand)]
         command: GoalsCommand,
     },
-    /// Tell what a run did, why it is over, what is unverified and what needs a person
+    /// Summarize a run: what was done, why it ended, what is unverified, what needs your attention
     Report {
         /// The run [default: the latest]
         #[arg(value_name = "RUN")]
@@ -174,18 +174,18 @@ pub(super) enum Command {
     Diff {
         /// The iteration
         n: u32,
-        /// Only the files, with counts of lines
+        /// Show only the files, with line counts
         #[arg(long)]
         stat: bool,
         /// The run [default: the latest]
         #[arg(long, value_name = "ID")]
         run: Option<String>,
     },
-    /// Bring back the files as they were after iteration N; without N, list the checkpoints
+    /// Restore the files as they were after iteration N; without N, list the checkpoints
     Restore {
         /// The iteration
         n: Option<u32>,
-        /// As they were before the iteration
+        /// Restore them as they were before the iteration
         #[arg(long)]
         before: bool,
         /// The run [default: the latest]
@@ -199,7 +199,7 @@ pub(super) enum Command {
     Replay {
         /// The run [default: the latest]
         run: Option<String>,
-        /// How many times faster than it happened
+        /// Playback speed
         #[arg(long, value_name = "N", default_value_t = 1.0)]
         speed: f64,
     },
@@ -208,7 +208,7 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: AdaptersCommand,
     },
-    /// Check whether ralph can run here: agents, machine, project; and say what to type where something is missing
+    /// Check whether ralph can run here (agents, machine, project) and how to fix what is missing
     Doctor {
         /// For people or for programs
         #[arg(
@@ -249,17 +249,17 @@ pub(super) enum DoctorFormatArg {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GoalsCommand {
-    /// Run all goals once and say what each came to; exit code 1 if one did not pass
+    /// Run all goals once and show each result; exit code 1 if one fails
     Check,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AdaptersCommand {
-    /// List the adapters and whether their programs are there
+    /// List the adapters and whether they are installed
     List,
     /// Print an adapter's settings, each with its origin
     Show { id: String },
-    /// Look for an adapter's program and its version; without ID, for all
+    /// Check whether an adapter's program is installed, and its version; without ID, all of them
     Check { id: Option<String> },
 }
 
@@ -275,9 +275,9 @@ pub(super) enum ConfigCommand {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-    0  done                              5  another ralph works in this project
+    0  done                              5  another ralph is already running
     1  the agent or ralph failed         6  a limit was reached
-    2  usage                             7  the loop got nowhere
+    2  usage                             7  no progress
     3  configuration or plan invalid     8  blocked: needs your answer
     4  agent unavailable               129, 130, 143  hung up, interrupted or stopped, terminated";
 

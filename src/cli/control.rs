@@ -77,7 +77,7 @@ pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
     match (ask(args, UserCommand::RetryNow)?, resumed) {
         (Reply::Refused { .. }, Reply::Refused { .. }) => Err(Failure::new(
             FailureKind::Failed,
-            "the loop is neither paused nor waiting",
+            "the run is neither paused nor waiting",
         )),
         (Reply::Refused { .. }, resumed) => show(resumed),
         (retried, _) => show(retried),
@@ -92,8 +92,8 @@ pub(super) fn reset_circuit(args: &Args) -> Result<u8, Failure> {
         reply => return show(reply?),
     }
     print(match driver::reset_circuit(&paths)? {
-        Reset::Done => "the breaker is closed: the run that was cut off goes on with it\n",
-        Reset::Nothing => "no ralph runs here, and the next run begins with a closed breaker\n",
+        Reset::Done => "the stuck detector is reset; the interrupted run resumes with it\n",
+        Reset::Nothing => "ralph is not running here, and the next run starts with the stuck detector reset\n",
     });
     Ok(0)
 }
@@ -131,7 +131,7 @@ fn show(reply: Reply) -> Result<u8, Failure> {
         Reply::Refused { why } => Err(Failure::new(FailureKind::Failed, why)),
         Reply::Status { .. } => Err(Failure::new(
             FailureKind::Failed,
-            "the running ralph answered something else",
+            "unexpected answer from the running ralph",
         )),
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, show: &ShowFlags) -> Result<u8, Failure> {
             // The same command again would be another demo.
             let state = state.display();
             print(&format!(
-                "`ralph demo` begins anew. To go on with this one: cd {project} && ralph --adapter demo --state-dir {state}\n"
+                "`ralph demo` starts over. To resume this one: cd {project} && ralph --adapter demo --state-dir {state}\n"
             ));
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, n: u32, stat: bool, run: Option<&str>) -> Result<
         console::pass_on(&difference.bytes);
     }
     if let Some(command) = difference.whole {
-        console::warn(&format!("this is only the beginning: `{command}` shows it all"));
+        console::warn(&format!("truncated: `{command}` shows all of it"));
     }
     Ok(0)
 }

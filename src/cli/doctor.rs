@@ -65,7 +65,7 @@ fn configuration(loaded: &Result<Loaded, Failure>, paths: &str) -> Finding {
         Ok(loaded) => {
             let read: Vec<_> = paths.lines().filter(|line| !line.ends_with("(not there)")).collect();
             let text = match read.len() {
-                0 => "none, so the defaults count".to_owned(),
+                0 => "none (using defaults)".to_owned(),
                 _ => read
                     .iter()
                     .filter_map(|line| line.split_once(' '))

@@ -41,7 +41,7 @@ fn of_text(text: &str) -> Failure {
         let tips = paragraph.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
         failure = failure.hints(tips.map(str::to_owned));
     }
-    failure.hint(format!("`{command} --help` says what can be typed"))
+    failure.hint(format!("see `{command} --help`"))
 }
 
 /// The lines of a paragraph as one.
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(
             of_text(text).to_string(),
             "error: unexpected argument '--max-tiem' found\nhint: a similar argument exists: '--max-time'\n\
-             hint: `ralph --help` says what can be typed"
+             hint: see `ralph --help`"
         );
     }
 
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(
             of_text(text).to_string(),
             "error: the following required arguments were not provided: <TEXT>...\n\
-             hint: `ralph steer --help` says what can be typed"
+             hint: see `ralph steer --help`"
         );
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn runs(args: &Args) -> Result<u8, Failure> {
     let place = place(args)?;
     let ids = place.paths.run_ids();
     if ids.is_empty() {
-        return Err(Failure::new(FailureKind::Failed, "no ralph ran in this project yet")
+        return Err(Failure::new(FailureKind::Failed, "no runs in this project yet")
             .hint("`ralph --plan PLAN.md` starts one, `ralph demo` shows one"));
     }
     let running = lock::holder(&place.paths).and_then(|holder| holder.run);
@@ -100,7 +100,7 @@ fn row(place: &Place, run: &RunId, running: bool) -> String {
     let how = match &report.end {
         Some(end) => one_line(&stop_in_words(&end.reason)),
         None if running => "running".to_owned(),
-        None => "cut off; goes on with the next `ralph`".to_owned(),
+        None => "interrupted; resumes with the next `ralph`".to_owned(),
     };
     let plan = std::path::Path::new(&report.plan);
     let plan = plan.strip_prefix(&place.project).unwrap_or(plan).display();

@@ -37,8 +37,8 @@ pub(super) fn run(args: &Args, n: Option<u32>, before: bool, run: Option<&str>, 
         return Ok(0);
     };
     if lock::is_held(&place.paths) {
-        return Err(Failure::new(FailureKind::Locked, "a ralph works on these files")
-            .hint("end it with `ralph stop`, or wait until it is done"));
+        return Err(Failure::new(FailureKind::Locked, "ralph is working on these files")
+            .hint("stop it with `ralph stop`, or wait until it is done"));
     }
     let moment = if before { Moment::Before } else { Moment::After };
     let root = repository.root().display();
@@ -72,7 +72,7 @@ pub(super) fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<Run
                 .hint(format!("the latest are: {}", known.join(", ")))
         }),
         None => paths.latest_run().ok_or_else(|| {
-            Failure::new(FailureKind::Failed, "no ralph ran in this project yet")
+            Failure::new(FailureKind::Failed, "no runs in this project yet")
                 .hint("checkpoints are made around every iteration: `ralph --plan PLAN.md` starts a run")
         }),
     }
@@ -83,19 +83,21 @@ fn list(repository: &Repository, run: &RunId) -> Result<(), Failure> {
     for saved in repository.list(run)? {
         let place = match saved.place {
             Position::Iteration { n, moment } => format!("{moment} iteration {n}"),
-            Position::Restore { k } => format!("before restoring for the {k}. time"),
+            Position::Restore { k } => format!("before restore #{k}"),
         };
         let commit = &saved.checkpoint.commit[..saved.checkpoint.commit.len().min(12)];
         writeln!(text, "  {commit}  {place}").expect("a string takes every write");
     }
-    text.push_str("`ralph restore N` brings back the files after iteration N, `--before` those before it\n");
+    text.push_str(
+        "`ralph restore N` restores the files as they were after iteration N; `--before` as they were before it\n",
+    );
     print(&text);
     Ok(())
 }
 
 fn confirmed(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::new(FailureKind::Usage, "nobody is there to be asked").hint("`--yes` answers beforehand"));
+        return Err(Failure::new(FailureKind::Usage, "not a terminal").hint("pass `--yes` to confirm"));
     }
     print(&format!(
         "{question}\nA checkpoint of the present state is made first. [y/N] "

@@ -45,12 +45,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
         }
         Ok(Reply::Done { .. }) => Err(Failure::new(
             FailureKind::Failed,
-            "the running ralph answered something else",
+            "unexpected answer from the running ralph",
         )),
         Ok(Reply::Refused { why }) => Err(Failure::new(FailureKind::Failed, why)),
         Err(ControlError::NotRunning) => {
             let Some(run) = place.paths.latest_run() else {
-                return Err(Failure::new(FailureKind::Failed, "no ralph ran in this project yet")
+                return Err(Failure::new(FailureKind::Failed, "no runs in this project yet")
                     .hint("`ralph --plan PLAN.md` starts one, `ralph demo` shows one"));
             };
             let state = read_state(&place.paths, &run)?;

@@ -24,7 +24,7 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Error)]
 pub enum ControlError {
-    #[error("no ralph runs in this project")]
+    #[error("ralph is not running in this project")]
     NotRunning,
     #[error("{path}: no answer from the running ralph", path = path.display())]
     NoAnswer {
@@ -32,7 +32,7 @@ pub enum ControlError {
         #[source]
         source: io::Error,
     },
-    #[error("{path}: the running ralph answered something else", path = path.display())]
+    #[error("{path}: unexpected answer from the running ralph", path = path.display())]
     Garbled {
         path: PathBuf,
         #[source]

@@ -1,5 +1,7 @@
 //! From the loop to those who follow it: records, details and terminal output, in the order in which they happened.
 //!
+//! Stop 8 of the tour in ARCHITECTURE.md.
+//!
 //! Any number of subscribers follow a run, each from a position of its own and at its own speed. A slow one costs the
 //! others nothing. What it misses depends on the kind: records it reads from the journal, where they are already; of
 //! output and details it is told how much it missed. Only a subscriber that was asked for as

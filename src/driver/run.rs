@@ -1,4 +1,7 @@
-//! The loop around the machine.
+//! The loop around the machine: waits for the next input, steps the machine, records the events, performs the effects.
+//!
+//! Stop 5 of the tour in ARCHITECTURE.md. The order of the last three is what makes a crash harmless: a record is written before
+//! it is published, and published before anything acts on it.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,7 @@
-//! The session that runs now, as the loop sees it.
+//! The running session as the loop sees it: its signals, its activity, its recording.
+//!
+//! Stop 4 of the tour in ARCHITECTURE.md. Signals arrive through a bounded channel, so an agent that talks faster than the loop
+//! takes waits; usage is summed up on the way.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

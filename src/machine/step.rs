@@ -1,4 +1,7 @@
-//! One step of the loop: what an input means where the loop is.
+//! One step of the loop: what an input means in the present phase.
+//!
+//! Stop 6 of the tour in ARCHITECTURE.md. A decision pushes events; state and effects follow from these, never from the decision
+//! itself.
 
 use crate::event::{
     CancelReason, Event, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, SteeringKind, StopReason, StopRequest,

@@ -1,4 +1,7 @@
-//! The reader thread: from the terminal and the FIFO to the output, until the tree has ended and both are empty.
+//! Reads what one child writes, on a thread of its own: terminal and FIFO, until the process tree has ended and both are empty.
+//!
+//! Stop 1 of the tour in ARCHITECTURE.md. Bytes go to an [`Output`](super::Output), which may block and so slows the child; the
+//! reporter of an agent (stop 2) is one.
 
 use std::{
     fs,

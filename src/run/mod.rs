@@ -1,5 +1,7 @@
 //! One view of a run: everything its records say, as a value that every reader shares.
 //!
+//! Stop 9 of the tour in ARCHITECTURE.md.
+//!
 //! [`RunView`] is the public fold of the records. The loop decides over it, the screen and the report show it, and
 //! `ralph status` prints it; nobody else folds records. It is pure, holds neither the run's promise nor what the agent
 //! says in its messages, and a view that was serialised goes on with the records after it as if it had never been away.

@@ -1,5 +1,7 @@
 //! The journal: one record a line, written before anyone else sees it.
 //!
+//! Stop 7 of the tour in ARCHITECTURE.md.
+//!
 //! State is the fold of this file, so a line is either there as a whole or not at all: a torn last line, left by a
 //! crash while writing, is cut off when the file is opened to resume the run, and its event never happened.
 //!

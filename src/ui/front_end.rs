@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     config::{Config, Notify},
     console,
+    diagnostics::inherited,
     driver::{Handle, Hub, OpenRun, Subscription, WhenSlow},
     event::{Record, RunId},
     git::Differ,
@@ -100,10 +101,10 @@ impl FrontEnd {
         let events = hub.subscribe(first, WhenSlow::HoldAgentBack);
         let (done, left) = oneshot::channel();
         let (running, notices) = mpsc::channel(1);
-        let thread = thread::Builder::new().name("ui".to_owned()).spawn(move || {
+        let thread = thread::Builder::new().name("ui".to_owned()).spawn(inherited(move || {
             self.show(events, handle, running);
             _ = done.send(()); // the run may have given up on it
-        });
+        }));
         // Without a thread nobody sees the run; it can go on.
         drop(thread);
         Shown { left, notices }

@@ -274,7 +274,7 @@ fn commands_to_a_loop_that_is_not_there() {
             &sandbox,
             &finished,
             1,
-            &["no ralph runs in this project"],
+            &["ralph is not running in this project"],
             "ralph status",
         );
     }
@@ -288,21 +288,9 @@ fn commands_to_a_loop_that_is_not_there() {
         "start one with `ralph`",
     );
     let finished = sandbox.ralph(["status"]).run(SOON);
-    assert_refused(
-        &sandbox,
-        &finished,
-        1,
-        &["no ralph ran in this project yet"],
-        "ralph demo",
-    );
+    assert_refused(&sandbox, &finished, 1, &["no runs in this project yet"], "ralph demo");
     let finished = sandbox.ralph(["restore"]).run(SOON);
-    assert_refused(
-        &sandbox,
-        &finished,
-        1,
-        &["no ralph ran in this project yet"],
-        "ralph --plan",
-    );
+    assert_refused(&sandbox, &finished, 1, &["no runs in this project yet"], "ralph --plan");
 }
 
 #[test]

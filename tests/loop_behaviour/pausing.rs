@@ -218,7 +218,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
     let finished = sandbox.ralph(["pause"]).run(SOON);
     assert_eq!(finished.code(), Some(1));
     assert!(
-        finished.stderr.contains("no ralph runs in this project"),
+        finished.stderr.contains("ralph is not running in this project"),
         "{finished:?}"
     );
 }

@@ -129,10 +129,13 @@ fn version(report: &CheckReport) -> (bool, String) {
             };
             (true, text)
         }
-        Version::Failed { why } => (false, format!("does not tell its version: {why}")),
+        Version::Failed { why } => (false, format!("does not report its version: {why}")),
         Version::TimedOut { after } => {
             let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-            (false, format!("told no version within {}", short_duration(after_ms)))
+            (
+                false,
+                format!("reported no version within {}", short_duration(after_ms)),
+            )
         }
     }
 }

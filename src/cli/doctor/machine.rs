@@ -49,7 +49,7 @@ fn guard() -> Finding {
         .todo("a container may lack /dev/ptmx, /proc or processes to spare: give it those")
     };
     match run_guarded() {
-        Ok(()) => Finding::new(NAME, State::Good, "agents get a terminal and a guard"),
+        Ok(()) => Finding::new(NAME, State::Good, "process supervision works"),
         Err(why) => broken(why),
     }
 }
@@ -77,11 +77,11 @@ fn run_guarded() -> Result<(), String> {
     let _child = proc::spawn(launch, Box::new(Ended(sender))).map_err(|error| with_causes(&error))?;
     match ended.recv_timeout(PATIENCE) {
         Ok(End::Exited(Exit::Code { code: 0 })) => Ok(()),
-        Ok(End::Exited(exit)) => Err(format!("a shell that should have found its terminal: {exit}")),
+        Ok(End::Exited(exit)) => Err(format!("a shell did not find its terminal: {exit}")),
         Ok(End::NotStarted { why, .. }) => Err(why),
         Ok(End::GuardLost) => Err("the guard was killed".to_owned()),
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-            Err(format!("no end of a shell within {} s", PATIENCE.as_secs()))
+            Err(format!("a shell did not end within {} s", PATIENCE.as_secs()))
         }
     }
 }
@@ -103,7 +103,7 @@ fn git() -> Finding {
         Err(NoRepository::NoGit) => Finding::new(
             "git",
             State::Weak,
-            "not installed: no checkpoints, no statistics, and progress is told from the plan alone",
+            "not installed: no checkpoints, no statistics, and progress is judged by the plan alone",
         )
         .todo("install git with the package manager of your system"),
         Err(error) => Finding::new("git", State::Weak, with_causes(&error)),
@@ -143,18 +143,18 @@ fn state(path: &Path) -> Finding {
 /// Whether `.ralph-pause` and `.ralph-done` are heard of at once.
 fn watching(project: &Path) -> Finding {
     let system = FileSystem::of(project);
-    let slow = "the project's files are looked at once a second";
+    let slow = "file watching: polling once a second";
     match &system {
         Some(system) if system.is_remote() => {
             Finding::new("watching", State::Good, format!("{slow} ({})", system.name))
         }
         Some(_) | None if watch::can_be_notified(project) => {
-            Finding::new("watching", State::Good, "the kernel tells of changes at once")
+            Finding::new("watching", State::Good, "file watching: inotify")
         }
         Some(_) | None => Finding::new(
             "watching",
             State::Weak,
-            format!("{slow}: the kernel takes no more watches"),
+            format!("{slow}: the kernel allows no more watches"),
         )
         .todo("raise fs.inotify.max_user_instances or max_user_watches, if a second is too long"),
     }
@@ -166,7 +166,7 @@ fn terminal() -> Finding {
         return Finding::new(
             "terminal",
             State::Good,
-            "stdout is none: a run prints text, as with `--headless`",
+            "stdout is not a terminal: a run prints text, as with `--headless`",
         );
     }
     let colours = match around.colorterm.as_str() {

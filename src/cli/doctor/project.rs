@@ -30,7 +30,7 @@ fn repository(place: &Place) -> Option<Finding> {
     let scratch = match tempfile::tempdir() {
         Ok(scratch) => scratch,
         Err(error) => {
-            let text = format!("cannot be looked at: no temporary directory: {error}");
+            let text = format!("cannot be checked: no temporary directory: {error}");
             return Some(Finding::new(NAME, State::Weak, text));
         }
     };
@@ -64,7 +64,7 @@ fn plan(place: &Place, config: &Config) -> Finding {
         Ok((path, plan)) => {
             let path = path.strip_prefix(&place.project).unwrap_or(&path);
             let tasks = match (plan.open(), plan.tasks.len()) {
-                (_, 0) => "no tasks: the goals tell when it is done".to_owned(),
+                (_, 0) => "no tasks: the goals decide when it is done".to_owned(),
                 (open, all) => format!("{open} of {} open", counted(all as u64, "task")),
             };
             Finding::new("plan", State::Good, format!("{}: {tasks}", path.display()))
@@ -79,8 +79,8 @@ fn runs(place: &Place) -> Finding {
     let paths = &place.paths;
     if lock::is_held(paths) {
         let who = lock::holder(paths).map_or_else(String::new, |holder| format!(" (pid {})", holder.pid));
-        return Finding::new("runs", State::Good, format!("a ralph works here now{who}"))
-            .todo("`ralph status` shows what it does, `ralph stop` ends it");
+        return Finding::new("runs", State::Good, format!("ralph is running here{who}"))
+            .todo("`ralph status` shows what it is doing, `ralph stop` stops it");
     }
     let Some(latest) = paths.latest_run() else {
         return Finding::new("runs", State::Good, "none yet");
@@ -88,8 +88,8 @@ fn runs(place: &Place) -> Finding {
     match read_state(paths, &latest) {
         Ok(state) => match state.stop_reason() {
             Some(reason) => Finding::new("runs", State::Good, format!("the last one: {}", stop_in_words(reason))),
-            None => Finding::new("runs", State::Weak, format!("run {latest} was cut off"))
-                .todo("`ralph` with the same plan goes on with it"),
+            None => Finding::new("runs", State::Weak, format!("run {latest} was interrupted"))
+                .todo("`ralph` with the same plan resumes it"),
         },
         Err(error) => fatal("runs", Fatal::Machine, &Failure::from(error)),
     }
@@ -107,9 +107,9 @@ fn left_running(place: &Place) -> Option<Finding> {
     }
     let pids: Vec<String> = left.iter().map(u32::to_string).collect();
     let text = match pids.len() {
-        1 => format!("a process of an earlier run is still there (pid {})", pids[0]),
+        1 => format!("a process of an earlier run is still running (pid {})", pids[0]),
         count => format!(
-            "{count} processes of earlier runs are still there (pids {})",
+            "{count} processes of earlier runs are still running (pids {})",
             pids.join(", ")
         ),
     };
@@ -123,7 +123,7 @@ fn files(place: &Place) -> Vec<Finding> {
         (
             paths.pause_file(),
             "a run starts paused",
-            "`rm .ralph-pause` lets it go on",
+            "`rm .ralph-pause` resumes it",
         ),
         (
             paths.done_file(),

@@ -65,7 +65,7 @@ fn verdict(checkup: &Checkup, style: Style) -> String {
         ),
         (fatal, _) => style.paint(
             FATAL,
-            &format!("ralph cannot run here: {} to mend", counted(fatal, "thing")),
+            &format!("ralph cannot run here: {} to fix", counted(fatal, "problem")),
         ),
     }
 }
@@ -118,7 +118,7 @@ ralph can run here; 1 thing to look at
         checkup.sections[1].findings[0].state = State::Fatal(Fatal::Machine);
         let text = in_words(&checkup, Style::PLAIN);
         assert!(
-            text.ends_with("\nralph cannot run here: 1 thing to mend\n") && text.contains("✖ git"),
+            text.ends_with("\nralph cannot run here: 1 problem to fix\n") && text.contains("✖ git"),
             "{text}"
         );
     }

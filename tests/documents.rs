@@ -1,0 +1,137 @@
+//! Documents for those who work on ralph: the files and links that they name are there, and the tour is one.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+const DOCUMENTS: &[&str] = &[
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "AGENTS.md",
+    "adapters/README.md",
+];
+/// Stops of the tour in ARCHITECTURE.md.
+const STOPS: usize = 10;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text_of(document: &str) -> String {
+    fs::read_to_string(root().join(document)).unwrap_or_else(|error| panic!("{document}: {error}"))
+}
+
+/// The targets of inline links, without those to other sites.
+fn links(text: &str) -> Vec<&str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    let targets = targets.map(|(target, _)| target);
+    targets.filter(|target| !target.contains("://")).collect()
+}
+
+/// Words in backticks that are paths of sources.
+fn sources(text: &str) -> Vec<&str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let is_path = |word: &&str| {
+        ["src/", "tests/", "docs/", "adapters/"]
+            .iter()
+            .any(|top| word.starts_with(top))
+    };
+    quoted.filter(is_path).filter(|word| !word.contains(' ')).collect()
+}
+
+/// What a link to a heading has for it.
+fn anchor(heading: &str) -> String {
+    let letters = heading.trim().to_lowercase();
+    let letters = letters
+        .chars()
+        .filter(|letter| letter.is_alphanumeric() || [' ', '-'].contains(letter));
+    letters.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+}
+
+fn has_heading(file: &Path, wanted: &str) -> bool {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let mut headings = text.lines().filter(|line| line.starts_with('#'));
+    headings.any(|line| anchor(line.trim_start_matches('#')) == wanted)
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading_that_are_there() {
+    let mut broken = Vec::new();
+    for document in DOCUMENTS {
+        let text = text_of(document);
+        let directory = root()
+            .join(document)
+            .parent()
+            .expect("a document has a directory")
+            .to_owned();
+        for link in links(&text) {
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let file = if path.is_empty() {
+                root().join(document)
+            } else {
+                directory.join(path)
+            };
+            if !file.exists() || !heading.is_empty() && !has_heading(&file, heading) {
+                broken.push(format!("{document}: {link}"));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+}
+
+#[test]
+fn every_file_that_a_guide_names_is_there() {
+    let mut missing = Vec::new();
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md", "AGENTS.md"] {
+        let text = text_of(document);
+        let named = sources(&text).into_iter().filter(|path| !root().join(path).exists());
+        missing.extend(named.map(|path| format!("{document}: {path}")));
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn each_stop_of_the_tour_is_a_file_whose_header_says_so() {
+    let text = text_of("ARCHITECTURE.md");
+    for stop in 1..=STOPS {
+        let line = text.lines().find(|line| line.starts_with(&format!("{stop}. [")));
+        let line = line.unwrap_or_else(|| panic!("there is no stop {stop}"));
+        let path = links(line)[0];
+        let source = text_of(path);
+        let header = source.lines().take_while(|line| line.starts_with("//!"));
+        let named = format!("Stop {stop} of the tour in ARCHITECTURE.md");
+        assert!(
+            header.into_iter().any(|line| line.contains(&named)),
+            "{path} does not say that it is stop {stop}"
+        );
+    }
+}
+
+#[test]
+fn the_table_of_rooms_names_every_module() {
+    let text = text_of("ARCHITECTURE.md");
+    let lib = text_of("src/lib.rs");
+    let modules = lib
+        .lines()
+        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'));
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
+    let missing: Vec<&str> = modules
+        .filter(|module| {
+            !rows
+                .iter()
+                .any(|row| row.split('|').nth(1).unwrap_or("").contains(&format!("`{module}`")))
+        })
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
+fn a_link_and_a_path_are_found_in_a_text() {
+    let text =
+        "See [this](docs/design/loop.md#time) and [that](https://example.org), `src/lib.rs` and `cargo test src/`.";
+    assert_eq!(links(text), ["docs/design/loop.md#time"]);
+    assert_eq!(sources(text), ["src/lib.rs"]);
+    assert_eq!(anchor(" Add a key, now "), "add-a-key-now");
+}
