@@ -16,7 +16,7 @@ use std::{
 use tracing::{Instrument, info, info_span};
 
 use crate::{
-    agent::catalog::{Catalog, ConfigAdapters, Sources as CatalogSources},
+    agent::catalog::{Catalog, Sources as CatalogSources},
     config::{Config, Loaded},
     diagnostics::Diagnostics,
     driver::{
@@ -29,7 +29,6 @@ use crate::{
     os::signals,
     proc::{self, Size},
     prompt::Template,
-    settings::Origin,
     text::with_causes,
     ui::{Presentation, front_end::FrontEnd, summary, terminal, tui},
 };
@@ -222,20 +221,11 @@ pub fn chosen_adapter(catalog: &Catalog, config: &Config, project: &Path) -> Res
 /// All adapters that can be seen from `place`.
 pub fn catalog(place: &Place, config: &Config) -> Catalog {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("adapters"));
-    let layers = config.adapters.iter();
     Catalog::load(&CatalogSources {
         directories: user
             .into_iter()
             .chain([place.project.join(".ralph").join("adapters")])
             .collect(),
-        config: layers
-            .map(|layer| ConfigAdapters {
-                origin: match &layer.origin {
-                    Origin::File { path, .. } => path.display().to_string(),
-                    other => other.to_string(),
-                },
-                adapters: layer.value().as_object().cloned().unwrap_or_default(),
-            })
-            .collect(),
+        config: config.adapters.clone(),
     })
 }

@@ -10,11 +10,12 @@ use std::{
 use ralph::{
     agent::{
         AgentAdapter, Display, SessionRequest,
-        catalog::{Catalog, ConfigAdapters, Sources},
+        catalog::{Catalog, Sources},
         subprocess::SubprocessAdapter,
     },
     event::{AgentSignal, Exit, ProblemKind, RunId},
     proc::{Size, Stop},
+    settings::{Node, Origin},
 };
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -84,12 +85,8 @@ impl Place {
 }
 
 fn adapter(id: &str, settings: serde_json::Value) -> SubprocessAdapter {
-    let mut adapters = serde_json::Map::new();
-    adapters.insert(id.to_owned(), settings);
-    let config = vec![ConfigAdapters {
-        origin: "test".to_owned(),
-        adapters,
-    }];
+    let adapters = serde_json::json!({ id: settings });
+    let config = vec![Node::of(adapters, &Origin::Default)];
     let catalog = Catalog::load(&Sources {
         directories: Vec::new(),
         config,

@@ -14,13 +14,16 @@ use std::{
 use super::{
     AgentError,
     check::{self, CheckReport},
-    layers::{self, Entries, Entry, Origin, Setting},
-    manifest::Manifest,
+    manifest::{LANGUAGE, Manifest, Written},
     manifest_error::ManifestError,
     opencode::Credentials,
     subprocess::SubprocessAdapter,
 };
-use crate::files::{self, ADAPTER_CAP_BYTES};
+use crate::{
+    files::{self, ADAPTER_CAP_BYTES},
+    settings::{Keys, Layer, Leaf, Merged, Node, Origin, Place, Shape, closest, from_toml},
+    text::Position,
+};
 
 /// Most adapters of one directory; those whose names come last are left out.
 const ADAPTERS_CAP: usize = 256;
@@ -43,16 +46,8 @@ const BUILT_IN: [(&str, &str); 7] = [
 pub struct Sources {
     /// Directories with `<id>.toml` files, the user's before the project's. One that is not there is empty.
     pub directories: Vec<PathBuf>,
-    /// The `adapters` objects of the configuration layers.
-    pub config: Vec<ConfigAdapters>,
-}
-
-/// The `"adapters"` object of one configuration layer: settings by adapter id.
-#[derive(Debug, Clone)]
-pub struct ConfigAdapters {
-    /// The file, or what else the layer is called to the user.
-    pub origin: String,
-    pub adapters: serde_json::Map<String, serde_json::Value>,
+    /// The `adapters` tables of the configuration layers: settings by adapter id.
+    pub config: Vec<Node>,
 }
 
 /// The adapters by id.
@@ -62,9 +57,11 @@ pub struct Catalog {
     notices: Vec<String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Adapter {
-    entries: Entries,
+    merged: Merged,
+    /// Where the strongest layer says something about it.
+    origin: Origin,
     /// The first thing that is wrong with one of its layers.
     broken: Option<ManifestError>,
 }
@@ -90,20 +87,14 @@ impl Catalog {
             notices: Vec::new(),
         };
         for (id, text) in BUILT_IN {
-            let entries = layers::from_toml(text, Path::new(id), &|_| Origin::BuiltIn);
-            catalog.add(id, entries);
+            let layer = layer(Path::new(id), text, Place::built_in(text));
+            catalog.add(id, &Origin::BuiltIn, layer);
         }
         for directory in &sources.directories {
             catalog.add_directory(directory);
         }
-        for layer in &sources.config {
-            for (id, value) in &layer.adapters {
-                let origin = Origin::Config {
-                    layer: layer.origin.clone(),
-                    id: id.clone(),
-                };
-                catalog.add(id, layers::from_json(value, &origin));
-            }
+        for (id, node) in sources.config.iter().filter_map(Node::fields).flatten() {
+            catalog.add(id, &node.origin, leaves(node));
         }
         catalog
     }
@@ -131,7 +122,7 @@ impl Catalog {
         if let Some(broken) = &adapter.broken {
             return Err(wrong(broken.clone()));
         }
-        Manifest::from_entries(id, &adapter.entries).map_err(wrong)
+        Manifest::of(id, &adapter.merged).map_err(wrong)
     }
 
     /// An adapter to run sessions with.
@@ -182,7 +173,7 @@ impl Catalog {
             Listed {
                 id: id.clone(),
                 title,
-                origin: adapter.strongest(),
+                origin: adapter.origin.clone(),
                 installed: manifest
                     .as_ref()
                     .ok()
@@ -200,17 +191,15 @@ impl Catalog {
     pub fn show(&self, id: &str) -> Result<String, AgentError> {
         let adapter = self.get(id)?;
         let mut out = String::new();
-        let mut entries: Vec<_> = adapter.entries.iter().collect();
-        entries.sort_by_key(|(key, _)| (layers::rank(key), *key));
-        let width = entries
-            .iter()
-            .map(|(key, entry)| shown(key, entry).len())
-            .max()
-            .unwrap_or_default()
-            .min(60);
-        for (key, entry) in entries {
+        let keys = Keys::of::<Written>();
+        let mut rows = adapter.merged.rows();
+        rows.sort_by_cached_key(|(key, _)| (keys.rank(key), key.clone()));
+        let rows = rows.into_iter().map(|(key, node)| (shown(&key, node), &node.origin));
+        let rows: Vec<_> = rows.collect();
+        let width = rows.iter().map(|(row, _)| row.len()).max().unwrap_or_default().min(60);
+        for (row, origin) in rows {
             // Writing to a String does not fail.
-            _ = writeln!(out, "{:width$}  # {}", shown(key, entry), entry.origin);
+            _ = writeln!(out, "{row:width$}  # {origin}");
         }
         if let Err(error) = self.manifest(id) {
             _ = writeln!(out, "# broken: {}", why(&error));
@@ -221,7 +210,7 @@ impl Catalog {
     fn get(&self, id: &str) -> Result<&Adapter, AgentError> {
         self.adapters.get(id).ok_or_else(|| AgentError::UnknownAdapter {
             id: id.to_owned(),
-            suggestion: layers::closest(id, self.ids()),
+            suggestion: closest(id, self.ids()).map(str::to_owned),
             known: self.ids().map(str::to_owned).collect(),
         })
     }
@@ -246,14 +235,23 @@ impl Catalog {
         }
         for path in paths {
             let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            self.add(&id, read(&path));
+            self.add(&id, &Origin::file(&path, START), read(&path));
         }
     }
 
-    fn add(&mut self, id: &str, entries: Result<Entries, ManifestError>) {
-        let adapter = self.adapters.entry(id.to_owned()).or_default();
-        match entries.and_then(|entries| check_id(id, entries)) {
-            Ok(entries) => adapter.entries.extend(entries),
+    fn add(&mut self, id: &str, origin: &Origin, leaves: Result<Vec<Leaf>, ManifestError>) {
+        let adapter = self.adapters.entry(id.to_owned()).or_insert_with(|| Adapter {
+            merged: Merged::empty(),
+            origin: origin.clone(),
+            broken: None,
+        });
+        match leaves.and_then(|leaves| check_id(id, origin, leaves)) {
+            Ok(leaves) => {
+                if let Some(leaf) = leaves.first() {
+                    adapter.origin = leaf.node.origin.clone();
+                }
+                leaves.into_iter().for_each(|leaf| adapter.merged.set(leaf));
+            }
             Err(error) => {
                 adapter.broken.get_or_insert(error);
             }
@@ -261,66 +259,67 @@ impl Catalog {
     }
 }
 
-impl Adapter {
-    fn strongest(&self) -> Origin {
-        let strength = |origin: &Origin| match origin {
-            Origin::BuiltIn => 0,
-            Origin::File { .. } => 1,
-            Origin::Config { .. } => 2,
-        };
-        let origins = self.entries.values().map(|entry| &entry.origin);
-        origins
-            .max_by_key(|origin| strength(origin))
-            .cloned()
-            .unwrap_or(Origin::BuiltIn)
-    }
-}
+/// Where a file begins.
+const START: Position = Position { line: 1, column: 1 };
 
-fn read(path: &Path) -> Result<Entries, ManifestError> {
+fn read(path: &Path) -> Result<Vec<Leaf>, ManifestError> {
     let text = files::read_text(path, ADAPTER_CAP_BYTES).map_err(|source| ManifestError::Read {
         path: path.to_owned(),
         source: source.into(),
     })?;
-    layers::from_toml(&text, path, &|line| Origin::File {
-        path: path.to_owned(),
-        line,
-    })
+    layer(path, &text, Place::file(path, &text))
 }
 
-fn check_id(id: &str, entries: Entries) -> Result<Entries, ManifestError> {
-    let first = || {
-        entries
-            .values()
-            .next()
-            .map_or(Origin::BuiltIn, |entry| entry.origin.clone())
-    };
+fn layer(path: &Path, text: &str, place: Place<'_>) -> Result<Vec<Leaf>, ManifestError> {
+    let root = from_toml(path, text, place).map_err(|mistake| ManifestError::written(vec![mistake]))?;
+    leaves(&root)
+}
+
+/// What one layer says about an adapter.
+fn leaves(root: &Node) -> Result<Vec<Leaf>, ManifestError> {
+    let layer = Layer::of::<Written>(root, &LANGUAGE).in_order();
+    match layer.mistakes.is_empty() {
+        true => Ok(layer.leaves),
+        false => Err(ManifestError::written(layer.mistakes)),
+    }
+}
+
+fn check_id(id: &str, origin: &Origin, leaves: Vec<Leaf>) -> Result<Vec<Leaf>, ManifestError> {
     let valid = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
     if !id.bytes().all(valid) || !id.starts_with(|first: char| first.is_ascii_alphanumeric()) {
         return Err(ManifestError::IdInvalid {
-            at: first(),
+            at: origin.clone(),
             id: id.to_owned(),
         });
     }
-    match entries.get("id") {
-        Some(Entry {
-            setting: Setting::Text(named),
-            origin,
-        }) if named != id => Err(ManifestError::IdMismatch {
-            at: origin.clone(),
-            id: named.clone(),
+    let named = leaves.iter().find(|leaf| leaf.path == ["id"]);
+    match named.and_then(|leaf| Some((leaf.node.text()?, &leaf.node.origin))) {
+        Some((named, at)) if named != id => Err(ManifestError::IdMismatch {
+            at: at.clone(),
+            id: named.to_owned(),
             expected: id.to_owned(),
         }),
-        Some(_) | None => Ok(entries),
+        Some(_) | None => Ok(leaves),
     }
 }
 
-/// A value as it may be shown: those of variables that hold secrets, by their names, stay out of sight.
-fn shown(key: &str, entry: &Entry) -> String {
+/// A value as it may be shown, in TOML: those of variables that hold secrets, by their names, stay out of sight.
+fn shown(key: &str, node: &Node) -> String {
     const SECRET: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
-    let secret = key.starts_with(layers::ENV) && SECRET.iter().any(|word| key.to_ascii_uppercase().contains(word));
+    let secret = key.starts_with("command.env.") && SECRET.iter().any(|word| key.to_ascii_uppercase().contains(word));
     match secret {
         true => format!("{key} = (not shown)"),
-        false => format!("{key} = {}", entry.setting),
+        false => format!("{key} = {}", in_toml(node)),
+    }
+}
+
+fn in_toml(node: &Node) -> String {
+    match &node.shape {
+        Shape::List(items) => {
+            let items: Vec<String> = items.iter().map(in_toml).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Shape::Scalar(_) | Shape::Table(_) | Shape::Foreign(_) => node.value().to_string(),
     }
 }
 

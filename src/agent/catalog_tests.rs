@@ -10,7 +10,7 @@ use super::*;
 /// Directories of a user and of a project.
 struct Home {
     dir: tempfile::TempDir,
-    config: Vec<ConfigAdapters>,
+    config: Vec<Node>,
 }
 
 impl Home {
@@ -31,13 +31,8 @@ impl Home {
     }
 
     fn configured(mut self, adapters: serde_json::Value) -> Self {
-        let serde_json::Value::Object(adapters) = adapters else {
-            panic!("an object")
-        };
-        self.config.push(ConfigAdapters {
-            origin: "config.json".to_owned(),
-            adapters,
-        });
+        let origin = Origin::file(Path::new("config.json"), START);
+        self.config.push(Node::of(adapters, &origin));
         self
     }
 
@@ -179,7 +174,7 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     command.env.MY_API_KEY = (not shown)                          # /project/codex.toml:4
     model.form = "name"                                           # built in
     stop.first = "interrupt"                                      # built in
-    stop.grace_ms = 500                                           # config.json (adapters.codex)
+    stop.grace_ms = 500                                           # config.json:1
     probe.args = ["--version"]                                    # built in
     login.env = ["CODEX_API_KEY"]                                 # built in
     login.files = ["$CODEX_HOME/auth.json", "~/.codex/auth.json"]  # built in
@@ -216,7 +211,7 @@ fn an_adapter_that_is_not_complete_says_what_is_missing_and_where() {
     let home = Home::new().with("user/mine.toml", "title = \"Mine\"\n[command]\nprogram = \"x\"\n");
     assert_snapshot!(home.error("mine"), @"user/mine.toml:1: adapter `mine` is not complete: `dialect`, `command.args`, `command.prompt` are missing");
     let home = Home::new().configured(json!({"mine": {"title": "x"}}));
-    assert_snapshot!(home.error("mine"), @"config.json (adapters.mine): adapter `mine` is not complete: `dialect`, `command.program`, `command.args`, `command.prompt` are missing");
+    assert_snapshot!(home.error("mine"), @"config.json:1: adapter `mine` is not complete: `dialect`, `command.program`, `command.args`, `command.prompt` are missing");
 }
 
 #[test]
@@ -243,26 +238,40 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
 
 #[test]
 fn unknown_keys_are_named_with_line_and_suggestion() {
-    assert_snapshot!(error_with("# a comment\n\ndialekt = \"x\""), @"user/x.toml:3: unknown key `dialekt`; did you mean `dialect`?");
-    assert_snapshot!(error_with("[stop]\ngraceMs = 1\n[nonsense]\nq = 1"), @"user/x.toml:2: unknown key `stop.graceMs`; did you mean `stop.grace_ms`?");
+    assert_snapshot!(error_with("# a comment\n\ndialekt = \"x\""), @"user/x.toml:3: unknown setting `dialekt`; did you mean `dialect`?");
+    assert_snapshot!(error_with("[stop]\ngraceMs = 1\n[nonsense]\nq = 1"), @"user/x.toml:2: unknown setting `stop.graceMs`; did you mean `stop.grace_ms`? (and 1 more)");
     let home = Home::new().configured(json!({"codex": {"command": {"programm": "x"}}}));
-    assert_snapshot!(home.error("codex"), @"config.json (adapters.codex): unknown key `command.programm`; did you mean `command.program`?");
+    assert_snapshot!(home.error("codex"), @"config.json:1: unknown setting `command.programm`; did you mean `command.program`?");
 }
 
 #[test]
 fn values_of_the_wrong_kind_are_named_with_what_they_should_be() {
-    assert_snapshot!(error_with("title = 1"), @"user/x.toml:1: `title` must be a string, not a whole number");
-    assert_snapshot!(error_with("stop = 5"), @"user/x.toml:1: `stop` must be a table, not a whole number");
-    assert_snapshot!(error_with("stop.grace_ms = 1.5"), @"user/x.toml:1: `stop.grace_ms` must be a whole number, not a number with a fraction");
-    assert_snapshot!(error_with("stop.grace_ms = 3600000"), @"user/x.toml:1: `stop.grace_ms` is 3600000, but must be 0 to 60000");
-    assert_snapshot!(error_with("probe.args = [\"a\", 1]"), @"user/x.toml:1: `probe.args` must be a list of strings, not a list with something else in it");
-    assert_snapshot!(error_with("transport = \"ssh\""), @"user/x.toml:1: `transport` is `ssh`, but must be one of `pty`, `http`");
-    assert_snapshot!(error_with("transport = \"http\""), @"user/x.toml:2: `dialect` is `terminal`, but must be `opencode-json`");
+    assert_snapshot!(error_with("title = 1"), @"user/x.toml:1: `title` is the number 1; expected a text");
+    assert_snapshot!(error_with("stop = 5"), @"user/x.toml:1: `stop` is the number 5; expected a table");
+    assert_snapshot!(error_with("stop.grace_ms = 1.5"), @"user/x.toml:1: `stop.grace_ms` is the number 1.5; expected a whole number from 0 to 60000, such as 50");
+    assert_snapshot!(error_with("stop.grace_ms = 3600000"), @"user/x.toml:1: `stop.grace_ms` is the number 3600000; expected a whole number from 0 to 60000, such as 50");
+    assert_snapshot!(error_with("probe.args = [\"a\", 1]"), @"user/x.toml:1: `probe.args[1]` is the number 1; expected a text");
+    assert_snapshot!(error_with("transport = \"ssh\""), @r#"user/x.toml:1: `transport` is the text "ssh"; expected "pty" or "http""#);
+    assert_snapshot!(error_with("transport = \"http\""), @r#"user/x.toml:2: `dialect` is the text "terminal"; expected "opencode-json" with `transport = "http"`"#);
     let server = "transport = \"http\"\ndialect = \"opencode-json\"\n[command]\nprogram = \"x\"\nargs = [\"serve\"]\n";
     assert_snapshot!(Home::new().with("user/x.toml", server).error("x"), @r#"user/x.toml:5: with `transport = "http"`, `{port}` must be in `command.args`"#);
-    assert_snapshot!(error_with("stop.first = \"kill\""), @"user/x.toml:1: `stop.first` is `kill`, but must be one of `interrupt`, `terminate`");
-    assert_snapshot!(Home::new().configured(json!({"codex": 1})).error("codex"), @"config.json (adapters.codex): must be an object of adapter settings");
-    assert_snapshot!(Home::new().configured(json!({"codex": {"title": null}})).error("codex"), @"config.json (adapters.codex): `title` must be a string, not null");
+    assert_snapshot!(error_with("stop.first = \"kill\""), @r#"user/x.toml:1: `stop.first` is the text "kill"; expected "interrupt" or "terminate""#);
+    assert_snapshot!(Home::new().configured(json!({"codex": 1})).error("codex"), @"config.json:1: the adapter is the number 1; expected an object of adapter settings");
+    assert_snapshot!(Home::new().configured(json!({"codex": {"title": null}})).error("codex"), @"config.json:1: `title` is null; expected a text");
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_layer_is_told_at_once() {
+    let home = Home::new().with("user/x.toml", "titel = 1\nverified = 2\n[stop]\nfirst = \"kill\"\n");
+    let error = home.catalog().manifest("x").expect_err("an error");
+    let directory = format!("{}/", home.dir.path().display());
+    let told: Vec<_> = [why(&error)].into_iter().chain(error.hints()).collect();
+    assert_snapshot!(told.join("\n").replace(&directory, ""), @r#"
+    user/x.toml:1: unknown setting `titel`; did you mean `title`? (and 2 more)
+    also user/x.toml:2: `verified` is the number 2; expected a text
+    also user/x.toml:4: `stop.first` is the text "kill"; expected "interrupt" or "terminate"
+    `ralph adapters show x` prints each value and its origin
+    "#);
 }
 
 #[test]
@@ -274,15 +283,15 @@ fn placeholders_are_checked_when_loaded() {
     assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = []\nmodel = [\"{session}\"]"), @"user/x.toml:6: unknown placeholder `{session}` in `command.model`; known there: {model}");
     assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = []\n[command.env]\nA = \"{x}\""), @"user/x.toml:7: unknown placeholder `{x}` in `command.env.A`; known there: {model}, {agent}, {session}, {prompt_file}, {ralph}");
     assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"file\"\nargs = []"), @r#"user/x.toml:4: with `command.prompt = "file"`, `{prompt_file}` must be in `command.args` or `command.env`"#);
-    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"typed\"\nargs = []"), @"user/x.toml:4: `command.prompt` is `typed`, but must be one of `stdin`, `file`");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"typed\"\nargs = []"), @r#"user/x.toml:4: `command.prompt` is the text "typed"; expected "stdin" or "file""#);
     assert_snapshot!(error_in_command("program = \" \"\nprompt = \"stdin\"\nargs = []"), @"user/x.toml:3: `command.program` is empty");
 }
 
 #[test]
 fn files_that_are_no_manifests_are_named() {
-    assert_snapshot!(Home::new().with("user/x.toml", "a = 1\nb = = 2\n").error("x"), @"user/x.toml:2: not valid TOML: extra `=`, expected nothing");
+    assert_snapshot!(Home::new().with("user/x.toml", "a = 1\nb = = 2\n").error("x"), @"user/x.toml: line 2, column 5: not valid TOML (extra `=`, expected nothing)");
     assert_snapshot!(Home::new().with("user/x.toml", &format!("id = \"y\"\n{COMPLETE}")).error("x"), @"user/x.toml:1: `id` is `y`, but the name of the file makes it `x`");
-    assert_snapshot!(Home::new().with("user/My Agent.toml", COMPLETE).error("My Agent"), @"user/My Agent.toml:4: `My Agent` cannot name an adapter: lower-case letters, digits, `-`, `_` and `.` only");
+    assert_snapshot!(Home::new().with("user/My Agent.toml", COMPLETE).error("My Agent"), @"user/My Agent.toml:1: `My Agent` cannot name an adapter: lower-case letters, digits, `-`, `_` and `.` only");
     let home = Home::new();
     fs::write(home.dir.path().join("user/x.toml"), b"\xff").expect("a file");
     assert_snapshot!(home.error("x"), @"user/x.toml cannot be read: line 1, column 1: not UTF-8");

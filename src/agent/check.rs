@@ -202,21 +202,17 @@ mod tests {
     };
     use serde_json::json;
 
-    use crate::agent::catalog::{Catalog, ConfigAdapters, Sources};
+    use crate::{
+        agent::catalog::{Catalog, Sources},
+        settings::{Node, Origin},
+    };
 
     use super::*;
 
     /// The report on an agent whose `--version` is a shell script.
     fn report_of(version: &str, deadline: Duration) -> CheckReport {
-        let mut adapters = serde_json::Map::new();
-        adapters.insert(
-            "codex".to_owned(),
-            json!({"command": {"program": "sh"}, "probe": {"args": ["-c", version]}}),
-        );
-        let config = vec![ConfigAdapters {
-            origin: "test".to_owned(),
-            adapters,
-        }];
+        let codex = json!({"command": {"program": "sh"}, "probe": {"args": ["-c", version]}});
+        let config = vec![Node::of(json!({ "codex": codex }), &Origin::Default)];
         let catalog = Catalog::load(&Sources {
             directories: Vec::new(),
             config,

@@ -51,8 +51,9 @@ impl AgentError {
                     .chain([format!("there are: {}", known.join(", "))])
                     .collect()
             }
-            AgentError::Manifest { id, .. } => {
-                vec![format!("`ralph adapters show {id}` prints each value and its origin")]
+            AgentError::Manifest { id, source } => {
+                let show = format!("`ralph adapters show {id}` prints each value and its origin");
+                source.hints().into_iter().chain([show]).collect()
             }
             AgentError::Server { source, .. } => source.hints(),
             AgentError::NoPlaceFor { id, what, .. } => vec![

@@ -140,10 +140,11 @@ mod tests {
     use crate::{
         agent::{
             Display,
-            catalog::{Catalog, ConfigAdapters, Sources},
+            catalog::{Catalog, Sources},
         },
         event::{RunId, SessionId},
         proc::Size,
+        settings::{Node, Origin},
     };
 
     use super::*;
@@ -171,12 +172,8 @@ mod tests {
     }
 
     fn manifest(id: &str, settings: serde_json::Value) -> Manifest {
-        let mut adapters = serde_json::Map::new();
-        adapters.insert(id.to_owned(), settings);
-        let config = vec![ConfigAdapters {
-            origin: "test".to_owned(),
-            adapters,
-        }];
+        let adapters = serde_json::json!({ id: settings });
+        let config = vec![Node::of(adapters, &Origin::Default)];
         Catalog::load(&Sources {
             directories: Vec::new(),
             config,

@@ -4,19 +4,22 @@
 //! Programs are not looked for here; a manifest of an agent that is not installed is a good manifest.
 
 mod reader;
+mod written;
 
-use crate::proc::Ladder;
+use crate::{proc::Ladder, settings::Merged};
 
 use super::{
     AgentError, Capabilities,
     dialect::DialectKind,
-    layers::Entries,
     login::Credentials,
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
     template::{Placeholder, Template},
 };
 use reader::Reader;
+use written::Counts;
+
+pub(super) use written::{LANGUAGE, Written};
 
 /// A complete adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,48 +78,45 @@ pub enum PromptBy {
 }
 
 impl Manifest {
-    /// Makes the manifest of adapter `id` out of its merged entries.
+    /// Makes the manifest of adapter `id` out of its merged layers.
     ///
     /// # Errors
     /// The first thing that is wrong, with the place where it was written.
-    pub fn from_entries(id: &str, entries: &Entries) -> Result<Self, ManifestError> {
-        let reader = Reader { id, entries };
-        let transport = reader.choice(
-            "transport",
-            Transport::Pty,
-            &[("pty", Transport::Pty), ("http", Transport::Http)],
-        )?;
-        let dialect = reader.dialect(transport)?;
-        let command = reader.command(transport)?;
+    pub fn of(id: &str, merged: &Merged) -> Result<Self, ManifestError> {
+        let written: Written = merged.read().map_err(ManifestError::written)?;
+        let reader = Reader {
+            id,
+            written: &written,
+            merged,
+        };
+        let transport = written.transport;
+        let dialect = reader.dialect()?;
+        let command = reader.command()?;
         let capabilities = Capabilities {
-            live_steering: reader.live_steering(transport)?,
+            live_steering: reader.live_steering()?,
             permissions: transport == Transport::Http,
             resume: transport == Transport::Http || command.resume.is_some() && command.takes(Placeholder::Resume),
-            usage: reader.flag("capabilities.usage"),
-            cost: reader.flag("capabilities.cost"),
+            usage: written.capabilities.usage,
+            cost: written.capabilities.cost,
         };
         Ok(Self {
             id: id.to_owned(),
-            title: reader.text("title").unwrap_or(id).to_owned(),
-            verified: reader.text("verified").map(str::to_owned),
             transport,
             dialect,
             command,
-            model_form: reader.choice(
-                "model.form",
-                ModelForm::Name,
-                &[("name", ModelForm::Name), ("provider/name", ModelForm::ProviderName)],
-            )?,
-            sums_usage: reader.choice(
-                "usage.counts",
-                dialect.sums_usage(),
-                &[("turn", false), ("session", true)],
-            )?,
-            stop: reader.stop()?,
-            probe: reader.list("probe.args").map(<[String]>::to_vec),
+            model_form: written.model.form,
+            sums_usage: match written.usage.counts {
+                Some(Counts::Turn) => false,
+                Some(Counts::Session) => true,
+                None => dialect.sums_usage(),
+            },
+            stop: reader.stop(),
             credentials: reader.credentials(),
-            install: reader.text("install.hint").map(str::to_owned),
             capabilities,
+            title: written.title.unwrap_or_else(|| id.to_owned()),
+            verified: written.verified,
+            probe: written.probe.args,
+            install: written.install.hint,
         })
     }
 }

@@ -4,8 +4,10 @@ use std::{path::PathBuf, sync::Arc};
 
 use thiserror::Error;
 
-use super::layers::Origin;
-use crate::files::ReadError;
+use crate::{
+    files::ReadError,
+    settings::{Mistake, Mistakes, Origin},
+};
 
 #[derive(Debug, Clone, Error)]
 pub enum ManifestError {
@@ -15,37 +17,11 @@ pub enum ManifestError {
         #[source]
         source: Arc<ReadError>,
     },
-    #[error("{path}:{line}: not valid TOML: {why}", path = path.display())]
-    Syntax { path: PathBuf, line: usize, why: String },
-    #[error("{at}: unknown key `{key}`{}", did_you_mean(.suggestion.as_deref()))]
-    UnknownKey {
-        at: Origin,
-        key: String,
-        suggestion: Option<String>,
-    },
-    #[error("{at}: `{key}` must be {expected}, not {found}")]
-    WrongType {
-        at: Origin,
-        key: String,
-        expected: &'static str,
-        found: &'static str,
-    },
-    #[error("{at}: must be an object of adapter settings")]
-    NotAnObject { at: Origin },
-    #[error("{at}: `{key}` is `{value}`, but must be {}", one_of(.allowed))]
-    NotOneOf {
-        at: Origin,
-        key: String,
-        value: String,
-        allowed: Vec<&'static str>,
-    },
-    #[error("{at}: `{key}` is {value}, but must be {allowed}")]
-    OutOfRange {
-        at: Origin,
-        key: String,
-        value: String,
-        allowed: &'static str,
-    },
+    /// What can be told of a layer by itself.
+    #[error("{}", in_one_line(.0))]
+    Written(Arc<Mistakes>),
+    #[error("{at}: `dialect` is {found}; expected \"opencode-json\" with `transport = \"http\"`")]
+    NoServerDialect { at: Origin, found: String },
     #[error("{at}: unknown placeholder `{{{name}}}` in `{key}`; known there: {}", .allowed.join(", "))]
     UnknownPlaceholder {
         at: Origin,
@@ -87,17 +63,29 @@ pub enum ManifestError {
     },
 }
 
-fn did_you_mean(suggestion: Option<&str>) -> String {
-    suggestion
-        .map(|name| format!("; did you mean `{name}`?"))
-        .unwrap_or_default()
+impl ManifestError {
+    /// What is wrong with what was written, which is something.
+    pub(super) fn written(mistakes: Vec<Mistake>) -> Self {
+        let mistakes = Mistakes::of(mistakes).expect("something was refused");
+        ManifestError::Written(Arc::new(mistakes))
+    }
+
+    /// What else is wrong, one sentence each.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            ManifestError::Written(mistakes) => mistakes.others().map(|other| format!("also {other}")).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
-fn one_of(allowed: &[&str]) -> String {
-    let quoted: Vec<_> = allowed.iter().map(|name| format!("`{name}`")).collect();
-    match &quoted[..] {
-        [only] => only.clone(),
-        _ => format!("one of {}", quoted.join(", ")),
+/// The first mistake with what to do about it, and how many there are beside it.
+fn in_one_line(mistakes: &Mistakes) -> String {
+    let first = mistakes.first();
+    let hint = first.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    match mistakes.others().count() {
+        0 => format!("{first}{hint}"),
+        others => format!("{first}{hint} (and {others} more)"),
     }
 }
 

@@ -9,7 +9,6 @@ pub mod dialect;
 mod error;
 mod identity;
 mod invocation;
-mod layers;
 pub mod login;
 pub mod manifest;
 mod manifest_error;
@@ -34,7 +33,6 @@ use crate::{
 pub use crate::proc::Activity;
 pub use error::AgentError;
 pub use identity::GitIdentity;
-pub use layers::Origin;
 pub use manifest_error::ManifestError;
 
 /// Runs sessions of one agent.

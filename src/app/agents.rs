@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use crate::{
     agent::{
-        AgentAdapter, GitIdentity, Origin,
+        AgentAdapter, GitIdentity,
         catalog::Catalog,
         dialect::DialectKind,
         manifest::{Manifest, Transport},
@@ -15,6 +15,7 @@ use crate::{
     driver::Agent,
     error::{Failure, FailureKind},
     git::Identity,
+    settings::Origin,
 };
 
 /// The adapter that is taken when none is named, if a server is named or its program is there.

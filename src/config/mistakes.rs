@@ -83,6 +83,10 @@ fn an_ill_typed_value_says_what_is_and_what_should_be() {
             r#"`session` is the text "new"; expected "fresh" or "resume""#,
         ),
         (
+            r#"{ "session": "resumed" }"#,
+            r#"`session` is the text "resumed" (did you mean "resume"?); expected "fresh" or "resume""#,
+        ),
+        (
             r#"{ "adapter": ["codex"] }"#,
             r#"`adapter` is a list; expected a text on one line, such as "codex", or null"#,
         ),

@@ -118,9 +118,13 @@ impl Mistakes {
         })
     }
 
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Mistake> {
-        [&*self.first].into_iter().chain(&self.others)
+    pub fn first(&self) -> &Mistake {
+        &self.first
+    }
+
+    /// All but the first.
+    pub fn others(&self) -> impl Iterator<Item = &Mistake> {
+        self.others.iter()
     }
 
     /// Says what to do about the first, and what else is wrong; `no_hint` is for settings that are like no other.

@@ -5,8 +5,9 @@ use std::{marker::PhantomData, path::PathBuf};
 use serde_json::{Value, json};
 
 use super::{
-    grammar::{Grammar, accept},
+    grammar::{Grammar, accept, accept_or},
     mistake::Mistake,
+    nearest::closest,
     node::Node,
 };
 
@@ -105,10 +106,18 @@ impl<C: Choice> Grammar for OneOf<C> {
     type Held = C;
 
     fn read(node: &Node, key: &str) -> Result<C, Vec<Mistake>> {
-        let chosen = node
-            .text()
-            .and_then(|text| C::CHOICES.iter().find(|(name, _)| *name == text));
-        accept::<Self>(node, key, chosen.map(|(_, choice)| *choice))
+        let Some(text) = node.text() else {
+            return accept::<Self>(node, key, None);
+        };
+        let chosen = C::CHOICES.iter().find(|(name, _)| *name == text);
+        accept_or::<Self>(
+            node,
+            key,
+            chosen.map(|(_, choice)| *choice).ok_or_else(|| {
+                let near = closest(text, C::CHOICES.iter().map(|(name, _)| *name))?;
+                Some(format!("did you mean \"{near}\"?"))
+            }),
+        )
     }
 
     fn expected() -> String {

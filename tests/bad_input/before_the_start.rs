@@ -138,7 +138,10 @@ fn an_adapter_with_a_mistake() {
         "odd",
         "id = \"odd\"\ndialect = \"terminl\"\n[command]\nprogram = \"sh\"\nargs = []\nprompt = \"stdin\"\n",
     );
-    let naming = ["odd.toml:2", "`dialect` is `terminl`", "`terminal`"];
+    let naming = [
+        "odd.toml:2",
+        "`dialect` is the text \"terminl\" (did you mean \"terminal\"?)",
+    ];
     refused(&sandbox, &["--adapter", "odd"], 3, &naming, "ralph adapters show odd");
 }
 

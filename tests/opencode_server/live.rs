@@ -14,11 +14,12 @@ use std::{
 use ralph::{
     agent::{
         AgentAdapter, Display, Session, SessionRequest,
-        catalog::{Catalog, ConfigAdapters, Sources},
+        catalog::{Catalog, Sources},
         opencode::{ServerAdapter, ServerOptions},
     },
     event::{AgentSignal, Problem, RunId, SessionId},
     proc::Size,
+    settings::{Node, Origin},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -50,11 +51,10 @@ impl Live {
 
     /// An adapter with changes to its manifest.
     pub fn with(options: ServerOptions, changes: Value) -> Live {
-        let adapters = [("opencode-server".to_owned(), changes)].into_iter().collect();
-        let origin = "test".to_owned();
+        let adapters = serde_json::json!({ "opencode-server": changes });
         let catalog = Catalog::load(&Sources {
             directories: Vec::new(),
-            config: vec![ConfigAdapters { origin, adapters }],
+            config: vec![Node::of(adapters, &Origin::Default)],
         });
         let manifest = catalog.manifest("opencode-server").expect("a manifest");
         let (running, stop) = tokio::sync::oneshot::channel::<()>();

@@ -1,0 +1,204 @@
+//! Every key of a manifest, declared. `adapters/README.md` explains them to who writes one.
+
+use crate::{
+    proc::StopSignal,
+    settings::{Choice, Language, Maybe, OneOf, Open, Section, Switch, Text, Texts, Within, settings},
+};
+
+use super::{
+    super::{dialect::DialectKind, model::ModelForm},
+    PromptBy, Transport,
+};
+
+/// How manifests are spoken of.
+pub(crate) const LANGUAGE: Language = Language {
+    whole: "the adapter",
+    whole_expected: "an object of adapter settings",
+    section_expected: "a table",
+    removed: &[],
+};
+
+settings! {
+    /// An adapter as it is written, its layers merged.
+    pub struct Written {
+        /// Has to agree with the name of the file.
+        id("id"): Maybe<Text>,
+        /// What people call it.
+        title("title"): Maybe<Text>,
+        /// The version it was tested with.
+        verified("verified"): Maybe<Text>,
+        /// Whether the agent is a program with a terminal or a server.
+        transport("transport"): OneOf<Transport> = "pty",
+        /// How its output is understood.
+        dialect("dialect"): Maybe<OneOf<DialectKind>>,
+        command("command"): Section<WrittenCommand>,
+        model("model"): Section<WrittenModel>,
+        usage("usage"): Section<WrittenUsage>,
+        stop("stop"): Section<WrittenStop>,
+        probe("probe"): Section<WrittenProbe>,
+        login("login"): Section<WrittenLogin>,
+        install("install"): Section<WrittenInstall>,
+        capabilities("capabilities"): Section<WrittenCapabilities>,
+    }
+}
+
+settings! {
+    /// The command line of one session.
+    pub struct WrittenCommand {
+        /// A name on `PATH`, or a path.
+        program("program"): Maybe<Text>,
+        /// Arguments, none of which passes through a shell.
+        args("args"): Maybe<Texts>,
+        /// What `{model}` in `args` stands for when a model is set.
+        model("model"): Maybe<Texts>,
+        /// What `{agent}` in `args` stands for when an agent is named.
+        agent("agent"): Maybe<Texts>,
+        /// What `{resume}` in `args` stands for when a session is continued.
+        resume("resume"): Maybe<Texts>,
+        /// What carries the prompt.
+        prompt("prompt"): Maybe<OneOf<PromptBy>>,
+        /// Variables for the agent, beside those of ralph's own environment.
+        env("env"): Open<Text>,
+        /// Variables the agent does not get, whoever sets them.
+        env_remove("env_remove"): Texts = [],
+        /// Its tools do not see the user's git configuration.
+        git_identity("git_identity"): Switch = false,
+    }
+}
+
+settings! {
+    /// How models are named.
+    pub struct WrittenModel {
+        /// With their provider or without.
+        form("form"): OneOf<ModelForm> = "name",
+    }
+}
+
+settings! {
+    /// What the agent says about usage.
+    pub struct WrittenUsage {
+        /// Whether a continued session tells what the turn used, or the sum so far.
+        counts("counts"): Maybe<OneOf<Counts>>,
+    }
+}
+
+settings! {
+    /// How the agent is stopped.
+    pub struct WrittenStop {
+        /// The signal that makes it clean up best.
+        first("first"): OneOf<StopSignal> = "terminate",
+        /// How long it may take after each, in milliseconds.
+        grace_ms("grace_ms"): Within<0, 60_000> = 3000,
+    }
+}
+
+settings! {
+    /// How its version is found out.
+    pub struct WrittenProbe {
+        /// Arguments that make it print its version.
+        args("args"): Maybe<Texts>,
+    }
+}
+
+settings! {
+    /// What it needs to reach its model.
+    pub struct WrittenLogin {
+        /// Variables, each of which is enough.
+        env("env"): Texts = [],
+        /// Files, each of which is enough.
+        files("files"): Texts = [],
+        /// What to type to log in.
+        hint("hint"): Maybe<Text>,
+    }
+}
+
+settings! {
+    /// Where it comes from.
+    pub struct WrittenInstall {
+        /// What to type to install it.
+        hint("hint"): Maybe<Text>,
+    }
+}
+
+settings! {
+    /// What it can do beyond running a prompt to its end.
+    pub struct WrittenCapabilities {
+        /// It takes text while it works.
+        live_steering("live_steering"): Switch = false,
+        /// It tells how many tokens it used.
+        usage("usage"): Switch = false,
+        /// It tells what that cost.
+        cost("cost"): Switch = false,
+    }
+}
+
+/// What the usage of a continued session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    /// That of the turn.
+    Turn,
+    /// The sum over the session.
+    Session,
+}
+
+impl Choice for Counts {
+    const CHOICES: &'static [(&'static str, Self)] = &[("turn", Counts::Turn), ("session", Counts::Session)];
+}
+
+impl Choice for Transport {
+    const CHOICES: &'static [(&'static str, Self)] = &[("pty", Transport::Pty), ("http", Transport::Http)];
+}
+
+impl Choice for DialectKind {
+    const CHOICES: &'static [(&'static str, Self)] = &DialectKind::NAMES;
+}
+
+impl Choice for PromptBy {
+    const CHOICES: &'static [(&'static str, Self)] = &[("stdin", PromptBy::Stdin), ("file", PromptBy::File)];
+}
+
+impl Choice for ModelForm {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("name", ModelForm::Name), ("provider/name", ModelForm::ProviderName)];
+}
+
+impl Choice for StopSignal {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("interrupt", StopSignal::Interrupt),
+        ("terminate", StopSignal::Terminate),
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Form, Keys};
+
+    const REFERENCE: &str = include_str!("../../../adapters/README.md");
+
+    #[test]
+    fn the_reference_has_a_row_for_every_key_and_no_other() {
+        let (_, keys) = REFERENCE.split_once("## Keys").expect("a chapter");
+        let (keys, _) = keys.split_once("\n## ").expect("a chapter after it");
+        let rows: Vec<_> = keys
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+            .collect();
+        let declared = Keys::of::<Written>();
+        let declared = declared.iter().map(|(key, field)| match field.kind.form {
+            Form::Open => format!("{key}.NAME"),
+            Form::Leaf | Form::Section { .. } => key.to_owned(),
+        });
+        let mut known: Vec<String> = declared.collect();
+        known.sort_by_key(|key| rows.iter().position(|row| row == key));
+        assert_eq!(rows, known);
+    }
+
+    #[test]
+    fn a_key_is_suggested_by_likeness_of_the_whole_or_of_its_last_part() {
+        let keys = Keys::of::<Written>();
+        assert_eq!(keys.nearest("command.arg"), Some("command.args"));
+        assert_eq!(keys.nearest("program"), Some("command.program"));
+        assert_eq!(keys.nearest("zzzzz"), None);
+    }
+}
