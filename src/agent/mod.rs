@@ -16,6 +16,7 @@ pub mod model;
 pub mod opencode;
 mod queries;
 mod reporter;
+mod signal_writer;
 pub mod subprocess;
 mod template;
 pub mod transcript;

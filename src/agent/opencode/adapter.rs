@@ -10,7 +10,7 @@ use tokio::{
 use crate::{
     agent::{
         AgentAdapter, AgentError, Capabilities, Session, SessionRequest, check, manifest::Manifest,
-        subprocess::NeverRan,
+        signal_writer::SignalWriter, subprocess::NeverRan,
     },
     event::{AgentSignal, Problem, ProblemKind},
     server_url::ServerUrl,
@@ -22,7 +22,6 @@ use super::{
     handle::{ServerSession, Shared},
     server::{Need, Servers},
     session::{Job, conduct},
-    voice::Voice,
 };
 
 /// Runs sessions on an opencode server.
@@ -83,7 +82,8 @@ impl AgentAdapter for ServerAdapter {
             return NeverRan::report(Problem { kind, text }, out);
         }
         let wanted = wanted(&request);
-        let (Ok(runtime), Ok(voice)) = (Handle::try_current(), Voice::start(request.display, out.clone())) else {
+        let (Ok(runtime), Ok(writer)) = (Handle::try_current(), SignalWriter::start(request.display, out.clone()))
+        else {
             let problem = Problem {
                 kind: ProblemKind::Other,
                 text: "no runtime or no thread for a session is to be had".to_owned(),
@@ -106,7 +106,7 @@ impl AgentAdapter for ServerAdapter {
             wanted,
             model: request.model,
             resume: request.resume,
-            voice,
+            writer,
             shared: Arc::clone(&shared),
             steering,
         };

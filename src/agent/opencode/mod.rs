@@ -2,7 +2,7 @@
 //!
 //! A session is prompted over HTTP and told of over a stream of events; `turn` makes signals of what it says, and is
 //! the one part that is pure. The others are small tasks with one owner each: `session` follows a turn, `posts`
-//! answers what may not wait, `voice` speaks, `server` keeps the process.
+//! answers what may not wait, `server` keeps the process.
 //!
 //! What surprises: a stream that ends means nothing, since connections break and the server works on. And a permission
 //! that is asked for keeps a turn waiting for ever, so each one is answered.
@@ -24,7 +24,6 @@ mod server;
 mod session;
 mod turn;
 mod verdict;
-mod voice;
 mod wire;
 
 pub use adapter::ServerAdapter;

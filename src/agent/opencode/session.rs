@@ -18,7 +18,10 @@ use tokio::{
 };
 
 use crate::{
-    agent::dialect::{Clock, one_line},
+    agent::{
+        dialect::{Clock, one_line},
+        signal_writer::SignalWriter,
+    },
     event::{AgentSignal, Problem, ProblemKind, SessionId},
     proc::Stop,
 };
@@ -32,7 +35,6 @@ use super::{
     server::{Need, Own, Server, Servers},
     turn::Turn,
     verdict::Verdict,
-    voice::Voice,
     wire::Status,
 };
 
@@ -54,7 +56,7 @@ pub(super) struct Job {
     /// The model, as it was asked for.
     pub(super) model: Option<String>,
     pub(super) resume: Option<SessionId>,
-    pub(super) voice: Voice,
+    pub(super) writer: SignalWriter,
     pub(super) shared: Arc<Shared>,
     pub(super) steering: mpsc::Receiver<Message>,
 }
@@ -257,7 +259,7 @@ impl Conduct {
     }
 
     pub(super) async fn say(&self, signals: Vec<AgentSignal>) {
-        self.job.voice.tell(signals).await;
+        self.job.writer.write(signals).await;
     }
 }
 

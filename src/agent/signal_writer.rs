@@ -1,7 +1,7 @@
-//! Tells what a session does: shows it, then sends it, on a thread of its own.
+//! Writes the signals of a session that is a task: to the display, then to the channel, on a thread of its own.
 //!
-//! Display and channel may make whoever speaks wait, and the loop that empties the channel runs on the same thread as
-//! the session's task. So the task only hands signals over, and waits without keeping anybody else from working.
+//! Display and channel may block, and the loop that empties the channel runs on the same thread as the session's task. So
+//! the task only hands batches over, and waits for room without blocking its thread.
 
 use std::thread;
 
@@ -15,47 +15,47 @@ use crate::{
 /// Batches of signals under way to the thread; when full, the session's task waits, and with it the server's stream.
 const BATCHES: usize = 64;
 
-/// A session's task's end of it. Without a last [`AgentSignal::Ended`], the thread makes up for that.
-pub(super) struct Voice {
+/// The session's end of the writer. If it is dropped without a last [`AgentSignal::Ended`], the thread sends one.
+pub(super) struct SignalWriter {
     batches: mpsc::Sender<Vec<AgentSignal>>,
 }
 
-impl Voice {
+impl SignalWriter {
     /// Starts the thread.
     ///
     /// # Errors
     /// The system has no thread to give; display and channel are gone then.
     pub(super) fn start(display: Box<dyn Display>, out: mpsc::Sender<AgentSignal>) -> std::io::Result<Self> {
         let (batches, received) = mpsc::channel(BATCHES);
-        let speaker = Speaker {
+        let writer = WriterThread {
             display,
             out,
             transcript: Transcript::default(),
             ended: false,
         };
         thread::Builder::new()
-            .name("ralph-voice".to_owned())
-            .spawn(move || speaker.speak(received))?;
+            .name("signals".to_owned())
+            .spawn(move || writer.run(received))?;
         Ok(Self { batches })
     }
 
-    /// Tells signals, in order. Cancel safe: all of them are told, or none.
-    pub(super) async fn tell(&self, signals: Vec<AgentSignal>) {
+    /// Writes signals, in order. Cancel safe: all of them are written, or none.
+    pub(super) async fn write(&self, signals: Vec<AgentSignal>) {
         if !signals.is_empty() {
-            _ = self.batches.send(signals).await; // the thread is gone with whoever listened
+            _ = self.batches.send(signals).await; // the thread ended with its listener
         }
     }
 }
 
-struct Speaker {
+struct WriterThread {
     display: Box<dyn Display>,
     out: mpsc::Sender<AgentSignal>,
     transcript: Transcript,
     ended: bool,
 }
 
-impl Speaker {
-    fn speak(mut self, mut received: mpsc::Receiver<Vec<AgentSignal>>) {
+impl WriterThread {
+    fn run(mut self, mut received: mpsc::Receiver<Vec<AgentSignal>>) {
         while let Some(signals) = received.blocking_recv() {
             self.show(&signals);
             for signal in signals {
@@ -76,8 +76,8 @@ impl Speaker {
     }
 }
 
-impl Drop for Speaker {
-    /// The task, or this thread, broke down: the session still has to end for who waits.
+impl Drop for WriterThread {
+    /// The task, or this thread, panicked: the session still has to end for the loop.
     fn drop(&mut self) {
         if self.ended {
             return;
