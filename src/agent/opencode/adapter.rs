@@ -21,7 +21,7 @@ use super::{
     client::{Client, Wanted},
     handle::{ServerSession, Shared},
     server::{Need, Servers},
-    session::{Job, conduct},
+    session::{Job, run_session},
 };
 
 /// Runs sessions on an opencode server.
@@ -111,7 +111,7 @@ impl AgentAdapter for ServerAdapter {
             steering,
         };
         // It ends with the session: its handle stops it when it goes.
-        runtime.spawn(conduct(job, stopped));
+        runtime.spawn(run_session(job, stopped));
         Box::new(ServerSession::new(shared, stop))
     }
 

@@ -1,7 +1,7 @@
 //! opencode as a server: one for the whole run, a session of it for every iteration.
 //!
 //! A session is prompted over HTTP and told of over a stream of events; `turn` makes signals of what it says, and is
-//! the one part that is pure. The others are small tasks with one owner each: `session` follows a turn, `posts`
+//! the one part that is pure. The others are small tasks with one owner each: `session` runs a turn over its `event_loop`, `posts`
 //! answers what may not wait, `server` keeps the process.
 //!
 //! What surprises: a stream that ends means nothing, since connections break and the server works on. And a permission
@@ -10,8 +10,8 @@
 mod adapter;
 mod client;
 mod error;
+mod event_loop;
 mod feed;
-mod following;
 mod handle;
 mod life;
 mod messages;

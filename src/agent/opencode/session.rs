@@ -29,7 +29,7 @@ use crate::{
 use super::{
     ServerError, ServerOptions,
     client::{Client, Wanted},
-    following::{Broken, connect},
+    event_loop::{Broken, connect},
     handle::{Message, Shared},
     problem::of_server,
     server::{Need, Own, Server, Servers},
@@ -62,7 +62,7 @@ pub(super) struct Job {
 }
 
 /// A session at work.
-pub(super) struct Conduct {
+pub(super) struct SessionTask {
     pub(super) job: Job,
     pub(super) server: Option<Server>,
     pub(super) session: Option<String>,
@@ -83,8 +83,8 @@ pub(super) struct Conduct {
 }
 
 /// Runs a session to its end. Stopping it is a value on `stop`.
-pub(super) async fn conduct(job: Job, mut stop: watch::Receiver<Option<Stop>>) {
-    let mut conduct = Conduct {
+pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>>) {
+    let mut task = SessionTask {
         job,
         server: None,
         session: None,
@@ -101,23 +101,23 @@ pub(super) async fn conduct(job: Job, mut stop: watch::Receiver<Option<Stop>>) {
     let result = tokio::select! {
         biased;
         _ = stop.wait_for(Option::is_some) => None,
-        result = conduct.work() => Some(result),
+        result = task.work() => Some(result),
     };
-    conduct.job.shared.close_steering();
+    task.job.shared.close_steering();
     let (ok, message) = match result {
-        Some(Ok(verdict)) => conduct.judge(verdict, &mut stop).await,
+        Some(Ok(verdict)) => task.judge(verdict, &mut stop).await,
         Some(Err(problem)) => {
-            conduct.say(vec![AgentSignal::Problem { problem }]).await;
-            conduct.abandon(&mut stop).await;
+            task.say(vec![AgentSignal::Problem { problem }]).await;
+            task.abandon(&mut stop).await;
             (false, None)
         }
         None => {
-            conduct.abandon(&mut stop).await;
+            task.abandon(&mut stop).await;
             (false, None)
         }
     };
-    let output_bytes = conduct.job.shared.output_bytes();
-    conduct.job.shared.finish();
+    let output_bytes = task.job.shared.output_bytes();
+    task.job.shared.finish();
     let last = [
         AgentSignal::TurnEnded { ok, message },
         AgentSignal::Ended {
@@ -125,10 +125,10 @@ pub(super) async fn conduct(job: Job, mut stop: watch::Receiver<Option<Stop>>) {
             output_bytes,
         },
     ];
-    conduct.say(last.into()).await;
+    task.say(last.into()).await;
 }
 
-impl Conduct {
+impl SessionTask {
     async fn work(&mut self) -> Result<Verdict, Problem> {
         let prompt = read_prompt(self.job.prompt.clone()).await?;
         // A server that starts works, and is not idle.

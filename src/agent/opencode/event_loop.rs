@@ -1,4 +1,4 @@
-//! Follows a turn: events, what has to be answered, and the stream that gets lost.
+//! The loop of a session over the server's events: what has to be answered, and a stream that is lost and reopened.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use super::{
     posts,
     problem::of_server,
     server::Own,
-    session::{Conduct, crashed},
+    session::{SessionTask, crashed},
     turn::{Next, Turn},
     wire::{EventKind, Permission, Question, Status},
 };
@@ -51,7 +51,7 @@ pub(super) enum Broken {
     Turn(Problem),
 }
 
-impl Conduct {
+impl SessionTask {
     /// Does the next thing there is to do, and tells whether the turn is over.
     pub(super) async fn step(&mut self, client: &Client, feed: &mut Feed, turn: &mut Turn) -> Result<bool, Broken> {
         let own = self.own();
