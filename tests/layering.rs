@@ -113,7 +113,7 @@ const PURE: &[&str] = &[
     "prompt",
     "agent/dialect",
     "agent/opencode/messages",
-    "agent/opencode/noise",
+    "agent/opencode/ignored_events",
     "agent/opencode/parts",
     "agent/opencode/problem",
     "agent/opencode/turn",

@@ -14,7 +14,7 @@ use super::{
     client::{Client, PermissionAnswer},
     feed::Feed,
     handle::Message,
-    posts,
+    outbox,
     problem::of_server,
     server::Own,
     session::{SessionTask, crashed},
@@ -69,8 +69,8 @@ impl SessionTask {
                 self.steer(client, turn.session(), message);
                 return Ok(false);
             }
-            Some(told) = self.posts.join_next(), if !self.posts.is_empty() => {
-                self.posted(told.unwrap_or_default()).await;
+            Some(signals) = self.outbox.join_next(), if !self.outbox.is_empty() => {
+                self.request_ended(signals.unwrap_or_default()).await;
                 return Ok(false);
             }
             () = look => return Ok(self.look(client, turn).await),
@@ -129,8 +129,8 @@ impl SessionTask {
 
     async fn see(&mut self, client: &Client, turn: &mut Turn, limit: u32) -> Result<Look, ServerError> {
         // A message that is on its way keeps the turn going, or begins it anew.
-        while let Some(told) = self.posts.join_next().await {
-            self.posted(told.unwrap_or_default()).await;
+        while let Some(signals) = self.outbox.join_next().await {
+            self.request_ended(signals.unwrap_or_default()).await;
         }
         let statuses = client.statuses().await?;
         let listed = client.messages(turn.session(), limit).await?;
@@ -156,24 +156,24 @@ impl SessionTask {
     }
 
     /// Takes what came of a request that nothing waited for.
-    async fn posted(&mut self, told: Vec<AgentSignal>) {
+    async fn request_ended(&mut self, signals: Vec<AgentSignal>) {
         let refused = |signal: &AgentSignal| matches!(signal, AgentSignal::MessageAnswered { taken: false, .. });
-        if told.iter().any(refused) {
+        if signals.iter().any(refused) {
             self.prompts -= 1;
         }
-        self.say(told).await;
+        self.say(signals).await;
     }
 
     fn steer(&mut self, client: &Client, session: &str, message: Message) {
         self.prompts += 1;
         let wanted = self.job.wanted.clone();
-        self.posts
-            .spawn(posts::steer(client.clone(), session.to_owned(), message, wanted));
+        self.outbox
+            .spawn(outbox::steer(client.clone(), session.to_owned(), message, wanted));
     }
 
     async fn answer_permission(&mut self, client: &Client, permission: Permission) {
         let answer = self.job.options.permissions;
-        let text = posts::describe(&permission);
+        let text = outbox::describe(&permission);
         if self.asked.insert(permission.id.clone()) {
             let (answered, allowed) = match answer {
                 PermissionAnswer::Deny => ("denied", false),
@@ -183,8 +183,8 @@ impl SessionTask {
             let text = format!("{text}: {answered}");
             self.say(vec![AgentSignal::PermissionAsked { id, text, allowed }]).await;
         }
-        self.posts
-            .spawn(posts::answer_permission(client.clone(), permission, answer));
+        self.outbox
+            .spawn(outbox::answer_permission(client.clone(), permission, answer));
     }
 
     async fn answer_question(&mut self, client: &Client, question: Question) {
@@ -198,7 +198,7 @@ impl SessionTask {
             let text = format!("{} (it is told to decide itself)", texts.join(" "));
             self.say(vec![AgentSignal::QuestionAsked { id, text }]).await;
         }
-        self.posts.spawn(posts::answer_question(client.clone(), question));
+        self.outbox.spawn(outbox::answer_question(client.clone(), question));
     }
 
     /// Gets a lost stream back, and what it would have told. Tells also whether the turn has ended meanwhile.

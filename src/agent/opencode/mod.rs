@@ -1,7 +1,7 @@
 //! opencode as a server: one for the whole run, a session of it for every iteration.
 //!
 //! A session is prompted over HTTP and told of over a stream of events; `turn` makes signals of what it says, and is
-//! the one part that is pure. The others are small tasks with one owner each: `session` runs a turn over its `event_loop`, `posts`
+//! the one part that is pure. The others are small tasks with one owner each: `session` runs a turn over its `event_loop`, `outbox`
 //! answers what may not wait, `server` keeps the process.
 //!
 //! What surprises: a stream that ends means nothing, since connections break and the server works on. And a permission
@@ -13,12 +13,12 @@ mod error;
 mod event_loop;
 mod feed;
 mod handle;
+mod ignored_events;
 mod life;
 mod messages;
-mod noise;
 mod options;
+mod outbox;
 mod parts;
-mod posts;
 mod problem;
 mod server;
 mod session;

@@ -68,9 +68,9 @@ pub(super) struct SessionTask {
     pub(super) session: Option<String>,
     /// A prompt is on its way, and may arrive even if nobody waits for the answer.
     pub(super) prompting: bool,
-    /// Requests that nothing waits for; each ends with what is to be told.
-    pub(super) posts: JoinSet<Vec<AgentSignal>>,
-    /// Permissions and questions that were told.
+    /// Requests that nothing waits for; each ends with signals about it.
+    pub(super) outbox: JoinSet<Vec<AgentSignal>>,
+    /// Permissions and questions that were reported.
     pub(super) asked: BTreeSet<String>,
     pub(super) quiet_beats: u32,
     pub(super) looks: u32,
@@ -89,7 +89,7 @@ pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>
         server: None,
         session: None,
         prompting: false,
-        posts: JoinSet::new(),
+        outbox: JoinSet::new(),
         asked: BTreeSet::new(),
         quiet_beats: 0,
         looks: 0,
@@ -202,7 +202,7 @@ impl SessionTask {
 
     /// Ends what the session may still do on the server, within bounds, faster if that is asked for meanwhile.
     async fn abandon(&mut self, stop: &mut watch::Receiver<Option<Stop>>) {
-        self.posts.shutdown().await;
+        self.outbox.shutdown().await;
         let Some(server) = self.server.take() else { return };
         // Nothing was asked of it before there was a session.
         let Some(session) = &self.session else { return };

@@ -14,8 +14,8 @@ use crate::{
 };
 
 use super::{
+    ignored_events::{Recent, is_ignored, progress_of},
     messages::{Messages, Speaker},
-    noise::{Recent, is_of_no_matter, progress_of},
     parts::{TextPart, Told, ToolPart},
     problem::{denial, long_wait, of_error},
     verdict::Verdict,
@@ -133,7 +133,7 @@ impl Turn {
             EventKind::Todos { session, todos } if session == self.session => out.extend(progress_of(&todos)),
             EventKind::Todos { .. } => {}
             EventKind::Other { name, session } if session.as_deref() == Some(&self.session) => {
-                if !is_of_no_matter(&name) {
+                if !is_ignored(&name) {
                     self.odd(&name, "unknown event", out);
                 }
             }

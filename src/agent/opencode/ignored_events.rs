@@ -1,4 +1,4 @@
-//! What of the server's events is told already, or is of no matter. Pure.
+//! Events of the server that are ignored: those seen before, and those that add nothing. Pure.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -32,8 +32,8 @@ impl Recent {
     }
 }
 
-/// Events about a session that say nothing which is not told otherwise.
-pub(super) fn is_of_no_matter(name: &str) -> bool {
+/// Events about a session that repeat what other events say.
+pub(super) fn is_ignored(name: &str) -> bool {
     // A second set of events for the same things, for another client.
     name.starts_with("session.next.")
         || matches!(

@@ -1,4 +1,4 @@
-//! Requests that nothing waits for: each is tried until it is taken, and ends with what is to be told.
+//! Requests that nothing waits for: each is retried until the server takes it, and ends with signals about that.
 
 use std::time::Duration;
 
@@ -22,11 +22,11 @@ pub(super) async fn steer(client: Client, session: String, message: Message, wan
     let Message { id, text } = message;
     let failed = tried(|| client.prompt(&session, &text, &wanted)).await;
     let taken = failed.is_none();
-    let mut told = failed.map_or_else(Vec::new, |failed| {
+    let mut signals = failed.map_or_else(Vec::new, |failed| {
         note(format!("message {} could not be handed over: {failed}", id.0))
     });
-    told.push(AgentSignal::MessageAnswered { id, taken });
-    told
+    signals.push(AgentSignal::MessageAnswered { id, taken });
+    signals
 }
 
 /// Answers a permission.
