@@ -18,9 +18,9 @@ use crate::{
 
 use super::{
     ServerError, ServerOptions,
-    client::{Client, Wanted},
+    client::{Client, PromptOptions},
     handle::{ServerSession, Shared},
-    server::{Need, Servers},
+    server::{ServerSpec, Servers},
     session::{Job, run_session},
 };
 
@@ -81,7 +81,7 @@ impl AgentAdapter for ServerAdapter {
             let (kind, text) = (ProblemKind::Usage, error.to_string());
             return NeverRan::report(Problem { kind, text }, out);
         }
-        let wanted = wanted(&request);
+        let prompt_options = prompt_options(&request);
         let (Ok(runtime), Ok(writer)) = (Handle::try_current(), SignalWriter::start(request.display, out.clone()))
         else {
             let problem = Problem {
@@ -95,7 +95,7 @@ impl AgentAdapter for ServerAdapter {
         let job = Job {
             servers: Arc::clone(&self.servers),
             options: self.options.clone(),
-            need: Need {
+            spec: ServerSpec {
                 run: request.run.0,
                 cwd: request.cwd,
                 env: request.env,
@@ -103,7 +103,7 @@ impl AgentAdapter for ServerAdapter {
             },
             title: format!("ralph, iteration {}", request.iteration),
             prompt: request.prompt,
-            wanted,
+            prompt_options,
             model: request.model,
             resume: request.resume,
             writer,
@@ -121,9 +121,9 @@ impl AgentAdapter for ServerAdapter {
 }
 
 /// What a run asks for, which [`Manifest::can_be_given`].
-fn wanted(request: &SessionRequest) -> Wanted {
+fn prompt_options(request: &SessionRequest) -> PromptOptions {
     let model = request.model.as_deref().and_then(|model| model.split_once('/'));
-    Wanted {
+    PromptOptions {
         model: model.map(|(provider, name)| (provider.to_owned(), name.to_owned())),
         agent: request.agent.clone(),
     }

@@ -15,7 +15,7 @@ use crate::server_url::ServerUrl;
 use super::{
     Credentials, ServerError,
     feed::Feed,
-    wire::{Health, Listed, Permission, Question, SessionInfo, Status},
+    wire::{Health, ListedMessage, Permission, Question, SessionInfo, Status},
 };
 
 /// How long a request may take that the server only has to look up or to write down. Its first one in a directory
@@ -42,26 +42,26 @@ pub(super) struct Client {
 
 /// What a prompt asks for beside its text.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wanted {
+pub(super) struct PromptOptions {
     /// Provider and name.
     pub(super) model: Option<(String, String)>,
     pub(super) agent: Option<String>,
 }
 
-/// What is asked for to be allowed.
+/// How a request for a permission is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PermissionAnswer {
-    /// No, with a word about it: the agent goes on without.
+    /// No, with an explanation: the agent continues without it.
     Deny,
     /// Yes, this time.
     Allow,
 }
 
-/// What an agent is told that asks for something it may not have. With a message, it goes on; without one, its turn
-/// would end.
+/// The answer to an agent that asks for something it may not have. With a message, the agent continues; without one, its
+/// turn would end.
 const DENIED: &str = "Denied: this runs unattended, and nobody is here to allow it. Do without it or find another way; \
                       if the task cannot be done without it, say so and go on with something else.";
-/// What an agent is told that asks a question.
+/// The answer to an agent that asks a question.
 const UNANSWERED: &str = "Nobody is here to answer: decide yourself, and say what you decided and why.";
 
 impl Client {
@@ -144,7 +144,7 @@ impl Client {
     }
 
     /// The last `limit` messages, oldest first. Messages that cannot be read are left out.
-    pub(super) async fn messages(&self, id: &str, limit: u32) -> Result<Vec<Listed>, ServerError> {
+    pub(super) async fn messages(&self, id: &str, limit: u32) -> Result<Vec<ListedMessage>, ServerError> {
         let request = self.get(&session_path(id, "/message"));
         self.list(request.query(&[("limit", limit)])).await
     }
@@ -155,12 +155,12 @@ impl Client {
     }
 
     /// Hands a prompt to a session, to be worked on next, or at once if it works already.
-    pub(super) async fn prompt(&self, id: &str, text: &str, wanted: &Wanted) -> Result<(), ServerError> {
+    pub(super) async fn prompt(&self, id: &str, text: &str, prompt_options: &PromptOptions) -> Result<(), ServerError> {
         let mut body = json!({ "parts": [{ "type": "text", "text": text }] });
-        if let Some((provider, model)) = &wanted.model {
+        if let Some((provider, model)) = &prompt_options.model {
             body["model"] = json!({ "providerID": provider, "modelID": model });
         }
-        if let Some(agent) = &wanted.agent {
+        if let Some(agent) = &prompt_options.agent {
             body["agent"] = json!(agent);
         }
         self.done(self.post(&session_path(id, "/prompt_async")).json(&body))

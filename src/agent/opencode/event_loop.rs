@@ -16,7 +16,7 @@ use super::{
     handle::Message,
     outbox,
     problem::of_server,
-    server::Own,
+    server::ManagedServer,
     session::{SessionTask, crashed},
     turn::{Next, Turn},
     wire::{EventKind, Permission, Question, Status},
@@ -54,7 +54,7 @@ pub(super) enum Broken {
 impl SessionTask {
     /// Does the next thing there is to do, and tells whether the turn is over.
     pub(super) async fn step(&mut self, client: &Client, feed: &mut Feed, turn: &mut Turn) -> Result<bool, Broken> {
-        let own = self.own();
+        let managed = self.managed();
         let look_at = self.look_at;
         let look = async {
             match look_at {
@@ -64,7 +64,7 @@ impl SessionTask {
         };
         let event = tokio::select! {
             biased;
-            why = end_of(own.as_ref()) => return Err(Broken::Turn(crashed(format!("the server ended: {why}")))),
+            why = end_of(managed.as_ref()) => return Err(Broken::Turn(crashed(format!("the server ended: {why}")))),
             Some(message) = self.job.steering.recv() => {
                 self.steer(client, turn.session(), message);
                 return Ok(false);
@@ -106,8 +106,8 @@ impl SessionTask {
         Ok(false)
     }
 
-    fn own(&self) -> Option<Arc<Own>> {
-        self.server.as_ref().and_then(|server| server.own.clone())
+    fn managed(&self) -> Option<Arc<ManagedServer>> {
+        self.server.as_ref().and_then(|server| server.managed.clone())
     }
 
     /// Asks the server whether the turn is over. What cannot be asked now is asked again later.
@@ -166,9 +166,13 @@ impl SessionTask {
 
     fn steer(&mut self, client: &Client, session: &str, message: Message) {
         self.prompts += 1;
-        let wanted = self.job.wanted.clone();
-        self.outbox
-            .spawn(outbox::steer(client.clone(), session.to_owned(), message, wanted));
+        let prompt_options = self.job.prompt_options.clone();
+        self.outbox.spawn(outbox::steer(
+            client.clone(),
+            session.to_owned(),
+            message,
+            prompt_options,
+        ));
     }
 
     async fn answer_permission(&mut self, client: &Client, permission: Permission) {
@@ -208,7 +212,7 @@ impl SessionTask {
         turn: &mut Turn,
         why: String,
     ) -> Result<(Feed, bool), Problem> {
-        let own = self.own();
+        let managed = self.managed();
         let deadline = Instant::now() + self.job.options.patience.reconnect;
         let mut pause = RECONNECT_PAUSE;
         loop {
@@ -225,7 +229,7 @@ impl SessionTask {
                 Err(error) => error,
             };
             tokio::select! {
-                why = end_of(own.as_ref()) => return Err(crashed(format!("the server ended: {why}"))),
+                why = end_of(managed.as_ref()) => return Err(crashed(format!("the server ended: {why}"))),
                 () = sleep(pause) => {}
             }
             if Instant::now() >= deadline {
@@ -269,9 +273,9 @@ impl SessionTask {
 }
 
 /// Waits for the end of a server's process, for ever if it cannot be seen.
-async fn end_of(own: Option<&Arc<Own>>) -> String {
-    match own {
-        Some(own) => own.life.ended().await,
+async fn end_of(managed: Option<&Arc<ManagedServer>>) -> String {
+    match managed {
+        Some(managed) => managed.monitor.ended().await,
         None => pending().await,
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     proc::{Size, Stop},
 };
 
-use super::server::Own;
+use super::server::ManagedServer;
 
 /// Messages under way to a session; more than a person can write.
 const STEERING: usize = 32;
@@ -40,7 +40,7 @@ pub(super) struct Shared {
     beats: AtomicU64,
     using_a_tool: AtomicBool,
     finished: AtomicBool,
-    own: Mutex<Option<Used>>,
+    managed: Mutex<Option<ServerUse>>,
     steering: mpsc::Sender<Message>,
     /// Messages are taken.
     live: Mutex<bool>,
@@ -55,7 +55,7 @@ impl Shared {
             beats: AtomicU64::new(0),
             using_a_tool: AtomicBool::new(false),
             finished: AtomicBool::new(false),
-            own: Mutex::new(None),
+            managed: Mutex::new(None),
             steering,
             live: Mutex::new(false),
         };
@@ -63,10 +63,10 @@ impl Shared {
     }
 
     /// The session waits for this process to answer.
-    pub(super) fn starts(&self, own: &Arc<Own>) {
-        let mut used = lock(&self.own);
+    pub(super) fn starts(&self, managed: &Arc<ManagedServer>) {
+        let mut used = lock(&self.managed);
         if used.is_none() {
-            *used = Some(Used::new(Arc::clone(own)));
+            *used = Some(ServerUse::new(Arc::clone(managed)));
         }
         self.beats.fetch_add(1, Ordering::Relaxed);
     }
@@ -84,7 +84,7 @@ impl Shared {
     }
 
     pub(super) fn beat(&self) {
-        if self.using_a_tool.load(Ordering::Relaxed) && lock(&self.own).is_none() {
+        if self.using_a_tool.load(Ordering::Relaxed) && lock(&self.managed).is_none() {
             self.beats.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -149,7 +149,7 @@ impl Session for ServerSession {
     /// started them: a build without a word is work. Elsewhere a tool that has not ended counts as work, for as long
     /// as the server's heart beats; what limits that is the iteration's time.
     fn activity(&self) -> Activity {
-        let used = lock(&self.shared.own).as_mut().map(Used::work);
+        let used = lock(&self.shared.managed).as_mut().map(ServerUse::work);
         Activity {
             output_bytes: self.shared.output_bytes() + self.shared.beats.load(Ordering::Relaxed),
             cpu: used.unwrap_or_default(),
@@ -167,19 +167,19 @@ impl Drop for ServerSession {
 
 /// A process that ralph has started, and what it has done since the session began.
 #[derive(Debug)]
-struct Used {
-    own: Arc<Own>,
+struct ServerUse {
+    managed: Arc<ManagedServer>,
     work: WorkMeter,
 }
 
-impl Used {
-    fn new(own: Arc<Own>) -> Self {
-        let work = WorkMeter::new(own.child.activity().cpu, Instant::now());
-        Self { own, work }
+impl ServerUse {
+    fn new(managed: Arc<ManagedServer>) -> Self {
+        let work = WorkMeter::new(managed.child.activity().cpu, Instant::now());
+        Self { managed, work }
     }
 
     fn work(&mut self) -> Duration {
-        self.work.take(self.own.child.activity().cpu, Instant::now())
+        self.work.take(self.managed.child.activity().cpu, Instant::now())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{agent::dialect::one_line, event::AgentSignal};
 
 use super::{
     ServerError,
-    client::{Client, PermissionAnswer, Wanted},
+    client::{Client, PermissionAnswer, PromptOptions},
     handle::Message,
     wire::{Permission, Question},
 };
@@ -18,9 +18,14 @@ const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Hands a message to a session that works. It is delivered when the server has taken it, not before.
-pub(super) async fn steer(client: Client, session: String, message: Message, wanted: Wanted) -> Vec<AgentSignal> {
+pub(super) async fn steer(
+    client: Client,
+    session: String,
+    message: Message,
+    prompt_options: PromptOptions,
+) -> Vec<AgentSignal> {
     let Message { id, text } = message;
-    let failed = tried(|| client.prompt(&session, &text, &wanted)).await;
+    let failed = tried(|| client.prompt(&session, &text, &prompt_options)).await;
     let taken = failed.is_none();
     let mut signals = failed.map_or_else(Vec::new, |failed| {
         note(format!("message {} could not be handed over: {failed}", id.0))

@@ -1,4 +1,4 @@
-//! What was told of one part of a message. Pure; a part only ever moves forward.
+//! What was reported of one part of a message. Pure; a part only ever moves forward.
 
 use crate::{
     agent::dialect::{TEXT_CAP_BYTES, file_change, tail, tool_ended, tool_started},
@@ -9,10 +9,10 @@ use super::wire::{Part, ToolStatus};
 
 /// What is remembered of a part.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum PartState {
     Text(TextPart),
     Tool(ToolPart),
-    /// It was told at once and whole.
+    /// Reported at once, as a whole.
     Done,
 }
 

@@ -24,7 +24,7 @@ use crate::{
     server_url::ServerUrl,
 };
 
-use super::{Credentials, ServerError, ServerOptions, client::Client, life::Life};
+use super::{Credentials, ServerError, ServerOptions, client::Client, monitor::ProcessMonitor};
 
 /// Ports that are tried, from the first one on.
 const PORTS: u16 = 64;
@@ -43,26 +43,26 @@ const OF_ONE_SESSION: &str = "RALPH_ITERATION";
 pub(super) struct Server {
     pub(super) client: Client,
     /// The process, if ralph has started it.
-    pub(super) own: Option<Arc<Own>>,
+    pub(super) managed: Option<Arc<ManagedServer>>,
     /// What to say about it, to whoever uses it first.
     pub(super) notice: Option<String>,
 }
 
 /// A server's process, under its guard.
 #[derive(Debug)]
-pub(super) struct Own {
+pub(super) struct ManagedServer {
     pub(super) child: proc::Child,
-    pub(super) life: Arc<Life>,
+    pub(super) monitor: Arc<ProcessMonitor>,
     port: u16,
     credentials: Credentials,
 }
 
-/// Takes a process that is waited for.
-pub(super) type Seen<'a> = dyn Fn(&Arc<Own>) + Send + Sync + 'a;
+/// Is given a process again and again while it starts.
+pub(super) type OnStarting<'a> = dyn Fn(&Arc<ManagedServer>) + Send + Sync + 'a;
 
-/// What a session has to say about the server it needs.
+/// What a session asks of the server that it is to run on.
 #[derive(Debug, Clone)]
-pub(super) struct Need {
+pub(super) struct ServerSpec {
     pub(super) run: String,
     pub(super) cwd: PathBuf,
     pub(super) env: Vec<(String, String)>,
@@ -78,7 +78,7 @@ pub(super) struct Servers {
     /// One session at a time looks for a server.
     looking: tokio::sync::Mutex<()>,
     /// The process that was started last; it may not answer yet, or no longer run.
-    started: Mutex<Option<Arc<Own>>>,
+    started: Mutex<Option<Arc<ManagedServer>>>,
 }
 
 impl Servers {
@@ -95,36 +95,41 @@ impl Servers {
     /// Returns a server that answers: the one that was named, the one that was started before, or a new one. Never one
     /// that merely happens to be there: it may be somebody else's, and would be given the prompt.
     ///
-    /// A process is shown to `seen` again and again while it does not answer. Cancel safe: a server that is
+    /// A process is shown to `starting` again and again while it does not answer. Cancel safe: a server that is
     /// starting goes on starting.
-    pub(super) async fn ready(&self, need: &Need, seen: &Seen<'_>) -> Result<Server, ServerError> {
+    pub(super) async fn ready(&self, spec: &ServerSpec, starting: &OnStarting<'_>) -> Result<Server, ServerError> {
         let _one_at_a_time = self.looking.lock().await;
         if let Some(url) = &self.options.url {
             let credentials = self.options.credentials.clone();
-            let client = self.client(url.clone(), credentials, need)?;
+            let client = self.client(url.clone(), credentials, spec)?;
             return self.found(client).await;
         }
         let before = self.started();
-        if let Some(own) = before.filter(|own| own.life.end().is_none()) {
-            return self.started_at(own, need, seen, None).await;
+        if let Some(managed) = before.filter(|managed| managed.monitor.end().is_none()) {
+            return self.started_at(managed, spec, starting, None).await;
         }
-        self.start(need, seen).await
+        self.start(spec, starting).await
     }
 
     /// Ends what was started and waits for it.
     pub(super) fn close(&self) {
-        let own = lock(&self.started).take();
-        if let Some(own) = own {
-            own.child.stop(Stop::Graceful);
-            if !own.life.wait_for_end(self.manifest.stop.grace + CLOSING) {
-                own.child.stop(Stop::Immediate);
-                own.life.wait_for_end(CLOSING); // after that, its guard goes on alone
+        let managed = lock(&self.started).take();
+        if let Some(managed) = managed {
+            managed.child.stop(Stop::Graceful);
+            if !managed.monitor.wait_for_end(self.manifest.stop.grace + CLOSING) {
+                managed.child.stop(Stop::Immediate);
+                managed.monitor.wait_for_end(CLOSING); // after that, its guard goes on alone
             }
         }
     }
 
-    fn client(&self, url: ServerUrl, credentials: Option<Credentials>, need: &Need) -> Result<Client, ServerError> {
-        let directory = need.cwd.to_string_lossy().into_owned();
+    fn client(
+        &self,
+        url: ServerUrl,
+        credentials: Option<Credentials>,
+        spec: &ServerSpec,
+    ) -> Result<Client, ServerError> {
+        let directory = spec.cwd.to_string_lossy().into_owned();
         let patience = &self.options.patience;
         Client::new(url, credentials, directory, self.options.timeout, patience.silence)
     }
@@ -139,21 +144,21 @@ impl Servers {
         Ok(Server {
             notice: Some(format!("attached to {}, opencode {version}{tested}", client.url())),
             client,
-            own: None,
+            managed: None,
         })
     }
 
     /// Starts a server on the first port that nobody has.
-    async fn start(&self, need: &Need, seen: &Seen<'_>) -> Result<Server, ServerError> {
+    async fn start(&self, spec: &ServerSpec, starting: &OnStarting<'_>) -> Result<Server, ServerError> {
         let first = self.options.port;
         for port in (first..=u16::MAX)
             .take(usize::from(PORTS))
             .filter(|port| is_free(*port))
         {
-            let own = self.spawn(port, need)?;
-            *lock(&self.started) = Some(Arc::clone(&own));
+            let managed = self.spawn(port, spec)?;
+            *lock(&self.started) = Some(Arc::clone(&managed));
             let notice = (port != first).then(|| format!("port {first} is taken: the server of this run has {port}"));
-            match self.started_at(own, need, seen, notice).await {
+            match self.started_at(managed, spec, starting, notice).await {
                 // Somebody was faster; another ralph that starts now looks for a port in the same way.
                 Err(ServerError::NotStarted { .. }) if !is_free(port) => {}
                 result => return result,
@@ -164,11 +169,11 @@ impl Servers {
         })
     }
 
-    fn spawn(&self, port: u16, need: &Need) -> Result<Arc<Own>, ServerError> {
+    fn spawn(&self, port: u16, spec: &ServerSpec) -> Result<Arc<ManagedServer>, ServerError> {
         info!(port, "starting a server");
         let failed = |why: String| ServerError::NotStarted { why };
         let command = &self.manifest.command;
-        let program = check::find(&self.manifest, &need.cwd).map_err(|error| failed(error.to_string()))?;
+        let program = check::find(&self.manifest, &spec.cwd).map_err(|error| failed(error.to_string()))?;
         // Nobody else on this machine may make it do something.
         let credentials = match &self.options.credentials {
             Some(credentials) => credentials.clone(),
@@ -179,10 +184,10 @@ impl Servers {
             .iter()
             .filter_map(|(name, value)| Some((name.clone(), filled(value, port)?)))
             .collect();
-        env.extend(need.env.iter().filter(|(name, _)| name != OF_ONE_SESSION).cloned());
+        env.extend(spec.env.iter().filter(|(name, _)| name != OF_ONE_SESSION).cloned());
         env.push((Credentials::USERNAME_VAR.to_owned(), credentials.username.clone()));
         env.push((Credentials::PASSWORD_VAR.to_owned(), credentials.password.clone()));
-        let life = Arc::new(Life::default());
+        let monitor = Arc::new(ProcessMonitor::default());
         let launch = Launch {
             program,
             args: command
@@ -190,21 +195,21 @@ impl Servers {
                 .iter()
                 .filter_map(|arg| Some(filled(arg, port)?.into()))
                 .collect(),
-            cwd: need.cwd.clone(),
+            cwd: spec.cwd.clone(),
             env,
             env_remove: command.env_remove.clone(),
             stdin: Stdin::Null,
             stdout: Stdout::Terminal,
             size: ROWS_AND_COLUMNS,
             ladder: self.manifest.stop,
-            run_id: need.run.clone(),
-            scratch: need.scratch.clone(),
+            run_id: spec.run.clone(),
+            scratch: spec.scratch.clone(),
             guard: self.guard.clone(),
         };
-        let child = proc::spawn(launch, life.output()).map_err(|error| failed(crate::text::with_causes(&error)))?;
-        Ok(Arc::new(Own {
+        let child = proc::spawn(launch, monitor.output()).map_err(|error| failed(crate::text::with_causes(&error)))?;
+        Ok(Arc::new(ManagedServer {
             child,
-            life,
+            monitor,
             port,
             credentials,
         }))
@@ -213,68 +218,68 @@ impl Servers {
     /// Waits until a started server answers, or ends.
     async fn started_at(
         &self,
-        own: Arc<Own>,
-        need: &Need,
-        seen: &Seen<'_>,
+        managed: Arc<ManagedServer>,
+        spec: &ServerSpec,
+        starting: &OnStarting<'_>,
         notice: Option<String>,
     ) -> Result<Server, ServerError> {
-        let url = ServerUrl::local(own.port);
-        let client = self.client(url, Some(own.credentials.clone()), need)?;
+        let url = ServerUrl::local(managed.port);
+        let client = self.client(url, Some(managed.credentials.clone()), spec)?;
         let deadline = Instant::now() + self.options.patience.start;
         let mut foreign = 0;
         loop {
             // It takes connections some time before it answers.
             let mut health = pin!(client.greet(self.options.timeout));
             let mut answer = None;
-            while answer.is_none() && own.life.end().is_none() && Instant::now() < deadline {
-                seen(&own);
+            while answer.is_none() && managed.monitor.end().is_none() && Instant::now() < deadline {
+                starting(&managed);
                 answer = timeout(READY_POLL, &mut health).await.ok();
             }
             match answer {
                 Some(Ok(_)) => {
                     return Ok(Server {
                         client: client.clone(),
-                        own: Some(own),
+                        managed: Some(managed),
                         notice,
                     });
                 }
                 Some(Err(error @ ServerError::TooNew { .. })) => {
-                    own.child.stop(Stop::Graceful);
+                    managed.child.stop(Stop::Graceful);
                     return Err(error);
                 }
                 Some(Err(error @ ServerError::Foreign { .. })) => {
                     foreign += 1;
                     if foreign == FOREIGN {
-                        own.child.stop(Stop::Graceful);
+                        managed.child.stop(Stop::Graceful);
                         return Err(error);
                     }
                 }
                 Some(Err(_)) | None => {}
             }
-            if let Some(why) = own.life.end() {
+            if let Some(why) = managed.monitor.end() {
                 return Err(ServerError::NotStarted { why });
             }
             if Instant::now() >= deadline {
-                own.child.stop(Stop::Graceful);
+                managed.child.stop(Stop::Graceful);
                 return Err(ServerError::NotReady {
                     seconds: self.options.patience.start.as_secs(),
-                    tail: own.life.last_words(),
+                    tail: managed.monitor.last_words(),
                 });
             }
-            seen(&own);
+            starting(&managed);
             sleep(READY_POLL).await;
         }
     }
 
-    fn started(&self) -> Option<Arc<Own>> {
+    fn started(&self) -> Option<Arc<ManagedServer>> {
         lock(&self.started).clone()
     }
 }
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        if let Some(own) = self.started() {
-            own.child.stop(Stop::Graceful);
+        if let Some(managed) = self.started() {
+            managed.child.stop(Stop::Graceful);
         }
     }
 }

@@ -28,11 +28,11 @@ use crate::{
 
 use super::{
     ServerError, ServerOptions,
-    client::{Client, Wanted},
+    client::{Client, PromptOptions},
     event_loop::{Broken, connect},
     handle::{Message, Shared},
     problem::of_server,
-    server::{Need, Own, Server, Servers},
+    server::{ManagedServer, Server, ServerSpec, Servers},
     turn::Turn,
     verdict::Verdict,
     wire::Status,
@@ -49,10 +49,10 @@ const PROMPT_UNDER_WAY: Duration = Duration::from_millis(500);
 pub(super) struct Job {
     pub(super) servers: Arc<Servers>,
     pub(super) options: ServerOptions,
-    pub(super) need: Need,
+    pub(super) spec: ServerSpec,
     pub(super) title: String,
     pub(super) prompt: PathBuf,
-    pub(super) wanted: Wanted,
+    pub(super) prompt_options: PromptOptions,
     /// The model, as it was asked for.
     pub(super) model: Option<String>,
     pub(super) resume: Option<SessionId>,
@@ -132,8 +132,8 @@ impl SessionTask {
     async fn work(&mut self) -> Result<Verdict, Problem> {
         let prompt = read_prompt(self.job.prompt.clone()).await?;
         // A server that starts works, and is not idle.
-        let starts = |own: &Arc<Own>| self.job.shared.starts(own);
-        let server = self.job.servers.ready(&self.job.need, &starts).await;
+        let starts = |managed: &Arc<ManagedServer>| self.job.shared.starts(managed);
+        let server = self.job.servers.ready(&self.job.spec, &starts).await;
         let server = server.map_err(|error| of_server(&error))?;
         self.note(server.notice.clone()).await;
         self.server = Some(server.clone());
@@ -150,7 +150,7 @@ impl SessionTask {
         .await;
         self.prompting = true;
         self.prompts = 1;
-        let prompted = client.prompt(&session, &prompt, &self.job.wanted).await;
+        let prompted = client.prompt(&session, &prompt, &self.job.prompt_options).await;
         prompted.map_err(|error| of_server(&error))?;
         self.prompting = false;
         self.job.shared.open_steering();
@@ -209,7 +209,7 @@ impl SessionTask {
         let hurry = async {
             // The handle is gone, or asks for it.
             _ = stop.wait_for(|stop| *stop == Some(Stop::Immediate)).await;
-            match server.own {
+            match server.managed {
                 Some(_) => {}
                 None => sleep(AT_ONCE).await,
             }
@@ -220,9 +220,9 @@ impl SessionTask {
             aborted = self.abort(&server.client, session) => aborted,
         };
         // A server that does not obey is ended, if it is ours, and with it whatever runs in it.
-        if let (false, Some(own)) = (aborted, &server.own) {
-            own.child.stop(Stop::Immediate);
-            own.life.ended().await;
+        if let (false, Some(managed)) = (aborted, &server.managed) {
+            managed.child.stop(Stop::Immediate);
+            managed.monitor.ended().await;
         }
     }
 

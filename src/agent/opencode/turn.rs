@@ -16,10 +16,10 @@ use crate::{
 use super::{
     ignored_events::{Recent, is_ignored, progress_of},
     messages::{Messages, Speaker},
-    parts::{TextPart, Told, ToolPart},
+    parts::{PartState, TextPart, ToolPart},
     problem::{denial, long_wait, of_error},
     verdict::Verdict,
-    wire::{Event, EventKind, Listed, MessageInfo, Part, PartKind, Permission, Question, Status, ToolStatus},
+    wire::{Event, EventKind, ListedMessage, MessageInfo, Part, PartKind, Permission, Question, Status, ToolStatus},
 };
 
 /// An error that comes so often, with nothing done in between, will come for ever: opencode compacts a session that is
@@ -41,7 +41,7 @@ pub(super) struct Turn {
     messages: Messages,
     /// Parts that came before the message they belong to.
     early: HashMap<String, Vec<Part>>,
-    parts: HashMap<String, Told>,
+    parts: HashMap<String, PartState>,
     /// Texts that still grow, in the order in which they began.
     open: Vec<String>,
     /// Uses of tools that have not ended, those of subagents included.
@@ -105,7 +105,7 @@ impl Turn {
             EventKind::MessageUpdated(info) => self.message(info, clock, out),
             EventKind::PartUpdated(part) => self.part(*part, out),
             EventKind::PartDelta(delta) if delta.field == "text" => {
-                if let Some(Told::Text(text)) = self.parts.get_mut(&delta.part) {
+                if let Some(PartState::Text(text)) = self.parts.get_mut(&delta.part) {
                     text.grow(&delta.delta);
                 }
             }
@@ -144,7 +144,7 @@ impl Turn {
     }
 
     /// Takes the messages of the session, oldest first: what events may have missed.
-    pub(super) fn catch_up(&mut self, listed: &[Listed], clock: &Clock, out: &mut Vec<AgentSignal>) {
+    pub(super) fn catch_up(&mut self, listed: &[ListedMessage], clock: &Clock, out: &mut Vec<AgentSignal>) {
         for message in listed {
             let id = &message.info.id;
             if *id <= self.baseline {
@@ -155,7 +155,7 @@ impl Turn {
             for part in message.parts() {
                 let id = part.id.clone();
                 self.part(part, out);
-                if let Some(Told::Text(text)) = self.parts.get_mut(&id) {
+                if let Some(PartState::Text(text)) = self.parts.get_mut(&id) {
                     text.doubt();
                 }
             }
@@ -165,7 +165,7 @@ impl Turn {
     /// Shows what was said and has no end, before the verdict.
     pub(super) fn finish(&mut self, out: &mut Vec<AgentSignal>) {
         for part in std::mem::take(&mut self.open) {
-            if let Some(Told::Text(text)) = self.parts.get_mut(&part) {
+            if let Some(PartState::Text(text)) = self.parts.get_mut(&part) {
                 text.report(out);
             }
         }
@@ -315,8 +315,8 @@ impl Turn {
         let told = self
             .parts
             .entry(id.clone())
-            .or_insert_with(|| Told::Text(TextPart::new(part.kind == PartKind::Reasoning)));
-        let Told::Text(text) = told else { return };
+            .or_insert_with(|| PartState::Text(TextPart::new(part.kind == PartKind::Reasoning)));
+        let PartState::Text(text) = told else { return };
         text.update(&part);
         if !text.is_whole() {
             if !self.open.contains(&id) {
@@ -336,14 +336,14 @@ impl Turn {
         let told = self
             .parts
             .entry(part.id.clone())
-            .or_insert_with(|| Told::Tool(ToolPart::default()));
-        let Told::Tool(tool) = told else { return };
+            .or_insert_with(|| PartState::Tool(ToolPart::default()));
+        let PartState::Tool(tool) = told else { return };
         let mut signals = Vec::new();
         let done = tool.update(part, &mut signals);
         if matches!(signals.first(), Some(AgentSignal::ToolStarted { .. })) {
             // What the model said before it called the tool is told as complete only after the call.
             for open in &self.open {
-                if let Some(Told::Text(text)) = self.parts.get_mut(open) {
+                if let Some(PartState::Text(text)) = self.parts.get_mut(open) {
                     text.report_so_far(out);
                 }
             }
@@ -360,7 +360,7 @@ impl Turn {
     fn track(&mut self, part: &Part) {
         match part.tool_status() {
             ToolStatus::Running => {
-                let ended = matches!(self.parts.get(&part.id), Some(Told::Tool(tool)) if tool.has_ended());
+                let ended = matches!(self.parts.get(&part.id), Some(PartState::Tool(tool)) if tool.has_ended());
                 if !ended {
                     self.running.insert(part.id.clone());
                 }
@@ -373,7 +373,7 @@ impl Turn {
     }
 
     fn usage(&mut self, part: &Part, out: &mut Vec<AgentSignal>) {
-        if part.kind == PartKind::StepFinish && self.parts.insert(part.id.clone(), Told::Done).is_none() {
+        if part.kind == PartKind::StepFinish && self.parts.insert(part.id.clone(), PartState::Done).is_none() {
             out.extend(usage(&part.raw));
         }
     }

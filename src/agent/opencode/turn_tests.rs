@@ -192,7 +192,7 @@ fn events_that_change_places_change_nothing_that_is_told() {
 fn what_a_lost_stream_would_have_told_is_caught_up_with_and_not_doubled() {
     let text = recording("catch-up");
     let whole = play(events(text));
-    let listed: Vec<Listed> = serde_json::from_str(MESSAGES).expect("messages");
+    let listed: Vec<ListedMessage> = serde_json::from_str(MESSAGES).expect("messages");
     let count = events(text).len();
     // The stream is lost after `lost` events and comes back before `back`.
     for lost in 4..count {

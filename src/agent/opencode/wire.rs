@@ -223,13 +223,13 @@ pub(super) struct Todo {
 
 /// A message with its parts, as the server lists them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct Listed {
+pub(super) struct ListedMessage {
     pub(super) info: MessageInfo,
     #[serde(default)]
     pub(super) parts: Vec<Value>,
 }
 
-impl Listed {
+impl ListedMessage {
     /// The parts that can be read.
     pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
         self.parts.iter().cloned().filter_map(Part::read)

@@ -1,4 +1,4 @@
-//! A server's process as its output tells of it: whether it has ended, and its last words.
+//! Watches a server's process by its output: whether it has ended, and its last words.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -15,7 +15,7 @@ use crate::{
 
 /// Shared by whoever uses a server and the thread that reads what it writes.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct ProcessMonitor {
     tail: Mutex<Tail>,
     /// How it ended; none while it runs.
     end: watch::Sender<Option<String>>,
@@ -23,7 +23,7 @@ pub(super) struct Life {
     ended: (Mutex<bool>, Condvar),
 }
 
-impl Default for Life {
+impl Default for ProcessMonitor {
     fn default() -> Self {
         Self {
             tail: Mutex::default(),
@@ -33,11 +33,11 @@ impl Default for Life {
     }
 }
 
-impl Life {
+impl ProcessMonitor {
     /// Where the process writes to.
     pub(super) fn output(self: &Arc<Self>) -> Box<dyn Output> {
         Box::new(Listener {
-            life: Arc::clone(self),
+            monitor: Arc::clone(self),
             plain: PlainText::new(Keep::Nothing),
         })
     }
@@ -95,13 +95,13 @@ impl Life {
 }
 
 struct Listener {
-    life: Arc<Life>,
+    monitor: Arc<ProcessMonitor>,
     plain: PlainText,
 }
 
 impl Output for Listener {
     fn terminal(&mut self, bytes: &[u8]) {
-        let mut tail = lock(&self.life.tail);
+        let mut tail = lock(&self.monitor.tail);
         self.plain.feed(bytes, |line| tail.push(line));
     }
 
@@ -110,20 +110,20 @@ impl Output for Listener {
     }
 
     fn ended(&mut self, end: End) {
-        let life = Arc::clone(&self.life);
+        let monitor = Arc::clone(&self.monitor);
         {
-            let mut tail = lock(&life.tail);
+            let mut tail = lock(&monitor.tail);
             self.plain.finish(|line| tail.push(line));
         }
-        life.finish(&end);
+        monitor.finish(&end);
     }
 }
 
 impl Drop for Listener {
     /// A listener that is gone without an end panicked, or its thread did: nobody may wait for it for ever.
     fn drop(&mut self) {
-        if self.life.end().is_none() {
-            self.life.finish(&End::GuardLost);
+        if self.monitor.end().is_none() {
+            self.monitor.finish(&End::GuardLost);
         }
     }
 }
