@@ -220,7 +220,7 @@ impl Reporter {
             Form::Structured { plain, tail, .. } => {
                 plain.finish(|line| {
                     tail.push(line);
-                    dialect.aside(line, &clock, signals);
+                    dialect.stderr_line(line, &clock, signals);
                 });
                 tail.text()
             }
@@ -243,7 +243,7 @@ impl Output for Reporter {
             } => {
                 plain.feed(bytes, |line| {
                     tail.push(line);
-                    dialect.aside(line, &clock, &mut signals);
+                    dialect.stderr_line(line, &clock, &mut signals);
                 });
                 *mid_line = bytes.last() != Some(&b'\n');
             }

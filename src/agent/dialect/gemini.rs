@@ -55,7 +55,7 @@ impl Dialect for GeminiStreamJson {
         objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
     }
 
-    fn aside(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn stderr_line(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
         out.extend(retry(line, clock));
     }
 

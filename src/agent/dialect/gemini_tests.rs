@@ -156,7 +156,7 @@ fn retries_are_taken_from_what_it_writes_beside() {
         "Attempt to read a file failed",
     ];
     for line in lines {
-        GeminiStreamJson::default().aside(line, &Clock::at(NOW), &mut out);
+        GeminiStreamJson::default().stderr_line(line, &Clock::at(NOW), &mut out);
     }
     let retrying = |attempt, why: &str, kind| AgentSignal::Retrying {
         attempt: Some(attempt),

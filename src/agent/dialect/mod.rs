@@ -54,7 +54,7 @@ pub trait Dialect: Send {
     /// Takes the next bytes, cut anywhere, at the time they arrive.
     fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>);
     /// Takes a line that the program wrote beside its signals, to stderr, as plain text. Anything may be in it.
-    fn aside(&mut self, _line: &str, _clock: &Clock, _out: &mut Vec<AgentSignal>) {}
+    fn stderr_line(&mut self, _line: &str, _clock: &Clock, _out: &mut Vec<AgentSignal>) {}
     /// Whether the program has to be ended: its turn is over, and it would go on for ever.
     fn is_stuck(&self) -> bool {
         false
@@ -231,7 +231,7 @@ mod tests {
                 for _ in 0..numbers.below(40) {
                     let piece = PIECES[numbers.below(PIECES.len())];
                     parser.feed(piece, &clock, &mut out);
-                    parser.aside(&String::from_utf8_lossy(piece), &clock, &mut out);
+                    parser.stderr_line(&String::from_utf8_lossy(piece), &clock, &mut out);
                 }
                 let exit = [None, Some(Exit::Code { code: 1 }), Some(Exit::Signal { signal: 9 })][numbers.below(3)];
                 parser.finish(

@@ -60,8 +60,8 @@ impl Dialect for OpencodeJson {
         objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
     }
 
-    fn aside(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
-        self.turn.aside(line, clock, out);
+    fn stderr_line(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        self.turn.stderr_line(line, clock, out);
     }
 
     fn is_stuck(&self) -> bool {
@@ -169,7 +169,7 @@ impl Turn {
         self.error = Some(problem);
     }
 
-    fn aside(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn stderr_line(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
         if self.ended {
             return;
         }

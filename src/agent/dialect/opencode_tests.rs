@@ -161,7 +161,7 @@ fn what_the_log_says_of_a_silent_wait_is_what_it_waits_for() {
 fn another_agent_than_the_one_asked_for_is_not_run() {
     let mut dialect = OpencodeJson::default();
     let mut out = Vec::new();
-    dialect.aside(
+    dialect.stderr_line(
         "!  agent \"nosuch\" not found. Falling back to default agent",
         &Clock::at(NOW),
         &mut out,

@@ -74,7 +74,7 @@ fn signals_of_pieces(kind: DialectKind, pieces: &[&[u8]], recording: &Recording)
     let mut dialect = kind.parser();
     let mut out = Vec::new();
     for line in recording.stderr.lines() {
-        dialect.aside(line, &clock, &mut out);
+        dialect.stderr_line(line, &clock, &mut out);
     }
     for piece in pieces {
         dialect.feed(piece, &clock, &mut out);
