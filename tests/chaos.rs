@@ -174,7 +174,7 @@ impl Chaos {
 fn open(records: &[Record]) -> usize {
     let mut state = LoopState::default();
     records.iter().for_each(|record| state.apply(record));
-    state.plan.open() + state.missing.len()
+    state.view.plan.open() + state.view.missing.len()
 }
 
 /// What of a program's output is not ralph's: no terminal may see a byte that is neither text nor the end of a line.

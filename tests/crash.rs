@@ -101,7 +101,7 @@ fn assert_whole(records: &[Record]) {
         }
     }
     assert_eq!(open, None, "{records:#?}");
-    assert_eq!(state.plan.open(), 0);
+    assert_eq!(state.view.plan.open(), 0);
     assert!(matches!(
         records.last().map(|record| &record.event),
         Some(Event::RunStopped {

@@ -57,6 +57,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "plan",
             "proc",
             "prompt",
+            "run",
             "store",
             "text",
             "words",

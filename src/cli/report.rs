@@ -3,14 +3,11 @@
 use crate::{
     app::Place,
     console::{self, print, print_json},
+    driver::read_view,
     error::{Failure, FailureKind},
     event::{Checkpoint, RunId},
     git::Repository,
-    run::RunView,
-    store::{
-        journal::{self, JournalError},
-        lock,
-    },
+    store::{journal::JournalError, lock},
     text::one_line,
     ui::{
         Presentation,
@@ -48,9 +45,7 @@ pub(super) fn run(args: &Args, run: Option<&str>, format: ReportFormatArg) -> Re
 }
 
 fn read_report(place: &Place, run: &RunId) -> Result<Report, JournalError> {
-    let mut view = RunView::default();
-    journal::for_each(&place.paths.run(run).journal(), |record| view.apply(&record))?;
-    Ok(Report::of(&view))
+    Ok(Report::of(&read_view(&place.paths, run)?))
 }
 
 /// Looks up the commits of each iteration. The report is as good without: their number is in the records.

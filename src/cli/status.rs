@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use crate::{
     console::{print, print_json},
     control::{self, BreakerStatus, ControlError, Reply, Request, Status},
-    driver::{now_ms, read_state, status_of},
+    driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, SteeringKind},
-    machine::LoopState,
+    run::RunView,
     text::one_line,
     words::{changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
 };
@@ -24,12 +24,12 @@ fn print_status(status: &Status, how: &str, json: bool) {
     }
 }
 
-fn print_last(state: &LoopState, json: bool) {
-    let how = match state.stop_reason() {
+fn print_last(view: &RunView, json: bool) {
+    let how = match view.stop_reason() {
         Some(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
         None => "not running; the next `ralph` resumes the last run".to_owned(),
     };
-    print_status(&status_of(state, 0, None), &how, json);
+    print_status(&status_of(view, 0, None), &how, json);
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
@@ -53,8 +53,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
                 return Err(Failure::new(FailureKind::Failed, "no runs in this project yet")
                     .hint("`ralph --plan PLAN.md` starts one, `ralph demo` shows one"));
             };
-            let state = read_state(&place.paths, &run)?;
-            print_last(&state, json);
+            let view = read_view(&place.paths, &run)?;
+            print_last(&view, json);
             Ok(0)
         }
         Err(error) => Err(error.into()),

@@ -61,7 +61,7 @@ impl Driver {
     /// The screen is gone because the user left it, which is only offered after the end.
     pub(super) fn screen_left(&mut self) -> Result<(), DriverError> {
         self.watched = false;
-        if self.state().is_stopped() {
+        if self.state().view.is_over() {
             return Ok(());
         }
         // A message made the run go on as its screen was left.
@@ -112,7 +112,7 @@ pub fn leave_message(paths: &ProjectPaths, kind: SteeringKind, text: &str) -> Re
     if let Some(why) = run.state.closed_for_good() {
         return Ok(Left::Refused { why });
     }
-    if run.state.is_stopped() {
+    if run.state.view.is_over() {
         let by = RequestedBy::User;
         run.journal.append(now_ms(), Event::RunReopened { by })?;
     }
@@ -121,6 +121,6 @@ pub fn leave_message(paths: &ProjectPaths, kind: SteeringKind, text: &str) -> Re
     run.journal.append(now_ms(), Event::SteeringQueued { id, kind, text })?;
     Ok(Left::Queued {
         id,
-        plan: run.state.settings.plan,
+        plan: run.state.view.settings.plan,
     })
 }

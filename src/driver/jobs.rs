@@ -13,10 +13,11 @@ use crate::{
     claims::{self, StatusPlace},
     event::{Changes, Checkpoint, Claim, GoalResult, Level, Outcome, PlanSnapshot, RunId, SteeringId, SteeringKind},
     git::{Moment, Repository, fingerprint::Seen},
-    machine::{LoopState, Notice, Phase, Preparation, Refusal, Settlement, Statement, Verification},
+    machine::{LoopState, Notice, Preparation, Refusal, Settlement, Statement, Verification},
     plan::{self, PlanChanges, PlanKind},
     proc,
     prompt::{Prompt, PromptInput, Template},
+    run::Phase,
     store::paths::{ProjectPaths, RunPaths, create_anew},
     text::with_causes,
     words,
@@ -78,18 +79,18 @@ pub(super) struct Settle {
 
 impl Prepare {
     pub(super) fn of(state: &LoopState, iteration: u32, untouched: Option<Checkpoint>, live_steering: bool) -> Self {
-        let due = state.steering.iter().filter(|steering| steering.is_due());
+        let due = state.view.messages.iter().filter(|steering| steering.is_due());
         Self {
             iteration,
             untouched,
-            promise: state.promise.clone(),
+            promise: state.rules.promise.clone(),
             steering: due
                 .map(|steering| (steering.id, steering.kind, steering.text.clone()))
                 .collect(),
             feedback: state.prompt_feedback().iter().map(words::prompt::feedback).collect(),
             live_steering,
-            set_aside: state.set_aside(),
-            plan: state.plan.clone(),
+            set_aside: state.view.set_aside(),
+            plan: state.view.plan.clone(),
         }
     }
 }
@@ -97,17 +98,17 @@ impl Prepare {
 impl Settle {
     pub(super) fn of(state: &LoopState, iteration: u32) -> Self {
         // Only a turn that ended by itself has a final message.
-        let completed = matches!(&state.phase, Phase::Settling { outcome, .. } if *outcome == Outcome::Completed);
-        let mut stated = state.stated.clone();
+        let completed = matches!(&state.view.phase, Phase::Settling { outcome, .. } if *outcome == Outcome::Completed);
+        let mut stated = state.rules.stated.clone();
         let done_file = stated.claims.contains(&Claim::DoneFile);
         stated.claims.retain(|claim| *claim != Claim::DoneFile);
         Self {
             iteration,
-            before: state.latest.clone(),
-            baseline: state.baseline.clone(),
+            before: state.rules.latest.clone(),
+            baseline: state.rules.baseline.clone(),
             stated: if completed { stated } else { Statement::default() },
             done_file,
-            plan: state.plan.clone(),
+            plan: state.view.plan.clone(),
         }
     }
 }

@@ -7,7 +7,8 @@ use tracing::{debug, info, trace};
 use crate::{
     diagnostics::kind,
     event::{AgentSignal, Event},
-    machine::{Input, LoopState, Phase},
+    machine::{Input, LoopState},
+    run::Phase,
 };
 
 /// Logs a step: at info what a run is made of, in detail all of it. `before` is the phase it began in.
@@ -29,7 +30,7 @@ pub(super) fn log_step(before: Discriminant<Phase>, input: &Input, state: &LoopS
     for event in events {
         trace!(event = %kind(event), "recorded");
     }
-    if discriminant(&state.phase) != before {
-        info!(phase = %kind(&state.phase), iteration = state.iteration, "phase changed");
+    if discriminant(&state.view.phase) != before {
+        info!(phase = %kind(&state.view.phase), iteration = state.view.iterations.number, "phase changed");
     }
 }

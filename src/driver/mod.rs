@@ -28,7 +28,7 @@ pub use ending::{Left, leave_message};
 pub use goals::check_goals;
 pub use handle::Handle;
 pub use hub::{Detail, Hub, Poll, Subscription, UiEvent, Waker, WhenSlow};
-pub use open::{OpenError, OpenRun, Reset, read_shortened, read_state, reset_circuit};
+pub use open::{OpenError, OpenRun, Reset, read_shortened, read_view, reset_circuit};
 pub use plan_file::{Taskless, read_plan};
 pub use run::{Driver, DriverError};
 pub use status::{phase_in_words, status_of};

@@ -10,8 +10,9 @@ use thiserror::Error;
 use crate::{
     event::{BreakerCause, BreakerState, Event, PlanSnapshot, Record, RunId, Settings, StopReason},
     git::Repository,
-    machine::{Breaker, LoopState, Phase},
+    machine::LoopState,
     proc,
+    run::{Breaker, RunView},
     store::{
         journal::{self, Journal, JournalError, ReadNote},
         lock::{Holder, Lock, LockError},
@@ -79,14 +80,14 @@ impl OpenRun {
         // What a run knows of those before it, it has from the last of them in turn.
         let earlier_starts_ms = latest
             .as_ref()
-            .map(|run| run.state.starts_ms.clone())
+            .map(|run| run.state.view.clock.starts_ms.clone())
             .unwrap_or_default();
         let (ended, unfinished) = match latest {
-            Some(run) if run.state.is_stopped() => (Some(run.state), None),
+            Some(run) if run.state.view.is_over() => (Some(run.state), None),
             other => (None, other),
         };
         let opened = match unfinished {
-            Some(run) if is_same_file(&run.state.settings.plan, plan) => {
+            Some(run) if is_same_file(&run.state.view.settings.plan, plan) => {
                 let run = run.understood()?;
                 notices.extend(run.torn_notice());
                 (run.id, run.journal, run.state, true)
@@ -96,7 +97,7 @@ impl OpenRun {
                     notices.push(format!(
                         "run {} was cut off while it worked on {}: it is closed, this is a new one",
                         run.id,
-                        run.state.settings.plan.display()
+                        run.state.view.settings.plan.display()
                     ));
                     supersede(run)?;
                 }
@@ -157,15 +158,16 @@ impl OpenRun {
     /// from the configuration, which an agent may have edited as well.
     pub fn let_go(&self, settings: &Settings, plan: &PlanSnapshot) -> Vec<String> {
         let Some(ended) = &self.ended else { return Vec::new() };
-        let is_done = matches!(ended.phase, Phase::Stopped(StopReason::Done { .. }));
-        if is_done || !is_same_file(&ended.settings.plan, &settings.plan) {
+        let is_done = matches!(ended.view.stop_reason(), Some(StopReason::Done { .. }));
+        if is_done || !is_same_file(&ended.view.settings.plan, &settings.plan) {
             return Vec::new();
         }
         let is_back = |text: &String| plan.tasks.iter().any(|task| task.text == *text);
-        let tasks = ended.missing.iter().filter(|text| !is_back(text));
+        let tasks = ended.view.missing.iter().filter(|text| !is_back(text));
         let tasks =
             tasks.map(|text| format!("the task \"{text}\" vanished from the plan in the last run and is not done"));
         let gone = ended
+            .view
             .settings
             .goals
             .iter()
@@ -220,7 +222,7 @@ impl Earlier {
 }
 
 fn unfinished(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
-    Ok(latest(paths)?.filter(|run| !run.state.is_stopped()))
+    Ok(latest(paths)?.filter(|run| !run.state.view.is_over()))
 }
 
 /// The latest run, if it ever started.
@@ -264,7 +266,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 fn supersede(mut run: Earlier) -> Result<(), JournalError> {
-    let totals = run.state.run_totals();
+    let totals = run.state.view.totals();
     run.journal.append(
         now_ms(),
         Event::RunStopped {
@@ -318,7 +320,7 @@ pub fn reset_circuit(paths: &ProjectPaths) -> Result<Reset, OpenError> {
         return Ok(Reset::Nothing);
     }
     let _lock = Lock::take(paths)?;
-    let Some(mut run) = unfinished(paths)?.filter(|run| run.state.breaker != Breaker::default()) else {
+    let Some(mut run) = unfinished(paths)?.filter(|run| run.state.view.breaker != Breaker::default()) else {
         return Ok(Reset::Nothing);
     };
     let event = Event::BreakerMoved {
@@ -329,14 +331,14 @@ pub fn reset_circuit(paths: &ProjectPaths) -> Result<Reset, OpenError> {
     Ok(Reset::Done)
 }
 
-/// Reads what is known about `run`, from its journal.
+/// Reads the view of `run` from its journal.
 ///
 /// # Errors
 /// As [`journal::for_each`].
-pub fn read_state(paths: &ProjectPaths, run: &RunId) -> Result<LoopState, JournalError> {
-    let mut state = LoopState::default();
-    journal::for_each(&paths.run(run).journal(), |record| state.apply(&record))?;
-    Ok(state)
+pub fn read_view(paths: &ProjectPaths, run: &RunId) -> Result<RunView, JournalError> {
+    let mut view = RunView::default();
+    journal::for_each(&paths.run(run).journal(), |record| view.apply(&record))?;
+    Ok(view)
 }
 
 /// Reads the records of `run`, of an agent's details only as many as a journal of this version has: one of the first

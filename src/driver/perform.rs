@@ -68,7 +68,7 @@ impl Driver {
 
     /// Says from half of the idle limit on how long the agent has left.
     fn count_down(&mut self, lived: Duration) {
-        let Some(idle_ms) = self.state().settings.limits.idle_timeout_ms else {
+        let Some(idle_ms) = self.state().view.settings.limits.idle_timeout_ms else {
             return;
         };
         let idle = Duration::from_millis(idle_ms);
@@ -111,7 +111,7 @@ impl Driver {
         // Still there only if it outlived its deadline: it is its guard's now.
         self.session = None;
         // Recorded before it is removed: a claim must outlive a ralph that is killed in between.
-        let recorded = self.state().stated.claims.contains(&Claim::DoneFile);
+        let recorded = self.state().rules.stated.claims.contains(&Claim::DoneFile);
         if !recorded && self.workshop.has_done_file() {
             return self.own.push_back(Input::DoneFileFound { iteration });
         }
@@ -133,9 +133,9 @@ impl Driver {
             scratch: self.workshop.files.scratch(),
             withheld: self.withheld.clone(),
         };
-        let goals = self.state().settings.goals.clone();
+        let goals = self.state().view.settings.goals.clone();
         let workshop = Arc::clone(&self.workshop);
-        let before = self.state().plan.clone();
+        let before = self.state().view.plan.clone();
         let look = move |results| workshop.look_again(&before, results);
         let done = move |found: Option<Verification>| Input::Verified {
             iteration,
@@ -153,7 +153,7 @@ impl Driver {
 
     /// The agent of the iteration that is prepared or runs.
     pub(super) fn agent(&self) -> &Agent {
-        let id = &self.state().adapter;
+        let id = &self.state().view.adapter;
         self.agents
             .iter()
             .find(|agent| agent.adapter.id() == id)
@@ -163,7 +163,7 @@ impl Driver {
     /// The session that has shown by its output alone that it has its prompt, as long as messages in that wait for it: an
     /// agent without messages shows nothing else.
     pub(super) fn first_output(&self) -> Option<u32> {
-        if self.state().prompted.is_empty() || !self.agent().last_line_claims {
+        if self.state().rules.prompted.is_empty() || !self.agent().last_line_claims {
             return None;
         }
         let session = self.session.as_ref().filter(|session| session.has_written())?;
@@ -186,8 +186,8 @@ impl Driver {
 
     fn start_session(&mut self, iteration: u32, now_ms: u64) {
         let workshop = &self.workshop;
-        let settings = &self.state().settings;
-        let is_first = self.state().adapter == settings.adapter;
+        let settings = &self.state().view.settings;
+        let is_first = self.state().view.adapter == settings.adapter;
         let recording = Recording::create(
             &workshop.files.recording(iteration),
             self.size.cols,
@@ -205,7 +205,7 @@ impl Driver {
             // They are named for the first adapter; another would not know them.
             model: settings.model.clone().filter(|_| is_first),
             agent: settings.agent.clone().filter(|_| is_first),
-            resume: self.state().session.clone(),
+            resume: self.state().rules.session.clone(),
             size: self.size,
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),

@@ -21,7 +21,7 @@ impl Driver {
         match signal {
             AgentSignal::TurnEnded { message, .. } => {
                 let last_line_claims = self.agent().last_line_claims;
-                let read = |message: &String| statement(message, &self.state().promise, last_line_claims);
+                let read = |message: &String| statement(message, &self.state().rules.promise, last_line_claims);
                 let statement = message.as_ref().map(read).unwrap_or_default();
                 self.advance(&Input::AgentStated { iteration, statement })?;
             }

@@ -203,8 +203,8 @@ impl Driver {
 
     /// Whether the user wanted the run to stop, and not only after the iteration.
     pub(super) fn was_hurried(&self) -> bool {
-        let stop = self.state().stop;
-        stop.is_some_and(|(stop, _)| stop > StopRequest::AfterIteration)
+        let stop = self.state().view.stop;
+        stop.is_some_and(|stop| stop.request > StopRequest::AfterIteration)
     }
 
     async fn loop_until_stopped(&mut self) -> Result<StopReason, DriverError> {
@@ -221,7 +221,7 @@ impl Driver {
             self.advance(&first)?;
         }
         loop {
-            let over = self.state().stop_reason().cloned();
+            let over = self.state().view.stop_reason().cloned();
             if let Some(reason) = &over
                 && !self.stays(reason)
             {
@@ -269,7 +269,7 @@ impl Driver {
                 Arrived::Wish(Wish::Leave) => self.screen_left()?,
                 Arrived::Wish(Wish::Unwatch) => self.watched = false,
             }
-            if over.is_some() && !self.state().is_stopped() {
+            if over.is_some() && !self.state().view.is_over() {
                 self.look_for_pause();
             }
         }
@@ -312,7 +312,7 @@ impl Driver {
             _ => {}
         }
         let state = self.state.take().expect("the state is there between steps");
-        let before = discriminant(&state.phase);
+        let before = discriminant(&state.view.phase);
         let Step { state, events, effects } = step(state, now_ms, input);
         log_step(before, input, &state, &events);
         self.state = Some(state);
@@ -337,7 +337,7 @@ impl Driver {
 
     /// Records a notice; notices change nothing in the state, so they need no step.
     fn note(&mut self, level: Level, text: String) -> Result<(), DriverError> {
-        if self.state().is_stopped() {
+        if self.state().view.is_over() {
             return Ok(());
         }
         self.record(self.clock.now_ms(), Event::Noticed { level, text }.bounded())

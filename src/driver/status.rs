@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::{
     control::{BreakerStatus, QueuedSteering, Quiet, Reply, Request, Status},
     event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand, Wait},
-    machine::{Input, LoopState, Phase},
+    machine::{Input, LoopState},
+    run::{Phase, RunView},
     words::{breaker_cause_in_words, stop_in_words},
 };
 
@@ -14,20 +15,17 @@ use super::{
     run::{Driver, DriverError},
 };
 
-/// Summarises `state`; `quiet` is what is known of the session that runs.
-pub fn status_of(state: &LoopState, pid: u32, quiet: Option<Quiet>) -> Status {
+/// Summarises `view`; `quiet` is what is known of the session that runs.
+pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
     Status {
-        run: state.run.clone().unwrap_or_else(|| RunId(String::new())),
+        run: view.run.clone().unwrap_or_else(|| RunId(String::new())),
         pid,
-        adapter: match &state.adapter[..] {
-            "" => state.settings.adapter.clone(),
-            adapter => adapter.to_owned(),
-        },
-        limited: state.limited.clone(),
-        plan: state.settings.plan.clone(),
-        over: state.is_stopped(),
-        phase: phase_in_words(state),
-        until_ms: match state.phase {
+        adapter: view.current_adapter().to_owned(),
+        limited: view.limited.clone(),
+        plan: view.settings.plan.clone(),
+        over: view.is_over(),
+        phase: phase_in_words(view),
+        until_ms: match view.phase {
             Phase::Waiting { until_ms, .. } => Some(until_ms),
             Phase::Idle
             | Phase::Preparing { .. }
@@ -36,26 +34,26 @@ pub fn status_of(state: &LoopState, pid: u32, quiet: Option<Quiet>) -> Status {
             | Phase::Settling { .. }
             | Phase::Verifying { .. }
             | Phase::Paused
-            | Phase::Stopped(_) => None,
+            | Phase::Stopped { .. } => None,
         },
         quiet,
-        task: state.plan.current().map(|task| task.text.clone()),
+        task: view.plan.current().map(|task| task.text.clone()),
         // A run that is over waits for nothing.
-        paused: state.is_paused() && !state.is_stopped(),
+        paused: view.is_paused() && !view.is_over(),
         breaker: BreakerStatus {
-            state: state.breaker.state,
-            why: state
+            state: view.breaker.state,
+            why: view
                 .breaker
                 .why
                 .as_ref()
                 .map(breaker_cause_in_words)
                 .unwrap_or_default(),
-            no_progress: state.breaker.no_progress,
-            same_error: state.breaker.same_error,
+            no_progress: view.breaker.no_progress,
+            same_error: view.breaker.same_error,
         },
-        totals: state.run_totals(),
-        steering: state
-            .steering
+        totals: view.totals(),
+        steering: view
+            .messages
             .iter()
             .filter(|steering| steering.is_due())
             .map(|steering| QueuedSteering {
@@ -68,11 +66,11 @@ pub fn status_of(state: &LoopState, pid: u32, quiet: Option<Quiet>) -> Status {
 }
 
 /// Says what the loop does now.
-pub fn phase_in_words(state: &LoopState) -> String {
-    match &state.phase {
+pub fn phase_in_words(view: &RunView) -> String {
+    match &view.phase {
         Phase::Idle => "starting".to_owned(),
         Phase::Preparing { iteration } => format!("preparing iteration {iteration}"),
-        Phase::Running { iteration, .. } if state.is_paused() => {
+        Phase::Running { iteration, .. } if view.is_paused() => {
             format!("running iteration {iteration}, paused after it")
         }
         Phase::Running { iteration, .. } => format!("running iteration {iteration}"),
@@ -91,9 +89,9 @@ pub fn phase_in_words(state: &LoopState) -> String {
         Phase::Waiting {
             wait: Wait::Cooldown, ..
         } => "waiting before one last try".to_owned(),
-        Phase::Paused if state.paused_by_file => "paused by `.ralph-pause`".to_owned(),
+        Phase::Paused if view.paused_by_file => "paused by `.ralph-pause`".to_owned(),
         Phase::Paused => "paused".to_owned(),
-        Phase::Stopped(reason) => stop_in_words(reason),
+        Phase::Stopped { end } => stop_in_words(&end.reason),
     }
 }
 
@@ -104,7 +102,7 @@ impl Driver {
             Request::Status => Ok(Reply::Status {
                 status: {
                     let quiet = self.quiet();
-                    Box::new(status_of(self.state(), self.pid, quiet))
+                    Box::new(status_of(&self.state().view, self.pid, quiet))
                 },
             }),
             Request::Command { command } => {
@@ -122,7 +120,7 @@ impl Driver {
 
     /// Looks whether the agent has done nothing for half of the idle limit.
     fn quiet(&mut self) -> Option<Quiet> {
-        let idle_ms = self.state().settings.limits.idle_timeout_ms?;
+        let idle_ms = self.state().view.settings.limits.idle_timeout_ms?;
         let (now_ms, lived) = (self.clock.now_ms(), self.clock.lived());
         let quiet = self
             .session
@@ -167,7 +165,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
 
 fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
     let why = match command {
-        UserCommand::Stop { .. } if state.is_stopped() => {
+        UserCommand::Stop { .. } if state.view.is_over() => {
             let text = "the run is over; its screen closes".to_owned();
             return Reply::Done { text };
         }
@@ -175,7 +173,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
             Some(why) => format!("the message was not taken: {why}"),
             None => "the message was not taken: the run is over".to_owned(),
         },
-        _ if state.is_stopped() => "the run is over; a message makes it go on".to_owned(),
+        _ if state.view.is_over() => "the run is over; a message makes it go on".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
         UserCommand::Pause => "paused already".to_owned(),
         UserCommand::Resume => "not paused".to_owned(),
@@ -195,7 +193,7 @@ fn message_in_words(kind: SteeringKind, events: &[Event], state: &LoopState) -> 
     });
     let id = id.unwrap_or_default();
     let reopened = events.iter().any(|event| matches!(event, Event::RunReopened { .. }));
-    match (kind, &state.phase, stopped_iteration(events)) {
+    match (kind, &state.view.phase, stopped_iteration(events)) {
         (_, Phase::Preparing { iteration }, _) if reopened => {
             format!("message {id}: the run goes on, and iteration {iteration} starts with it")
         }

@@ -7,7 +7,7 @@
 use crate::event::{AgentSignal, CancelReason, Event};
 
 use super::{
-    state::LoopState,
+    rules::Rules,
     step::{Decision, is_running},
 };
 
@@ -112,9 +112,9 @@ enum Room {
     None,
 }
 
-impl LoopState {
+impl Rules {
     /// Whether a reader that wants no more than the present journals hold keeps `event`, as the next one.
-    pub fn keeps(&self, event: &Event) -> bool {
+    pub(super) fn keeps(&self, event: &Event) -> bool {
         match event {
             Event::AgentReported { signal, .. } => self.room_for(signal) == Room::There,
             _ => true,
@@ -143,10 +143,10 @@ impl LoopState {
 
 /// Records what the agent reported, as far as the journal has room for it.
 pub(super) fn report(decision: &mut Decision, iteration: u32, signal: AgentSignal) {
-    match decision.state.room_for(&signal) {
+    match decision.state.rules.room_for(&signal) {
         Room::There => decision.push(Event::AgentReported { iteration, signal }),
         Room::OnlyTold => {
-            if !decision.state.budget.has_omitted() {
+            if !decision.state.rules.budget.has_omitted() {
                 decision.push(Event::DetailsOmitted { iteration });
             }
         }

@@ -1,9 +1,12 @@
 //! Floods of reports, and what the journal keeps of them.
 
-use crate::event::{AgentSignal, CancelReason, Event, Exit, Outcome, Problem, ProblemKind, Usage};
+use crate::{
+    event::{AgentSignal, CancelReason, Event, Exit, Outcome, Problem, ProblemKind, Usage},
+    run::Phase,
+};
 
 use super::{
-    Input, LoopState, Phase, Preparation, Step,
+    Input, LoopState, Preparation, Step,
     enumeration::inputs::{plan, started},
     step,
 };
@@ -65,7 +68,7 @@ fn an_agent_that_talks_without_end_fills_its_budget_and_no_more() {
         .iter()
         .filter(|event| matches!(event, Event::DetailsOmitted { .. }));
     assert_eq!(omissions.count(), 1, "it is said once");
-    assert!(matches!(state.phase, Phase::Running { .. }));
+    assert!(matches!(state.view.phase, Phase::Running { .. }));
     // What the loop goes by is kept all the same.
     let usage = AgentSignal::Usage {
         usage: Usage {
@@ -74,7 +77,7 @@ fn an_agent_that_talks_without_end_fills_its_budget_and_no_more() {
         },
     };
     let after = reports(state, usage);
-    assert_eq!((after.events.len(), after.state.usage.output_tokens), (1, Some(7)));
+    assert_eq!((after.events.len(), after.state.view.usage.output_tokens), (1, Some(7)));
 }
 
 #[test]
@@ -85,7 +88,7 @@ fn two_hundred_chatty_iterations_leave_less_than_sixteen_megabytes_of_details() 
         let (after, events) = reports_often(state, 400, |_| said(4_000));
         total += bytes(&events);
         state = after;
-        state.budget.begin_iteration();
+        state.rules.budget.begin_iteration();
     }
     assert!(total < 16 << 20, "{total} bytes");
 }
@@ -100,11 +103,11 @@ fn what_an_agent_waits_for_is_known_however_much_it_said_before() {
         kind: Some(ProblemKind::Overloaded),
     };
     let waiting = reports(state, retrying.clone());
-    assert!(waiting.state.holdup.is_some());
+    assert!(waiting.state.rules.holdup.is_some());
     let again = reports(waiting.state, retrying);
     assert_eq!(again.events, [], "the same is not news");
     let moved_on = reports(again.state, said(1));
-    assert!(moved_on.state.holdup.is_none(), "that it got on is needed");
+    assert!(moved_on.state.rules.holdup.is_none(), "that it got on is needed");
 }
 
 #[test]
@@ -136,9 +139,9 @@ fn reports_that_must_be_kept_and_never_end_fail_the_iteration() {
         )
     };
     assert!(
-        matches!(&ended.state.phase, Phase::Settling { outcome, .. } if is_flood(outcome)),
+        matches!(&ended.state.view.phase, Phase::Settling { outcome, .. } if is_flood(outcome)),
         "{:?}",
-        ended.state.phase
+        ended.state.view.phase
     );
 }
 
@@ -153,7 +156,11 @@ fn an_agent_that_tries_again_and_gets_on_for_hours_is_no_flood() {
         },
         _ => said(1),
     });
-    assert!(matches!(state.phase, Phase::Running { .. }), "{:?}", state.phase);
-    assert!(state.holdup.is_none());
+    assert!(
+        matches!(state.view.phase, Phase::Running { .. }),
+        "{:?}",
+        state.view.phase
+    );
+    assert!(state.rules.holdup.is_none());
     assert!(bytes(&events) < 2 << 20, "{} bytes", bytes(&events));
 }

@@ -1,9 +1,12 @@
 //! What a clock that moves changes, and what it does not.
 
-use crate::event::{AgentSignal, Event, Limits, PlanSnapshot, PlanTask, Settings, Wait, WaitCause};
+use crate::{
+    event::{AgentSignal, Event, Limits, PlanSnapshot, PlanTask, Settings, Wait, WaitCause},
+    run::Phase,
+};
 
 use super::{
-    Effect, Input, LoopState, Phase, Preparation, Start, Step, Timer, TimerKind,
+    Effect, Input, LoopState, Preparation, Start, Step, Timer, TimerKind,
     policy::{call_budget_until, max_time_at},
     step,
 };
@@ -101,8 +104,8 @@ fn limits_of_run_and_iteration_move_with_the_clock_whichever_way_it_goes() {
         );
         let probe = armed(&moved, TimerKind::Idle).unwrap().at_ms;
         assert!(probe > now_ms && probe <= now_ms + MINUTE_MS, "{probe}");
-        assert_eq!(moved.state.now_ms, now_ms);
-        assert_eq!(moved.state.run_totals().elapsed_ms, MINUTE_MS);
+        assert_eq!(moved.state.view.clock.now_ms, now_ms);
+        assert_eq!(moved.state.view.totals().elapsed_ms, MINUTE_MS);
     }
 }
 
@@ -132,7 +135,7 @@ fn a_backoff_lasts_as_long_as_it_would_have_when_the_clock_is_set_back() {
         let timer = armed(&moved, TimerKind::WaitOver).unwrap();
         assert_eq!(timer.at_ms, now_ms + MINUTE_MS);
         let next = step(moved.state, timer.at_ms, &Input::TimerFired { timer }).state;
-        assert_eq!(next.phase, Phase::Preparing { iteration: 1 });
+        assert_eq!(next.view.phase, Phase::Preparing { iteration: 1 });
     }
 }
 
@@ -141,10 +144,10 @@ fn an_announced_reset_stays_the_date_that_it_is() {
     let until_ms = START_MS + 200 * MINUTE_MS;
     for gap_ms in [HOUR_MS, -HOUR_MS] {
         let mut state = waiting(Wait::LimitReset, until_ms);
-        state.limited.insert("fake".to_owned(), until_ms);
+        state.view.limited.insert("fake".to_owned(), until_ms);
         let (moved, _) = moved(state, gap_ms);
         assert_eq!(armed(&moved, TimerKind::WaitOver).unwrap().at_ms, until_ms);
-        assert_eq!(moved.state.limited["fake"], until_ms);
+        assert_eq!(moved.state.view.limited["fake"], until_ms);
     }
 }
 
@@ -164,7 +167,7 @@ fn a_run_that_goes_on_after_the_clock_was_set_back_has_its_limits_in_the_present
     let before = waiting(Wait::Backoff, START_MS + MINUTE_MS);
     let recover = Input::Recover {
         pid: 2,
-        settings: Box::new(before.settings.clone()),
+        settings: Box::new(before.view.settings.clone()),
         pause_file: false,
     };
     let now_ms = START_MS.saturating_add_signed(-2 * HOUR_MS);

@@ -3,10 +3,12 @@
 //! A session has limits of its own and a wait ends by itself. Everything else is work whose answer is waited for (a
 //! checkpoint, goals, the end of a session), and an agent can make any of it hang: a pipe in place of a file is enough.
 
-use crate::event::{Event, Level, LimitKind, Outcome, StopReason};
+use crate::{
+    event::{Event, Level, LimitKind, Outcome, StopReason},
+    run::Phase,
+};
 
 use super::{
-    phase::Phase,
     policy::max_time_at,
     state::LoopState,
     step::{Decision, stop_if_at_once},
@@ -23,25 +25,25 @@ const CANCEL_MS: u64 = 240_000;
 /// When the phase has lasted too long; none for one that is not ralph's own work.
 pub(super) fn deadline_of(state: &LoopState) -> Option<u64> {
     let bound_ms = bound_ms(state)?;
-    let at_ms = state.entered_ms.saturating_add(bound_ms);
-    let winds_down = matches!(state.phase, Phase::Settling { .. } | Phase::Verifying { .. });
+    let at_ms = state.view.clock.entered_ms.saturating_add(bound_ms);
+    let winds_down = matches!(state.view.phase, Phase::Settling { .. } | Phase::Verifying { .. });
     let last_ms = max_time_at(state)
         .filter(|_| winds_down)
-        .map(|over_ms| over_ms.max(state.entered_ms).saturating_add(WIND_DOWN_MS));
+        .map(|over_ms| over_ms.max(state.view.clock.entered_ms).saturating_add(WIND_DOWN_MS));
     Some(last_ms.map_or(at_ms, |last_ms| last_ms.min(at_ms)))
 }
 
 fn bound_ms(state: &LoopState) -> Option<u64> {
-    match state.phase {
+    match state.view.phase {
         Phase::Preparing { .. } | Phase::Settling { .. } => {
-            Some(state.settings.limits.phase_timeout_ms.unwrap_or(PHASE_MS))
+            Some(state.view.settings.limits.phase_timeout_ms.unwrap_or(PHASE_MS))
         }
         Phase::Verifying { .. } => {
-            let timeouts = state.settings.goals.iter().map(|goal| goal.timeout_ms);
+            let timeouts = state.view.settings.goals.iter().map(|goal| goal.timeout_ms);
             Some(timeouts.fold(GOALS_MARGIN_MS, u64::saturating_add))
         }
         Phase::Cancelling { .. } => Some(CANCEL_MS),
-        Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped(_) => None,
+        Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => None,
     }
 }
 
@@ -50,7 +52,7 @@ pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
     let Some(bound_ms) = bound_ms(&decision.state) else {
         return;
     };
-    let what = match decision.state.phase.clone() {
+    let what = match decision.state.view.phase.clone() {
         Phase::Cancelling {
             iteration,
             started_ms,
@@ -77,7 +79,7 @@ pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
             format!("looking at the result of iteration {iteration}, its checkpoint or plan,")
         }
         Phase::Verifying { .. } => "checking the goals".to_owned(),
-        Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped(_) => return,
+        Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => return,
     };
     if max_time_at(&decision.state).is_some_and(|over_ms| now_ms >= over_ms) {
         decision.notice(
@@ -87,7 +89,7 @@ pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
         let limit = LimitKind::MaxTime;
         return decision.stop(StopReason::LimitReached { limit });
     }
-    let setting = match decision.state.phase {
+    let setting = match decision.state.view.phase {
         Phase::Verifying { .. } => "",
         _ => " (`limits.phaseTimeout`)",
     };
@@ -105,22 +107,17 @@ fn in_words(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CancelReason, Limits, Settings};
+    use crate::event::{CancelReason, Limits};
 
     const ENTERED_MS: u64 = 100_000_000;
     const MINUTE_MS: u64 = 60_000;
 
     fn decision(phase: Phase, limits: Limits) -> Decision {
-        let state = LoopState {
-            phase,
-            entered_ms: ENTERED_MS,
-            started_ms: ENTERED_MS - 10 * MINUTE_MS,
-            settings: Settings {
-                limits,
-                ..Settings::default()
-            },
-            ..LoopState::default()
-        };
+        let mut state = LoopState::default();
+        state.view.phase = phase;
+        state.view.clock.entered_ms = ENTERED_MS;
+        state.view.clock.started_ms = ENTERED_MS - 10 * MINUTE_MS;
+        state.view.settings.limits = limits;
         Decision::at(state, ENTERED_MS)
     }
 
@@ -140,7 +137,7 @@ mod tests {
         let why = "looking at the result of iteration 3, its checkpoint or plan, took longer than 10 min \
                    (`limits.phaseTimeout`)";
         let why = why.to_owned();
-        assert_eq!(decision.state.stop_reason(), Some(&StopReason::Broken { why }));
+        assert_eq!(decision.state.view.stop_reason(), Some(&StopReason::Broken { why }));
     }
 
     #[test]
@@ -154,7 +151,10 @@ mod tests {
         assert_eq!(at_ms, ENTERED_MS + MINUTE_MS + WIND_DOWN_MS);
         passed(&mut decision, at_ms);
         let limit = LimitKind::MaxTime;
-        assert_eq!(decision.state.stop_reason(), Some(&StopReason::LimitReached { limit }));
+        assert_eq!(
+            decision.state.view.stop_reason(),
+            Some(&StopReason::LimitReached { limit })
+        );
     }
 
     #[test]
@@ -179,6 +179,6 @@ mod tests {
         passed(&mut decision, at_ms);
         let reason = CancelReason::Skipped;
         let outcome = Outcome::Cancelled { reason };
-        assert_eq!(decision.state.phase, Phase::Settling { iteration: 3, outcome });
+        assert_eq!(decision.state.view.phase, Phase::Settling { iteration: 3, outcome });
     }
 }

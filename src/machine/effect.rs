@@ -1,14 +1,11 @@
 //! What the machine wants done, derived from how the state moved.
 
-use crate::event::{AgentSignal, RequestedBy, SteeringId, SteeringKind, StopRequest};
-
-use super::{
-    Input,
-    deadline::deadline_of,
-    phase::{Phase, SteeringState},
-    policy::max_time_at,
-    state::LoopState,
+use crate::{
+    event::{AgentSignal, SteeringId, SteeringKind, StopRequest},
+    run::{Phase, StopAsked},
 };
+
+use super::{Input, deadline::deadline_of, policy::max_time_at, state::LoopState};
 
 /// An order to the driver. Returns nothing: its result comes back as an input, failures included.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,19 +84,19 @@ pub(super) struct Before {
     verified: bool,
     paused_by_file: bool,
     steering_count: usize,
-    stop: Option<(StopRequest, RequestedBy)>,
+    stop: Option<StopAsked>,
 }
 
 impl Before {
     pub(super) fn of(state: &LoopState) -> Self {
         Before {
-            epoch: state.epoch,
-            stopped: state.is_stopped(),
-            had_session: matches!(state.phase, Phase::Running { .. } | Phase::Cancelling { .. }),
-            verified: matches!(state.phase, Phase::Verifying { .. }),
-            paused_by_file: state.paused_by_file,
-            steering_count: state.steering.len(),
-            stop: state.stop,
+            epoch: state.view.epoch,
+            stopped: state.view.is_over(),
+            had_session: matches!(state.view.phase, Phase::Running { .. } | Phase::Cancelling { .. }),
+            verified: matches!(state.view.phase, Phase::Verifying { .. }),
+            paused_by_file: state.view.paused_by_file,
+            steering_count: state.view.messages.len(),
+            stop: state.view.stop,
         }
     }
 }
@@ -108,22 +105,22 @@ impl Before {
 pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms: u64) -> Vec<Effect> {
     let mut effects = Vec::new();
     match input {
-        Input::Start(_) | Input::Recover { .. } | Input::ClockMoved { .. } if !after.is_stopped() => {
+        Input::Start(_) | Input::Recover { .. } | Input::ClockMoved { .. } if !after.view.is_over() => {
             effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
         }
         // The timer may have fired after the end.
-        Input::Command { .. } if before.stopped && !after.is_stopped() => {
+        Input::Command { .. } if before.stopped && !after.view.is_over() => {
             effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
         }
         _ => {}
     }
-    if before.epoch != after.epoch || matches!(input, Input::Recover { .. }) {
+    if before.epoch != after.view.epoch || matches!(input, Input::Recover { .. }) {
         enter(&mut effects, before, after, now_ms);
     } else {
         stay(&mut effects, before, after, input, now_ms);
     }
     // A file that said pause is taken away with the pause the user ended.
-    if matches!(input, Input::Command { .. }) && before.paused_by_file && !after.paused_by_file {
+    if matches!(input, Input::Command { .. }) && before.paused_by_file && !after.view.paused_by_file {
         effects.push(Effect::RemovePauseFile);
     }
     effects
@@ -131,7 +128,7 @@ pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms:
 
 fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: u64) {
     watch_phase(effects, after);
-    match &after.phase {
+    match &after.view.phase {
         Phase::Idle | Phase::Paused => {}
         Phase::Preparing { iteration } => effects.push(Effect::Prepare { iteration: *iteration }),
         Phase::Running {
@@ -141,12 +138,12 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
             watch_session(effects, after, *started_ms, now_ms);
         }
         Phase::Cancelling { .. } => effects.push(Effect::StopSession {
-            at_once: wants_at_once(after.stop),
+            at_once: wants_at_once(after.view.stop),
         }),
         Phase::Settling { iteration, .. } => effects.push(Effect::Settle { iteration: *iteration }),
         Phase::Verifying { iteration, .. } => effects.push(Effect::Verify { iteration: *iteration }),
-        Phase::Waiting { until_ms, .. } => effects.push(arm(TimerKind::WaitOver, Some(after.epoch), *until_ms)),
-        Phase::Stopped(_) => {
+        Phase::Waiting { until_ms, .. } => effects.push(arm(TimerKind::WaitOver, Some(after.view.epoch), *until_ms)),
+        Phase::Stopped { .. } => {
             if before.had_session {
                 effects.push(Effect::StopSession { at_once: true });
             }
@@ -160,14 +157,14 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
 
 /// Arms what ends a phase whose answer does not come.
 fn watch_phase(effects: &mut Vec<Effect>, state: &LoopState) {
-    let deadline = deadline_of(state).map(|at_ms| arm(TimerKind::Deadline, Some(state.epoch), at_ms));
+    let deadline = deadline_of(state).map(|at_ms| arm(TimerKind::Deadline, Some(state.view.epoch), at_ms));
     effects.extend(deadline);
 }
 
 /// Arms what ends a session that runs for too long, or does nothing for too long.
 fn watch_session(effects: &mut Vec<Effect>, state: &LoopState, started_ms: u64, now_ms: u64) {
-    let epoch = Some(state.epoch);
-    let limits = &state.settings.limits;
+    let epoch = Some(state.view.epoch);
+    let limits = &state.view.settings.limits;
     if let Some(timeout_ms) = limits.iteration_timeout_ms {
         let at_ms = started_ms.saturating_add(timeout_ms);
         effects.push(arm(TimerKind::IterationTimeout, epoch, at_ms));
@@ -180,12 +177,12 @@ fn watch_session(effects: &mut Vec<Effect>, state: &LoopState, started_ms: u64, 
 
 /// Arms the timers of the phase anew after the clock has moved, and with it what they go by.
 fn arm_anew(effects: &mut Vec<Effect>, state: &LoopState, now_ms: u64) {
-    let epoch = Some(state.epoch);
+    let epoch = Some(state.view.epoch);
     watch_phase(effects, state);
-    match &state.phase {
+    match &state.view.phase {
         Phase::Running { started_ms, .. } => {
             watch_session(effects, state, *started_ms, now_ms);
-            if state.verdict.is_some() {
+            if state.rules.verdict.is_some() {
                 effects.push(arm(TimerKind::Lingering, epoch, now_ms.saturating_add(LINGER_MS)));
             }
         }
@@ -196,7 +193,7 @@ fn arm_anew(effects: &mut Vec<Effect>, state: &LoopState, now_ms: u64) {
         | Phase::Settling { .. }
         | Phase::Verifying { .. }
         | Phase::Paused
-        | Phase::Stopped(_) => {}
+        | Phase::Stopped { .. } => {}
     }
 }
 
@@ -204,16 +201,16 @@ fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &I
     if matches!(input, Input::ClockMoved { .. }) {
         return arm_anew(effects, after, now_ms);
     }
-    match &after.phase {
+    match &after.view.phase {
         Phase::Running {
             iteration,
             live_steering,
             ..
         } => {
-            if let Some(steering) = after.steering.get(before.steering_count..).and_then(<[_]>::first)
+            if let Some(steering) = after.view.messages.get(before.steering_count..).and_then(<[_]>::first)
                 && *live_steering
                 && steering.kind == SteeringKind::Now
-                && steering.state == SteeringState::Queued
+                && steering.is_queued()
             {
                 effects.push(Effect::SteerLive {
                     iteration: *iteration,
@@ -225,7 +222,7 @@ fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &I
             watch_lingering(effects, after, input, now_ms);
         }
         Phase::Cancelling { .. } => {
-            if wants_at_once(after.stop) && !wants_at_once(before.stop) {
+            if wants_at_once(after.view.stop) && !wants_at_once(before.stop) {
                 effects.push(Effect::StopSession { at_once: true });
             }
         }
@@ -240,21 +237,25 @@ fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &I
         | Phase::Verifying { .. }
         | Phase::Waiting { .. }
         | Phase::Paused
-        | Phase::Stopped(_) => {}
+        | Phase::Stopped { .. } => {}
     }
 }
 
 fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, input: &Input, now_ms: u64) {
-    let Some(idle_ms) = state.settings.limits.idle_timeout_ms else {
+    let Some(idle_ms) = state.view.settings.limits.idle_timeout_ms else {
         return;
     };
     match input {
-        Input::TimerFired { timer } if timer.kind == TimerKind::Idle && timer.epoch == Some(state.epoch) => {
+        Input::TimerFired { timer } if timer.kind == TimerKind::Idle && timer.epoch == Some(state.view.epoch) => {
             effects.push(Effect::ProbeActivity { iteration });
         }
         Input::ActivityProbed { quiet_ms, .. } => {
             let left_ms = idle_ms.saturating_sub(*quiet_ms).min(probe_pause_ms(idle_ms)).max(1);
-            effects.push(arm(TimerKind::Idle, Some(state.epoch), now_ms.saturating_add(left_ms)));
+            effects.push(arm(
+                TimerKind::Idle,
+                Some(state.view.epoch),
+                now_ms.saturating_add(left_ms),
+            ));
         }
         _ => {}
     }
@@ -268,7 +269,7 @@ fn watch_lingering(effects: &mut Vec<Effect>, state: &LoopState, input: &Input, 
             ..
         } => {
             let at_ms = now_ms.saturating_add(LINGER_MS);
-            effects.push(arm(TimerKind::Lingering, Some(state.epoch), at_ms));
+            effects.push(arm(TimerKind::Lingering, Some(state.view.epoch), at_ms));
         }
         Input::TimerFired { timer } if lingers(state, timer) => effects.push(Effect::StopSession { at_once: false }),
         _ => {}
@@ -278,17 +279,17 @@ fn watch_lingering(effects: &mut Vec<Effect>, state: &LoopState, input: &Input, 
 /// Whether `timer` says that the running agent lingers.
 pub(super) fn lingers(state: &LoopState, timer: &Timer) -> bool {
     timer.kind == TimerKind::Lingering
-        && timer.epoch == Some(state.epoch)
-        && matches!(state.phase, Phase::Running { .. })
-        && state.verdict.is_some()
+        && timer.epoch == Some(state.view.epoch)
+        && matches!(state.view.phase, Phase::Running { .. })
+        && state.rules.verdict.is_some()
 }
 
 fn probe_pause_ms(idle_ms: u64) -> u64 {
     (idle_ms / 8).clamp(PROBE_MIN_MS, PROBE_MAX_MS).min(idle_ms.max(1))
 }
 
-fn wants_at_once(stop: Option<(StopRequest, RequestedBy)>) -> bool {
-    matches!(stop, Some((StopRequest::AtOnce, _)))
+fn wants_at_once(stop: Option<StopAsked>) -> bool {
+    stop.is_some_and(|stop| stop.request == StopRequest::AtOnce)
 }
 
 fn arm(kind: TimerKind, epoch: Option<u32>, at_ms: u64) -> Effect {

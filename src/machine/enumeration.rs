@@ -7,9 +7,12 @@ use std::{
     sync::LazyLock,
 };
 
-use crate::event::{AgentSignal, Event, Outcome, Record, RequestedBy, Settings, StopReason, StopRequest, UserCommand};
+use crate::{
+    event::{AgentSignal, Event, Outcome, Record, RequestedBy, Settings, StopReason, StopRequest, UserCommand},
+    run::{Phase, RunView},
+};
 
-use super::{Effect, Input, LoopState, Phase, Preparation, SteeringState, Step, TimerKind, step};
+use super::{Effect, Input, LoopState, Preparation, Step, TimerKind, step};
 use inputs::{alphabet, answers, demanding_settings, plan, settings, started, started_with};
 
 const STEP_MS: u64 = 1_000;
@@ -36,7 +39,7 @@ fn starts_anything(effects: &[Effect]) -> bool {
 
 /// Something that is under way and will bring the machine out of this phase.
 fn has_a_way_out(state: &LoopState, effects: &[Effect]) -> bool {
-    match &state.phase {
+    match &state.view.phase {
         Phase::Idle => false,
         Phase::Preparing { iteration } => {
             effects.contains(&Effect::Prepare { iteration: *iteration }) && armed(state, effects, TimerKind::Deadline)
@@ -58,14 +61,14 @@ fn has_a_way_out(state: &LoopState, effects: &[Effect]) -> bool {
             effects.contains(&Effect::Verify { iteration: *iteration }) && armed(state, effects, TimerKind::Deadline)
         }
         Phase::Waiting { .. } => armed(state, effects, TimerKind::WaitOver),
-        Phase::Paused => state.is_paused(),
-        Phase::Stopped(_) => effects.contains(&Effect::Finish),
+        Phase::Paused => state.view.is_paused(),
+        Phase::Stopped { .. } => effects.contains(&Effect::Finish),
     }
 }
 
 fn armed(state: &LoopState, effects: &[Effect], kind: TimerKind) -> bool {
     effects.iter().any(|effect| match effect {
-        Effect::Arm { timer } => timer.kind == kind && timer.epoch == Some(state.epoch),
+        Effect::Arm { timer } => timer.kind == kind && timer.epoch == Some(state.view.epoch),
         _ => false,
     })
 }
@@ -74,7 +77,7 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
     let context = || {
         format!(
             "in {:?} after {input:?}: {:?} {:?}",
-            before.phase, step.events, step.effects
+            before.view.phase, step.events, step.effects
         )
     };
     // A fold of nothing is the state before; most inputs mean nothing, and a copy of it costs more than all else here.
@@ -91,24 +94,24 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
             ..
         }
     );
-    if before.is_stopped() && !answers {
+    if before.view.is_over() && !answers {
         assert!(
             step.events.is_empty() && step.effects.is_empty(),
             "a stopped run moved {}",
             context()
         );
     }
-    if step.state.is_stopped() {
+    if step.state.view.is_over() {
         assert!(
             !starts_anything(&step.effects),
             "a stopping run started something {}",
             context()
         );
     }
-    if before.epoch != step.state.epoch {
+    if before.view.epoch != step.state.view.epoch {
         assert!(has_a_way_out(&step.state, &step.effects), "no way out {}", context());
     }
-    let had_session = matches!(before.phase, Phase::Running { .. } | Phase::Cancelling { .. });
+    let had_session = matches!(before.view.phase, Phase::Running { .. } | Phase::Cancelling { .. });
     let ended = step
         .events
         .iter()
@@ -120,29 +123,37 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
     {
         assert!(!had_session || ended, "a second session beside the first {}", context());
     }
-    if had_session && step.state.is_stopped() && !ended {
+    if had_session && step.state.view.is_over() && !ended {
         assert!(
             step.effects.contains(&Effect::StopSession { at_once: true }),
             "an agent left running {}",
             context()
         );
     }
-    if let Phase::Stopped(StopReason::Done { .. }) = step.state.phase
-        && !before.is_stopped()
+    if let Some(StopReason::Done { .. }) = step.state.view.stop_reason()
+        && !before.view.is_over()
     {
-        assert_eq!(step.state.plan.open(), 0, "done with open tasks {}", context());
-        let lost = step
-            .state
-            .steering
-            .iter()
-            .any(|steering| steering.state == SteeringState::Queued);
+        assert_eq!(step.state.view.plan.open(), 0, "done with open tasks {}", context());
+        let lost = step.state.view.messages.iter().any(|steering| steering.is_queued());
         assert!(!lost, "done with a message that nobody saw {}", context());
-        assert!(step.state.missing.is_empty(), "done with vanished tasks {}", context());
-        let goals = &step.state.settings.goals;
-        let passed = step.state.goals.iter().filter(|result| result.passed).count();
+        assert!(
+            step.state.view.missing.is_empty(),
+            "done with vanished tasks {}",
+            context()
+        );
+        let goals = &step.state.view.settings.goals;
+        let passed = step
+            .state
+            .view
+            .iterations
+            .latest_look()
+            .goals
+            .iter()
+            .filter(|result| result.passed)
+            .count();
         assert_eq!(passed, goals.len(), "done without all goals {}", context());
     }
-    if matches!(before.phase, Phase::Verifying { .. }) && step.state.is_stopped() {
+    if matches!(before.view.phase, Phase::Verifying { .. }) && step.state.view.is_over() {
         assert!(
             step.effects.contains(&Effect::EndGoals),
             "goals left running {}",
@@ -153,7 +164,7 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
         step.events
             .iter()
             .all(|event| !matches!(event, Event::PreparationStarted { .. }))
-            || !step.state.is_paused(),
+            || !step.state.view.is_paused(),
         "an iteration starts in a pause {}",
         context()
     );
@@ -161,7 +172,7 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
 
 /// What distinguishes states for the decisions that follow; times and counters beyond their limits do not.
 fn essence(state: &LoopState) -> String {
-    let phase = match &state.phase {
+    let phase = match &state.view.phase {
         Phase::Waiting { wait, .. } => format!("{wait:?}"),
         Phase::Running { live_steering, .. } => format!("running {live_steering}"),
         Phase::Cancelling { reason, .. } => format!("cancelling {reason:?}"),
@@ -174,38 +185,40 @@ fn essence(state: &LoopState) -> String {
         Phase::Settling { outcome, .. } => format!("settling {outcome:?}"),
         Phase::Preparing { .. } => "preparing".to_owned(),
         Phase::Verifying { iteration, outcome } => format!("verifying {} {outcome:?}", *iteration == 0),
-        Phase::Stopped(_) => "stopped".to_owned(),
+        Phase::Stopped { .. } => "stopped".to_owned(),
         phase @ (Phase::Idle | Phase::Paused) => format!("{phase:?}"),
     };
     let due = state
-        .steering
+        .view
+        .messages
         .iter()
         .find(|steering| steering.is_due())
         .map(|steering| steering.kind);
-    let session = matches!(state.phase, Phase::Running { .. } | Phase::Cancelling { .. }).then(|| {
+    let session = matches!(state.view.phase, Phase::Running { .. } | Phase::Cancelling { .. }).then(|| {
         let problem = state
+            .rules
             .problem
             .as_ref()
             .map(|problem| std::mem::discriminant(&problem.kind));
-        let prompted = !state.prompted.is_empty();
+        let prompted = !state.rules.prompted.is_empty();
         // What it waits for is asked only of an agent that hangs, whatever else it reported before.
-        let holdup = state.holdup.is_some() && state.problem.is_none() && state.verdict.is_none();
-        (state.verdict, problem, holdup, prompted)
+        let holdup = state.rules.holdup.is_some() && state.rules.problem.is_none() && state.rules.verdict.is_none();
+        (state.rules.verdict, problem, holdup, prompted)
     });
     format!(
         "{} {phase} {session:?} {} {} {:?} {} {} {} {due:?} {:?} {} {} {} {}",
-        state.settings.goals.len(),
-        state.paused_by_file,
-        state.paused_by_user,
-        state.stop.map(|(stop, _)| stop),
-        state.complete_streak.min(2),
-        state.counted.min(3),
-        state.plan.open(),
-        (state.breaker.state, state.breaker.cooled),
-        state.missing.is_empty(),
-        state.blocks.is_empty(),
-        state.looked,
-        state.limited.len(),
+        state.view.settings.goals.len(),
+        state.view.paused_by_file,
+        state.view.paused_by_user,
+        state.view.stop.map(|stop| stop.request),
+        state.rules.complete_streak.min(2),
+        state.view.iterations.counted.min(3),
+        state.view.plan.open(),
+        (state.view.breaker.state, state.view.breaker.cooled),
+        state.view.missing.is_empty(),
+        state.view.blocks.is_empty(),
+        state.rules.looked,
+        state.view.limited.len(),
     )
 }
 
@@ -231,7 +244,7 @@ fn reached_from(settings: Settings) -> Vec<(LoopState, u64)> {
             check(&state, now_ms, &input, &step);
             // What changed nothing leads nowhere new, and one message at a time distinguishes everything the queue can do.
             let moved = !step.events.is_empty();
-            if moved && step.state.steering.len() <= 1 && seen.insert(essence(&step.state)) {
+            if moved && step.state.view.messages.len() <= 1 && seen.insert(essence(&step.state)) {
                 queue.push_back((step.state, now_ms));
             }
         }
@@ -241,10 +254,19 @@ fn reached_from(settings: Settings) -> Vec<(LoopState, u64)> {
 }
 
 #[test]
+fn the_view_of_every_reachable_state_survives_being_serialised() {
+    for (state, _) in REACHED.iter() {
+        let json = serde_json::to_string(&state.view).unwrap();
+        assert_eq!(serde_json::from_str::<RunView>(&json).unwrap(), state.view);
+        assert!(!json.contains("nonce"), "the promise is in {json}");
+    }
+}
+
+#[test]
 fn every_reachable_state_keeps_the_promises_of_the_machine() {
     let phases: HashSet<_> = REACHED
         .iter()
-        .map(|(state, _)| std::mem::discriminant(&state.phase))
+        .map(|(state, _)| std::mem::discriminant(&state.view.phase))
         .collect();
     assert_eq!(phases.len(), 8, "every phase but the idle one is reached");
 }
@@ -269,37 +291,44 @@ fn every_short_run_keeps_the_promises_of_the_machine() {
 fn whatever_answers_a_phase_leads_out_of_it() {
     for (state, now_ms) in REACHED.iter() {
         // As late as the longest wait ends.
-        let now_ms = match state.phase {
+        let now_ms = match state.view.phase {
             Phase::Waiting { until_ms, .. } => until_ms.max(*now_ms),
             _ => *now_ms + 20_000,
         };
         for input in answers(state, now_ms) {
             let next = step(state.clone(), now_ms, &input);
             check(state, now_ms, &input, &next);
-            assert_ne!(next.state.epoch, state.epoch, "{:?} stays after {input:?}", state.phase);
+            assert_ne!(
+                next.state.view.epoch, state.view.epoch,
+                "{:?} stays after {input:?}",
+                state.view.phase
+            );
         }
     }
 }
 
 #[test]
 fn a_killed_run_recovers_from_every_reachable_state() {
-    for (state, now_ms) in REACHED.iter().filter(|(state, _)| !state.is_stopped()) {
+    for (state, now_ms) in REACHED.iter().filter(|(state, _)| !state.view.is_over()) {
         let recover = Input::Recover {
             pid: 2,
             settings: Box::new(settings()),
-            pause_file: state.paused_by_file,
+            pause_file: state.view.paused_by_file,
         };
         let recovered = step(state.clone(), *now_ms, &recover);
         check(state, *now_ms, &recover, &recovered);
         assert!(
             has_a_way_out(&recovered.state, &recovered.effects),
             "{:?} became {:?} with {:?}",
-            state.phase,
-            recovered.state.phase,
+            state.view.phase,
+            recovered.state.view.phase,
             recovered.effects
         );
         assert!(
-            !matches!(recovered.state.phase, Phase::Running { .. } | Phase::Cancelling { .. }),
+            !matches!(
+                recovered.state.view.phase,
+                Phase::Running { .. } | Phase::Cancelling { .. }
+            ),
             "the session did not survive, so neither does its phase"
         );
     }
@@ -316,7 +345,7 @@ fn whatever_happened_two_interrupts_end_the_run() {
     for (state, now_ms) in REACHED.iter() {
         let once = step(state.clone(), *now_ms, &interrupt).state;
         let mut twice = step(once, *now_ms, &interrupt).state;
-        if let Phase::Cancelling { iteration, .. } = twice.phase {
+        if let Phase::Cancelling { iteration, .. } = twice.view.phase {
             let ended = Input::Agent {
                 iteration,
                 signal: AgentSignal::Ended {
@@ -327,10 +356,10 @@ fn whatever_happened_two_interrupts_end_the_run() {
             twice = step(twice, *now_ms, &ended).state;
         }
         assert!(
-            twice.is_stopped(),
+            twice.view.is_over(),
             "{:?} survived two interrupts as {:?}",
-            state.phase,
-            twice.phase
+            state.view.phase,
+            twice.view.phase
         );
     }
 }
@@ -371,13 +400,13 @@ fn an_agent_that_stays_after_its_turn_is_ended_and_its_turn_counts() {
     let settling = step(ended.state, timer.at_ms + 1, &signal(gone)).state;
     assert!(
         matches!(
-            &settling.phase,
+            &settling.view.phase,
             Phase::Settling {
                 outcome: Outcome::Completed,
                 ..
             }
         ),
         "{:?}",
-        settling.phase
+        settling.view.phase
     );
 }

@@ -1,13 +1,16 @@
 //! What becomes of an iteration that failed in one way or another.
 
-use crate::event::{
-    AgentSignal, CancelReason, Event, Exit, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind, RequestedBy,
-    SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason, Wait,
+use crate::{
+    event::{
+        AgentSignal, CancelReason, Event, Exit, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind,
+        RequestedBy, SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason, Wait,
+    },
+    run::Phase,
 };
 
 use crate::event::UserCommand;
 
-use super::{Feedback, Input, LoopState, Phase, Preparation, Settlement, Start, step};
+use super::{Feedback, Input, LoopState, Preparation, Settlement, Start, step};
 
 const NOW_MS: u64 = 1_000_000;
 const IDLE_MS: u64 = 60_000;
@@ -63,7 +66,7 @@ impl Loop {
     /// One in which a message is on its way to the turn that runs.
     fn steered_live() -> Self {
         let mut lone = Self::running();
-        if let Phase::Running { live_steering, .. } = &mut lone.state.phase {
+        if let Phase::Running { live_steering, .. } = &mut lone.state.view.phase {
             *live_steering = true;
         }
         lone.take(&Input::Command {
@@ -103,7 +106,7 @@ impl Loop {
     }
 
     fn prepared(&mut self, iteration: u32) {
-        let due = self.state.steering.iter().filter(|steering| steering.is_due());
+        let due = self.state.view.messages.iter().filter(|steering| steering.is_due());
         let preparation = Preparation {
             plan: plan(),
             checkpoint: None,
@@ -118,7 +121,7 @@ impl Loop {
     }
 
     fn signal(&mut self, signal: AgentSignal) {
-        let iteration = self.state.iteration;
+        let iteration = self.state.view.iterations.number;
         self.take(&Input::Agent { iteration, signal });
     }
 
@@ -134,7 +137,7 @@ impl Loop {
     /// The agent is found to have been quiet for as long as it may.
     fn idle(&mut self) {
         self.take(&Input::ActivityProbed {
-            iteration: self.state.iteration,
+            iteration: self.state.view.iterations.number,
             quiet_ms: IDLE_MS,
         });
         self.ends();
@@ -164,7 +167,7 @@ impl Loop {
             random: 0.0,
         };
         self.take(&Input::Settled {
-            iteration: self.state.iteration,
+            iteration: self.state.view.iterations.number,
             settlement: Box::new(settlement),
         });
     }
@@ -196,18 +199,21 @@ fn an_agent_that_waits_in_silence_for_a_limit_to_end_is_told_as_limited_and_not_
         problem.text,
         "status 429 (the agent waited in silence until the idle limit)"
     );
-    assert_eq!(lone.state.counted, 0, "it is not counted as an iteration");
+    assert_eq!(
+        lone.state.view.iterations.counted, 0,
+        "it is not counted as an iteration"
+    );
     lone.settles();
     assert!(
         matches!(
-            lone.state.phase,
+            lone.state.view.phase,
             Phase::Waiting {
                 wait: Wait::LimitReset,
                 ..
             }
         ),
         "{:?}",
-        lone.state.phase
+        lone.state.view.phase
     );
 }
 
@@ -234,7 +240,10 @@ fn an_agent_that_went_on_after_a_retry_and_then_hangs_is_hung() {
 fn a_login_that_is_refused_twice_running_ends_the_iteration_and_the_run() {
     let mut lone = Loop::running();
     lone.retrying(Some(ProblemKind::Auth));
-    assert!(matches!(lone.state.phase, Phase::Running { .. }), "once may be a token");
+    assert!(
+        matches!(lone.state.view.phase, Phase::Running { .. }),
+        "once may be a token"
+    );
     lone.retrying(Some(ProblemKind::Auth));
     let reason = CancelReason::LoginRefused;
     let asked = Event::CancelRequested { iteration: 1, reason };
@@ -248,8 +257,8 @@ fn a_login_that_is_refused_twice_running_ends_the_iteration_and_the_run() {
     });
     lone.ends();
     lone.settles();
-    let Phase::Stopped(StopReason::AgentFailed { problem, .. }) = &lone.state.phase else {
-        panic!("{:?}", lone.state.phase)
+    let Some(StopReason::AgentFailed { problem, .. }) = lone.state.view.stop_reason() else {
+        panic!("{:?}", lone.state.view.phase)
     };
     assert_eq!((problem.kind, problem.text.as_str()), (ProblemKind::Auth, "status 429"));
 }
@@ -266,9 +275,9 @@ fn a_login_that_is_refused_once_in_a_while_ends_nothing() {
         });
     }
     assert!(
-        matches!(lone.state.phase, Phase::Running { .. }),
+        matches!(lone.state.view.phase, Phase::Running { .. }),
         "{:?}",
-        lone.state.phase
+        lone.state.view.phase
     );
 }
 
@@ -299,10 +308,10 @@ fn a_message_is_delivered_when_the_agent_has_taken_it_and_ends_the_iteration_whe
         lone.signal(AgentSignal::MessageAnswered { id, taken });
         assert_eq!(delivered(&lone), taken);
         assert_eq!(
-            matches!(lone.state.phase, Phase::Running { .. }),
+            matches!(lone.state.view.phase, Phase::Running { .. }),
             taken,
             "{:?}",
-            lone.state.phase
+            lone.state.view.phase
         );
     }
     let mut lone = Loop::steered_live();
@@ -312,7 +321,7 @@ fn a_message_is_delivered_when_the_agent_has_taken_it_and_ends_the_iteration_whe
     });
     lone.signal(AgentSignal::MessageAnswered { id, taken: true });
     assert!(!delivered(&lone), "nobody knows whether it was read before the end");
-    assert!(lone.state.steering[0].is_due());
+    assert!(lone.state.view.messages[0].is_due());
     let journalled = |event: &Event| {
         let answer = |signal: &AgentSignal| matches!(signal, AgentSignal::MessageAnswered { .. });
         matches!(event, Event::AgentReported { signal, .. } if answer(signal))
@@ -331,7 +340,10 @@ fn a_retry_of_an_earlier_iteration_explains_nothing() {
     lone.ends();
     lone.settles();
     lone.prepared(2);
-    assert_eq!((lone.state.iteration, &lone.state.holdup), (2, &None));
+    assert_eq!(
+        (lone.state.view.iterations.number, &lone.state.rules.holdup),
+        (2, &None)
+    );
 }
 
 #[test]
@@ -350,9 +362,9 @@ fn what_a_turn_was_denied_is_said_in_the_next_prompt_although_it_completed() {
     lone.ends();
     assert_eq!(lone.outcome(), &Outcome::Completed);
     assert!(
-        matches!(&lone.state.feedback[0], Feedback::PermissionDenied { what } if what.contains("Bash (git push)")),
+        matches!(&lone.state.rules.feedback[0], Feedback::PermissionDenied { what } if what.contains("Bash (git push)")),
         "{:?}",
-        lone.state.feedback
+        lone.state.rules.feedback
     );
 }
 
@@ -363,7 +375,7 @@ fn a_session_that_is_gone_or_too_long_is_said_and_not_continued() {
         (ProblemKind::ContextOverflow, "too long for its model"),
     ] {
         let mut lone = Loop::running();
-        assert!(lone.state.session.is_some());
+        assert!(lone.state.rules.session.is_some());
         lone.signal(AgentSignal::Problem {
             problem: Problem {
                 kind,
@@ -372,7 +384,7 @@ fn a_session_that_is_gone_or_too_long_is_said_and_not_continued() {
         });
         lone.ends();
         lone.settles();
-        assert_eq!(lone.state.session, None, "{kind:?}");
+        assert_eq!(lone.state.rules.session, None, "{kind:?}");
         assert!(lone.noticed(said), "{kind:?}");
     }
 }
@@ -400,7 +412,7 @@ fn a_message_is_due_again_when_its_session_showed_nothing_of_it() {
         });
         running.take(&Input::Recover {
             pid: 2,
-            settings: Box::new(running.state.settings.clone()),
+            settings: Box::new(running.state.view.settings.clone()),
             pause_file: false,
         });
     };
@@ -414,9 +426,12 @@ fn a_message_is_due_again_when_its_session_showed_nothing_of_it() {
     ];
     for (name, way, delivered) in ways {
         let mut running = Loop::with_a_message();
-        assert!(running.state.steering[0].is_due(), "nobody has shown that it has it");
+        assert!(
+            running.state.view.messages[0].is_due(),
+            "nobody has shown that it has it"
+        );
         way(&mut running);
-        assert_eq!(!running.state.steering[0].is_due(), delivered, "{name}");
+        assert_eq!(!running.state.view.messages[0].is_due(), delivered, "{name}");
         let said = running
             .events
             .iter()

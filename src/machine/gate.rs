@@ -70,17 +70,26 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
         return Verdict::NoClaim;
     }
     let mut reasons = cheap_reasons(state);
-    reasons.extend(state.goals.iter().filter(|goal| !goal.passed).map(goal_failed));
+    reasons.extend(
+        state
+            .view
+            .iterations
+            .latest_look()
+            .goals
+            .iter()
+            .filter(|goal| !goal.passed)
+            .map(goal_failed),
+    );
     // Only ever met where something cheaper was missing, too, or the run is stopping.
-    if state.goals.len() < state.settings.goals.len() {
+    if state.view.iterations.latest_look().goals.len() < state.view.settings.goals.len() {
         reasons.push(Missing::GoalsNotRun);
     }
     let confidence = confidence(state);
-    if reasons.is_empty() && confidence.points() < state.settings.completion.min_confidence {
+    if reasons.is_empty() && confidence.points() < state.view.settings.completion.min_confidence {
         reasons.push(too_little(state, &confidence));
     }
     if reasons.is_empty() {
-        let verified = !state.settings.goals.is_empty();
+        let verified = !state.view.settings.goals.is_empty();
         return Verdict::Done { verified, confidence };
     }
     Verdict::Refused(Refused { reasons, confidence })
@@ -90,18 +99,24 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
 fn claimed(state: &LoopState, outcome: &Outcome) -> bool {
     // A session that was cut off may have ticked the last box before its work was finished. One more iteration looks at
     // it; after that the boxes are believed.
-    let boxes = state.plan.is_complete() && (*outcome == Outcome::Completed || state.complete_streak > 1);
+    let boxes = state.view.plan.is_complete() && (*outcome == Outcome::Completed || state.rules.complete_streak > 1);
     boxes || is_explicit(state)
 }
 
 /// The agent said that it is done, in one way or another.
 fn is_explicit(state: &LoopState) -> bool {
-    state.claims.iter().any(|claim| *claim != Claim::PlanComplete)
+    state
+        .view
+        .iterations
+        .latest_look()
+        .claims
+        .iter()
+        .any(|claim| *claim != Claim::PlanComplete)
 }
 
 /// There is something that can speak for a claim besides the agent's word.
 fn has_evidence(state: &LoopState) -> bool {
-    !state.plan.tasks.is_empty() || !state.settings.goals.is_empty()
+    !state.view.plan.tasks.is_empty() || !state.view.settings.goals.is_empty()
 }
 
 /// What would make a claim that nothing speaks against believable.
@@ -114,23 +129,23 @@ fn too_little(state: &LoopState, confidence: &Confidence) -> Missing {
     }
     Missing::Confidence {
         points: confidence.points(),
-        wanted: state.settings.completion.min_confidence,
+        wanted: state.view.settings.completion.min_confidence,
     }
 }
 
 /// What speaks against the end without anything being run: the agent's own word, and the plan.
 fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
-    let denial = state.denial.iter().cloned();
+    let denial = state.view.iterations.latest_look().denied.iter().cloned();
     let denial = denial.map(|why| Missing::SaidNotDone { why });
     denial.chain(plan_reasons(state)).collect()
 }
 
 fn plan_reasons(state: &LoopState) -> Vec<Missing> {
-    let open = state.plan.current().map(|task| Missing::TasksOpen {
-        open: u32::try_from(state.plan.open()).unwrap_or(u32::MAX),
+    let open = state.view.plan.current().map(|task| Missing::TasksOpen {
+        open: u32::try_from(state.view.plan.open()).unwrap_or(u32::MAX),
         next: task.text.clone(),
     });
-    let vanished = state.missing.iter().cloned();
+    let vanished = state.view.missing.iter().cloned();
     let vanished = vanished.map(|task| Missing::TaskVanished { task });
     open.into_iter().chain(vanished).collect()
 }
@@ -152,13 +167,15 @@ fn confidence(state: &LoopState) -> Confidence {
     if is_explicit(state) {
         confidence.add(WORD, Evidence::AgentsWord);
     }
-    if state.plan.is_complete() && state.missing.is_empty() {
+    if state.view.plan.is_complete() && state.view.missing.is_empty() {
         confidence.add(TASKS, Evidence::TasksTicked);
     }
-    if !state.goals.is_empty() && state.goals.iter().all(|goal| goal.passed) {
+    if !state.view.iterations.latest_look().goals.is_empty()
+        && state.view.iterations.latest_look().goals.iter().all(|goal| goal.passed)
+    {
         confidence.add(GOALS, Evidence::GoalsPassed);
     }
-    if is_explicit(state) && state.claimed_before && !has_evidence(state) {
+    if is_explicit(state) && state.rules.claimed_before && !has_evidence(state) {
         confidence.add(WORD_AGAIN, Evidence::AgentsWordAgain);
     }
     confidence

@@ -1,20 +1,20 @@
 //! What the user can do when a run is over.
 
-use crate::event::{LimitKind, ProblemKind, StopReason, clip};
-
-use super::{
-    phase::{Phase, SteeringState},
-    state::LoopState,
+use crate::{
+    event::{LimitKind, ProblemKind, StopReason, clip},
+    run::{MessageState, Phase},
 };
+
+use super::state::LoopState;
 
 /// Enough of a message to know it again.
 const MESSAGE_CAP_BYTES: usize = 200;
 
 /// How to get a readable plan back; none where no checkpoint was made.
 fn way_back(state: &LoopState) -> Option<String> {
-    let n = state.iteration;
-    state.latest.as_ref()?;
-    Some(match state.phase {
+    let n = state.view.iterations.number;
+    state.rules.latest.as_ref()?;
+    Some(match state.view.phase {
         Phase::Settling { .. } | Phase::Verifying { .. } => {
             format!("`ralph restore {n} --before` brings back the files as they were before iteration {n}")
         }
@@ -25,7 +25,7 @@ fn way_back(state: &LoopState) -> Option<String> {
         | Phase::Cancelling { .. }
         | Phase::Waiting { .. }
         | Phase::Paused
-        | Phase::Stopped(_) => {
+        | Phase::Stopped { .. } => {
             if n == 0 {
                 return None;
             }
@@ -38,16 +38,16 @@ fn way_back(state: &LoopState) -> Option<String> {
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<String> {
     let mut hints = of_reason(state, reason);
     let is_done = matches!(reason, StopReason::Done { .. });
-    let lost = state.steering.iter().filter(|steering| match steering.state {
-        SteeringState::Queued => true,
-        SteeringState::Delivered { .. } => !is_done && steering.is_due(),
-        SteeringState::Withdrawn => false,
+    let lost = state.view.messages.iter().filter(|steering| match steering.state() {
+        MessageState::Queued => true,
+        MessageState::Delivered(_) => !is_done && steering.is_due(),
+        MessageState::Withdrawn => false,
     });
     hints.extend(lost.map(|steering| {
         let (id, text) = (steering.id.0, clip(&steering.text, MESSAGE_CAP_BYTES));
-        match steering.state {
-            SteeringState::Queued => format!("message {id} was never delivered; send it again to include it: {text}"),
-            SteeringState::Delivered { .. } | SteeringState::Withdrawn => {
+        match steering.state() {
+            MessageState::Queued => format!("message {id} was never delivered; send it again to include it: {text}"),
+            MessageState::Delivered(_) | MessageState::Withdrawn => {
                 format!("message {id} holds for this run only; send it again to include it in the next: {text}")
             }
         }
@@ -56,7 +56,7 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<String> {
 }
 
 fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
-    let adapter = &state.adapter;
+    let adapter = &state.view.adapter;
     match reason {
         StopReason::Done { verified: true } => Vec::new(),
         StopReason::Done { verified: false } => vec![
@@ -65,7 +65,7 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
         StopReason::BreakerOpen { .. } => vec![
             format!(
                 "see `ralph diff {}`, then split the task or adjust the prompt",
-                state.iteration
+                state.view.iterations.number
             ),
             "run the same command to start again; a new run begins with a closed breaker".to_owned(),
         ],
@@ -73,8 +73,8 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<String> {
             vec!["answer with `ralph steer \"ANSWER\"`, or press `:` on the screen: the run goes on with it".to_owned()]
         }
         StopReason::AgentFailed { problem, .. } => match problem.kind {
-            ProblemKind::Auth if state.settings.logins.contains_key(adapter) => vec![
-                state.settings.logins[adapter].clone(),
+            ProblemKind::Auth if state.view.settings.logins.contains_key(adapter) => vec![
+                state.view.settings.logins[adapter].clone(),
                 "run the same command to resume".to_owned(),
             ],
             ProblemKind::NotInstalled | ProblemKind::Auth | ProblemKind::Usage => {

@@ -6,23 +6,20 @@
 
 mod breaker;
 mod budget;
-mod clock;
 mod deadline;
 mod effect;
 mod feedback;
 mod gate;
 mod hints;
 mod outcome;
-mod phase;
 mod policy;
-mod requests;
+mod rules;
 mod session;
 mod settle;
 mod signals;
 mod state;
 mod step;
 mod user;
-mod view;
 
 #[cfg(test)]
 mod budget_tests;
@@ -33,12 +30,11 @@ mod enumeration;
 #[cfg(test)]
 mod failure_tests;
 
-pub use breaker::Breaker;
 pub use budget::Budget;
 pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::reachable_confidence;
-pub use phase::{Block, Phase, Steering, SteeringState};
+pub use rules::Rules;
 pub use state::LoopState;
 pub use step::{Step, step};
 

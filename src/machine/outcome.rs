@@ -7,7 +7,7 @@ use super::state::LoopState;
 /// Judges the end of a session. The dialect's verdict counts, the exit code alone never does.
 pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: Option<Exit>) -> Outcome {
     if let Some(reason) = cancelled {
-        return match (reason, state.verdict, &state.holdup) {
+        return match (reason, state.rules.verdict, &state.rules.holdup) {
             // Only the program was late: its turn had ended well.
             (CancelReason::IterationTimeout | CancelReason::IdleTimeout, Some(true), _) => Outcome::Completed,
             (CancelReason::LoginRefused, Some(true), _) => Outcome::Completed,
@@ -30,7 +30,7 @@ pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: 
             (reason, _, _) => Outcome::Cancelled { reason },
         };
     }
-    match (state.verdict, &state.problem) {
+    match (state.rules.verdict, &state.rules.problem) {
         (Some(true), _) => Outcome::Completed,
         (Some(false) | None, Some(problem)) => Outcome::Failed {
             problem: problem.clone(),

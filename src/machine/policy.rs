@@ -27,7 +27,7 @@ pub(super) enum Reaction {
 }
 
 pub(super) fn react(state: &LoopState, kind: ProblemKind, now_ms: u64, random: f64) -> Reaction {
-    let attempt = state.failures.max(1);
+    let attempt = state.view.iterations.failures.max(1);
     match kind {
         ProblemKind::NotInstalled | ProblemKind::Auth | ProblemKind::ModelUnknown | ProblemKind::Usage => {
             Reaction::Stop
@@ -57,7 +57,7 @@ pub(super) fn react(state: &LoopState, kind: ProblemKind, now_ms: u64, random: f
         | ProblemKind::SessionLost
         | ProblemKind::Other => Reaction::Wait {
             wait: Wait::Backoff,
-            until_ms: now_ms.saturating_add(delay_ms(&state.settings.backoff, attempt, random)),
+            until_ms: now_ms.saturating_add(delay_ms(&state.view.settings.backoff, attempt, random)),
         },
         ProblemKind::PermissionDenied | ProblemKind::TurnLimit => Reaction::GoOn,
     }
@@ -81,7 +81,7 @@ pub(super) fn delay_ms(backoff: &Backoff, attempt: u32, random: f64) -> u64 {
 
 /// Why the running iteration should not go on, if it should not.
 pub(super) fn is_in_vain(state: &LoopState) -> Option<CancelReason> {
-    if state.refusals >= REFUSALS {
+    if state.rules.refusals >= REFUSALS {
         return Some(CancelReason::LoginRefused);
     }
     Some(match spending_limit_reached(state)? {
@@ -90,23 +90,18 @@ pub(super) fn is_in_vain(state: &LoopState) -> Option<CancelReason> {
     })
 }
 
-/// The limit that forbids another iteration, if there is one.
-pub(super) fn limit_reached(state: &LoopState, now_ms: u64) -> Option<LimitKind> {
-    let elapsed_ms = now_ms.saturating_sub(state.started_ms);
-    state.settings.limits.reached(state.counted, elapsed_ms, &state.usage)
-}
-
 /// The limit on money or tokens that is used up; checked while an iteration runs, too.
 pub(super) fn spending_limit_reached(state: &LoopState) -> Option<LimitKind> {
-    state.settings.limits.spent(&state.usage)
+    state.view.settings.limits.spent(&state.view.usage)
 }
 
 pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {
     state
+        .view
         .settings
         .limits
         .max_time_ms
-        .map(|max| state.started_ms.saturating_add(max))
+        .map(|max| state.view.clock.started_ms.saturating_add(max))
 }
 
 /// The adapter for an iteration that starts now: the first that is not limited.
@@ -115,8 +110,8 @@ pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {
 /// When the first of them is free again, if all are limited.
 pub(super) fn adapter_at(state: &LoopState, now_ms: u64) -> Result<&str, u64> {
     let mut first_free_ms = u64::MAX;
-    for adapter in std::iter::once(&state.settings.adapter).chain(&state.settings.fallback) {
-        match state.limited.get(adapter) {
+    for adapter in std::iter::once(&state.view.settings.adapter).chain(&state.view.settings.fallback) {
+        match state.view.limited.get(adapter) {
             Some(until_ms) if *until_ms > now_ms => first_free_ms = first_free_ms.min(*until_ms),
             Some(_) | None => return Ok(adapter),
         }
@@ -126,8 +121,10 @@ pub(super) fn adapter_at(state: &LoopState, now_ms: u64) -> Result<&str, u64> {
 
 /// When the next iteration may start under `callsPerHour`; none if it may now.
 pub(super) fn call_budget_until(state: &LoopState, now_ms: u64) -> Option<u64> {
-    let budget = usize::try_from(state.settings.limits.calls_per_hour?).unwrap_or(usize::MAX);
+    let budget = usize::try_from(state.view.settings.limits.calls_per_hour?).unwrap_or(usize::MAX);
     let recent: Vec<u64> = state
+        .view
+        .clock
         .starts_ms
         .iter()
         .copied()
@@ -173,10 +170,8 @@ mod tests {
 
     #[test]
     fn a_rate_limit_waits_until_its_reset_and_a_little() {
-        let state = LoopState {
-            failures: 1,
-            ..LoopState::default()
-        };
+        let mut state = LoopState::default();
+        state.view.iterations.failures = 1;
         let kind = ProblemKind::RateLimited { until_ms: Some(90_000) };
         assert_eq!(
             react(&state, kind, 10_000, 0.0),
@@ -189,10 +184,8 @@ mod tests {
 
     #[test]
     fn a_reset_in_the_past_does_not_retry_at_once() {
-        let state = LoopState {
-            failures: 2,
-            ..LoopState::default()
-        };
+        let mut state = LoopState::default();
+        state.view.iterations.failures = 2;
         let kind = ProblemKind::QuotaExhausted { until_ms: Some(5) };
         assert_eq!(
             react(&state, kind, 10_000, 0.0),
@@ -206,11 +199,11 @@ mod tests {
     #[test]
     fn the_call_budget_frees_an_hour_after_the_oldest_start_that_counts() {
         let mut state = LoopState::default();
-        state.settings.limits.calls_per_hour = Some(2);
-        state.starts_ms = vec![1_000, 2_000];
+        state.view.settings.limits.calls_per_hour = Some(2);
+        state.view.clock.starts_ms = vec![1_000, 2_000];
         assert_eq!(call_budget_until(&state, 3_000), Some(1_000 + HOUR_MS));
         assert_eq!(call_budget_until(&state, 1_000 + HOUR_MS), None);
-        state.starts_ms = vec![1_000];
+        state.view.clock.starts_ms = vec![1_000];
         assert_eq!(call_budget_until(&state, 3_000), None);
     }
 }

@@ -1,11 +1,13 @@
 //! What the running session tells, and what comes of it.
 
-use crate::event::{AgentSignal, Claim, Delivery, Event, TEXT_CAP_BYTES, clip};
+use crate::{
+    event::{AgentSignal, Claim, Delivery, Event, TEXT_CAP_BYTES, clip},
+    run::Phase,
+};
 
 use super::{
     Statement, budget,
     outcome::outcome,
-    phase::Phase,
     policy,
     signals::has_read_prompt,
     step::{Decision, is_running, stop_if_at_once},
@@ -14,7 +16,7 @@ use super::{
 
 /// Takes a signal of the session of `iteration`; one of another session means nothing.
 pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSignal) {
-    let (current, started_ms, cancelled) = match decision.state.phase {
+    let (current, started_ms, cancelled) = match decision.state.view.phase {
         Phase::Running {
             iteration, started_ms, ..
         } => (iteration, started_ms, None),
@@ -29,7 +31,7 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
         | Phase::Verifying { .. }
         | Phase::Waiting { .. }
         | Phase::Paused
-        | Phase::Stopped(_) => return,
+        | Phase::Stopped { .. } => return,
     };
     if current != iteration {
         return;
@@ -62,7 +64,7 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
 
 /// Records what the agent says of itself as its turn ends.
 pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statement) {
-    let has_session = match decision.state.phase {
+    let has_session = match decision.state.view.phase {
         Phase::Running { iteration: current, .. } | Phase::Cancelling { iteration: current, .. } => {
             current == iteration
         }
@@ -72,9 +74,9 @@ pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statem
         | Phase::Verifying { .. }
         | Phase::Waiting { .. }
         | Phase::Paused
-        | Phase::Stopped(_) => false,
+        | Phase::Stopped { .. } => false,
     };
-    if has_session && decision.state.stated != *statement {
+    if has_session && decision.state.rules.stated != *statement {
         let cut = |text: &Option<String>| text.as_deref().map(|text| clip(text, TEXT_CAP_BYTES));
         decision.push(Event::AgentStated {
             iteration,
@@ -88,13 +90,14 @@ pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statem
 
 /// Records that the agent has left the file that claims the end.
 pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
-    let settles = matches!(decision.state.phase, Phase::Settling { iteration: current, .. } if current == iteration);
+    let settles =
+        matches!(decision.state.view.phase, Phase::Settling { iteration: current, .. } if current == iteration);
     let Statement {
         mut claims,
         blocked,
         denies_done,
         question,
-    } = decision.state.stated.clone();
+    } = decision.state.rules.stated.clone();
     if settles && !claims.contains(&Claim::DoneFile) {
         claims.push(Claim::DoneFile);
         decision.push(Event::AgentStated {
@@ -109,10 +112,11 @@ pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
 
 /// The session has shown that it has the prompt, and with it the messages in it.
 pub(super) fn deliver_prompted(decision: &mut Decision, iteration: u32) {
-    for id in decision.state.prompted.clone() {
+    for id in decision.state.rules.prompted.clone() {
         if decision
             .state
-            .steering
+            .view
+            .messages
             .iter()
             .any(|steering| steering.id == id && steering.is_due())
         {

@@ -1,16 +1,18 @@
 //! What follows an iteration: done, a look at the goals, another iteration, a wait, a pause or the end.
 
-use crate::event::{
-    BreakerCause, BreakerState, CancelReason, Claim, Event, GoalsWhen, Level, LimitKind, Missing, Outcome,
-    PlanSnapshot, Problem, ProblemKind, RequestedBy, SessionMode, SteeringId, StopReason, StopRequest, TEXT_CAP_BYTES,
-    Wait, WaitCause, clip,
+use crate::{
+    event::{
+        BreakerCause, BreakerState, CancelReason, Claim, Event, GoalsWhen, Level, LimitKind, Missing, Outcome,
+        PlanSnapshot, Problem, ProblemKind, RequestedBy, SessionMode, SteeringId, StopReason, StopRequest,
+        TEXT_CAP_BYTES, Wait, WaitCause, clip,
+    },
+    run::{Observation, StopAsked},
 };
 
 use super::{
     Settlement, Verification,
-    breaker::{self, Observation, Permit},
+    breaker::{self, Permit},
     gate,
-    phase::SteeringState,
     policy::{self, Reaction},
     state::LoopState,
     step::{Decision, start_verification},
@@ -24,7 +26,12 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
     for notice in &found.notices {
         decision.notice(notice.level, notice.text.clone());
     }
-    let task = decision.state.task.clone();
+    let task = decision
+        .state
+        .view
+        .iterations
+        .latest()
+        .and_then(|latest| latest.task.clone());
     match &found.plan {
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
         Err(why) => decision.notice(Level::Warning, why.clone()),
@@ -43,7 +50,7 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
             claim: *claim,
         });
     }
-    if found.plan.is_ok() && decision.state.plan.is_complete() && *outcome == Outcome::Completed {
+    if found.plan.is_ok() && decision.state.view.plan.is_complete() && *outcome == Outcome::Completed {
         decision.push(Event::ClaimMade {
             iteration,
             claim: Claim::PlanComplete,
@@ -51,7 +58,10 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
     }
     let denial = found.denies_done.clone().or_else(|| {
         // Who is blocked is not done, even if every box is ticked.
-        let blocked = found.blocked.as_ref().filter(|_| !decision.state.claims.is_empty());
+        let blocked = found
+            .blocked
+            .as_ref()
+            .filter(|_| !decision.state.view.iterations.latest_look().claims.is_empty());
         blocked.map(|question| format!("blocked: {question}"))
     });
     if let Some(why) = denial {
@@ -59,12 +69,17 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         decision.push(Event::CompletionDenied { iteration, why });
     }
     // A question does not block the task if the iteration made progress anyway.
-    let asked = decision.state.asked.clone().filter(|_| *outcome == Outcome::Completed);
+    let asked = decision
+        .state
+        .rules
+        .asked
+        .clone()
+        .filter(|_| *outcome == Outcome::Completed);
     let asks = found
         .question
         .clone()
         .or(asked)
-        .filter(|_| progress != Some(true) && decision.state.claims.is_empty());
+        .filter(|_| progress != Some(true) && decision.state.view.iterations.latest_look().claims.is_empty());
     if let Some(question) = found.blocked.clone().or(asks) {
         decision.push(Event::TaskBlocked {
             iteration,
@@ -96,10 +111,10 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
 }
 
 fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
-    if state.settings.goals.is_empty() {
+    if state.view.settings.goals.is_empty() {
         return false;
     }
-    match state.settings.goals_when {
+    match state.view.settings.goals_when {
         GoalsWhen::Claim => gate::wants_goals(state, outcome),
         GoalsWhen::Iteration => gate::wants_goals(state, outcome) || *outcome == Outcome::Completed,
     }
@@ -168,7 +183,13 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
     }
     // Iteration 0 is the look before the first one.
     if iteration > 0 {
-        let observation = Observation::of(outcome, decision.state.progress);
+        let progress = decision
+            .state
+            .view
+            .iterations
+            .latest()
+            .and_then(|latest| latest.progress);
+        let observation = Observation::of(outcome, progress);
         if breaker::judge(decision, now_ms, outcome, &observation) == Permit::Denied {
             return;
         }
@@ -178,26 +199,27 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
 
 /// The first message that was in no prompt yet. Nothing is done before the agent has seen it: it may ask for more.
 pub(super) fn undelivered(state: &LoopState) -> Option<SteeringId> {
-    let mut queued = state
-        .steering
-        .iter()
-        .filter(|steering| steering.state == SteeringState::Queued);
+    let mut queued = state.view.messages.iter().filter(|steering| steering.is_queued());
     queued.next().map(|steering| steering.id)
 }
 
 /// Whether the work got anywhere: a tree that was never there before in this run, a box more than ever, or what was
 /// there committed at last. Never the agent's own word; none where nothing can be compared.
 fn progress(state: &LoopState, found: &Settlement) -> Option<bool> {
-    if found.plan.as_ref().is_ok_and(|plan| plan.done() > state.most_done) {
+    if found
+        .plan
+        .as_ref()
+        .is_ok_and(|plan| plan.done() > state.rules.most_done)
+    {
         return Some(true);
     }
-    let (Some(now), Some(before)) = (&found.checkpoint, &state.latest) else {
+    let (Some(now), Some(before)) = (&found.checkpoint, &state.rules.latest) else {
         return found.moved;
     };
     let commits_what_was_there = now.head != before.head
         && now.tree == before.tree
-        && state.committed_tree.as_deref() != Some(now.tree.as_str());
-    Some(commits_what_was_there || !state.trees.contains(&now.tree))
+        && state.rules.committed_tree.as_deref() != Some(now.tree.as_str());
+    Some(commits_what_was_there || !state.rules.trees.contains(&now.tree))
 }
 
 fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) {
@@ -238,25 +260,25 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
 }
 
 fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, random: f64) {
-    if decision.state.settings.session == SessionMode::Resume
+    if decision.state.view.settings.session == SessionMode::Resume
         && let Some(text) = loses_session(problem.kind)
     {
         decision.notice(Level::Warning, text);
     }
     match policy::react(&decision.state, problem.kind, now_ms, random) {
         Reaction::Stop => decision.stop(StopReason::AgentFailed {
-            adapter: decision.state.adapter.clone(),
+            adapter: decision.state.view.adapter.clone(),
             problem: problem.clone(),
         }),
         Reaction::GoOn => next(decision, now_ms),
         Reaction::Wait { wait, until_ms } => {
             // A wait that ends in a limit would only delay the bad news.
-            if let Some(limit) = policy::limit_reached(&decision.state, now_ms) {
+            if let Some(limit) = decision.state.view.limit_reached(now_ms) {
                 return decision.stop(StopReason::LimitReached { limit });
             }
             let mut until_ms = until_ms;
-            if wait == Wait::LimitReset && !decision.state.settings.fallback.is_empty() {
-                let adapter = decision.state.adapter.clone();
+            if wait == Wait::LimitReset && !decision.state.view.settings.fallback.is_empty() {
+                let adapter = decision.state.view.adapter.clone();
                 decision.push(Event::AdapterLimited { adapter, until_ms });
                 match policy::adapter_at(&decision.state, now_ms) {
                     Ok(_) => return next(decision, now_ms),
@@ -266,7 +288,7 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
             decision.push(Event::WaitStarted {
                 wait,
                 until_ms,
-                attempt: decision.state.failures,
+                attempt: decision.state.view.iterations.failures,
                 why: WaitCause::Failure {
                     problem: problem.clone(),
                 },
@@ -305,10 +327,10 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
     if let Some(question) = blocked_for_good(&decision.state) {
         return decision.stop(StopReason::Blocked { question });
     }
-    if let Some(limit) = policy::limit_reached(&decision.state, now_ms) {
+    if let Some(limit) = decision.state.view.limit_reached(now_ms) {
         return decision.stop(StopReason::LimitReached { limit });
     }
-    if decision.state.is_paused() {
+    if decision.state.view.is_paused() {
         return decision.push(Event::Held);
     }
     if let Some(until_ms) = policy::call_budget_until(&decision.state, now_ms) {
@@ -319,7 +341,7 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
             why: WaitCause::CallsUsedUp,
         });
     }
-    if decision.state.breaker.state == BreakerState::Open {
+    if decision.state.view.breaker.state == BreakerState::Open {
         decision.push(Event::BreakerMoved {
             to: BreakerState::HalfOpen,
             why: BreakerCause::OneMoreTry,
@@ -327,29 +349,29 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
     }
     // All of them limited is met where the limit is told; here it means that a wait was ended by the user.
     let adapter = policy::adapter_at(&decision.state, now_ms)
-        .unwrap_or(&decision.state.settings.adapter)
+        .unwrap_or(&decision.state.view.settings.adapter)
         .to_owned();
-    if !decision.state.adapter.is_empty() && decision.state.adapter != adapter {
+    if !decision.state.view.adapter.is_empty() && decision.state.view.adapter != adapter {
         decision.notice(Level::Info, format!("going on with {adapter}"));
     }
     decision.push(Event::PreparationStarted {
-        iteration: decision.state.iteration + 1,
+        iteration: decision.state.view.iterations.number + 1,
         adapter,
     });
 }
 
 /// The question without whose answer nothing can go on, if it has come to that.
 fn blocked_for_good(state: &LoopState) -> Option<String> {
-    let last = state.blocks.last()?;
-    let open_elsewhere = state.plan.current_except(&state.set_aside()).is_some();
-    let repeated = state.blocks.iter().filter(|block| block.task == last.task).count() >= BLOCKS;
+    let last = state.view.blocks.last()?;
+    let open_elsewhere = state.view.plan.current_except(&state.view.set_aside()).is_some();
+    let repeated = state.view.blocks.iter().filter(|block| block.task == last.task).count() >= BLOCKS;
     (!open_elsewhere || repeated).then(|| last.question.clone())
 }
 
 /// The reason to stop that was asked for, if one was.
 pub(super) fn requested(state: &LoopState) -> Option<StopReason> {
-    let (stop, by) = state.stop?;
-    Some(match (by, stop) {
+    let StopAsked { request, by } = state.view.stop?;
+    Some(match (by, request) {
         (RequestedBy::Interrupt, _) => StopReason::Interrupted,
         (RequestedBy::Terminate, _) => StopReason::Terminated,
         (RequestedBy::Hangup, _) => StopReason::HungUp,

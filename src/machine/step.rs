@@ -3,17 +3,19 @@
 //! Stop 6 of the tour in ARCHITECTURE.md. A decision pushes events; state and effects follow from these, never from the decision
 //! itself.
 
-use crate::event::{
-    CancelReason, Event, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, SteeringKind, StopReason, StopRequest,
-    WaitCause, WaitEnd,
+use crate::{
+    event::{
+        CancelReason, Event, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, SteeringKind, StopReason, StopRequest,
+        WaitCause, WaitEnd,
+    },
+    run::{Message, Phase},
 };
 
 use super::{
     Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, deadline,
     effect::{Before, effects, lingers},
     hints::hints,
-    phase::{Phase, Steering},
-    policy, session, settle,
+    session, settle,
     state::LoopState,
     user::{self, Taken},
 };
@@ -38,7 +40,7 @@ pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
         events: Vec::new(),
         now_ms,
     };
-    if decision.state.is_stopped() {
+    if decision.state.view.is_over() {
         if let Input::Command { command, by } = input {
             user::reopen(&mut decision, now_ms, command, *by);
         }
@@ -84,7 +86,7 @@ impl Decision {
     }
 
     pub(super) fn plan_read(&mut self, plan: &PlanSnapshot) {
-        if self.state.plan != *plan {
+        if self.state.view.plan != *plan {
             self.push(Event::PlanRead { plan: plan.clone() });
         }
     }
@@ -94,7 +96,7 @@ impl Decision {
         self.push(Event::RunStopped {
             reason,
             hints,
-            totals: self.state.run_totals(),
+            totals: self.state.view.totals(),
         });
     }
 }
@@ -107,7 +109,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             settings,
             pause_file,
         } => {
-            let goals_differ = decision.state.settings.goals != settings.goals;
+            let goals_differ = decision.state.view.settings.goals != settings.goals;
             decision.push(Event::RunResumed {
                 pid: *pid,
                 ralph: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -123,7 +125,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
         Input::Command { command, by } => user::obey(decision, now_ms, command, *by),
         Input::PauseFile { present } => user::pause_file(decision, now_ms, *present),
         Input::Prepared { iteration, result } => {
-            if decision.state.phase == (Phase::Preparing { iteration: *iteration }) {
+            if decision.state.view.phase == (Phase::Preparing { iteration: *iteration }) {
                 prepared(decision, now_ms, *iteration, result);
             }
         }
@@ -140,7 +142,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             if let Phase::Settling {
                 iteration: current,
                 outcome,
-            } = decision.state.phase.clone()
+            } = decision.state.view.phase.clone()
                 && current == *iteration
             {
                 settle::settled(decision, now_ms, *iteration, &outcome, settlement);
@@ -153,7 +155,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             if let Phase::Verifying {
                 iteration: current,
                 outcome,
-            } = decision.state.phase.clone()
+            } = decision.state.view.phase.clone()
                 && current == *iteration
             {
                 settle::verified(decision, now_ms, *iteration, &outcome, verification);
@@ -161,7 +163,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
         }
         Input::ActivityProbed { iteration, quiet_ms } => {
             if is_running(&decision.state, *iteration)
-                && let Some(idle_ms) = decision.state.settings.limits.idle_timeout_ms
+                && let Some(idle_ms) = decision.state.view.settings.limits.idle_timeout_ms
                 && *quiet_ms >= idle_ms
             {
                 decision.push(Event::CancelRequested {
@@ -171,7 +173,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             }
         }
         Input::ClockMoved { gap_ms } => {
-            if decision.state.phase != Phase::Idle {
+            if decision.state.view.phase != Phase::Idle {
                 decision.push(Event::ClockMoved { gap_ms: *gap_ms });
             }
         }
@@ -180,7 +182,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
 }
 
 fn begin(decision: &mut Decision, now_ms: u64, start: &Start) {
-    if decision.state.phase != Phase::Idle {
+    if decision.state.view.phase != Phase::Idle {
         return;
     }
     decision.push(Event::RunStarted {
@@ -201,12 +203,12 @@ fn begin(decision: &mut Decision, now_ms: u64, start: &Start) {
 }
 
 fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
-    match (decision.state.paused_by_file, pause_file) {
+    match (decision.state.view.paused_by_file, pause_file) {
         (false, true) => decision.push(Event::Paused { by: PausedBy::File }),
         (true, false) => decision.push(Event::Unpaused { by: PausedBy::File }),
         (true, true) | (false, false) => {}
     }
-    match decision.state.phase.clone() {
+    match decision.state.view.phase.clone() {
         Phase::Idle | Phase::Preparing { .. } => settle::next(decision, now_ms),
         phase @ (Phase::Running {
             iteration, started_ms, ..
@@ -215,7 +217,7 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
             iteration, started_ms, ..
         }) => {
             // Only its program was still there: the turn had ended well.
-            let turn_ended = matches!(phase, Phase::Running { .. }) && decision.state.verdict == Some(true);
+            let turn_ended = matches!(phase, Phase::Running { .. }) && decision.state.rules.verdict == Some(true);
             decision.push(Event::IterationEnded {
                 iteration,
                 outcome: if turn_ended {
@@ -230,16 +232,16 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
         }
         // Said once more, or the user would sit before a loop that does nothing and says nothing.
         Phase::Paused => settle::next(decision, now_ms),
-        Phase::Waiting { wait, until_ms } => decision.push(Event::WaitStarted {
+        Phase::Waiting { wait, until_ms, .. } => decision.push(Event::WaitStarted {
             wait,
             until_ms,
-            attempt: decision.state.failures,
+            attempt: decision.state.view.iterations.failures,
             why: WaitCause::BegunBefore,
         }),
         // The goals are run anew, all of them.
         Phase::Verifying { iteration, .. } => start_verification(decision, iteration),
         // Its effect is derived anew: the settlement is repeated.
-        Phase::Settling { .. } | Phase::Stopped(_) => {}
+        Phase::Settling { .. } | Phase::Stopped { .. } => {}
     }
 }
 
@@ -247,6 +249,7 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
 pub(super) fn start_verification(decision: &mut Decision, iteration: u32) {
     let goals = decision
         .state
+        .view
         .settings
         .goals
         .iter()
@@ -266,38 +269,42 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
     }
     decision.plan_read(&found.plan);
     let asked_for = settle::undelivered(&decision.state).is_some();
-    if decision.state.iteration == 0 && found.plan.is_complete() && !decision.state.looked && !asked_for {
+    if decision.state.view.iterations.number == 0
+        && found.plan.is_complete()
+        && !decision.state.rules.looked
+        && !asked_for
+    {
         decision.notice(Level::Info, "nothing to do: the plan has no open task");
-        if decision.state.settings.goals.is_empty() {
+        if decision.state.view.settings.goals.is_empty() {
             return decision.stop(StopReason::Done { verified: false });
         }
         return start_verification(decision, 0);
     }
     // Minutes may have passed in a large repository.
-    if let Some(limit) = policy::limit_reached(&decision.state, now_ms) {
+    if let Some(limit) = decision.state.view.limit_reached(now_ms) {
         return decision.stop(StopReason::LimitReached { limit });
     }
-    if decision.state.is_paused() {
+    if decision.state.view.is_paused() {
         return decision.push(Event::Held);
     }
-    let is_late = |steering: &Steering| {
+    let is_late = |steering: &Message| {
         // Where no task is open, a message is all that the iteration is for.
         let cannot_wait = steering.kind == SteeringKind::Now || found.plan.is_complete();
         cannot_wait && steering.is_due() && !found.delivered.contains(&steering.id)
     };
-    if decision.state.steering.iter().any(is_late) {
+    if decision.state.view.messages.iter().any(is_late) {
         // It cannot wait for the prompt after this one, and nothing has been started yet.
-        let adapter = decision.state.adapter.clone();
+        let adapter = decision.state.view.adapter.clone();
         return decision.push(Event::PreparationStarted { iteration, adapter });
     }
     decision.push(Event::IterationStarted {
         iteration,
-        adapter: decision.state.adapter.clone(),
+        adapter: decision.state.view.adapter.clone(),
         task: found
             .plan
-            .current_except(&decision.state.set_aside())
+            .current_except(&decision.state.view.set_aside())
             .map(|task| task.text.clone()),
-        resume: decision.state.session.clone(),
+        resume: decision.state.rules.session.clone(),
         live_steering: found.live_steering,
         checkpoint: found.checkpoint.clone(),
         prompt_bytes: found.prompt_bytes,
@@ -308,19 +315,22 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
 
 /// Whoever wants to stop at once does not wait for a settlement.
 pub(super) fn stop_if_at_once(decision: &mut Decision) {
-    if let (Some((StopRequest::AtOnce, _)), Some(reason)) = (decision.state.stop, settle::requested(&decision.state)) {
+    let asked = decision.state.view.stop;
+    if asked.is_some_and(|asked| asked.request == StopRequest::AtOnce)
+        && let Some(reason) = settle::requested(&decision.state)
+    {
         decision.stop(reason);
     }
 }
 
 fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
-    if timer.epoch.is_some_and(|epoch| epoch != decision.state.epoch) || now_ms < timer.at_ms {
+    if timer.epoch.is_some_and(|epoch| epoch != decision.state.view.epoch) || now_ms < timer.at_ms {
         return;
     }
     match timer.kind {
         TimerKind::MaxTime => max_time(decision),
         TimerKind::IterationTimeout => {
-            if let Phase::Running { iteration, .. } = decision.state.phase {
+            if let Phase::Running { iteration, .. } = decision.state.view.phase {
                 decision.push(Event::CancelRequested {
                     iteration,
                     reason: CancelReason::IterationTimeout,
@@ -336,7 +346,7 @@ fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
             }
         }
         TimerKind::WaitOver => {
-            if matches!(decision.state.phase, Phase::Waiting { .. }) {
+            if matches!(decision.state.view.phase, Phase::Waiting { .. }) {
                 decision.push(Event::WaitEnded {
                     cause: WaitEnd::Elapsed,
                 });
@@ -347,7 +357,7 @@ fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
 }
 
 fn max_time(decision: &mut Decision) {
-    match decision.state.phase {
+    match decision.state.view.phase {
         Phase::Running { iteration, .. } => {
             decision.push(Event::CancelRequested {
                 iteration,
@@ -360,10 +370,10 @@ fn max_time(decision: &mut Decision) {
             });
         }
         // On their way to a decision that looks at the limit; their deadlines do not leave them long.
-        Phase::Cancelling { .. } | Phase::Settling { .. } | Phase::Stopped(_) => {}
+        Phase::Cancelling { .. } | Phase::Settling { .. } | Phase::Stopped { .. } => {}
     }
 }
 
 pub(super) fn is_running(state: &LoopState, iteration: u32) -> bool {
-    matches!(state.phase, Phase::Running { iteration: current, .. } if current == iteration)
+    matches!(state.view.phase, Phase::Running { iteration: current, .. } if current == iteration)
 }

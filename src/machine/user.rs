@@ -1,15 +1,15 @@
 //! What the user asks of the loop, and what comes of it.
 
-use crate::event::{
-    BreakerCause, BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind,
-    StopRequest, UserCommand, Wait, WaitEnd,
+use crate::{
+    event::{
+        BreakerCause, BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind,
+        StopRequest, UserCommand, Wait, WaitEnd,
+    },
+    run::{Breaker, Message, Phase},
 };
 
 use super::{
-    breaker::Breaker,
-    phase::{Phase, Steering, SteeringState},
     settle,
-    state::LoopState,
     step::{Decision, is_running},
 };
 
@@ -17,19 +17,19 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
     match command {
         UserCommand::Steer { kind, text } => queue_steering(decision, *kind, text),
         UserCommand::Withdraw { id } => {
-            let known = decision.state.steering.iter().find(|steering| steering.id == *id);
-            if known.is_some_and(Steering::is_due) {
+            let known = decision.state.view.messages.iter().find(|steering| steering.id == *id);
+            if known.is_some_and(Message::is_due) {
                 decision.push(Event::SteeringWithdrawn { id: *id });
             }
         }
         UserCommand::Pause => {
-            if !decision.state.is_paused() {
+            if !decision.state.view.is_paused() {
                 decision.push(Event::Paused { by: PausedBy::User });
             }
         }
         UserCommand::Resume => resume(decision, now_ms),
         UserCommand::Skip => {
-            if let Phase::Running { iteration, .. } = decision.state.phase {
+            if let Phase::Running { iteration, .. } = decision.state.view.phase {
                 decision.push(Event::CancelRequested {
                     iteration,
                     reason: CancelReason::Skipped,
@@ -37,7 +37,7 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
             }
         }
         UserCommand::RetryNow => {
-            if matches!(decision.state.phase, Phase::Waiting { .. }) {
+            if matches!(decision.state.view.phase, Phase::Waiting { .. }) {
                 decision.push(Event::WaitEnded {
                     cause: WaitEnd::RetriedNow,
                 });
@@ -62,13 +62,6 @@ pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand
     settle::next(decision, now_ms);
 }
 
-impl LoopState {
-    /// The number of the next message.
-    pub fn next_message(&self) -> SteeringId {
-        SteeringId(self.steering.last().map_or(1, |steering| steering.id.0 + 1))
-    }
-}
-
 fn queue_steering(decision: &mut Decision, kind: SteeringKind, text: &str) {
     decision.push(Event::SteeringQueued {
         id: decision.state.next_message(),
@@ -79,7 +72,7 @@ fn queue_steering(decision: &mut Decision, kind: SteeringKind, text: &str) {
         iteration,
         live_steering: false,
         ..
-    } = decision.state.phase
+    } = decision.state.view.phase
         && kind == SteeringKind::Now
     {
         decision.push(Event::CancelRequested {
@@ -101,9 +94,10 @@ pub(super) enum Taken {
 pub(super) fn steered(decision: &mut Decision, iteration: u32, id: SteeringId, taken: Taken) {
     let due = decision
         .state
-        .steering
+        .view
+        .messages
         .iter()
-        .any(|steering| steering.id == id && steering.state == SteeringState::Queued);
+        .any(|steering| steering.id == id && steering.is_queued());
     if !due || !is_running(&decision.state, iteration) {
         return;
     }
@@ -121,7 +115,7 @@ pub(super) fn steered(decision: &mut Decision, iteration: u32, id: SteeringId, t
 }
 
 pub(super) fn pause_file(decision: &mut Decision, now_ms: u64, present: bool) {
-    if present == decision.state.paused_by_file {
+    if present == decision.state.view.paused_by_file {
         return;
     }
     if present {
@@ -133,23 +127,23 @@ pub(super) fn pause_file(decision: &mut Decision, now_ms: u64, present: bool) {
 }
 
 fn resume(decision: &mut Decision, now_ms: u64) {
-    if decision.state.paused_by_user {
+    if decision.state.view.paused_by_user {
         decision.push(Event::Unpaused { by: PausedBy::User });
     }
-    if decision.state.paused_by_file {
+    if decision.state.view.paused_by_file {
         decision.push(Event::Unpaused { by: PausedBy::File });
     }
     leave_pause(decision, now_ms);
 }
 
 fn leave_pause(decision: &mut Decision, now_ms: u64) {
-    if decision.state.phase == Phase::Paused && !decision.state.is_paused() {
+    if decision.state.view.phase == Phase::Paused && !decision.state.view.is_paused() {
         settle::next(decision, now_ms);
     }
 }
 
 fn reset_circuit(decision: &mut Decision, now_ms: u64) {
-    if decision.state.breaker == Breaker::default() {
+    if decision.state.view.breaker == Breaker::default() {
         return;
     }
     decision.push(Event::BreakerMoved {
@@ -158,7 +152,7 @@ fn reset_circuit(decision: &mut Decision, now_ms: u64) {
     });
     if let Phase::Waiting {
         wait: Wait::Cooldown, ..
-    } = decision.state.phase
+    } = decision.state.view.phase
     {
         decision.push(Event::WaitEnded {
             cause: WaitEnd::RetriedNow,
@@ -169,19 +163,20 @@ fn reset_circuit(decision: &mut Decision, now_ms: u64) {
 
 fn request_stop(decision: &mut Decision, stop: StopRequest, by: RequestedBy) {
     // Asked again to stop in order means: now.
-    let stop = match decision.state.stop {
-        Some((StopRequest::InOrder | StopRequest::AtOnce, _)) if stop >= StopRequest::InOrder => StopRequest::AtOnce,
-        Some((StopRequest::AtOnce, _)) => StopRequest::AtOnce,
+    let earlier = decision.state.view.stop.map(|earlier| earlier.request);
+    let stop = match earlier {
+        Some(StopRequest::InOrder | StopRequest::AtOnce) if stop >= StopRequest::InOrder => StopRequest::AtOnce,
+        Some(StopRequest::AtOnce) => StopRequest::AtOnce,
         Some(_) | None => stop,
     };
-    if decision.state.stop.is_some_and(|(earlier, _)| earlier >= stop) {
+    if earlier.is_some_and(|earlier| earlier >= stop) {
         return;
     }
     decision.push(Event::StopRequested { stop, by });
     let Some(reason) = settle::requested(&decision.state) else {
         return;
     };
-    match decision.state.phase.clone() {
+    match decision.state.view.phase.clone() {
         Phase::Waiting { .. } => {
             decision.push(Event::WaitEnded {
                 cause: WaitEnd::Stopped,
@@ -209,6 +204,6 @@ fn request_stop(decision: &mut Decision, stop: StopRequest, by: RequestedBy) {
                 decision.stop(reason);
             }
         }
-        Phase::Cancelling { .. } | Phase::Stopped(_) => {}
+        Phase::Cancelling { .. } | Phase::Stopped { .. } => {}
     }
 }

@@ -140,3 +140,48 @@ impl Breaker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(kind: ProblemKind, text: &str) -> Outcome {
+        Outcome::Failed {
+            problem: Problem {
+                kind,
+                text: text.to_owned(),
+            },
+        }
+    }
+
+    fn counted(outcomes: &[(Outcome, Option<bool>)]) -> Breaker {
+        let mut breaker = Breaker::default();
+        for (outcome, progress) in outcomes {
+            breaker.count(&Observation::of(outcome, *progress));
+        }
+        breaker
+    }
+
+    #[test]
+    fn failures_that_differ_only_in_numbers_are_the_same() {
+        let one = (failed(ProblemKind::Other, "request 17 failed at 12:01:02"), Some(false));
+        let other = (failed(ProblemKind::Other, "request 18 failed at 12:03:44"), Some(false));
+        assert_eq!(counted(&[one.clone(), other]).same_error, 2);
+        let different = (failed(ProblemKind::Other, "the disk is full"), Some(false));
+        assert_eq!(counted(&[one, different]).same_error, 1);
+    }
+
+    #[test]
+    fn progress_forgets_everything() {
+        let stuck = (Outcome::Completed, Some(false));
+        let breaker = counted(&[stuck.clone(), stuck.clone(), (Outcome::Completed, Some(true)), stuck]);
+        assert_eq!(breaker.no_progress, 1);
+    }
+
+    #[test]
+    fn waiting_for_a_limit_is_not_held_against_the_loop() {
+        let limited = (failed(ProblemKind::RateLimited { until_ms: None }, "429"), Some(false));
+        let breaker = counted(&[limited.clone(), limited.clone(), limited]);
+        assert_eq!((breaker.no_progress, breaker.same_error), (0, 0));
+    }
+}

@@ -4,7 +4,7 @@ use super::model::{Fatal, Finding, State};
 use crate::{
     app::{self, Place},
     config::Config,
-    driver::read_state,
+    driver::read_view,
     error::Failure,
     git::{NoRepository, Repository},
     proc,
@@ -85,8 +85,8 @@ fn runs(place: &Place) -> Finding {
     let Some(latest) = paths.latest_run() else {
         return Finding::new("runs", State::Good, "none yet");
     };
-    match read_state(paths, &latest) {
-        Ok(state) => match state.stop_reason() {
+    match read_view(paths, &latest) {
+        Ok(view) => match view.stop_reason() {
             Some(reason) => Finding::new("runs", State::Good, format!("the last one: {}", stop_in_words(reason))),
             None => Finding::new("runs", State::Weak, format!("run {latest} was interrupted"))
                 .todo("`ralph` with the same plan resumes it"),

@@ -1,12 +1,15 @@
 //! Where the enumeration starts from, and what may reach the machine.
 
 use super::super::{
-    Input, LoopState, Phase, Preparation, Refusal, Settlement, Start, Statement, Timer, TimerKind, Verification, step,
+    Input, LoopState, Preparation, Refusal, Settlement, Start, Statement, Timer, TimerKind, Verification, step,
 };
 use super::STEP_MS;
-use crate::event::{
-    AgentSignal, Backoff, BreakerLimits, Claim, Goal, GoalFailure, GoalResult, Limits, PlanSnapshot, PlanTask, Problem,
-    ProblemKind, RequestedBy, Settings, SteeringKind, StopRequest, UserCommand,
+use crate::{
+    event::{
+        AgentSignal, Backoff, BreakerLimits, Claim, Goal, GoalFailure, GoalResult, Limits, PlanSnapshot, PlanTask,
+        Problem, ProblemKind, RequestedBy, Settings, SteeringKind, StopRequest, UserCommand,
+    },
+    run::Phase,
 };
 
 pub(in crate::machine) fn plan(open: bool) -> PlanSnapshot {
@@ -173,12 +176,12 @@ pub(super) fn problem(kind: ProblemKind) -> AgentSignal {
 
 /// All inputs that may reach the machine in `state`: the ones its phase waits for, late and early ones, the user's.
 pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
-    let iteration = match state.phase {
+    let iteration = match state.view.phase {
         Phase::Preparing { iteration } | Phase::Running { iteration, .. } | Phase::Cancelling { iteration, .. } => {
             iteration
         }
         Phase::Settling { iteration, .. } | Phase::Verifying { iteration, .. } => iteration,
-        Phase::Idle | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped(_) => state.iteration,
+        Phase::Idle | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => state.view.iterations.number,
     };
     let prepared = |open, live_steering| Input::Prepared {
         iteration,
@@ -188,7 +191,8 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             prompt_bytes: 10,
             overhead_bytes: 5,
             delivered: state
-                .steering
+                .view
+                .messages
                 .iter()
                 .filter(|steering| steering.is_due())
                 .map(|steering| steering.id)
@@ -282,12 +286,12 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         },
         Input::ClockMoved { gap_ms: 7_200_000 },
         Input::ClockMoved { gap_ms: -7_200_000 },
-        timer(TimerKind::IterationTimeout, Some(state.epoch)),
-        timer(TimerKind::Idle, Some(state.epoch)),
-        timer(TimerKind::Lingering, Some(state.epoch)),
-        timer(TimerKind::Deadline, Some(state.epoch)),
-        timer(TimerKind::WaitOver, Some(state.epoch)),
-        timer(TimerKind::WaitOver, Some(state.epoch.saturating_sub(1))),
+        timer(TimerKind::IterationTimeout, Some(state.view.epoch)),
+        timer(TimerKind::Idle, Some(state.view.epoch)),
+        timer(TimerKind::Lingering, Some(state.view.epoch)),
+        timer(TimerKind::Deadline, Some(state.view.epoch)),
+        timer(TimerKind::WaitOver, Some(state.view.epoch)),
+        timer(TimerKind::WaitOver, Some(state.view.epoch.saturating_sub(1))),
         timer(TimerKind::MaxTime, None),
         Input::PauseFile { present: true },
         Input::PauseFile { present: false },
@@ -315,21 +319,22 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
     }
     inputs.extend(
         state
-            .steering
+            .view
+            .messages
             .iter()
             .map(|steering| user(UserCommand::Withdraw { id: steering.id })),
     );
-    inputs.extend(state.steering.iter().map(|steering| {
+    inputs.extend(state.view.messages.iter().map(|steering| {
         signal(AgentSignal::MessageAnswered {
             id: steering.id,
             taken: true,
         })
     }));
-    inputs.extend(state.steering.iter().map(|steering| Input::NotSteered {
+    inputs.extend(state.view.messages.iter().map(|steering| Input::NotSteered {
         iteration,
         id: steering.id,
     }));
-    if !state.settings.goals.is_empty() {
+    if !state.view.settings.goals.is_empty() {
         inputs.extend([
             troubled(iteration, false, &["third"], None),
             troubled(iteration, true, &[], Some("which one?")),
@@ -388,12 +393,12 @@ pub(super) fn answers(state: &LoopState, now_ms: u64) -> Vec<Input> {
     let timer = |kind, at_ms| Input::TimerFired {
         timer: Timer {
             kind,
-            epoch: Some(state.epoch),
+            epoch: Some(state.view.epoch),
             at_ms,
         },
     };
-    match state.phase {
-        Phase::Idle | Phase::Stopped(_) => Vec::new(),
+    match state.view.phase {
+        Phase::Idle | Phase::Stopped { .. } => Vec::new(),
         Phase::Preparing { iteration } => vec![
             Input::Prepared {
                 iteration,

@@ -1,0 +1,262 @@
+//! What decisions need of the records beside the view of a run: what nobody is shown, and what nobody may see.
+
+use crate::{
+    event::{AgentSignal, Checkpoint, Claim, Event, Outcome, Problem, ProblemKind, SessionId, SessionMode, SteeringId},
+    run::RunView,
+};
+
+use super::{
+    Statement,
+    budget::{Budget, Weight, is_getting_on},
+    feedback::{self, Feedback},
+};
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rules {
+    /// The token that claims the end.
+    pub promise: String,
+    /// Iterations running that ended with no open task in the plan.
+    pub complete_streak: u32,
+    /// The most tasks that were ever done at once in this run.
+    pub most_done: usize,
+    /// What the agent of the latest iteration asked through its own channel, where nobody answers.
+    pub asked: Option<String>,
+    /// What the agent of the latest iteration said of itself.
+    pub stated: Statement,
+    /// The iteration before made an explicit claim, too; one that was cut off does not count.
+    pub claimed_before: bool,
+    /// The latest iteration ended when ralph was killed.
+    pub cut_off: bool,
+    /// The goals were run before the first iteration.
+    pub looked: bool,
+    /// The tree that was only committed: doing that again is no progress.
+    pub committed_tree: Option<String>,
+    /// What the running iteration reported as its failure.
+    pub problem: Option<Problem>,
+    /// What the agent said that it repeats a request for, if nothing came of it yet.
+    pub holdup: Option<Problem>,
+    /// How often running the agent told that its login was refused.
+    pub refusals: u32,
+    /// What reports of agents take of the journal.
+    pub budget: Budget,
+    /// The dialect's verdict on the running turn.
+    pub verdict: Option<bool>,
+    /// The session that the next iteration continues.
+    pub session: Option<SessionId>,
+    /// Messages in the prompt of the running session, which has not shown yet that it has read it.
+    pub prompted: Vec<SteeringId>,
+    /// What the next prompt has to tell the agent about the last iteration.
+    pub feedback: Vec<Feedback>,
+    /// The tree before the first iteration, which totals are counted from.
+    pub baseline: Option<Checkpoint>,
+    /// The tree after the latest settled iteration.
+    pub latest: Option<Checkpoint>,
+    /// Trees seen in this run: coming back to one is no progress.
+    pub trees: Vec<String>,
+}
+
+impl Rules {
+    /// Takes in an event that follows what `view` is made of.
+    pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
+        match event {
+            Event::RunStarted { promise, .. } => self.promise.clone_from(promise),
+            Event::RunResumed { settings, .. } => {
+                if settings.session == SessionMode::Fresh || settings.adapter != view.settings.adapter {
+                    self.session = None;
+                }
+            }
+            Event::TaskBlocked { task, question, .. } => {
+                self.feedback.extend(task.iter().map(|task| Feedback::TaskSetAside {
+                    task: task.clone(),
+                    question: question.clone(),
+                }));
+            }
+            Event::PreparationStarted { adapter, .. } => {
+                if view.adapter != *adapter {
+                    // Another program knows nothing of the first one's sessions.
+                    self.session = None;
+                }
+            }
+            Event::VerificationStarted { iteration, .. } => self.looked |= *iteration == 0,
+            Event::IterationStarted {
+                checkpoint, messages, ..
+            } => {
+                self.prompted.clone_from(messages);
+                self.start_iteration(view, checkpoint.as_ref());
+            }
+            Event::AgentReported { signal, .. } => self.take_signal(view.settings.session, signal),
+            Event::DetailsOmitted { .. } => self.budget.omit(),
+            Event::IterationEnded { outcome, .. } => self.end_iteration(outcome),
+            Event::IterationSettled { checkpoint, .. } => self.settle(view, checkpoint.as_ref()),
+            Event::AgentStated {
+                claims,
+                blocked,
+                denies_done,
+                question,
+                ..
+            } => {
+                self.stated = Statement {
+                    claims: claims.clone(),
+                    blocked: blocked.clone(),
+                    denies_done: denies_done.clone(),
+                    question: question.clone(),
+                };
+            }
+            Event::ClaimRefused { reasons, .. } => self.feedback.push(Feedback::ClaimRefused {
+                reasons: reasons.clone(),
+            }),
+            Event::SteeringDelivered { id, .. } | Event::SteeringWithdrawn { id } => {
+                self.prompted.retain(|prompted| prompted != id);
+            }
+            Event::JournalOpened { .. }
+            | Event::RunReopened { .. }
+            | Event::ClockMoved { .. }
+            | Event::Noticed { .. }
+            | Event::PlanRead { .. }
+            | Event::PlanEdited { .. }
+            | Event::AdapterLimited { .. }
+            | Event::CancelRequested { .. }
+            | Event::ClaimMade { .. }
+            | Event::CompletionDenied { .. }
+            | Event::GoalChecked { .. }
+            | Event::ClaimJudged { .. }
+            | Event::BreakerMoved { .. }
+            | Event::WaitStarted { .. }
+            | Event::WaitEnded { .. }
+            | Event::Paused { .. }
+            | Event::Unpaused { .. }
+            | Event::Held
+            | Event::SteeringQueued { .. }
+            | Event::StopRequested { .. }
+            | Event::RunStopped { .. }
+            | Event::Unknown { .. } => {}
+        }
+    }
+
+    fn start_iteration(&mut self, view: &RunView, checkpoint: Option<&Checkpoint>) {
+        self.problem = None;
+        self.holdup = None;
+        self.budget.begin_iteration();
+        self.refusals = 0;
+        self.verdict = None;
+        self.asked = None;
+        self.feedback.clear();
+        if !self.cut_off {
+            let mut claims = view.iterations.latest_look().claims.iter();
+            self.claimed_before = claims.any(|claim| *claim != Claim::PlanComplete);
+        }
+        self.cut_off = false;
+        self.stated = Statement::default();
+        self.most_done = self.most_done.max(view.plan.done());
+        if let Some(checkpoint) = checkpoint {
+            self.baseline.get_or_insert_with(|| checkpoint.clone());
+            self.remember_tree(&checkpoint.tree);
+            self.latest = Some(checkpoint.clone());
+        }
+    }
+
+    fn end_iteration(&mut self, outcome: &Outcome) {
+        self.prompted.clear();
+        match outcome {
+            Outcome::Completed => {
+                // It went on without what it was denied; the next one should know before it tries.
+                let denied = |problem: &&Problem| problem.kind == ProblemKind::PermissionDenied;
+                self.feedback
+                    .extend(self.problem.as_ref().filter(denied).and_then(feedback::of_failure));
+            }
+            Outcome::Failed { problem } => {
+                self.feedback.extend(feedback::of_failure(problem));
+                if matches!(problem.kind, ProblemKind::ContextOverflow | ProblemKind::SessionLost) {
+                    self.session = None;
+                }
+            }
+            Outcome::Cancelled { reason } => self.feedback.extend(feedback::of_cancel(*reason)),
+            Outcome::Interrupted => {
+                self.cut_off = true;
+                self.feedback.push(Feedback::CutOff);
+            }
+        }
+    }
+
+    fn settle(&mut self, view: &RunView, checkpoint: Option<&Checkpoint>) {
+        if let Some(checkpoint) = checkpoint {
+            if self
+                .latest
+                .as_ref()
+                .is_some_and(|latest| latest.tree == checkpoint.tree && latest.head != checkpoint.head)
+            {
+                self.committed_tree = Some(checkpoint.tree.clone());
+            }
+            self.remember_tree(&checkpoint.tree);
+            self.latest = Some(checkpoint.clone());
+        }
+        self.most_done = self.most_done.max(view.plan.done());
+        self.complete_streak = match view.plan.is_complete() {
+            true => self.complete_streak + 1,
+            false => 0,
+        };
+    }
+
+    fn remember_tree(&mut self, tree: &str) {
+        if !self.trees.iter().any(|seen| seen == tree) {
+            self.trees.push(tree.to_owned());
+        }
+    }
+
+    /// Tells what of `signal` the state is made of, before it is applied.
+    pub(super) fn weight_of(&self, signal: &AgentSignal) -> Weight {
+        let waits = self.holdup.is_some() || self.refusals > 0;
+        let is_needed = match signal {
+            AgentSignal::Retrying { why, kind, .. } => {
+                let same = match (&self.holdup, kind) {
+                    (Some(holdup), Some(kind)) => holdup.kind == *kind && holdup.text == *why,
+                    (None, None) => true,
+                    (Some(_), None) | (None, Some(_)) => false,
+                };
+                !same || self.refusals > 0 || *kind == Some(ProblemKind::Auth)
+            }
+            AgentSignal::Unknown { .. } => false,
+            signal if is_getting_on(signal) => waits,
+            _ => true,
+        };
+        if is_needed { Weight::Needed } else { Weight::Detail }
+    }
+
+    fn take_signal(&mut self, mode: SessionMode, signal: &AgentSignal) {
+        self.budget.take(signal, self.weight_of(signal));
+        match signal {
+            AgentSignal::Opened { session, .. } => {
+                if mode == SessionMode::Resume {
+                    self.session.clone_from(session);
+                }
+            }
+            AgentSignal::Problem { problem } => self.problem = Some(problem.clone()),
+            AgentSignal::TurnEnded { ok, .. } => self.verdict = Some(*ok),
+            AgentSignal::Retrying { why, kind, .. } => {
+                self.refusals = match kind {
+                    Some(ProblemKind::Auth) => self.refusals + 1,
+                    Some(_) | None => 0,
+                };
+                self.holdup = kind.map(|kind| Problem {
+                    kind,
+                    text: why.clone(),
+                });
+            }
+            AgentSignal::Said { .. }
+            | AgentSignal::Thought { .. }
+            | AgentSignal::ToolStarted { .. }
+            | AgentSignal::ToolEnded { .. }
+            | AgentSignal::FileChanged { .. } => {
+                self.holdup = None;
+                self.refusals = 0;
+            }
+            AgentSignal::QuestionAsked { text, .. } => self.asked = Some(text.clone()),
+            AgentSignal::Usage { .. }
+            | AgentSignal::LimitHit { .. }
+            | AgentSignal::PermissionAsked { .. }
+            | AgentSignal::Unknown { .. }
+            | AgentSignal::MessageAnswered { .. }
+            | AgentSignal::Ended { .. } => {}
+        }
+    }
+}
