@@ -168,28 +168,50 @@ fn one_server_serves_all_iterations_and_ends_with_the_run() {
 }
 
 #[test]
-fn a_server_that_is_killed_in_the_middle_of_a_turn_fails_the_iteration_and_is_replaced() {
-    let model = StandIn::start(in_order([&[shell("sleep 300").into()], &work_on("hello")]));
+fn a_server_outlives_a_skipped_iteration_and_is_replaced_when_it_is_killed_in_a_turn() {
+    let model = StandIn::start(in_order([
+        &[shell("sleep 300").into(), shell("sleep 301").into()],
+        &work_on("hello"),
+    ]));
     let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
         return;
     };
     plan_one_task(&sandbox);
     let running = ralph(&sandbox).start();
-    wait_until(SOON, "tool call", || {
-        let mut processes = sandbox.processes().into_iter();
-        processes.find(|process| process.command == "sleep 300")
+    let tool = wait_for_tool(&sandbox, "sleep 300");
+    let before = servers(&sandbox);
+    let skipped = sandbox.ralph(["skip"]).run(SOON);
+    assert_eq!(skipped.code(), Some(0), "{}", skipped.stderr);
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::IterationStarted { iteration: 2, .. })
     });
+    assert!(!is_running(tool.pid));
+    assert_eq!(servers(&sandbox), before);
+
+    wait_for_tool(&sandbox, "sleep 301");
     let server = servers(&sandbox).pop().expect("a server");
     kill(Pid::from_raw(server.pid), Signal::SIGKILL).expect("it runs");
     let finished = running.wait(SOON);
-    assert_done(&finished, 1, 2);
+    assert_done(&finished, 1, 3);
     let ends = outcomes(&finished.records());
-    let Outcome::Failed { problem } = &ends[0] else {
+    let [
+        Outcome::Cancelled { .. },
+        Outcome::Failed { problem },
+        Outcome::Completed,
+    ] = &ends[..]
+    else {
         panic!("{ends:?}")
     };
     assert_eq!(problem.kind, ProblemKind::Crashed);
     assert!(problem.text.contains("signal 9"), "{}", problem.text);
     sandbox.assert_nothing_runs();
+}
+
+fn wait_for_tool(sandbox: &Sandbox, command: &str) -> Process {
+    wait_until(SOON, "tool call", || {
+        let mut processes = sandbox.processes().into_iter();
+        processes.find(|process| process.command == command)
+    })
 }
 
 #[test]
@@ -199,38 +221,11 @@ fn a_ralph_that_is_killed_takes_its_server_along() {
         return;
     };
     let running = ralph(&sandbox).start();
-    wait_until(SOON, "tool call", || {
-        let mut processes = sandbox.processes().into_iter();
-        processes.find(|process| process.command == "sleep 300")
-    });
+    wait_for_tool(&sandbox, "sleep 300");
     running.kill();
     wait_until(SOON, "end of everything", || {
         sandbox.processes().is_empty().then_some(())
     });
-}
-
-#[test]
-fn a_skipped_iteration_ends_its_tool_and_leaves_the_server() {
-    let model = StandIn::start(in_order([&[shell("sleep 300").into()], &work_on("hello")]));
-    let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
-        return;
-    };
-    plan_one_task(&sandbox);
-    let running = ralph(&sandbox).start();
-    let tool = wait_until(SOON, "tool call", || {
-        let mut processes = sandbox.processes().into_iter();
-        processes.find(|process| process.command == "sleep 300")
-    });
-    let before = servers(&sandbox);
-    let skipped = sandbox.ralph(["skip"]).run(SOON);
-    assert_eq!(skipped.code(), Some(0), "{}", skipped.stderr);
-    running.wait_for_record(SOON, |event| {
-        matches!(event, Event::IterationStarted { iteration: 2, .. })
-    });
-    assert!(!is_running(tool.pid));
-    assert_eq!(servers(&sandbox), before);
-    assert_done(&running.wait(SOON), 1, 2);
-    sandbox.assert_nothing_runs();
 }
 
 #[test]

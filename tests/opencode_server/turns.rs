@@ -1,6 +1,6 @@
-//! What happens within a turn, with the real server.
+//! What happens within a turn, with the real server. It takes seconds to start, so one serves several runs.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use nix::sys::signal::Signal;
 use ralph::event::{AgentSignal, Claim, Delivery, Event, Outcome, ProblemKind, StopReason, Wait};
@@ -9,9 +9,96 @@ use serde_json::json;
 use super::{proxy::Proxy, ralph, serve};
 use crate::{
     agents_loop::{assert_done, in_order, outcomes, plan_one_task, signals, stopped, work_on},
-    harness::{SOON, Sandbox, agent::Agent},
-    stand_in::{Scenario, StandIn, answer, http, say, shell},
+    harness::{Program, SOON, Sandbox, agent::Agent, running::Running, wait_until},
+    stand_in::{Scenario, StandIn, answer, http, log::Request, say, shell},
 };
+
+/// A server that somebody else has started, for one run after the other in the same project.
+struct Served {
+    sandbox: Sandbox,
+    server: Running,
+    port: u16,
+    model: StandIn,
+    /// The main requests of the runs before.
+    asked: usize,
+}
+
+impl Served {
+    /// Starts it in a project with a plan of one task; `prepare` has a say in its configuration.
+    fn new(prepare: impl FnOnce(&Sandbox)) -> Option<Served> {
+        let model = StandIn::start(say("Not asked yet."));
+        let sandbox = sandbox(&model)?;
+        prepare(&sandbox);
+        sandbox.git(["tag", "start"]);
+        let (server, port) = serve(&sandbox, "");
+        Some(Served {
+            sandbox,
+            server,
+            port,
+            model,
+            asked: 0,
+        })
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The first run in the project as it was in the beginning, with a model that plays `scenario`.
+    fn ralph(&mut self, scenario: impl Into<Scenario>) -> Program {
+        let url = self.url();
+        self.ralph_over(&url, scenario)
+    }
+
+    fn ralph_over(&mut self, url: &str, scenario: impl Into<Scenario>) -> Program {
+        self.asked = self.model.main_requests().len();
+        self.model.play(scenario);
+        self.sandbox.git(["reset", "--quiet", "--hard", "start"]);
+        self.sandbox.git(["clean", "--quiet", "--force", "-d"]);
+        let runs = self.sandbox.state().join("ralph");
+        if runs.exists() {
+            fs::remove_dir_all(runs).expect("the state of the run before");
+        }
+        ralph(&self.sandbox).args(["--server", url])
+    }
+
+    /// The main requests of this run.
+    fn requests(&self) -> Vec<Request> {
+        self.model.main_requests().split_off(self.asked)
+    }
+
+    /// The server may still be busy with what it does by itself after a turn.
+    fn assert_only_the_server_runs(&self) {
+        wait_until(SOON, "nothing but the server runs", || {
+            let mut left = self.sandbox.processes().into_iter().map(|process| process.pid);
+            left.all(|pid| pid == self.server.pid()).then_some(())
+        });
+    }
+}
+
+#[test]
+fn a_server_that_asks_before_commands() {
+    let Some(mut served) = Served::new(ask_before_commands) else {
+        return;
+    };
+    a_permission_that_is_asked_for_is_denied_and_the_turn_goes_on(&mut served);
+    permissions_are_given_where_that_is_wanted(&mut served);
+    served.assert_only_the_server_runs();
+}
+
+#[test]
+fn a_server_that_is_asked_for_all_kinds_of_turns() {
+    let Some(mut served) = Served::new(|_| {}) else { return };
+    a_question_is_answered_and_the_turn_goes_on(&mut served);
+    a_message_reaches_the_turn_that_runs(&mut served);
+    a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(&mut served);
+    a_promise_in_the_last_message_is_a_claim(&mut served);
+    a_model_that_the_server_does_not_know_ends_the_run(&mut served);
+    an_agent_that_the_server_does_not_know_ends_the_run(&mut served);
+    model_and_agent_are_those_that_were_asked_for(&mut served);
+    a_session_that_overflows_again_and_again_is_given_up(&mut served);
+    served.assert_only_the_server_runs();
+}
 
 /// A sandbox with a plan of one task, in which opencode asks `model`.
 fn sandbox(model: &StandIn) -> Option<Sandbox> {
@@ -37,33 +124,27 @@ fn permissions(told: &[AgentSignal]) -> Vec<&str> {
     asked.collect()
 }
 
-#[test]
-fn a_permission_that_is_asked_for_is_denied_and_the_turn_goes_on() {
+fn a_permission_that_is_asked_for_is_denied_and_the_turn_goes_on(served: &mut Served) {
     let [_, done] = work_on("hello");
-    let model = StandIn::start(in_order([&[shell("touch x").into(), done]]));
-    let Some(sandbox) = sandbox(&model) else { return };
-    ask_before_commands(&sandbox);
-    let finished = ralph(&sandbox).args(["--max-iterations", "1"]).run(SOON);
+    let ralph = served.ralph(in_order([&[shell("touch x").into(), done]]));
+    let finished = ralph.args(["--max-iterations", "1"]).run(SOON);
     assert_eq!(finished.code(), Some(6), "{}", finished.stdout);
     let records = finished.records();
     assert_eq!(outcomes(&records), [Outcome::Completed]);
     assert_eq!(permissions(&signals(&records)), ["bash (touch x): denied"]);
-    assert_eq!(sandbox.read("x"), None);
-    let second = &model.main_requests()[1];
+    assert_eq!(served.sandbox.read("x"), None);
+    let second = &served.requests()[1];
     assert!(
         second.tool_results[0].contains("this runs unattended"),
         "{:?}",
         second.tool_results
     );
-    sandbox.assert_nothing_runs();
+    served.assert_only_the_server_runs();
 }
 
-#[test]
-fn permissions_are_given_where_that_is_wanted() {
-    let model = StandIn::start(in_order([&work_on("hello")]));
-    let Some(sandbox) = sandbox(&model) else { return };
-    ask_before_commands(&sandbox);
-    let finished = ralph(&sandbox).env("RALPH_PERMISSIONS", "allow").run(SOON);
+fn permissions_are_given_where_that_is_wanted(served: &mut Served) {
+    let ralph = served.ralph(in_order([&work_on("hello")]));
+    let finished = ralph.env("RALPH_PERMISSIONS", "allow").run(SOON);
     assert_done(&finished, 1, 1);
     let told = signals(&finished.records());
     let permissions = permissions(&told);
@@ -80,21 +161,18 @@ fn permissions_are_given_where_that_is_wanted() {
     );
 }
 
-#[test]
-fn a_question_is_answered_and_the_turn_goes_on() {
+fn a_question_is_answered_and_the_turn_goes_on(served: &mut Served) {
     let question = json!({ "questions": [{ "question": "Which colour?", "header": "Colour", "options": [
         { "label": "red", "description": "like fire" }, { "label": "blue", "description": "like the sea" },
     ] }] });
     let ask = answer().call("question", question);
     let [work, done] = work_on("hello");
-    let model = StandIn::start(in_order([&[ask.into(), work, done]]));
-    let Some(sandbox) = sandbox(&model) else { return };
-    let finished = ralph(&sandbox).run(SOON);
+    let finished = served.ralph(in_order([&[ask.into(), work, done]])).run(SOON);
     assert_done(&finished, 1, 1);
     let told = signals(&finished.records());
     let asked = |signal: &AgentSignal| matches!(signal, AgentSignal::QuestionAsked { text, .. } if text.starts_with("Which colour?"));
     assert!(told.iter().any(asked), "{told:#?}");
-    let second = &model.main_requests()[1];
+    let second = &served.requests()[1];
     assert!(
         second.tool_results[0].contains("decide yourself"),
         "{:?}",
@@ -102,13 +180,10 @@ fn a_question_is_answered_and_the_turn_goes_on() {
     );
 }
 
-#[test]
-fn a_message_reaches_the_turn_that_runs() {
+fn a_message_reaches_the_turn_that_runs(served: &mut Served) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
-    let model = StandIn::start(in_order([&[waits.into(), work, done]]));
-    let Some(sandbox) = sandbox(&model) else { return };
-    let running = ralph(&sandbox).start();
+    let running = served.ralph(in_order([&[waits.into(), work, done]])).start();
     running.wait_for_record(SOON, |event| {
         matches!(
             event,
@@ -118,7 +193,8 @@ fn a_message_reaches_the_turn_that_runs() {
             }
         )
     });
-    let steered = sandbox
+    let steered = served
+        .sandbox
         .ralph(["steer", "--now", "Use", "British", "spelling."])
         .run(SOON);
     assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
@@ -132,24 +208,21 @@ fn a_message_reaches_the_turn_that_runs() {
             }
         )
     });
-    sandbox.write("go", "");
+    served.sandbox.write("go", "");
     let finished = running.wait(SOON);
     assert_done(&finished, 1, 1);
-    let second = &model.main_requests()[1];
+    let second = &served.requests()[1];
     assert_eq!(second.prompt(), "Use British spelling.");
 }
 
-#[test]
-fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing() {
+fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(served: &mut Served) {
     let [work, done] = work_on("hello");
     let waits = answer()
         .text("I wait.")
         .shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
-    let model = StandIn::start(in_order([&[waits.into(), work, done]]));
-    let Some(sandbox) = sandbox(&model) else { return };
-    let (_server, port) = serve(&sandbox, "");
-    let proxy = Proxy::to(port);
-    let running = ralph(&sandbox).args(["--server", &proxy.url()]).start();
+    let proxy = Proxy::to(served.port);
+    let scenario = in_order([&[waits.into(), work, done]]);
+    let running = served.ralph_over(&proxy.url(), scenario).start();
     running.wait_for_record(SOON, |event| {
         matches!(
             event,
@@ -161,7 +234,7 @@ fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing() {
     });
     assert!(proxy.cut() > 0);
     // Before ralph can be back: what happens now is told to nobody.
-    sandbox.write("go", "");
+    served.sandbox.write("go", "");
     let finished = running.wait(SOON);
     assert_done(&finished, 1, 1);
     let told = signals(&finished.records());
@@ -193,13 +266,9 @@ fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing() {
     );
 }
 
-#[test]
-fn a_promise_in_the_last_message_is_a_claim() {
-    let model = StandIn::start(say("It is done.\n\n<promise>ALL DONE</promise>"));
-    let Some(sandbox) = sandbox(&model) else { return };
-    let finished = ralph(&sandbox)
-        .args(["--promise", "ALL DONE", "--max-iterations", "1"])
-        .run(SOON);
+fn a_promise_in_the_last_message_is_a_claim(served: &mut Served) {
+    let ralph = served.ralph(say("It is done.\n\n<promise>ALL DONE</promise>"));
+    let finished = ralph.args(["--promise", "ALL DONE", "--max-iterations", "1"]).run(SOON);
     let claimed = finished.records().into_iter().any(|record| {
         matches!(
             record.event,
@@ -213,39 +282,29 @@ fn a_promise_in_the_last_message_is_a_claim() {
 }
 
 /// How a run ends that its agent cannot begin, with these arguments.
-fn refused(args: &[&str]) -> Option<ProblemKind> {
-    let model = StandIn::start(say("ok"));
-    let sandbox = sandbox(&model)?;
-    let finished = ralph(&sandbox).args(args).run(SOON);
+fn refused(served: &mut Served, args: &[&str]) -> ProblemKind {
+    let finished = served.ralph(say("ok")).args(args).run(SOON);
     let (reason, _, totals) = stopped(&finished);
     let StopReason::AgentFailed { problem, .. } = reason else {
         panic!("{}", finished.stdout)
     };
     assert_eq!(finished.code(), Some(1));
     assert_eq!(totals.iterations, 1);
-    assert_eq!(model.main_requests().len(), 0);
-    Some(problem.kind)
+    assert_eq!(served.requests().len(), 0);
+    problem.kind
 }
 
-#[test]
-fn a_model_that_the_server_does_not_know_ends_the_run() {
-    if let Some(kind) = refused(&["--model", "standin/nope"]) {
-        assert_eq!(kind, ProblemKind::ModelUnknown);
-    }
+fn a_model_that_the_server_does_not_know_ends_the_run(served: &mut Served) {
+    assert_eq!(refused(served, &["--model", "standin/nope"]), ProblemKind::ModelUnknown);
 }
 
-#[test]
-fn an_agent_that_the_server_does_not_know_ends_the_run() {
-    if let Some(kind) = refused(&["--agent", "nope"]) {
-        assert_eq!(kind, ProblemKind::Usage);
-    }
+fn an_agent_that_the_server_does_not_know_ends_the_run(served: &mut Served) {
+    assert_eq!(refused(served, &["--agent", "nope"]), ProblemKind::Usage);
 }
 
-#[test]
-fn model_and_agent_are_those_that_were_asked_for() {
-    let model = StandIn::start(in_order([&work_on("hello")]));
-    let Some(sandbox) = sandbox(&model) else { return };
-    let finished = ralph(&sandbox)
+fn model_and_agent_are_those_that_were_asked_for(served: &mut Served) {
+    let ralph = served.ralph(in_order([&work_on("hello")]));
+    let finished = ralph
         .args(["--model", "standin/stand-in", "--agent", "general"])
         .run(SOON);
     let told = signals(&finished.records());
@@ -254,7 +313,7 @@ fn model_and_agent_are_those_that_were_asked_for() {
         _ => None,
     });
     assert_eq!(opened, Some("standin/stand-in"));
-    assert_eq!(model.main_requests()[0].body["model"], "stand-in");
+    assert_eq!(served.requests()[0].body["model"], "stand-in");
 }
 
 #[test]
@@ -277,12 +336,10 @@ fn a_repetition_in_an_hour_is_waited_for_by_ralph_and_not_within_the_turn() {
     sandbox.assert_nothing_runs();
 }
 
-#[test]
-fn a_session_that_overflows_again_and_again_is_given_up() {
+fn a_session_that_overflows_again_and_again_is_given_up(served: &mut Served) {
     let body = json!({ "error": { "message": "prompt is too long: 250000 tokens > 200000 maximum" } });
-    let model = StandIn::start(Scenario::from(http(400).body(body)));
-    let Some(sandbox) = sandbox(&model) else { return };
-    let finished = ralph(&sandbox).args(["--max-iterations", "1"]).run(SOON);
+    let ralph = served.ralph(http(400).body(body));
+    let finished = ralph.args(["--max-iterations", "1"]).run(SOON);
     let ends = outcomes(&finished.records());
     assert!(
         matches!(&ends[..], [Outcome::Failed { problem }] if problem.kind == ProblemKind::ContextOverflow),
