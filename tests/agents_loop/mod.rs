@@ -9,13 +9,12 @@ mod a_rate_limit;
 mod a_refused_key;
 mod an_endless_overflow;
 mod an_interrupt;
-mod names;
+mod names_and_commits;
 mod nobody_listens;
 mod one_of_your_own;
 mod resuming;
 mod silence;
 mod whichever;
-mod who_commits;
 
 use std::time::Duration;
 
