@@ -10,7 +10,7 @@ use std::{
 
 const COUNT: &str = "GIT_CONFIG_COUNT";
 
-/// Who commits in a repository.
+/// The name and address of a repository's committer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitIdentity {
     pub name: Option<String>,

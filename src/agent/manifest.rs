@@ -1,4 +1,4 @@
-//! How one agent is run, as its adapter file says. `adapters/README.md` is the reference for who writes one.
+//! How one agent is run, as its adapter file says. `adapters/README.md` is the reference for users.
 //!
 //! A [`Manifest`] is always complete and checked: every placeholder in it exists and means something where it stands.
 //! Programs are not looked for here; a manifest of an agent that is not installed is a good manifest.
@@ -55,7 +55,7 @@ pub struct Command {
     pub prompt: PromptBy,
     pub env: Vec<(String, Template)>,
     pub env_remove: Vec<String>,
-    /// Its tools do not see the user's configuration of git, and have to be told who commits.
+    /// Its tools do not see the user's configuration of git, and need the committer's identity.
     pub git_identity: bool,
 }
 

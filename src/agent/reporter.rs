@@ -71,13 +71,13 @@ fn packed(size: Size) -> u32 {
     u32::from(size.cols) << 16 | u32::from(size.rows)
 }
 
-/// Sends from a thread of its own: whoever asks may be the one who has to make room in the channel first.
+/// Sends from a thread of its own: the caller may be the one that has to make room in the channel first.
 pub(super) fn send_apart(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSignal>) {
     let sending = thread::Builder::new().spawn({
         let (signals, out) = (signals.clone(), out.clone());
         move || {
             for signal in signals {
-                _ = out.blocking_send(signal); // nobody listens any more
+                _ = out.blocking_send(signal); // the loop has ended
             }
         }
     });
@@ -194,7 +194,7 @@ impl Reporter {
             }
         }
         for signal in signals {
-            // Fails when nobody listens any more; the child is being stopped then.
+            // Fails when the loop has ended; the child is being stopped then.
             _ = self.out.blocking_send(signal);
         }
     }
@@ -301,7 +301,7 @@ impl Output for Reporter {
 }
 
 impl Drop for Reporter {
-    /// A reporter that is gone without its end panicked, or its thread did: the session still has to end for who waits.
+    /// A reporter that is gone without its end panicked, or its thread did: the session still has to end for the loop.
     fn drop(&mut self) {
         if self.ended || !self.link.started.load(Ordering::Acquire) {
             return;

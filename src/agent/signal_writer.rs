@@ -60,7 +60,7 @@ impl WriterThread {
             self.show(&signals);
             for signal in signals {
                 self.ended |= matches!(signal, AgentSignal::Ended { .. });
-                _ = self.out.blocking_send(signal); // nobody listens any more
+                _ = self.out.blocking_send(signal); // the loop has ended
             }
         }
     }
@@ -91,7 +91,7 @@ impl Drop for WriterThread {
             output_bytes: 0,
         };
         for signal in [AgentSignal::Problem { problem }, ended] {
-            _ = self.out.blocking_send(signal); // nobody listens any more
+            _ = self.out.blocking_send(signal); // the loop has ended
         }
     }
 }

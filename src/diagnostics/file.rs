@@ -22,7 +22,7 @@ pub(super) struct LogFile(Mutex<State>);
 
 #[derive(Debug)]
 enum State {
-    /// Nobody has said where to write yet.
+    /// There is no path yet.
     Early(Vec<u8>),
     Open(Open),
     /// Something could not be written, and nothing is tried any more.
@@ -75,7 +75,7 @@ impl Open {
             .append(true)
             .create(true)
             .mode(0o600)
-            // What lies there may be anybody's: no link is followed, and no pipe is waited for.
+            // An agent may have put anything there: no link is followed, and no pipe is waited for.
             .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits())
             .open(path)?;
         let meta = file.metadata()?;

@@ -68,7 +68,7 @@ impl Entry {
         Entry::new(&self.path, self.id.clone(), self.mode(), self.stage, self.absent)
     }
 
-    /// Whether a work tree can have it: a name that leads elsewhere is nobody's file.
+    /// Whether a work tree can have it: a name that leads elsewhere is no file of it.
     fn is_possible(&self) -> bool {
         let is_part = |part: &[u8]| !matches!(part, b"" | b"." | b".." | b".git");
         self.path.split(|&byte| byte == b'/').all(is_part)

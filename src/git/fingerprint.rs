@@ -19,7 +19,7 @@ const MOST_FILES: usize = 20_000;
 /// Bytes that are read of all files together; of the rest, size and time of change stand for the content.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// Directories of what tools make and fetch, whose names nobody gives to anything else.
+/// Directories of what tools make and fetch, whose names are used for nothing else.
 const MADE: [&str; 22] = [
     ".git",
     ".gradle",
@@ -62,7 +62,7 @@ pub enum CensusError {
     },
 }
 
-/// How files were, whenever somebody looked.
+/// The states of the files at each look.
 #[derive(Debug, Default)]
 pub struct Seen {
     known: HashSet<u64>,

@@ -17,7 +17,7 @@ use super::{
     process,
 };
 
-/// A larger index is somebody's joke: git's own have a hundred bytes for each file.
+/// A larger index is not plausible: git's own have a hundred bytes for each file.
 const CAP_BYTES: u64 = 512 << 20;
 
 /// Tells one file from the one that replaces it: git never writes an index in place.

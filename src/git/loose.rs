@@ -103,7 +103,7 @@ fn is_name(name: &str) -> bool {
     name.len() == NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Writes an object beside its place first, so that nobody finds half of it.
+/// Writes an object beside its place first, so that no reader finds half of it.
 fn write_object(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     match fs::create_dir(directory) {

@@ -3,7 +3,7 @@
 use super::{GitError, Repository, index::When};
 use crate::event::Checkpoint;
 
-/// Most bytes of a patch; nobody reads more on a screen.
+/// Most bytes of a patch: more than a person reads on a screen.
 const CAP_BYTES: usize = 1024 * 1024;
 
 impl Repository {

@@ -53,7 +53,7 @@ const ATTRIBUTES_BYTES: u64 = 1 << 20;
 impl Repository {
     /// A git command on ralph's index and the files as they are.
     pub(super) fn own_index_git(&self) -> Git {
-        // The checksum of an index, which nobody reads, costs as much as reading it.
+        // The checksum of an index, which git does not check, costs as much as reading it.
         let git = self.git().setting("index.skipHash=true");
         let empty = if self.id_bytes == 20 {
             EMPTY_TREE

@@ -6,7 +6,7 @@ use crate::event::{Checkpoint, RunId};
 /// Most commits that are listed of one iteration.
 const COMMITS: &str = "--max-count=50";
 
-/// Most bytes of a difference. Nobody reads more, and a program can ask git.
+/// Most bytes of a difference. A person reads no more, and a program can ask git.
 const DIFFERENCE_BYTES: usize = 8 << 20;
 /// The same of the subjects of commits.
 const SUBJECTS_BYTES: usize = 1 << 20;

@@ -91,7 +91,7 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// How a child ended, and what nobody could end.
+/// How a child ended, and which processes could not be ended.
 #[derive(Debug)]
 pub(super) struct Finding {
     pub end: End,
@@ -135,7 +135,7 @@ impl Terminal {
                 Ok(written) => drop(self.typed.drain(..written)),
                 Err(Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => return true,
-                // Nobody reads from this terminal any more.
+                // The terminal has no reader any more.
                 Err(_) => self.typed.clear(),
             }
         }
@@ -170,12 +170,12 @@ impl Shared {
             Stop::Graceful => guard::STOP_GRACEFULLY,
             Stop::Immediate => guard::STOP_IMMEDIATELY,
         };
-        // Fails only for a guard that has just ended. Continued, in case somebody has stopped it.
+        // Fails only for a guard that has just ended. Continued, in case it was stopped.
         _ = kill(self.guard, signal);
         _ = kill(self.guard, Signal::SIGCONT);
     }
 
-    /// Runs `reap` in a moment in which nobody signals the guard.
+    /// Runs `reap` while no signal can be sent to the guard.
     pub fn reap(&self, reap: impl FnOnce()) {
         let mut reaped = lock(&self.reaped);
         reap();

@@ -31,7 +31,7 @@ use crate::{console, event::Exit};
 /// What the guard exits with when it could not start the program; ralph goes by the report, not by this.
 const NOT_STARTED: u8 = 125;
 
-/// How ralph asks to stop in order. Terminate does the same for whoever else asks, but a program that terminates its
+/// How ralph asks for a graceful stop. Terminate does the same for other senders, but a program that terminates its
 /// own group sends that one too, and of two that are pending at once only one is seen.
 pub(super) const STOP_GRACEFULLY: Signal = Signal::SIGUSR2;
 /// How ralph asks to stop at once.
@@ -73,7 +73,7 @@ pub fn run(spec: &Path) -> u8 {
         Err(why) => (not_started(why, false), false),
     };
     if ralph_gone {
-        // Nobody is left who would read the report, or remove the directory.
+        // ralph is not left to read the report or to remove the directory.
         _ = fs::remove_dir_all(&files.dir);
     } else if let Err(error) = files.write_report(&report) {
         complain(&format!("{}: {error}", files.dir.display()));
@@ -91,7 +91,7 @@ pub fn run(spec: &Path) -> u8 {
 }
 
 fn complain(text: &str) -> u8 {
-    // Standard error is the terminal; if that is gone, so is everybody who could read it.
+    // Standard error is the terminal; if that is gone, so is every reader of it.
     console::complain(&format!("ralph guard: {text}"));
     NOT_STARTED
 }

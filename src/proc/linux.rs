@@ -57,7 +57,7 @@ pub(super) fn end_of(child: Pid) -> Option<OwnedFd> {
 pub(super) fn anonymous_file(bytes: &[u8]) -> io::Result<File> {
     let mut file = match memfd_create("ralph", MemfdFlags::CLOEXEC) {
         Ok(file) => File::from(file),
-        // A kernel that has none, or somebody who forbids them.
+        // A kernel that has none, or a policy that forbids them.
         Err(_) => tempfile::tempfile()?,
     };
     file.write_all(bytes)?;
@@ -195,7 +195,7 @@ impl Watch {
                     None => {}
                 }
             }
-            // Before the children: a tree in which somebody ends all the time must not hold up the ladder.
+            // Before the children: a tree in which processes end all the time must not hold up the ladder.
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Happening::Due;
             }

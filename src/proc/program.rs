@@ -117,7 +117,7 @@ pub(super) fn execute(execution: Execution) -> io::Result<Pid> {
     }
     attributes.set_flags(flags)?;
     attributes.set_sigmask(&SigSet::empty())?;
-    // All that somebody above may have told this process to ignore: a program expects to die from them.
+    // All that a process above may have set this one to ignore: a program expects to die from them.
     let caught = Signal::iterator().filter(|signal| ![Signal::SIGKILL, Signal::SIGSTOP].contains(signal));
     attributes.set_sigdefault(&caught.collect())?;
     let program = c_string(execution.program)?;

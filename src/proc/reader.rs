@@ -25,7 +25,7 @@ use super::{
 };
 
 const BUFFER_BYTES: usize = 64 * 1024;
-/// More than the kernel can hold for us: what comes after that is written by somebody who survived everything.
+/// More than the kernel can hold for us: what comes after that is written by a process that survived everything.
 const DRAIN_CAP_BYTES: usize = 4 << 20;
 
 /// What the reader reads, and what it closes at the end.
@@ -49,7 +49,7 @@ pub(super) struct Reader {
     buffer: Vec<u8>,
 }
 
-/// Stops the tree if the output panics: nobody would read from it any more.
+/// Stops the tree if the output panics: its output would have no reader any more.
 struct StopOnPanic(Arc<Shared>);
 
 impl Drop for StopOnPanic {
@@ -181,7 +181,7 @@ fn fill(source: impl AsFd, buffer: &mut [u8]) -> usize {
         match nix::unistd::read(source.as_fd(), &mut buffer[length..]) {
             Ok(read) if read > 0 => length += read,
             Err(Errno::EINTR) => {}
-            // The terminal's way to say that nobody has it open any more is an error, EIO.
+            // A terminal that no process has open any more says so by an error, EIO.
             Ok(_) | Err(_) => break,
         }
     }

@@ -1,6 +1,6 @@
 //! The state of a terminal: a [`vt100`] screen that survives its own parser and answers what programs ask.
 //!
-//! vt100 panics on some sequences of wide characters at the right margin, and an agent's output is nobody's promise.
+//! vt100 panics on some sequences of wide characters at the right margin, and an agent may print anything.
 //! So it runs behind a catch; after a panic the screen is rebuilt from what can still be read of the old one. At most
 //! a kilobyte of output is lost with that, which the recording still has.
 //!

@@ -1,4 +1,4 @@
-//! Process trees: who descends from whom, and signals for all of them.
+//! Process trees: descent, and signals for all processes of a tree.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -104,10 +104,10 @@ pub(super) fn below(all: &[Process], roots: &HashSet<Pid>) -> Vec<Process> {
     found
 }
 
-/// Kills what `find` finds, and looks again until a look shows nobody new. Returns whom it has killed.
+/// Kills what `find` finds, and looks again until a look shows no new process. Returns the killed ones.
 ///
-/// Whoever forks in the meantime is caught by the next look. Who has just ended counts as new as well: its child may
-/// have been handed on to somebody whose children had been looked at before.
+/// A process that forks in the meantime is caught by the next look. One that has just ended counts as new as well: its
+/// child may have been handed on to a process whose children had been looked at before.
 pub(super) fn kill_all(find: impl Fn() -> Vec<Process>) -> HashSet<Pid> {
     let mut seen = HashSet::new();
     let mut killed = HashSet::new();
@@ -127,7 +127,7 @@ pub(super) fn kill_all(find: impl Fn() -> Vec<Process>) -> HashSet<Pid> {
     killed
 }
 
-/// Sends `signal` and wakes whoever is stopped: a stopped process takes no signal but kill.
+/// Sends `signal` and wakes a stopped process, which takes no signal but kill.
 pub(super) fn signal_awake(pid: Pid, signal: Signal) {
     // Failures mean that it is gone, or that it is another user's: the guard reports what stays.
     _ = kill(pid, signal);

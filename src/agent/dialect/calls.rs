@@ -35,7 +35,7 @@ impl Calls {
         }
     }
 
-    /// The call that ends; one that nobody saw begin has no tool.
+    /// The call that ends; one whose beginning was not reported has no tool.
     pub(super) fn end(&mut self, id: &str) -> Call {
         self.0.remove(id).unwrap_or_default()
     }

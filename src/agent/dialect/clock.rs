@@ -1,4 +1,4 @@
-//! The time, for whoever is told of one: "resets at 6:40 PM".
+//! The present time and zone, for parsing times in words: "resets at 6:40 PM".
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl Clock {
         Timestamp::from_millisecond(i64::try_from(self.now_ms).ok()?).ok()
     }
 
-    /// The zone called `name`. `None` stands for a name that nobody knows.
+    /// The zone called `name`. `None` stands for an unknown name.
     pub(super) fn zone_called(&self, name: &str) -> Option<TimeZone> {
         match name {
             "UTC" | "utc" | "GMT" | "gmt" | "Z" | "z" => Some(TimeZone::UTC),

@@ -129,7 +129,7 @@ impl DialectKind {
     }
 }
 
-/// The beginning of a tool's output. What is left out is counted here: nobody after this sees it.
+/// The beginning of a tool's output. What is left out is counted here, since later stages do not see it.
 fn head(text: &str) -> String {
     let lines = text.lines().count();
     if lines <= OUTPUT_CAP_LINES && text.len() <= OUTPUT_CAP_BYTES {

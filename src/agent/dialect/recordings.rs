@@ -49,7 +49,7 @@ impl Recording {
         }
     }
 
-    /// One that nobody recorded.
+    /// A stream that was written by hand.
     pub(super) fn made_up(stdout: &str, stderr: &str, exit: Exit) -> Self {
         Self {
             name: "made up",

@@ -182,7 +182,7 @@ fn unit_ms(unit: &str) -> Option<f64> {
     })
 }
 
-/// The moment after a wait; none for a wait that nobody can mean.
+/// The moment after a wait; none for a wait too long to be meant.
 pub(super) fn in_ms(wait_ms: f64, clock: &Clock) -> Option<u64> {
     // The bound is far below what either type can hold.
     #[allow(

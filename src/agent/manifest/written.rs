@@ -1,4 +1,4 @@
-//! Every key of a manifest, declared. `adapters/README.md` explains them to who writes one.
+//! Every key of a manifest, declared. `adapters/README.md` is the reference for users.
 
 use crate::{
     proc::StopSignal,
@@ -59,7 +59,7 @@ settings! {
         prompt("prompt"): Maybe<OneOf<PromptBy>>,
         /// Variables for the agent, beside those of ralph's own environment.
         env("env"): Open<Text>,
-        /// Variables the agent does not get, whoever sets them.
+        /// Variables the agent does not get, wherever they are set.
         env_remove("env_remove"): Texts = [],
         /// Its tools do not see the user's git configuration.
         git_identity("git_identity"): Switch = false,

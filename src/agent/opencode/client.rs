@@ -180,7 +180,7 @@ impl Client {
         self.list(self.get("/question")).await
     }
 
-    /// Answers a permission, unless somebody else has done so already.
+    /// Answers a permission, unless another client has done so already.
     pub(super) async fn answer_permission(
         &self,
         permission: &Permission,

@@ -1,4 +1,4 @@
-//! The messages of a turn: who speaks, what was said last, how it ended. Pure.
+//! The messages of a turn: their speakers, the last answer, how the turn ended. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 

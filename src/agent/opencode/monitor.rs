@@ -13,7 +13,7 @@ use crate::{
     text::{Keep, PlainText, one_line},
 };
 
-/// Shared by whoever uses a server and the thread that reads what it writes.
+/// Shared by the users of a server and the thread that reads its output.
 #[derive(Debug)]
 pub(super) struct ProcessMonitor {
     tail: Mutex<Tail>,
@@ -120,7 +120,7 @@ impl Output for Listener {
 }
 
 impl Drop for Listener {
-    /// A listener that is gone without an end panicked, or its thread did: nobody may wait for it for ever.
+    /// A listener that is gone without an end panicked, or its thread did: its waiters must not wait for ever.
     fn drop(&mut self) {
         if self.monitor.end().is_none() {
             self.monitor.finish(&End::GuardLost);

@@ -77,7 +77,7 @@ impl Credentials {
     pub(super) const USERNAME_VAR: &str = "OPENCODE_SERVER_USERNAME";
     pub const PASSWORD_VAR: &str = "OPENCODE_SERVER_PASSWORD";
 
-    /// A password that nobody can guess.
+    /// A random password.
     ///
     /// # Errors
     /// The system has no random numbers to give.

@@ -66,7 +66,7 @@ pub(super) struct SessionTask {
     pub(super) job: Job,
     pub(super) server: Option<Server>,
     pub(super) session: Option<String>,
-    /// A prompt is on its way, and may arrive even if nobody waits for the answer.
+    /// A prompt is on its way, and may arrive even if its answer is not waited for.
     pub(super) prompting: bool,
     /// Requests that nothing waits for; each ends with signals about it.
     pub(super) outbox: JoinSet<Vec<AgentSignal>>,

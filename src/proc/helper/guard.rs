@@ -66,7 +66,7 @@ struct Guard {
     running: Vec<Running>,
 }
 
-/// A helper that was started and not reaped yet: nobody else can have its pid.
+/// A helper that was started and not reaped yet: no other process can have its pid.
 struct Running {
     pid: Pid,
     /// Told how it ended; closed by ralph when it is to be ended.
@@ -292,7 +292,7 @@ fn execute(order: Order, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
             .collect(),
         group: Group::Own,
     });
-    // So that the guard keeps nobody from removing or unmounting the directory.
+    // So that the guard does not keep the directory from being removed or unmounted.
     _ = env::set_current_dir("/");
     pid
 }

@@ -9,7 +9,7 @@ const CAP_BYTES: usize = 64 * 1024;
 const FOREGROUND: [u16; 3] = [0xd4d4, 0xd4d4, 0xd4d4];
 const BACKGROUND: [u16; 3] = [0x1212, 0x1212, 0x1212];
 
-/// A cell in pixels, for programs that want to know: nobody here draws any.
+/// A cell in pixels, for programs that ask: ralph draws none.
 const CELL_PIXELS: (u32, u32) = (8, 16);
 
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! What `ralph doctor` found, as text for people and as JSON: whether ralph can run here, and what to type if not.
 //!
-//! A finding that is [`State::Fatal`] stops every run; a missing agent that nobody asked for does not.
+//! A finding that is [`State::Fatal`] stops every run; a missing agent that is not configured does not.
 
 mod text;
 

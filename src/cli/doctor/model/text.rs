@@ -1,4 +1,4 @@
-//! A checkup for people: aligned, and coloured where somebody sees it.
+//! A checkup for people: aligned, and coloured on a terminal.
 
 use std::fmt::Write as _;
 
