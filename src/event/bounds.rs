@@ -4,8 +4,8 @@
 //! user's messages (where they are sent), settings (a run with a record that is too long does not start).
 
 use super::{
-    AgentSignal, BreakerCause, ConfidencePart, Event, Evidence, GoalFailure, GoalResult, Missing, Outcome, Problem,
-    StopReason, TEXT_CAP_BYTES, WaitCause, clip,
+    AgentSignal, ConfidencePart, Event, GoalFailure, GoalResult, Hint, Missing, Outcome, Problem, StopReason,
+    TEXT_CAP_BYTES, clip,
 };
 
 /// Most bytes of what a goal printed last.
@@ -17,12 +17,12 @@ const ENVELOPE_BYTES: u64 = 128;
 
 const MARK: &str = "[…]";
 
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     clip(text, TEXT_CAP_BYTES)
 }
 
 /// Cuts `text` to at most `cap_bytes` of its end, at a character boundary, and marks the cut.
-fn clip_start(text: &str, cap_bytes: usize) -> String {
+pub(super) fn clip_start(text: &str, cap_bytes: usize) -> String {
     if text.len() <= cap_bytes {
         return text.to_owned();
     }
@@ -42,99 +42,19 @@ fn clip_middle(text: &str, cap_bytes: usize) -> String {
     format!("{}\n{}", clip(text, half - 1), clip_start(text, half))
 }
 
-/// A list of facts: what is beyond the cap is counted.
-fn listed_reasons(mut reasons: Vec<Missing>) -> Vec<Missing> {
-    let left_out = reasons.len().saturating_sub(LIST_CAP);
-    reasons.truncate(LIST_CAP);
-    let mut listed: Vec<Missing> = reasons.into_iter().map(Missing::bounded).collect();
+/// Cuts a list of facts; `more` stands for those that are left out.
+fn listed<T>(mut facts: Vec<T>, bounded: fn(T) -> T, more: fn(u64) -> T) -> Vec<T> {
+    let left_out = facts.len().saturating_sub(LIST_CAP);
+    facts.truncate(LIST_CAP);
+    let mut listed: Vec<T> = facts.into_iter().map(bounded).collect();
     if left_out > 0 {
-        listed.push(Missing::More { count: left_out as u64 });
+        listed.push(more(left_out as u64));
     }
     listed
-}
-
-fn listed(texts: Vec<String>) -> Vec<String> {
-    let left_out = texts.len().saturating_sub(LIST_CAP);
-    let mut listed: Vec<String> = texts.iter().take(LIST_CAP).map(|text| cut(text)).collect();
-    if left_out > 0 {
-        listed.push(format!("… and {left_out} more"));
-    }
-    listed
-}
-
-impl Missing {
-    fn bounded(self) -> Self {
-        match self {
-            Missing::SaidNotDone { why } => Missing::SaidNotDone { why: cut(&why) },
-            Missing::TasksOpen { open, next } => Missing::TasksOpen { open, next: cut(&next) },
-            Missing::TaskVanished { task } => Missing::TaskVanished { task: cut(&task) },
-            Missing::GoalFailed { goal, why, output_tail } => Missing::GoalFailed {
-                goal: cut(&goal),
-                why: why.map(GoalFailure::bounded),
-                output_tail: clip_start(&output_tail, TEXT_CAP_BYTES),
-            },
-            Missing::Text { text } => Missing::Text { text: cut(&text) },
-            Missing::PlanUnreadable
-            | Missing::GoalsNotRun
-            | Missing::NeedsSecondClaim
-            | Missing::NotSaid
-            | Missing::Confidence { .. }
-            | Missing::More { .. } => self,
-        }
-    }
-}
-
-impl GoalFailure {
-    fn bounded(self) -> Self {
-        match self {
-            GoalFailure::NotStarted { why } => GoalFailure::NotStarted { why: cut(&why) },
-            GoalFailure::Text { text } => GoalFailure::Text { text: cut(&text) },
-            GoalFailure::Exited { .. }
-            | GoalFailure::TimedOut { .. }
-            | GoalFailure::Killed
-            | GoalFailure::NoNumber
-            | GoalFailure::BelowTarget { .. } => self,
-        }
-    }
-}
-
-impl Evidence {
-    fn bounded(self) -> Self {
-        match self {
-            Evidence::Text { text } => Evidence::Text { text: cut(&text) },
-            Evidence::AgentsWord | Evidence::AgentsWordAgain | Evidence::TasksTicked | Evidence::GoalsPassed => self,
-        }
-    }
-}
-
-impl BreakerCause {
-    fn bounded(self) -> Self {
-        match self {
-            BreakerCause::Text { text } => BreakerCause::Text { text: cut(&text) },
-            BreakerCause::NoProgress { .. }
-            | BreakerCause::SameError { .. }
-            | BreakerCause::Progress
-            | BreakerCause::OneMoreTry
-            | BreakerCause::ResetByUser => self,
-        }
-    }
-}
-
-impl WaitCause {
-    fn bounded(self) -> Self {
-        match self {
-            WaitCause::Failure { problem } => WaitCause::Failure {
-                problem: problem.bounded(),
-            },
-            WaitCause::Breaker { why } => WaitCause::Breaker { why: why.bounded() },
-            WaitCause::Text { text } => WaitCause::Text { text: cut(&text) },
-            WaitCause::CallsUsedUp | WaitCause::BegunBefore => self,
-        }
-    }
 }
 
 impl Problem {
-    fn bounded(self) -> Self {
+    pub(super) fn bounded(self) -> Self {
         Problem {
             kind: self.kind,
             text: cut(&self.text),
@@ -304,7 +224,7 @@ impl Event {
             }
             Event::ClaimRefused { iteration, reasons } => Event::ClaimRefused {
                 iteration,
-                reasons: listed_reasons(reasons),
+                reasons: listed(reasons, Missing::bounded, |count| Missing::More { count }),
             },
             Event::CompletionDenied { iteration, why } => Event::CompletionDenied {
                 iteration,
@@ -324,7 +244,7 @@ impl Event {
             },
             Event::RunStopped { reason, hints, totals } => Event::RunStopped {
                 reason: reason.bounded(),
-                hints: listed(hints),
+                hints: listed(hints, Hint::bounded, |count| Hint::More { count }),
                 totals,
             },
             // Signals were bounded by whoever reports them: they are large, and copied once.
@@ -454,7 +374,7 @@ mod tests {
                     adapter: String::new(),
                     problem: problem.clone(),
                 },
-                hints: many,
+                hints: many.into_iter().map(|how| Hint::LogIn { how }).collect(),
                 totals: Totals::default(),
             },
             Event::TaskBlocked {

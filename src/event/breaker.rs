@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::cut;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BreakerState {
@@ -33,4 +35,17 @@ pub enum BreakerCause {
     Text {
         text: String,
     },
+}
+
+impl BreakerCause {
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            BreakerCause::Text { text } => BreakerCause::Text { text: cut(&text) },
+            BreakerCause::NoProgress { .. }
+            | BreakerCause::SameError { .. }
+            | BreakerCause::Progress
+            | BreakerCause::OneMoreTry
+            | BreakerCause::ResetByUser => self,
+        }
+    }
 }

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::GoalFailure;
+use super::{
+    GoalFailure, TEXT_CAP_BYTES,
+    bounds::{clip_start, cut},
+};
 
 /// The agent's word that it is done, never taken as true by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,4 +85,35 @@ pub enum Missing {
     Text {
         text: String,
     },
+}
+
+impl Missing {
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            Missing::SaidNotDone { why } => Missing::SaidNotDone { why: cut(&why) },
+            Missing::TasksOpen { open, next } => Missing::TasksOpen { open, next: cut(&next) },
+            Missing::TaskVanished { task } => Missing::TaskVanished { task: cut(&task) },
+            Missing::GoalFailed { goal, why, output_tail } => Missing::GoalFailed {
+                goal: cut(&goal),
+                why: why.map(GoalFailure::bounded),
+                output_tail: clip_start(&output_tail, TEXT_CAP_BYTES),
+            },
+            Missing::Text { text } => Missing::Text { text: cut(&text) },
+            Missing::PlanUnreadable
+            | Missing::GoalsNotRun
+            | Missing::NeedsSecondClaim
+            | Missing::NotSaid
+            | Missing::Confidence { .. }
+            | Missing::More { .. } => self,
+        }
+    }
+}
+
+impl Evidence {
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            Evidence::Text { text } => Evidence::Text { text: cut(&text) },
+            Evidence::AgentsWord | Evidence::AgentsWordAgain | Evidence::TasksTicked | Evidence::GoalsPassed => self,
+        }
+    }
 }

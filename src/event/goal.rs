@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Exit;
+use super::{Exit, bounds::cut};
 
 /// A command with what it has to come to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,4 +69,18 @@ pub enum GoalFailure {
     Text {
         text: String,
     },
+}
+
+impl GoalFailure {
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            GoalFailure::NotStarted { why } => GoalFailure::NotStarted { why: cut(&why) },
+            GoalFailure::Text { text } => GoalFailure::Text { text: cut(&text) },
+            GoalFailure::Exited { .. }
+            | GoalFailure::TimedOut { .. }
+            | GoalFailure::Killed
+            | GoalFailure::NoNumber
+            | GoalFailure::BelowTarget { .. } => self,
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod breaker;
 mod claim;
 mod command;
 mod goal;
+mod hint;
 mod plan;
 mod settings;
 mod stop;
@@ -25,6 +26,7 @@ pub use breaker::{BreakerCause, BreakerState};
 pub use claim::{Claim, ConfidencePart, Evidence, Missing};
 pub use command::UserCommand;
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
+pub use hint::{Hint, RestoreMoment};
 pub use plan::{PlanSnapshot, PlanTask};
 pub use settings::{Backoff, BreakerLimits, Completion, Limits, SessionMode, Settings};
 pub use stop::{EndKind, LimitKind, RequestedBy, StopReason, StopRequest};
@@ -270,8 +272,8 @@ pub enum Event {
     },
     RunStopped {
         reason: StopReason,
-        /// What the user can do next, one sentence each.
-        hints: Vec<String>,
+        /// What the user can do next.
+        hints: Vec<Hint>,
         totals: Totals,
     },
     /// An event that this version does not know: a newer ralph wrote it. Only read, never written.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerCause, Problem};
+use super::{BreakerCause, Problem, bounds::cut};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -37,4 +37,17 @@ pub enum WaitEnd {
     Elapsed,
     RetriedNow,
     Stopped,
+}
+
+impl WaitCause {
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            WaitCause::Failure { problem } => WaitCause::Failure {
+                problem: problem.bounded(),
+            },
+            WaitCause::Breaker { why } => WaitCause::Breaker { why: why.bounded() },
+            WaitCause::Text { text } => WaitCause::Text { text: cut(&text) },
+            WaitCause::CallsUsedUp | WaitCause::BegunBefore => self,
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{CancelReason, Outcome, StopReason, Totals, Wait, WaitCause};
+use crate::event::{CancelReason, Hint, Outcome, StopReason, Totals, Wait, WaitCause};
 
 /// Where the loop is. Each phase names what it waits for, so each has a way out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub enum Phase {
 pub struct End {
     pub at_ms: u64,
     pub reason: StopReason,
-    pub hints: Vec<String>,
+    pub hints: Vec<Hint>,
     pub totals: Totals,
 }
 

@@ -3,9 +3,9 @@ use std::{fs, path::Path};
 use super::*;
 use crate::event::{
     AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Delivery, Event,
-    Evidence, Exit, Goal, GoalFailure, GoalResult, Level, Missing, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem,
-    ProblemKind, Record, RequestedBy, RunId, SessionId, Settings, SteeringId, SteeringKind, StopReason, StopRequest,
-    Totals, Usage, Wait, WaitCause, WaitEnd,
+    Evidence, Exit, Goal, GoalFailure, GoalResult, Hint, Level, Missing, Outcome, PausedBy, PlanSnapshot, PlanTask,
+    Problem, ProblemKind, Record, RequestedBy, RunId, SessionId, Settings, SteeringId, SteeringKind, StopReason,
+    StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
 };
 
 /// Makes events of all kinds in any order, the same for the same seed: a fold may not care what makes sense.
@@ -328,7 +328,7 @@ impl Chaos {
             _ => match self.coin() {
                 true => Event::RunStopped {
                     reason: StopReason::Done { verified: true },
-                    hints: self.texts(),
+                    hints: self.texts().into_iter().map(|how| Hint::LogIn { how }).collect(),
                     totals: Totals::default(),
                 },
                 false => Event::RunReopened { by: RequestedBy::User },

@@ -6,6 +6,7 @@
 mod claim;
 mod end;
 mod figures;
+mod hint;
 mod iteration;
 mod line;
 pub mod prompt;
@@ -13,6 +14,7 @@ pub mod prompt;
 pub use claim::{claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words};
 pub use end::stop_in_words;
 pub use figures::{changes_in_words, counted, short_count, short_duration, usage_in_words};
+pub use hint::hint_in_words;
 pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };

@@ -67,7 +67,9 @@ pub(crate) fn in_order<const N: usize>(parts: [&[Step]; N]) -> Scenario {
 #[track_caller]
 pub(crate) fn stopped(finished: &Finished) -> (StopReason, Vec<String>, Totals) {
     match finished.records().pop().map(|record| record.event) {
-        Some(Event::RunStopped { reason, hints, totals }) => (reason, hints, totals),
+        Some(Event::RunStopped { reason, hints, totals }) => {
+            (reason, hints.iter().map(ralph::words::hint_in_words).collect(), totals)
+        }
         other => panic!(
             "{other:?} is not the end of a run\n{}{}",
             finished.stdout, finished.stderr

@@ -153,6 +153,7 @@ async fn what_would_fail_the_same_way_again_stops_the_run_at_once_with_a_hint() 
         let Some(Event::RunStopped { reason, hints, .. }) = records.last().map(|record| &record.event) else {
             panic!("no end")
         };
+        let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
         assert!(
             matches!(reason, StopReason::AgentFailed { problem, .. } if problem.text == "it said so"),
             "{kind}: {reason:?}"

@@ -53,7 +53,7 @@ async fn an_iteration_that_takes_too_long_is_ended_and_the_next_prompt_says_so()
         [&cancelled(CancelReason::IterationTimeout), &Outcome::Completed]
     );
     let prompt = project.prompt(2);
-    assert!(prompt.contains("ended at its time limit"), "{prompt}");
+    assert!(prompt.contains("stopped at its time limit"), "{prompt}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,6 +235,7 @@ async fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_
     let Some(Event::RunStopped { reason, hints, totals }) = records.last().map(|record| &record.event) else {
         panic!("no end")
     };
+    let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
     let limit = LimitKind::MaxIterations;
     assert_eq!(*reason, StopReason::LimitReached { limit });
     assert!(hints[0].contains("--max-iterations"), "{hints:?}");

@@ -235,6 +235,7 @@ async fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
     let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
         panic!("no end")
     };
+    let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
     assert!(
         hints
             .iter()
@@ -290,6 +291,7 @@ async fn a_message_that_a_limit_keeps_from_the_agent_is_no_green_end_and_is_name
     let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
         panic!("no end")
     };
+    let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
     let named = |hint: &String| hint.contains("message 1 was never delivered") && hint.contains("add a licence");
     assert!(hints.iter().any(named), "{hints:?}");
 }

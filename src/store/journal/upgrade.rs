@@ -28,7 +28,12 @@ fn event(event: &mut Value) {
             }
         }
         Some("breaker-moved" | "wait-started") => fact(&mut event["why"]),
-        Some("run-stopped") if event["reason"]["type"] == "breaker-open" => fact(&mut event["reason"]["why"]),
+        Some("run-stopped") => {
+            each(&mut event["hints"], fact);
+            if event["reason"]["type"] == "breaker-open" {
+                fact(&mut event["reason"]["why"]);
+            }
+        }
         _ => {}
     }
 }
@@ -55,7 +60,9 @@ fn rename(object: &mut Value, from: &str, to: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{BreakerCause, BreakerState, ConfidencePart, Event, Evidence, Missing, StopReason, WaitCause};
+    use crate::event::{
+        BreakerCause, BreakerState, ConfidencePart, Event, Evidence, Hint, Missing, StopReason, WaitCause,
+    };
 
     fn upgraded(event: &str) -> Event {
         let line = format!(r#"{{"seq":7,"atMs":8,"event":{event}}}"#);
@@ -101,11 +108,14 @@ mod tests {
             }
         );
         let stopped = upgraded(
-            r#"{"type":"run-stopped","reason":{"type":"breaker-open","why":"6 iterations running changed nothing"},"hints":[],
+            r#"{"type":"run-stopped","reason":{"type":"breaker-open","why":"6 iterations running changed nothing"},"hints":["type it again"],
                 "totals":{"iterations":6,"tasksDone":0,"tasksOpen":1,"changes":null,"elapsedMs":1,
                 "usage":{"inputTokens":null,"cachedTokens":null,"outputTokens":null,"costUsd":null}}}"#,
         );
-        assert!(matches!(stopped, Event::RunStopped { reason: StopReason::BreakerOpen { why }, .. } if why == stuck()));
+        assert!(
+            matches!(stopped, Event::RunStopped { reason: StopReason::BreakerOpen { why }, hints, .. }
+            if why == stuck() && hints == [Hint::Text { text: "type it again".to_owned() }])
+        );
         let wait = r#"{"type":"wait-started","wait":"backoff","untilMs":5,"attempt":1,"why":"overloaded"}"#;
         assert!(
             matches!(upgraded(wait), Event::WaitStarted { why: WaitCause::Text { text }, .. } if text == "overloaded")

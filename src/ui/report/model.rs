@@ -4,7 +4,7 @@ use super::{End, Iteration, Message, Report, Task, check};
 use crate::{
     event::Level,
     run::{self, RunView, Trouble},
-    words::{breaker_cause_in_words, breaker_state_word, short_duration},
+    words::{breaker_cause_in_words, breaker_state_word, hint_in_words, short_duration},
 };
 
 impl Report {
@@ -65,7 +65,7 @@ impl From<&run::End> for End {
         Self {
             reason: end.reason.clone(),
             exit_code: end.reason.exit_code(),
-            hints: end.hints.clone(),
+            hints: end.hints.iter().map(hint_in_words).collect(),
         }
     }
 }

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::event::{
-    AgentSignal, BreakerCause, BreakerState, Event, Exit, Goal, GoalFailure, GoalResult, LimitKind, Missing,
+    AgentSignal, BreakerCause, BreakerState, Event, Exit, Goal, GoalFailure, GoalResult, Hint, LimitKind, Missing,
     PlanSnapshot, PlanTask, Problem, ProblemKind, Record, Settings, Wait, WaitCause, WaitEnd,
 };
 use crate::run::RunView;
@@ -104,7 +104,7 @@ fn checked(iteration: u32, name: &str, passed: bool) -> Event {
 fn stopped(reason: StopReason) -> Event {
     Event::RunStopped {
         reason,
-        hints: vec!["type it again".to_owned()],
+        hints: vec![Hint::Resume],
         totals: Totals::default(),
     }
 }
@@ -164,7 +164,7 @@ fn the_whole_of_a_report_as_text() {
                 reason: StopReason::LimitReached {
                     limit: LimitKind::MaxTime,
                 },
-                hints: vec!["type it again".to_owned()],
+                hints: vec![Hint::Resume],
                 totals: Totals {
                     iterations: 1,
                     tasks_done: 1,
@@ -188,7 +188,7 @@ codex · /project/PLAN.md
 
 ralph: stopped, the limit of time is reached
   1 of 2 tasks done · 1 iteration · 1m04s · 900 tokens in
-hint: type it again
+hint: run the same command to resume
   1 wait, 1m00s in all
 
 Needs a person

@@ -151,7 +151,7 @@ pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
 pub(super) fn stopped(reason: crate::event::StopReason) -> Event {
     Event::RunStopped {
         reason,
-        hints: vec!["no goal was checked: look at the result, run the tests".to_owned()],
+        hints: vec![crate::event::Hint::SetGoal],
         totals: Totals {
             iterations: 4,
             tasks_done: 4,

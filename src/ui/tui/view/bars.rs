@@ -11,7 +11,9 @@ use crate::{
         model::{Model, estimate_ms, used_up},
         theme::Role,
     },
-    words::{changes_in_words, counted, short_count, short_duration, stop_in_words, wait_cause_in_words},
+    words::{
+        changes_in_words, counted, hint_in_words, short_count, short_duration, stop_in_words, wait_cause_in_words,
+    },
 };
 
 use super::pen::{Pen, Piece, columns};
@@ -183,7 +185,7 @@ fn notice(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
                 counted(u64::from(end.totals.iterations), "iteration"),
                 short_duration(end.totals.elapsed_ms),
             ];
-            parts.extend(end.hints.first().cloned());
+            parts.extend(end.hints.first().map(hint_in_words));
             let (_, role) = phase_in_words(model);
             (
                 one_line(&parts.join(" · ")),

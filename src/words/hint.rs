@@ -1,0 +1,70 @@
+//! What to type next, in sentences.
+
+use crate::event::{Hint, LimitKind, RestoreMoment};
+
+/// One thing the user can do when a run is over, with the command that does it.
+pub fn hint_in_words(hint: &Hint) -> String {
+    match hint {
+        Hint::Resume => "run the same command to resume".to_owned(),
+        Hint::StartAgain => "run the same command to start again; a new run begins with a closed breaker".to_owned(),
+        Hint::SetGoal => {
+            "no goal was checked: look at the result, or let ralph check it with `--goal tests='COMMAND'`".to_owned()
+        }
+        Hint::SeeDiff { iteration } => {
+            format!("see `ralph diff {iteration}`, then split the task or adjust the prompt")
+        }
+        Hint::Answer => {
+            "answer with `ralph steer \"ANSWER\"`, or press `:` on the screen: the run resumes with it".to_owned()
+        }
+        Hint::LogIn { how } => how.clone(),
+        Hint::CheckAdapter { adapter } => {
+            format!("`ralph adapters check {adapter}` shows what the adapter needs")
+        }
+        Hint::NameModel => "name another model with `--model`".to_owned(),
+        Hint::FixPlan => "fix the plan and run the same command to resume".to_owned(),
+        Hint::FixCause => "fix the cause and run the same command to resume".to_owned(),
+        Hint::Restore { iteration, moment } => match moment {
+            RestoreMoment::Before => format!(
+                "`ralph restore {iteration} --before` brings back the files as they were before iteration {iteration}"
+            ),
+            RestoreMoment::After => {
+                format!("`ralph restore {iteration}` brings back the files as they were after iteration {iteration}")
+            }
+        },
+        Hint::RaiseLimit { limit } => format!(
+            "run the same command to continue, or allow more with `{}`",
+            match limit {
+                LimitKind::MaxIterations => "--max-iterations",
+                LimitKind::MaxTime => "--max-time",
+                LimitKind::MaxCost => "--max-cost-usd",
+                LimitKind::MaxTokens => "--max-tokens",
+            }
+        ),
+        Hint::MessageUndelivered { message, text } => {
+            format!(
+                "message {} was never delivered; send it again to include it: {text}",
+                message.0
+            )
+        }
+        Hint::MessageExpires { message, text } => format!(
+            "message {} holds for this run only; send it again to include it in the next: {text}",
+            message.0
+        ),
+        Hint::More { count } => format!("… and {count} more"),
+        Hint::Text { text } => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restore_is_named_with_the_moment_it_goes_back_to() {
+        let moment = RestoreMoment::Before;
+        assert_eq!(
+            hint_in_words(&Hint::Restore { iteration: 3, moment }),
+            "`ralph restore 3 --before` brings back the files as they were before iteration 3"
+        );
+    }
+}
