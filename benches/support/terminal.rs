@@ -11,6 +11,11 @@ use super::{
 
 /// Runs `script` in a terminal and returns how long its bytes took, from its start to the last one.
 pub fn discarded(script: Script) -> Duration {
+    read(script, |_| {})
+}
+
+/// The same with a reader that hands each piece to `take`.
+pub fn read(script: Script, mut take: impl FnMut(&[u8])) -> Duration {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let log = directory.path().join("log");
     let size = PtySize {
@@ -28,7 +33,9 @@ pub fn discarded(script: Script) -> Duration {
     drop(pair.slave);
     let mut reader = pair.master.try_clone_reader().expect("a reader");
     let mut buffer = vec![0; 64 * 1024];
-    while matches!(reader.read(&mut buffer), Ok(1..)) {}
+    while let Ok(count @ 1..) = reader.read(&mut buffer) {
+        take(&buffer[..count]);
+    }
     let end = now_ns();
     child.wait().expect("the flood's end");
     since_start(&log, end)

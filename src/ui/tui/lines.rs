@@ -2,11 +2,15 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::{event::UserCommand, ui::tui::editor::Editor, words::Tone};
+use crate::{
+    event::{SteeringKind, UserCommand},
+    ui::tui::editor::Editor,
+    words::Tone,
+};
 
 use super::{
     model::{DiffState, Mode, Model, Pane},
-    update::{Direction, Order, by_user, parse_message},
+    update::{Direction, Order},
 };
 
 pub(super) fn steering(model: &mut Model, key: KeyEvent) -> Vec<Order> {
@@ -61,7 +65,10 @@ fn send(model: &mut Model) -> Vec<Order> {
         return Vec::new();
     };
     model.ui.recall.push(typed.trim().to_owned());
-    vec![by_user(UserCommand::Steer { kind, text }), Order::RememberMessages]
+    vec![
+        Order::by_user(UserCommand::Steer { kind, text }),
+        Order::RememberMessages,
+    ]
 }
 
 pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<Order> {
@@ -191,4 +198,16 @@ fn edit(editor: &mut Editor, key: KeyEvent) {
         KeyCode::End => editor.end(),
         _ => {}
     }
+}
+
+/// Splits what was typed on the steering line into its kind and its text; none if there is no text.
+pub(super) fn parse_message(typed: &str) -> Option<(SteeringKind, String)> {
+    let typed = typed.trim();
+    let (kind, text) = match typed.chars().next()? {
+        '!' => (SteeringKind::Now, &typed[1..]),
+        '+' => (SteeringKind::Standing, &typed[1..]),
+        _ => (SteeringKind::Next, typed),
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| (kind, text.to_owned()))
 }

@@ -6,7 +6,7 @@ mod questions;
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 
 use crate::{
-    event::{RequestedBy, SteeringKind, StopRequest, UserCommand},
+    event::{RequestedBy, StopRequest, UserCommand},
     run::Phase,
     words::Tone,
 };
@@ -269,7 +269,7 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
         Action::Withdraw => return withdraw(model),
         _ => return Vec::new(),
     };
-    vec![by_user(command)]
+    vec![Order::by_user(command)]
 }
 
 fn withdraw(model: &mut Model) -> Vec<Order> {
@@ -278,7 +278,7 @@ fn withdraw(model: &mut Model) -> Vec<Order> {
     }
     let message = model.run.messages.iter().rev().nth(model.ui.message);
     match message.filter(|message| message.is_due()) {
-        Some(message) => vec![by_user(UserCommand::Withdraw { id: message.id })],
+        Some(message) => vec![Order::by_user(UserCommand::Withdraw { id: message.id })],
         None => refused(model, "only a message that waits, or a standing one, can be taken back"),
     }
 }
@@ -370,30 +370,11 @@ pub(super) fn diff_lines(model: &Model) -> usize {
     }
 }
 
-pub(super) fn by_user(command: UserCommand) -> Order {
-    Order::Command {
-        command,
-        by: RequestedBy::User,
-    }
-}
-
 fn stop(stop: StopRequest, by: RequestedBy) -> Order {
     Order::Command {
         command: UserCommand::Stop { stop },
         by,
     }
-}
-
-/// Splits what was typed on the steering line into its kind and its text; none if there is no text.
-pub fn parse_message(typed: &str) -> Option<(SteeringKind, String)> {
-    let typed = typed.trim();
-    let (kind, text) = match typed.chars().next()? {
-        '!' => (SteeringKind::Now, &typed[1..]),
-        '+' => (SteeringKind::Standing, &typed[1..]),
-        _ => (SteeringKind::Next, typed),
-    };
-    let text = text.trim();
-    (!text.is_empty()).then(|| (kind, text.to_owned()))
 }
 
 #[cfg(test)]

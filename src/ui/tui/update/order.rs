@@ -49,6 +49,15 @@ pub enum Order {
     Leave,
 }
 
+impl Order {
+    pub(in crate::ui::tui) fn by_user(command: UserCommand) -> Self {
+        Order::Command {
+            command,
+            by: RequestedBy::User,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scroll {
     Up(usize),

@@ -29,7 +29,7 @@ pub(super) fn skipping(model: &mut Model, key: KeyEvent, iteration: u32) -> Vec<
         (KeyCode::Char('y' | 'S') | KeyCode::Enter, KeyModifiers::NONE) => {
             // It may have ended by itself meanwhile; the next one was not meant.
             if matches!(model.run.phase, Phase::Running { iteration: current, .. } if current == iteration) {
-                return vec![by_user(UserCommand::Skip)];
+                return vec![Order::by_user(UserCommand::Skip)];
             }
             refused(model, "the iteration is over")
         }

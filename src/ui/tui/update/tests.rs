@@ -4,7 +4,7 @@ use crossterm::event::{MouseButton, MouseEvent};
 
 use super::*;
 use crate::{
-    event::{Event, PausedBy, SteeringId, StopReason, Wait},
+    event::{Event, PausedBy, SteeringId, SteeringKind, StopReason, Wait},
     ui::tui::{
         model::ReplayState,
         testing::{START_MS, begun, model, running, stopped},
@@ -38,9 +38,9 @@ fn after(events: Vec<Event>) -> Model {
 #[test]
 fn keys_ask_the_loop_only_for_what_makes_sense_now() {
     let mut model = watching();
-    assert_eq!(press(&mut model, "p"), [by_user(UserCommand::Pause)]);
+    assert_eq!(press(&mut model, "p"), [Order::by_user(UserCommand::Pause)]);
     assert_eq!(press(&mut model, "S"), []);
-    assert_eq!(press(&mut model, "y"), [by_user(UserCommand::Skip)]);
+    assert_eq!(press(&mut model, "y"), [Order::by_user(UserCommand::Skip)]);
     assert_eq!(
         press(&mut model, "s"),
         [stop(StopRequest::AfterIteration, RequestedBy::User)]
@@ -49,7 +49,7 @@ fn keys_ask_the_loop_only_for_what_makes_sense_now() {
     assert!(model.ui.toast.is_some(), "the user is told why nothing happens");
 
     let mut paused = after([begun(), vec![Event::Paused { by: PausedBy::File }, Event::Held]].concat());
-    assert_eq!(press(&mut paused, "p"), [by_user(UserCommand::Resume)]);
+    assert_eq!(press(&mut paused, "p"), [Order::by_user(UserCommand::Resume)]);
     assert_eq!(press(&mut paused, "ni"), []);
     assert_eq!(paused.ui.mode, Mode::Normal);
 
@@ -60,7 +60,7 @@ fn keys_ask_the_loop_only_for_what_makes_sense_now() {
         why: crate::event::WaitCause::BegunBefore,
     };
     let mut waiting = after([begun(), vec![wait]].concat());
-    assert_eq!(press(&mut waiting, "r"), [by_user(UserCommand::RetryNow)]);
+    assert_eq!(press(&mut waiting, "r"), [Order::by_user(UserCommand::RetryNow)]);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_message_is_sent_as_what_its_first_character_says() {
             kind,
             text: text.to_owned(),
         };
-        assert_eq!(orders, [by_user(command), Order::RememberMessages]);
+        assert_eq!(orders, [Order::by_user(command), Order::RememberMessages]);
         assert_eq!(model.ui.recall.texts().collect::<Vec<_>>(), [typed]);
     }
     for nothing in ["", "  ", "!", "+ "] {
@@ -254,7 +254,7 @@ fn only_a_message_that_is_due_is_taken_back() {
     ];
     let mut model = after([running(), events].concat());
     assert_eq!(press(&mut model, "x"), [], "not while something else is shown");
-    let withdraw = by_user(UserCommand::Withdraw { id: SteeringId(2) });
+    let withdraw = Order::by_user(UserCommand::Withdraw { id: SteeringId(2) });
     assert_eq!(press(&mut model, "mx"), [withdraw]);
     assert_eq!(press(&mut model, "kx"), []);
 }
@@ -324,7 +324,7 @@ fn skipping_asks_and_the_key_of_the_next_match_never_skips() {
     assert_eq!(model.ui.mode, Mode::Asking(Question::Skip { iteration: 3 }));
     assert_eq!(press(&mut model, "xn"), []);
     assert_eq!(model.ui.mode, Mode::Normal);
-    assert_eq!(press(&mut model, "SS"), [by_user(UserCommand::Skip)]);
+    assert_eq!(press(&mut model, "SS"), [Order::by_user(UserCommand::Skip)]);
     // As in `less`: after a search, `n` and `N` go from match to match.
     press(&mut model, "/case");
     assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Find(Direction::Older)]);
@@ -357,7 +357,7 @@ fn a_run_that_is_over_takes_a_message_unless_a_limit_is_used_up() {
     };
     assert_eq!(
         update(&mut over, key(KeyCode::Enter)),
-        [by_user(command), Order::RememberMessages]
+        [Order::by_user(command), Order::RememberMessages]
     );
     over.run.settings.limits.max_iterations = Some(3);
     press(&mut over, ":");

@@ -7,9 +7,9 @@ use crate::{
     run::Phase,
     ui::tui::{
         keys::{self, Action, Chord},
+        lines,
         model::Model,
         theme::Role,
-        update::parse_message,
     },
 };
 
@@ -56,7 +56,7 @@ fn explained(model: &Model) -> String {
         return "message: the run goes on with it".to_owned();
     }
     let typed = model.ui.steering.text().trim_start();
-    let kind = match (parse_message(typed), typed.chars().next()) {
+    let kind = match (lines::parse_message(typed), typed.chars().next()) {
         (Some((kind, _)), _) => kind,
         (None, Some('!')) => SteeringKind::Now,
         (None, Some('+')) => SteeringKind::Standing,

@@ -1,0 +1,149 @@
+//! A flood that many follow: what twenty subscribers, one of which takes nothing, cost the agent and the memory.
+
+mod support;
+
+use std::{
+    fs, io,
+    path::Path,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use ralph::{
+    driver::{Hub, UiEvent, WhenSlow},
+    ui::headless::{Style, TextFace},
+};
+
+use support::{
+    agent::{self, Script},
+    numbers::{megabytes, rate},
+    report::{Row, note, title},
+    terminal,
+};
+
+const MB: u64 = 1_000_000;
+const BYTES: u64 = 100 * MB;
+/// Pairs of a flood with one subscriber and one with twenty, of which the fastest are compared.
+const ROUNDS: usize = 3;
+/// All subscribers but the owner and the one that is stuck.
+const WATCHERS: usize = 18;
+const LEAST: f64 = 0.95;
+/// How much more memory four times the output may take.
+const MOST_GROWTH: f64 = 1.25;
+/// How long the owner may take to show the rest.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn main() {
+    agent::become_agent_if_asked();
+    title("followers of one run (PTY to hub; the owner's text is thrown away)");
+    let pairs: Vec<(Passed, Passed)> = (0..ROUNDS)
+        .map(|_| (pass(BYTES, Followers::Owner), pass(BYTES, Followers::Twenty)))
+        .collect();
+    let alone = pairs.iter().map(|(alone, _)| alone.time).min().expect("a round");
+    let beside = pairs.iter().map(|(_, beside)| beside.time).min().expect("a round");
+    let alone = rate(BYTES, alone);
+    Row::new("coloured text, 20 subscribers, one is stuck", rate(BYTES, beside))
+        .beside("the owner alone", alone)
+        .at_least(alone.with(alone.number() * LEAST))
+        .print();
+    let (first_alone, first_beside) = &pairs[0];
+    note(&format!(
+        "a watcher was shown {} of {}, the rest was counted as skipped",
+        megabytes(first_beside.watched),
+        megabytes(BYTES)
+    ));
+    title("memory of this process (peak)");
+    let peak = megabytes(first_beside.peak);
+    Row::new("20 subscribers, 100 MB", peak)
+        .beside("the owner alone", megabytes(first_alone.peak))
+        .print();
+    Row::new(
+        "20 subscribers, 400 MB",
+        megabytes(pass(4 * BYTES, Followers::Twenty).peak),
+    )
+    .beside("100 MB", peak)
+    .at_most(peak.with(peak.number() * MOST_GROWTH))
+    .print();
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Followers {
+    Owner,
+    Twenty,
+}
+
+/// A flood that has gone through a hub.
+struct Passed {
+    /// From the agent's start to its last byte.
+    time: Duration,
+    /// The most bytes that one of the watchers was shown.
+    watched: u64,
+    peak: u64,
+}
+
+fn pass(bytes: u64, followers: Followers) -> Passed {
+    forget_peak();
+    let hub = Hub::new(Path::new("/nowhere/events.jsonl"), 0);
+    let owner = show(&hub);
+    let count = if followers == Followers::Twenty { WATCHERS } else { 0 };
+    let watchers: Vec<JoinHandle<u64>> = (0..count).map(|_| watch(&hub, bytes)).collect();
+    let stuck = (followers == Followers::Twenty).then(|| hub.subscribe(0, WhenSlow::Skip));
+    let time = terminal::read(Script::Colours(bytes), |bytes| hub.output(bytes));
+    hub.close(PATIENCE);
+    owner.join().expect("an owner");
+    let shown = watchers.into_iter().map(|watcher| watcher.join().expect("a watcher"));
+    let watched = shown.max().unwrap_or_default();
+    drop(stuck);
+    Passed {
+        time,
+        watched,
+        peak: peak(),
+    }
+}
+
+/// The owner of the run, as a headless ralph shows it.
+fn show(hub: &Hub) -> JoinHandle<()> {
+    let events = hub.subscribe(0, WhenSlow::HoldAgentBack);
+    let mut text = TextFace::new(Style {
+        colour: true,
+        columns: None,
+    });
+    thread::spawn(move || {
+        for event in events {
+            text.show(&event, &mut io::sink())
+                .expect("a sink that takes everything");
+        }
+    })
+}
+
+/// Takes what it gets, and returns how many bytes that were.
+fn watch(hub: &Hub, all: u64) -> JoinHandle<u64> {
+    let events = hub.subscribe(0, WhenSlow::Skip);
+    thread::spawn(move || {
+        let (mut shown, mut skipped) = (0, 0);
+        for event in events {
+            match event {
+                UiEvent::Output(bytes) => shown += bytes.len() as u64,
+                UiEvent::Skipped { bytes } => skipped += bytes,
+                UiEvent::Record(_) | UiEvent::Resized(_) | UiEvent::Detail(_) => {}
+            }
+        }
+        assert!(shown + skipped >= all, "a byte was neither shown nor counted");
+        shown
+    })
+}
+
+/// Has the kernel measure the peak anew.
+fn forget_peak() {
+    fs::write("/proc/self/clear_refs", "5").expect("a kernel that forgets a peak");
+}
+
+/// The most memory this process had since then, in bytes.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("a status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes: u64 = line
+        .and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
+        .expect("a peak");
+    kilobytes * 1024
+}
