@@ -164,17 +164,17 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     verified = "0.169.0"                                          # built in
     transport = "pty"                                             # built in
     dialect = "codex-json"                                        # built in
-    command.program = "/opt/codex"                                # /user/codex.toml:3
+    command.program = "/opt/codex"                                # /user/codex.toml:3:1
     command.args = ["exec", "{resume}", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "{model}", "-"]  # built in
     command.model = ["--model", "{model}"]                        # built in
     command.resume = ["resume", "{session}"]                      # built in
     command.prompt = "stdin"                                      # built in
-    command.env.A = "project"                                     # /project/codex.toml:2
-    command.env.B = "2"                                           # /project/codex.toml:3
-    command.env.MY_API_KEY = (not shown)                          # /project/codex.toml:4
+    command.env.A = "project"                                     # /project/codex.toml:2:1
+    command.env.B = "2"                                           # /project/codex.toml:3:1
+    command.env.MY_API_KEY = (not shown)                          # /project/codex.toml:4:1
     model.form = "name"                                           # built in
     stop.first = "interrupt"                                      # built in
-    stop.grace_ms = 500                                           # config.json:1
+    stop.grace_ms = 500                                           # config.json:1:1
     probe.args = ["--version"]                                    # built in
     login.env = ["CODEX_API_KEY"]                                 # built in
     login.files = ["$CODEX_HOME/auth.json", "~/.codex/auth.json"]  # built in
@@ -209,9 +209,9 @@ fn the_examples_in_the_reference_are_complete_adapters() {
 #[test]
 fn an_adapter_that_is_not_complete_says_what_is_missing_and_where() {
     let home = Home::new().with("user/mine.toml", "title = \"Mine\"\n[command]\nprogram = \"x\"\n");
-    assert_snapshot!(home.error("mine"), @"user/mine.toml:1: adapter `mine` is not complete: `dialect`, `command.args`, `command.prompt` are missing");
+    assert_snapshot!(home.error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `dialect`, `command.args`, `command.prompt` are missing");
     let home = Home::new().configured(json!({"mine": {"title": "x"}}));
-    assert_snapshot!(home.error("mine"), @"config.json:1: adapter `mine` is not complete: `dialect`, `command.program`, `command.args`, `command.prompt` are missing");
+    assert_snapshot!(home.error("mine"), @"config.json:1:1: adapter `mine` is not complete: `dialect`, `command.program`, `command.args`, `command.prompt` are missing");
 }
 
 #[test]
@@ -238,26 +238,26 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
 
 #[test]
 fn unknown_keys_are_named_with_line_and_suggestion() {
-    assert_snapshot!(error_with("# a comment\n\ndialekt = \"x\""), @"user/x.toml:3: unknown setting `dialekt`; did you mean `dialect`?");
-    assert_snapshot!(error_with("[stop]\ngraceMs = 1\n[nonsense]\nq = 1"), @"user/x.toml:2: unknown setting `stop.graceMs`; did you mean `stop.grace_ms`? (and 1 more)");
+    assert_snapshot!(error_with("# a comment\n\ndialekt = \"x\""), @"user/x.toml:3:1: unknown setting `dialekt`; did you mean `dialect`?");
+    assert_snapshot!(error_with("[stop]\ngraceMs = 1\n[nonsense]\nq = 1"), @"user/x.toml:2:1: unknown setting `stop.graceMs`; did you mean `stop.grace_ms`? (and 1 more)");
     let home = Home::new().configured(json!({"codex": {"command": {"programm": "x"}}}));
-    assert_snapshot!(home.error("codex"), @"config.json:1: unknown setting `command.programm`; did you mean `command.program`?");
+    assert_snapshot!(home.error("codex"), @"config.json:1:1: unknown setting `command.programm`; did you mean `command.program`?");
 }
 
 #[test]
 fn values_of_the_wrong_kind_are_named_with_what_they_should_be() {
-    assert_snapshot!(error_with("title = 1"), @"user/x.toml:1: `title` is the number 1; expected a text");
-    assert_snapshot!(error_with("stop = 5"), @"user/x.toml:1: `stop` is the number 5; expected a table");
-    assert_snapshot!(error_with("stop.grace_ms = 1.5"), @"user/x.toml:1: `stop.grace_ms` is the number 1.5; expected a whole number from 0 to 60000, such as 50");
-    assert_snapshot!(error_with("stop.grace_ms = 3600000"), @"user/x.toml:1: `stop.grace_ms` is the number 3600000; expected a whole number from 0 to 60000, such as 50");
-    assert_snapshot!(error_with("probe.args = [\"a\", 1]"), @"user/x.toml:1: `probe.args[1]` is the number 1; expected a text");
-    assert_snapshot!(error_with("transport = \"ssh\""), @r#"user/x.toml:1: `transport` is the text "ssh"; expected "pty" or "http""#);
-    assert_snapshot!(error_with("transport = \"http\""), @r#"user/x.toml:2: `dialect` is the text "terminal"; expected "opencode-json" with `transport = "http"`"#);
+    assert_snapshot!(error_with("title = 1"), @"user/x.toml:1:1: `title` is the number 1; expected a text");
+    assert_snapshot!(error_with("stop = 5"), @"user/x.toml:1:1: `stop` is the number 5; expected a table");
+    assert_snapshot!(error_with("stop.grace_ms = 1.5"), @"user/x.toml:1:6: `stop.grace_ms` is the number 1.5; expected a whole number from 0 to 60000, such as 50");
+    assert_snapshot!(error_with("stop.grace_ms = 3600000"), @"user/x.toml:1:6: `stop.grace_ms` is the number 3600000; expected a whole number from 0 to 60000, such as 50");
+    assert_snapshot!(error_with("probe.args = [\"a\", 1]"), @"user/x.toml:1:20: `probe.args[1]` is the number 1; expected a text");
+    assert_snapshot!(error_with("transport = \"ssh\""), @r#"user/x.toml:1:1: `transport` is the text "ssh"; expected "pty" or "http""#);
+    assert_snapshot!(error_with("transport = \"http\""), @r#"user/x.toml:2:1: `dialect` is the text "terminal"; expected "opencode-json" with `transport = "http"`"#);
     let server = "transport = \"http\"\ndialect = \"opencode-json\"\n[command]\nprogram = \"x\"\nargs = [\"serve\"]\n";
-    assert_snapshot!(Home::new().with("user/x.toml", server).error("x"), @r#"user/x.toml:5: with `transport = "http"`, `{port}` must be in `command.args`"#);
-    assert_snapshot!(error_with("stop.first = \"kill\""), @r#"user/x.toml:1: `stop.first` is the text "kill"; expected "interrupt" or "terminate""#);
-    assert_snapshot!(Home::new().configured(json!({"codex": 1})).error("codex"), @"config.json:1: the adapter is the number 1; expected an object of adapter settings");
-    assert_snapshot!(Home::new().configured(json!({"codex": {"title": null}})).error("codex"), @"config.json:1: `title` is null; expected a text");
+    assert_snapshot!(Home::new().with("user/x.toml", server).error("x"), @r#"user/x.toml:5:1: with `transport = "http"`, `{port}` must be in `command.args`"#);
+    assert_snapshot!(error_with("stop.first = \"kill\""), @r#"user/x.toml:1:6: `stop.first` is the text "kill"; expected "interrupt" or "terminate""#);
+    assert_snapshot!(Home::new().configured(json!({"codex": 1})).error("codex"), @"config.json:1:1: the adapter is the number 1; expected an object of adapter settings");
+    assert_snapshot!(Home::new().configured(json!({"codex": {"title": null}})).error("codex"), @"config.json:1:1: `title` is null; expected a text");
 }
 
 #[test]
@@ -267,31 +267,31 @@ fn everything_that_is_wrong_with_a_layer_is_told_at_once() {
     let directory = format!("{}/", home.dir.path().display());
     let told: Vec<_> = [why(&error)].into_iter().chain(error.hints()).collect();
     assert_snapshot!(told.join("\n").replace(&directory, ""), @r#"
-    user/x.toml:1: unknown setting `titel`; did you mean `title`? (and 2 more)
-    also user/x.toml:2: `verified` is the number 2; expected a text
-    also user/x.toml:4: `stop.first` is the text "kill"; expected "interrupt" or "terminate"
+    user/x.toml:1:1: unknown setting `titel`; did you mean `title`? (and 2 more)
+    also user/x.toml:2:1: `verified` is the number 2; expected a text
+    also user/x.toml:4:1: `stop.first` is the text "kill"; expected "interrupt" or "terminate"
     `ralph adapters show x` prints each value and its origin
     "#);
 }
 
 #[test]
 fn placeholders_are_checked_when_loaded() {
-    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = [\"{modle}\"]"), @"user/x.toml:5: unknown placeholder `{modle}` in `command.args`; known there: {model}, {agent}, {resume}, {prompt_file}, {ralph}");
-    assert_snapshot!(error_in_command("program = \"{model}\"\nprompt = \"stdin\"\nargs = []"), @"user/x.toml:3: unknown placeholder `{model}` in `command.program`; known there: {ralph}");
-    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = [\"--m={model}\"]"), @"user/x.toml:5: `{model}` in `command.args` must be an element of its own: it stands for all of `command.model`");
-    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = [\"{model}\"]"), @"user/x.toml:5: `command.args` uses `{model}`, but there is no `command.model` to say what it stands for");
-    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = []\nmodel = [\"{session}\"]"), @"user/x.toml:6: unknown placeholder `{session}` in `command.model`; known there: {model}");
-    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = []\n[command.env]\nA = \"{x}\""), @"user/x.toml:7: unknown placeholder `{x}` in `command.env.A`; known there: {model}, {agent}, {session}, {prompt_file}, {ralph}");
-    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"file\"\nargs = []"), @r#"user/x.toml:4: with `command.prompt = "file"`, `{prompt_file}` must be in `command.args` or `command.env`"#);
-    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"typed\"\nargs = []"), @r#"user/x.toml:4: `command.prompt` is the text "typed"; expected "stdin" or "file""#);
-    assert_snapshot!(error_in_command("program = \" \"\nprompt = \"stdin\"\nargs = []"), @"user/x.toml:3: `command.program` is empty");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = [\"{modle}\"]"), @"user/x.toml:5:1: unknown placeholder `{modle}` in `command.args`; known there: {model}, {agent}, {resume}, {prompt_file}, {ralph}");
+    assert_snapshot!(error_in_command("program = \"{model}\"\nprompt = \"stdin\"\nargs = []"), @"user/x.toml:3:1: unknown placeholder `{model}` in `command.program`; known there: {ralph}");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = [\"--m={model}\"]"), @"user/x.toml:5:1: `{model}` in `command.args` must be an element of its own: it stands for all of `command.model`");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = [\"{model}\"]"), @"user/x.toml:5:1: `command.args` uses `{model}`, but there is no `command.model` to say what it stands for");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = []\nmodel = [\"{session}\"]"), @"user/x.toml:6:1: unknown placeholder `{session}` in `command.model`; known there: {model}");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"stdin\"\nargs = []\n[command.env]\nA = \"{x}\""), @"user/x.toml:7:1: unknown placeholder `{x}` in `command.env.A`; known there: {model}, {agent}, {session}, {prompt_file}, {ralph}");
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"file\"\nargs = []"), @r#"user/x.toml:4:1: with `command.prompt = "file"`, `{prompt_file}` must be in `command.args` or `command.env`"#);
+    assert_snapshot!(error_in_command("program = \"x\"\nprompt = \"typed\"\nargs = []"), @r#"user/x.toml:4:1: `command.prompt` is the text "typed"; expected "stdin" or "file""#);
+    assert_snapshot!(error_in_command("program = \" \"\nprompt = \"stdin\"\nargs = []"), @"user/x.toml:3:1: `command.program` is empty");
 }
 
 #[test]
 fn files_that_are_no_manifests_are_named() {
     assert_snapshot!(Home::new().with("user/x.toml", "a = 1\nb = = 2\n").error("x"), @"user/x.toml: line 2, column 5: not valid TOML (extra `=`, expected nothing)");
-    assert_snapshot!(Home::new().with("user/x.toml", &format!("id = \"y\"\n{COMPLETE}")).error("x"), @"user/x.toml:1: `id` is `y`, but the name of the file makes it `x`");
-    assert_snapshot!(Home::new().with("user/My Agent.toml", COMPLETE).error("My Agent"), @"user/My Agent.toml:1: `My Agent` cannot name an adapter: lower-case letters, digits, `-`, `_` and `.` only");
+    assert_snapshot!(Home::new().with("user/x.toml", &format!("id = \"y\"\n{COMPLETE}")).error("x"), @"user/x.toml:1:1: `id` is `y`, but the name of the file makes it `x`");
+    assert_snapshot!(Home::new().with("user/My Agent.toml", COMPLETE).error("My Agent"), @"user/My Agent.toml:1:1: `My Agent` cannot name an adapter: lower-case letters, digits, `-`, `_` and `.` only");
     let home = Home::new();
     fs::write(home.dir.path().join("user/x.toml"), b"\xff").expect("a file");
     assert_snapshot!(home.error("x"), @"user/x.toml cannot be read: line 1, column 1: not UTF-8");

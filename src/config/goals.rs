@@ -187,31 +187,31 @@ mod tests {
             (
                 r#"{ "name": "a",
                      "command": "" }"#,
-                r#"project.json:3: `goals[0].command` is the text ""; expected a command of the shell, such as "cargo test""#,
+                r#"project.json:3:22: `goals[0].command` is the text ""; expected a command of the shell, such as "cargo test""#,
             ),
             (
                 r#"{ "name": "a", "command": "x", "timeout": "8x" }"#,
-                r#"project.json:2: `goals[0].timeout` is the text "8x" (unknown unit `x`); expected a duration, such as "90s", "10m" or "1h30m""#,
+                r#"project.json:2:32: `goals[0].timeout` is the text "8x" (unknown unit `x`); expected a duration, such as "90s", "10m" or "1h30m""#,
             ),
             (
                 r#"{ "name": "a", "command": "x", "target": "80" }"#,
-                r#"project.json:2: `goals[0].target` is the text "80"; expected a number that the last number of the output has to reach, such as 80"#,
+                r#"project.json:2:32: `goals[0].target` is the text "80"; expected a number that the last number of the output has to reach, such as 80"#,
             ),
             (
                 r#"{ "name": "a", "comand": "x", "command": "x" }"#,
-                "project.json:2: `goals[0].comand` is no field of a goal; expected `command`",
+                "project.json:2:16: `goals[0].comand` is no field of a goal; expected `command`",
             ),
             (
                 r#"{ "command": "x" }"#,
-                r#"project.json:2: `goals[0]` is an object without `name`; expected a goal, such as {"name": "tests", "command": "cargo test"}"#,
+                r#"project.json:2:1: `goals[0]` is an object without `name`; expected a goal, such as {"name": "tests", "command": "cargo test"}"#,
             ),
             (
                 "{ \"name\": \"a\", \"command\": \"x\" },\n{ \"name\": \"a\", \"command\": \"y\" }",
-                r#"project.json:3: `goals[1].name` is the text "a", like that of an earlier goal; expected a name of its own"#,
+                r#"project.json:3:3: `goals[1].name` is the text "a", like that of an earlier goal; expected a name of its own"#,
             ),
             (
                 "\"cargo test\"",
-                r#"project.json:2: `goals[0]` is the text "cargo test"; expected a goal, such as {"name": "tests", "command": "cargo test"}"#,
+                r#"project.json:2:1: `goals[0]` is the text "cargo test"; expected a goal, such as {"name": "tests", "command": "cargo test"}"#,
             ),
         ] {
             let files = Files::of_project(&format!("{{ \"goals\": [\n{goal}\n] }}"));
@@ -233,7 +233,7 @@ mod tests {
     fn a_goal_of_the_command_line_needs_a_name_of_its_own_and_a_command() {
         let files = Files::of_project(r#"{ "goals": [{ "name": "tests", "command": "make test" }] }"#);
         let error = files.flag("--goal", "goals", "tests=true").error();
-        assert_eq!(error[0], "--goal: there is a goal `tests` already (project.json:1)");
+        assert_eq!(error[0], "--goal: there is a goal `tests` already (project.json:1:3)");
         for word in ["cargo test", "tests=", "=true"] {
             let error = Files::new().flag("--goal", "goals", word).error();
             assert!(

@@ -283,7 +283,7 @@ mod tests {
         let codex = loaded.config.adapters[1].get("codex").unwrap();
         assert_eq!(
             codex.get("title").unwrap().origin.to_string(),
-            format!("{}:1", files.directory.path().join("project.json").display())
+            format!("{}:1:55", files.directory.path().join("project.json").display())
         );
     }
 
@@ -304,8 +304,8 @@ mod tests {
             json!({ "codex": { "command": { "program": "a", "args": [] } } })
         );
         let origin = |key| loaded.merged.origin(key).to_string();
-        assert!(origin("adapters.codex.command.program").ends_with("user.json:1"));
-        assert!(origin("adapters.codex.command.args").ends_with("project.json:1"));
+        assert!(origin("adapters.codex.command.program").ends_with("user.json:1:41"));
+        assert!(origin("adapters.codex.command.args").ends_with("project.json:1:41"));
     }
 
     #[test]

@@ -12,21 +12,21 @@ fn an_unknown_setting_is_placed_and_corrected() {
     assert_eq!(
         files.error(),
         [
-            "project.json:4: unknown setting `limits.maxIteration`",
+            "project.json:4:5: unknown setting `limits.maxIteration`",
             "did you mean `limits.maxIterations`?"
         ]
     );
     assert_eq!(
         Files::of_project(r#"{ "maxIterations": 5 }"#).error(),
         [
-            "project.json:1: unknown setting `maxIterations`",
+            "project.json:1:3: unknown setting `maxIterations`",
             "did you mean `limits.maxIterations`?"
         ]
     );
     assert_eq!(
         Files::of_project(r#"{ "colours": [] }"#).error(),
         [
-            "project.json:1: unknown setting `colours`",
+            "project.json:1:3: unknown setting `colours`",
             "`ralph config schema` lists every setting"
         ]
     );
@@ -37,7 +37,7 @@ fn a_dotted_key_is_told_how_to_nest() {
     assert_eq!(
         Files::of_project(r#"{ "limits.maxTime": "1h" }"#).error(),
         [
-            "project.json:1: unknown setting `limits.maxTime`",
+            "project.json:1:3: unknown setting `limits.maxTime`",
             "write `limits.maxTime` as objects: { \"limits\": { \"maxTime\": … } }"
         ]
     );
@@ -111,7 +111,13 @@ fn an_ill_typed_value_says_what_is_and_what_should_be() {
             r#"the configuration is a list; expected an object, such as { "adapter": "codex" }"#,
         ),
     ] {
-        assert_eq!(Files::of_project(text).error(), [format!("project.json:1: {error}")]);
+        let name = error.split('`').nth(1).and_then(|key| key.rsplit('.').next());
+        let at = name.map_or(0, |name| text.find(&format!("\"{name}\"")).unwrap());
+        let column = at + 1;
+        assert_eq!(
+            Files::of_project(text).error(),
+            [format!("project.json:1:{column}: {error}")]
+        );
     }
 }
 
@@ -120,7 +126,7 @@ fn null_does_not_give_up_a_limit_that_has_a_default() {
     let error = Files::of_project(r#"{ "limits": { "maxTime": null } }"#).error();
     assert!(
         error[0].starts_with(
-            "project.json:1: `limits.maxTime` is null (write \"unlimited\" to go without this limit); expected"
+            "project.json:1:15: `limits.maxTime` is null (write \"unlimited\" to go without this limit); expected"
         ),
         "{}",
         error[0]
@@ -170,7 +176,7 @@ fn a_file_that_is_not_utf8_is_placed() {
 fn a_setting_that_stands_twice_is_refused() {
     assert_eq!(
         Files::of_project("{ \"model\": \"a\",\n \"model\": \"b\" }").error(),
-        ["project.json:2: `model` is set a second time, after line 1"]
+        ["project.json:2:2: `model` is set a second time, after line 1"]
     );
 }
 
@@ -194,7 +200,7 @@ fn all_errors_of_all_layers_are_told_at_once() {
         .with("project.json", "{")
         .env("RALPH_SESSION", "new");
     let error = files.error();
-    assert_eq!(error[0], "user.json:1: unknown setting `modle` (and 2 more)");
+    assert_eq!(error[0], "user.json:1:3: unknown setting `modle` (and 2 more)");
     assert_eq!(error[1], "did you mean `model`?");
     assert!(
         error[2].starts_with("also project.json: line 1, column 1: not valid JSON"),
@@ -207,14 +213,14 @@ fn all_errors_of_all_layers_are_told_at_once() {
 #[test]
 fn a_mistake_is_an_error_where_a_stronger_layer_hides_it_too() {
     let files = Files::of_project(r#"{ "session": "new" }"#).flag("--session", "session", "fresh");
-    assert!(files.error()[0].starts_with("project.json:1: `session`"));
+    assert!(files.error()[0].starts_with("project.json:1:3: `session`"));
 }
 
 #[test]
 fn one_layer_may_set_only_one_prompt() {
     assert_eq!(
         Files::of_project(r#"{ "prompt": "Work.", "promptFile": "p.md" }"#).error(),
-        ["project.json:1: `prompt` and `promptFile` are both set; only one can be"]
+        ["project.json:1:22: `prompt` and `promptFile` are both set; only one can be"]
     );
 }
 
@@ -222,7 +228,7 @@ fn one_layer_may_set_only_one_prompt() {
 fn a_backoff_that_begins_above_its_end_is_refused() {
     assert_eq!(
         Files::of_project(r#"{ "backoff": { "base": "10m" } }"#).error(),
-        ["project.json:1: `backoff.base` (10m) is longer than `backoff.max` (5m, default)"]
+        ["project.json:1:16: `backoff.base` (10m) is longer than `backoff.max` (5m, default)"]
     );
 }
 
@@ -231,7 +237,7 @@ fn a_layer_that_is_not_read_whole_makes_no_further_errors() {
     let files = Files::new()
         .with("user.json", r#"{ "backoff": { "base": "10m" } }"#)
         .with("project.json", r#"{ "backoff": { "max": "20m" }, "modle": "x" }"#);
-    assert_eq!(files.error()[0], "project.json:1: unknown setting `modle`");
+    assert_eq!(files.error()[0], "project.json:1:32: unknown setting `modle`");
 }
 
 #[test]
@@ -241,7 +247,7 @@ fn a_removed_setting_is_a_warning_that_names_what_replaced_it() {
     let notices = files.load().notices;
     assert_eq!(notices.len(), 2, "{notices:?}");
     assert!(
-        notices[0].contains("project.json:2: `completion.requireDualCondition` was removed"),
+        notices[0].contains("project.json:2:2: `completion.requireDualCondition` was removed"),
         "{notices:?}"
     );
     assert!(

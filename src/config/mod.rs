@@ -21,7 +21,7 @@ mod sources;
 mod testing;
 mod values;
 
-pub use crate::settings::{format_duration, parse_duration};
+pub use crate::settings::format_duration;
 pub use env::RUNTIME_VARIABLES;
 pub use load::{Loaded, load};
 pub use render::{SettingFlag, example, flags, paths, schema, show};

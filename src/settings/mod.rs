@@ -27,7 +27,7 @@ mod toml;
 
 pub use self::toml::from_toml;
 pub use describe::{example, schema, schema_of};
-pub use duration::{DurationError, format_duration, parse_duration};
+pub use duration::{format_duration, parse_duration};
 pub use grammar::{Grammar, accept, accept_or};
 pub use groups::{Open, Section};
 pub use json::from_json;

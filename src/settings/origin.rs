@@ -44,7 +44,9 @@ impl fmt::Display for Origin {
         match self {
             Origin::Default => f.write_str("default"),
             Origin::BuiltIn => f.write_str("built in"),
-            Origin::File { path, position } => write!(f, "{}:{}", path.display(), position.line),
+            Origin::File { path, position } => {
+                write!(f, "{}:{}:{}", path.display(), position.line, position.column)
+            }
             Origin::Env(name) | Origin::Flag(name) => f.write_str(name),
         }
     }
