@@ -11,6 +11,7 @@ mod diagnostics;
 mod doctor;
 mod documents;
 mod goals;
+mod guides;
 mod harness;
 mod helpers;
 mod journals;

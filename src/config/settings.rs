@@ -235,7 +235,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        config::{Flag, Sources, file, load},
+        config::{Flag, Sources, example, file, load},
         event::Completion,
         settings::{Keys, Merged},
     };
@@ -266,11 +266,11 @@ mod tests {
 
     #[test]
     fn the_example_says_every_default_and_nothing_else() {
-        let text = include_str!("../../config.example.json");
+        let text = example();
         let mut merged = Merged::defaults::<Config>();
         let keys = Keys::of::<Config>();
         let mut missing: Vec<&str> = keys.iter().map(|(key, _)| key).collect();
-        let layer = file::layer(Path::new("config.example.json"), text);
+        let layer = file::layer(Path::new("config.example.json"), &text);
         assert!(layer.mistakes.is_empty() && layer.notices.is_empty());
         for leaf in layer.leaves {
             let path = leaf.path.join(".");
