@@ -11,6 +11,7 @@ use std::{
 use ralph::{
     event::RunId,
     git::{Moment, Repository},
+    proc::Supervisor,
 };
 use support::{
     agent, now_ns,
@@ -71,7 +72,7 @@ fn rows(files: usize) {
 /// Prints the median time of each case in nanoseconds.
 fn measure(scratch: &Path, files: usize) {
     let project = env::current_dir().expect("the project");
-    let (repository, _) = Repository::discover(&project, scratch).expect("a repository");
+    let (repository, _) = Repository::discover(&project, scratch, &Supervisor::default()).expect("a repository");
     let run = RunId("bench".to_owned());
     let mut number = 0;
     let mut checkpoint = || {

@@ -27,7 +27,7 @@ use crate::{
     event::{Completion, GoalResult, PlanSnapshot, Settings},
     host::Host,
     os::signals,
-    proc::{self, Size},
+    proc::{Size, Supervisor},
     prompt::Template,
     text::with_causes,
     ui::{Presentation, front_end::FrontEnd, summary, terminal, tui},
@@ -66,8 +66,9 @@ pub fn run(
     loaded: &Loaded,
     presentation: Presentation,
     diagnostics: &Diagnostics,
+    supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
-    diagnostics.scope(|| logged_run(place, loaded, presentation, diagnostics))
+    diagnostics.scope(|| logged_run(place, loaded, presentation, diagnostics, supervisor))
 }
 
 fn logged_run(
@@ -75,6 +76,7 @@ fn logged_run(
     loaded: &Loaded,
     presentation: Presentation,
     diagnostics: &Diagnostics,
+    supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -83,19 +85,25 @@ fn logged_run(
         "ralph started"
     );
     signals::survive_file_size_limit();
-    let prepared = prepare(place, loaded)?;
-    proc::become_subreaper();
-    let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan)?;
+    let prepared = prepare(place, loaded, supervisor)?;
+    supervisor.become_subreaper();
+    let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan, supervisor)?;
     diagnostics.write_to(&open.files.log());
     let run = info_span!("run", id = %open.run);
     let mut notices = prepared.notices;
-    let failures = prune(&open.paths, &open.run, kept(&loaded.config), SystemTime::now());
+    let failures = prune(
+        &open.paths,
+        &open.run,
+        kept(&loaded.config),
+        SystemTime::now(),
+        supervisor,
+    );
     notices.extend(failures.iter().map(|error| with_causes(error)));
     notices.extend(open.let_go(&prepared.settings, &prepared.plan));
     open.notice_first(notices);
     let hub = Hub::new(&open.files.journal(), open.next_seq);
-    let front_end = FrontEnd::new(&open, presentation, prepared.transcript, &loaded.config);
-    let repository = open.repository(loaded.config.checkpoint.include.clone());
+    let front_end = FrontEnd::new(&open, presentation, prepared.transcript, &loaded.config, supervisor);
+    let repository = open.repository(loaded.config.checkpoint.include.clone(), supervisor);
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,
@@ -111,6 +119,7 @@ fn logged_run(
         watched: presentation.screen.is_some(),
         repository,
         clock: Clock::of_the_system(),
+        supervisor: supervisor.clone(),
     };
     let files = open.files.clone();
     let runtime = runtime()?;
@@ -130,7 +139,7 @@ fn logged_run(
         summary::print(&files, presentation.style);
     }
     runtime.shutdown_timeout(JOB_PATIENCE);
-    proc::end_orphans();
+    supervisor.end_orphans();
     concluded(result, &files.log(), presentation.format)
 }
 
@@ -148,7 +157,7 @@ fn kept(config: &Config) -> Keep {
 ///
 /// # Errors
 /// A [`Failure`] if there are none, or if nothing can be run here.
-pub fn check_goals(place: &Place, loaded: &Loaded) -> Result<Vec<GoalResult>, Failure> {
+pub fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Vec<GoalResult>, Failure> {
     let config = &loaded.config;
     if config.goals.is_empty() {
         return Err(
@@ -159,7 +168,7 @@ pub fn check_goals(place: &Place, loaded: &Loaded) -> Result<Vec<GoalResult>, Fa
     }
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
-    proc::become_subreaper();
+    supervisor.become_subreaper();
     let checks = driver::check_goals(
         config.goals.clone(),
         config.goals_parallel,
@@ -167,12 +176,13 @@ pub fn check_goals(place: &Place, loaded: &Loaded) -> Result<Vec<GoalResult>, Fa
         format!("goals-{}", std::process::id()),
         scratch.path().to_owned(),
         catalog(place, config).keys(),
+        supervisor,
     );
     Ok(runtime()?.block_on(checks))
 }
 
 /// Checks everything that can be wrong before a run.
-fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
+fn prepare(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Prepared, Failure> {
     let config = &loaded.config;
     let mut notices = loaded.notices.clone();
     let template = template(place, config)?;
@@ -180,7 +190,7 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
     check_confidence(config, &snapshot)?;
     let catalog = catalog(place, config);
     notices.extend_from_slice(catalog.notices());
-    let Agents { id, agents, logins } = Agents::choose(&catalog, config, &place.project, &mut notices)?;
+    let Agents { id, agents, logins } = Agents::choose(&catalog, config, &place.project, supervisor, &mut notices)?;
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
     let settings = Settings {
         adapter: id,
@@ -214,8 +224,13 @@ fn prepare(place: &Place, loaded: &Loaded) -> Result<Prepared, Failure> {
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
-pub fn chosen_adapter(catalog: &Catalog, config: &Config, project: &Path) -> Result<String, Failure> {
-    Agents::choose(catalog, config, project, &mut Vec::new()).map(|chosen| chosen.id)
+pub fn chosen_adapter(
+    catalog: &Catalog,
+    config: &Config,
+    project: &Path,
+    supervisor: &Supervisor,
+) -> Result<String, Failure> {
+    Agents::choose(catalog, config, project, supervisor, &mut Vec::new()).map(|chosen| chosen.id)
 }
 
 /// All adapters that can be seen from `place`.

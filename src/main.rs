@@ -1,6 +1,10 @@
 use std::{env, path::Path, process::ExitCode};
 
-use ralph::{cli, os::signals, proc};
+use ralph::{
+    cli,
+    os::signals,
+    proc::{self, Supervisor},
+};
 
 fn main() -> ExitCode {
     // Before anything else: a guard is started for every session, and its start is part of the wait for the agent.
@@ -15,8 +19,8 @@ fn main() -> ExitCode {
         _ => {}
     }
     signals::restore_defaults();
-    proc::helper::allow_guard();
-    let code = cli::main(env::args_os());
-    proc::leave();
+    let supervisor = Supervisor::of_ralph();
+    let code = cli::main(env::args_os(), &supervisor);
+    supervisor.leave();
     ExitCode::from(code)
 }

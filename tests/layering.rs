@@ -86,6 +86,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "driver",
             "event",
             "git",
+            "proc",
             "store",
             "text",
             "ui/headless",
@@ -475,4 +476,62 @@ fn text_leaves_by_one_module_alone() {
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// Where state is shared by the whole process, since what asks for it is the process's own.
+const PROCESS_WIDE: &[(&str, &str)] = &[
+    (
+        "proc/screen",
+        "the panic hook asks it whether a panic of this thread is expected",
+    ),
+    (
+        "ui/tui/terminal",
+        "the panic hook asks it whether the terminal is taken, and leaves messages there",
+    ),
+];
+
+/// What makes a static more than a constant.
+const CHANGEABLE: [&str; 6] = ["Mutex", "RwLock", "Atomic", "Cell", "Once", "Lazy"];
+
+/// The statics of `code` that change, each up to its value.
+fn changing_statics(code: &str) -> Vec<String> {
+    let declarations = code.match_indices("static ").filter(|(at, _)| {
+        let before = code[..*at].chars().next_back();
+        before.is_none_or(char::is_whitespace)
+    });
+    declarations
+        .map(|(at, _)| {
+            code[at..]
+                .split(['=', ';'])
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        })
+        .filter(|declaration| CHANGEABLE.iter().any(|word| declaration.contains(word)))
+        .collect()
+}
+
+#[test]
+fn state_belongs_to_values_and_not_to_the_process() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        if !PROCESS_WIDE.iter().any(|(module, _)| source.module == *module) {
+            let found = changing_statics(&uncommented(&source.code));
+            wrong.extend(found.iter().map(|found| format!("{}: {found}", source.module)));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_static_that_changes_is_told_from_a_constant() {
+    let code = "pub static COUNT:\n    AtomicU32 = AtomicU32::new(0);\nstatic NAMES: [&'static str; 1] = [\"Mutex\"];\n\
+                thread_local! { static QUIET: Cell<bool> = const { Cell::new(false) }; }\nfn f(x: &'static Mutex<u8>) {}";
+    let found = changing_statics(code);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found[0].starts_with("static COUNT") && found[1].starts_with("static QUIET"),
+        "{found:?}"
+    );
 }

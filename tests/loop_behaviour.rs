@@ -1,6 +1,7 @@
 //! What the loop does: in most of these tests it runs inside of the test, with agents that are functions. Where processes,
 //! signals, git or the command line are the subject, it is the real binary, with agents that are shell scripts.
 
+mod beside;
 mod blocks;
 mod breaker;
 mod claims;

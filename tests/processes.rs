@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph::proc::{self, Child, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal};
+use ralph::proc::{Child, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor};
 use tempfile::TempDir;
 
 /// Long enough for a machine that does ten other things; nothing waits for it to pass.
@@ -98,7 +98,7 @@ impl Sandbox {
             sandbox: self.path(""),
         };
         Session {
-            child: Some(proc::spawn(launch, Box::new(output)).unwrap()),
+            child: Some(Supervisor::default().spawn(launch, Box::new(output)).unwrap()),
             events,
             terminal: String::new(),
             stdout: Vec::new(),

@@ -14,6 +14,7 @@ use ralph::{
         subprocess::SubprocessAdapter,
     },
     event::{AgentSignal, Exit, ProblemKind, RunId},
+    proc::Supervisor,
     proc::{Size, Stop},
     settings::{Node, Origin},
 };
@@ -92,7 +93,7 @@ fn adapter(id: &str, settings: serde_json::Value) -> SubprocessAdapter {
         config,
     });
     catalog
-        .adapter(id)
+        .adapter(id, &Supervisor::default())
         .expect("an adapter")
         .guarded_by(PathBuf::from(env!("CARGO_BIN_EXE_ralph")))
 }

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     files::{self, ADAPTER_CAP_BYTES},
+    proc::Supervisor,
     settings::{Keys, Layer, Leaf, Merged, Node, Origin, Place, Shape, closest, from_toml},
     text::Position,
 };
@@ -129,24 +130,24 @@ impl Catalog {
     ///
     /// # Errors
     /// As [`Catalog::manifest`].
-    pub fn adapter(&self, id: &str) -> Result<SubprocessAdapter, AgentError> {
-        Ok(SubprocessAdapter::new(self.manifest(id)?))
+    pub fn adapter(&self, id: &str, supervisor: &Supervisor) -> Result<SubprocessAdapter, AgentError> {
+        Ok(SubprocessAdapter::new(self.manifest(id)?, supervisor))
     }
 
     /// Looks for the program and its version, as a session in `cwd` would find it.
     ///
     /// # Errors
     /// As [`Catalog::manifest`]; a program that is missing is in the report.
-    pub fn check(&self, id: &str, cwd: &Path) -> Result<CheckReport, AgentError> {
-        Ok(check::check(&self.manifest(id)?, cwd))
+    pub fn check(&self, id: &str, cwd: &Path, supervisor: &Supervisor) -> Result<CheckReport, AgentError> {
+        Ok(check::check(&self.manifest(id)?, cwd, supervisor))
     }
 
     /// Checks every adapter, all at the same time: some programs take seconds to tell their version.
-    pub fn check_all(&self, cwd: &Path) -> Vec<(&str, Result<CheckReport, AgentError>)> {
+    pub fn check_all(&self, cwd: &Path, supervisor: &Supervisor) -> Vec<(&str, Result<CheckReport, AgentError>)> {
         thread::scope(|scope| {
             let checks: Vec<_> = self
                 .ids()
-                .map(|id| (id, scope.spawn(move || self.check(id, cwd))))
+                .map(|id| (id, scope.spawn(move || self.check(id, cwd, supervisor))))
                 .collect();
             let checked = checks.into_iter();
             checked

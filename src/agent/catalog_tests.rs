@@ -320,7 +320,10 @@ fn a_program_is_found_from_the_directory_the_session_runs_in() {
     let program = home.dir.path().join("agent");
     fs::write(&program, "#!/bin/sh\necho 'codex-cli 0.169.0'\n").expect("a script");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
-    let report = home.catalog().check("codex", home.dir.path()).expect("a report");
+    let report = home
+        .catalog()
+        .check("codex", home.dir.path(), &Supervisor::default())
+        .expect("a report");
     assert_eq!(report.path, Some(program.clone()));
     assert_eq!(report.version, check::Version::Said("codex-cli 0.169.0".to_owned()));
     assert_eq!(report.comparison(), check::Comparison::Same);
@@ -331,7 +334,10 @@ fn a_program_is_found_from_the_directory_the_session_runs_in() {
             .any(|listed| listed.installed.as_deref() == Some(&program))
     );
     assert_eq!(
-        home.catalog().check("codex", Path::new("/")).expect("a report").path,
+        home.catalog()
+            .check("codex", Path::new("/"), &Supervisor::default())
+            .expect("a report")
+            .path,
         None
     );
 }

@@ -7,7 +7,10 @@ use std::{
 };
 
 use crate::{
-    proc::helper::{Captured, Helper, HelperError},
+    proc::{
+        Supervisor,
+        helper::{Captured, Helper, HelperError},
+    },
     text::{one_line, with_causes},
 };
 
@@ -79,14 +82,14 @@ impl CheckReport {
 }
 
 /// Looks for the program of `manifest` and asks for its version. Takes at most 15 seconds; ends what it started.
-pub fn check(manifest: &Manifest, cwd: &Path) -> CheckReport {
-    check_within(manifest, cwd, PROBE_DEADLINE)
+pub fn check(manifest: &Manifest, cwd: &Path, supervisor: &Supervisor) -> CheckReport {
+    check_within(manifest, cwd, supervisor, PROBE_DEADLINE)
 }
 
-fn check_within(manifest: &Manifest, cwd: &Path, deadline: Duration) -> CheckReport {
+fn check_within(manifest: &Manifest, cwd: &Path, supervisor: &Supervisor, deadline: Duration) -> CheckReport {
     let path = find(manifest, cwd).ok();
     let version = match (&path, &manifest.probe) {
-        (Some(path), Some(args)) => probe(path, args, deadline),
+        (Some(path), Some(args)) => probe(supervisor.helper(path).args(args).deadline(deadline)),
         (Some(_) | None, None) | (None, Some(_)) => Version::NotAsked,
     };
     CheckReport {
@@ -148,8 +151,7 @@ pub(super) fn own_executable() -> Option<String> {
         .map(|path| path.to_string_lossy().into_owned())
 }
 
-fn probe(program: &Path, args: &[String], deadline: Duration) -> Version {
-    let helper = Helper::new(program).args(args).deadline(deadline);
+fn probe(helper: Helper) -> Version {
     let finished = match helper.output_cap(PROBE_CAP_BYTES).run() {
         Ok(finished) => finished,
         Err(HelperError::TimedOut { deadline }) => return Version::TimedOut { after: deadline },
@@ -220,6 +222,7 @@ mod tests {
         check_within(
             &catalog.manifest("codex").expect("a manifest"),
             Path::new("/"),
+            &Supervisor::default(),
             deadline,
         )
     }

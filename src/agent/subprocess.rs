@@ -14,7 +14,7 @@ use tracing::{info, warn};
 
 use crate::{
     event::{AgentSignal, Problem, ProblemKind, SteeringId},
-    proc::{self, Child, Size, SpawnError, Stop},
+    proc::{Child, Launch, Size, SpawnError, Stop, Supervisor},
 };
 
 use super::{
@@ -28,15 +28,17 @@ use super::{
 #[derive(Debug)]
 pub struct SubprocessAdapter {
     manifest: Manifest,
+    supervisor: Supervisor,
     guard: Option<PathBuf>,
     identity: Option<GitIdentity>,
     meter: Arc<Meter>,
 }
 
 impl SubprocessAdapter {
-    pub fn new(manifest: Manifest) -> Self {
+    pub fn new(manifest: Manifest, supervisor: &Supervisor) -> Self {
         Self {
             manifest,
+            supervisor: supervisor.clone(),
             guard: None,
             identity: None,
             meter: Arc::default(),
@@ -77,7 +79,7 @@ impl AgentAdapter for SubprocessAdapter {
 
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
         let mut launch = match invocation::launch(&self.manifest, &request) {
-            Ok(launch) => proc::Launch {
+            Ok(launch) => Launch {
                 guard: self.guard.clone(),
                 ..launch
             },
@@ -104,7 +106,7 @@ impl AgentAdapter for SubprocessAdapter {
             self.manifest.sums_usage.then(|| Arc::clone(&self.meter)),
         );
         let program = launch.program.clone();
-        match proc::spawn(launch, Box::new(reporter)) {
+        match self.supervisor.spawn(launch, Box::new(reporter)) {
             Ok(child) => {
                 info!(adapter = self.id(), ?program, "agent started");
                 let child = Arc::new(child);

@@ -15,6 +15,7 @@ use crate::{
     driver::Agent,
     error::{Failure, FailureKind},
     git::Identity,
+    proc::Supervisor,
     settings::Origin,
 };
 
@@ -41,12 +42,14 @@ impl Agents {
         catalog: &Catalog,
         config: &Config,
         project: &Path,
+        supervisor: &Supervisor,
         notices: &mut Vec<String>,
     ) -> Result<Self, Failure> {
         let chooser = Chooser {
             catalog,
             config,
             project,
+            supervisor,
         };
         let id = match &config.adapter {
             Some(id) => id.clone(),
@@ -75,6 +78,7 @@ struct Chooser<'a> {
     catalog: &'a Catalog,
     config: &'a Config,
     project: &'a Path,
+    supervisor: &'a Supervisor,
 }
 
 impl Chooser<'_> {
@@ -130,10 +134,14 @@ impl Chooser<'_> {
         let last_line_claims = manifest.dialect == DialectKind::Terminal;
         let adapter: Arc<dyn AgentAdapter> = match manifest.transport {
             Transport::Pty => {
-                let identity = manifest.command.git_identity.then(|| identity(self.project)).flatten();
-                Arc::new(SubprocessAdapter::new(manifest).committing_as(identity))
+                let is_told = manifest.command.git_identity;
+                let identity = is_told.then(|| identity(self.project, self.supervisor)).flatten();
+                Arc::new(SubprocessAdapter::new(manifest, self.supervisor).committing_as(identity))
             }
-            Transport::Http => Arc::new(ServerAdapter::new(manifest, server_options(self.config))),
+            Transport::Http => {
+                let options = server_options(self.config);
+                Arc::new(ServerAdapter::new(manifest, options, self.supervisor))
+            }
         };
         adapter.check(self.project)?;
         Ok(Agent {
@@ -159,8 +167,8 @@ impl Chooser<'_> {
 }
 
 /// Who commits in `project`, if it is not the repository that says so.
-fn identity(project: &Path) -> Option<GitIdentity> {
-    let found = Identity::in_project(project)?;
+fn identity(project: &Path, supervisor: &Supervisor) -> Option<GitIdentity> {
+    let found = Identity::in_project(project, supervisor)?;
     Some(GitIdentity {
         name: found.name,
         email: found.email,

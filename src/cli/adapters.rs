@@ -11,6 +11,7 @@ use crate::{
     app, config,
     console::{print, warn},
     error::{Failure, FailureKind},
+    proc::Supervisor,
     words::short_duration,
 };
 
@@ -22,7 +23,7 @@ use super::{
 /// The agent inside ralph, which is always there and does no work of the user's.
 pub(super) const DEMO: &str = "demo";
 
-pub(super) fn run(args: &Args, command: &AdaptersCommand) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let catalog = app::catalog(&place, &loaded.config);
@@ -33,14 +34,14 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand) -> Result<u8, Failure>
         }
         AdaptersCommand::Show { id } => print(&catalog.show(id)?),
         AdaptersCommand::Check { id: Some(id) } => {
-            let report = catalog.check(id, &place.project)?;
+            let report = catalog.check(id, &place.project, supervisor)?;
             print(&in_words(&report));
             if report.path.is_none() {
                 return Ok(FailureKind::AgentUnavailable.exit_code());
             }
         }
         AdaptersCommand::Check { id: None } => {
-            let checked = catalog.check_all(&place.project);
+            let checked = catalog.check_all(&place.project, supervisor);
             for (id, check) in &checked {
                 match check {
                     Ok(report) => print(&in_words(report)),

@@ -8,7 +8,7 @@ use crate::{
     console::print,
     demo,
     error::{Failure, FailureKind},
-    proc::helper::Helper,
+    proc::Supervisor,
     text::with_causes,
 };
 
@@ -17,7 +17,7 @@ use super::{
     run::{diagnostics, presentation, sources},
 };
 
-pub(super) fn run(args: &Args, show: &ShowFlags) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Result<u8, Failure> {
     // `ralph --format jsonl demo` is as good as `ralph demo --format jsonl`.
     let show = match args.show.format {
         FormatArg::Text => show,
@@ -29,7 +29,8 @@ pub(super) fn run(args: &Args, show: &ShowFlags) -> Result<u8, Failure> {
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?
         .keep();
     let project = scratch.join("project");
-    prepare(&project).map_err(|why| Failure::new(FailureKind::Failed, format!("{}: {why}", project.display())))?;
+    prepare(&project, supervisor)
+        .map_err(|why| Failure::new(FailureKind::Failed, format!("{}: {why}", project.display())))?;
     let project = project
         .canonicalize()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", project.display())))?;
@@ -47,7 +48,13 @@ pub(super) fn run(args: &Args, show: &ShowFlags) -> Result<u8, Failure> {
         ..Sources::default()
     })?;
     let presentation = presentation(args, show);
-    let code = app::run(&place, &loaded, presentation, &diagnostics(show, presentation))?;
+    let code = app::run(
+        &place,
+        &loaded,
+        presentation,
+        &diagnostics(show, presentation),
+        supervisor,
+    )?;
     if show.format == FormatArg::Text {
         let project = project.display();
         print(&format!(
@@ -74,21 +81,26 @@ fn limits(args: &Args, place: &Place) -> Vec<Flag> {
 }
 
 /// Makes a repository with a plan in it.
-fn prepare(project: &Path) -> Result<(), String> {
+fn prepare(project: &Path, supervisor: &Supervisor) -> Result<(), String> {
     fs::create_dir_all(project).map_err(|error| error.to_string())?;
     fs::write(project.join("PLAN.md"), demo::scratch_plan()).map_err(|error| error.to_string())?;
-    git(project, &["init", "--quiet"])?;
-    git(project, &["add", "PLAN.md"])?;
-    git(project, &["commit", "--quiet", "--message", "Plan the work"])
+    git(project, &["init", "--quiet"], supervisor)?;
+    git(project, &["add", "PLAN.md"], supervisor)?;
+    git(
+        project,
+        &["commit", "--quiet", "--message", "Plan the work"],
+        supervisor,
+    )
 }
 
 /// Runs git as whoever uses the demo, or as the demo where git does not know them.
-fn git(project: &Path, args: &[&str]) -> Result<(), String> {
-    let git = Helper::new("git")
+fn git(project: &Path, args: &[&str], supervisor: &Supervisor) -> Result<(), String> {
+    let git = supervisor
+        .helper("git")
         .args(["-c", "commit.gpgSign=false"])
         .args(args)
         .current_dir(project);
-    let git = identity(project)
+    let git = identity(project, supervisor)
         .into_iter()
         .fold(git, |git, (name, value)| git.env(name, value));
     let shown = args.join(" ");
@@ -102,8 +114,9 @@ fn git(project: &Path, args: &[&str]) -> Result<(), String> {
     Err(format!("git {shown}: {}", said.trim()))
 }
 
-fn identity(project: &Path) -> Vec<(&'static str, &'static str)> {
-    let known = Helper::new("git")
+fn identity(project: &Path, supervisor: &Supervisor) -> Vec<(&'static str, &'static str)> {
+    let known = supervisor
+        .helper("git")
         .args(["config", "user.email"])
         .current_dir(project)
         .run();

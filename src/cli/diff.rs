@@ -4,6 +4,7 @@ use crate::{
     console,
     error::{Failure, FailureKind},
     git::{Colour, Detail, Repository},
+    proc::Supervisor,
     text::{Keep, PlainText},
     ui::{
         Presentation,
@@ -16,12 +17,12 @@ use super::{args::Args, restore::which_run, run::place};
 /// How wide the list of files is where no terminal says.
 const COLUMNS: u16 = 100;
 
-pub(super) fn run(args: &Args, n: u32, stat: bool, run: Option<&str>) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, n: u32, stat: bool, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
-    let (repository, _) = Repository::discover(&place.project, scratch.path())?;
+    let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
     let (before, after) = repository.around(&run, n)?;
     let style = Presentation::of_stdout(Format::Text).style;
     let is_shown = console::is_terminal();

@@ -10,6 +10,7 @@ use crate::{
     config::{self, Config, Loaded},
     console::{print_coloured, print_json},
     error::{Failure, FailureKind},
+    proc::Supervisor,
     ui::{Presentation, headless::Format},
 };
 
@@ -19,7 +20,7 @@ use super::{
 };
 use model::{Checkup, Fatal, Finding, Section, State};
 
-pub(super) fn run(args: &Args, format: DoctorFormatArg) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let sources = sources(args, &place);
     let loaded = config::load(&sources).map_err(Failure::from);
@@ -29,14 +30,14 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg) -> Result<u8, Failure> {
         .map_or_else(|_| Config::default(), |loaded| loaded.config.clone());
     let catalog = app::catalog(&place, &config);
     let mut of_project = vec![configuration(&loaded, &config::paths(&sources))];
-    of_project.extend(project::findings(&place, &config));
+    of_project.extend(project::findings(&place, &config, supervisor));
     let section = |title, findings| Section { title, findings };
     let checkup = Checkup {
         version: env!("CARGO_PKG_VERSION"),
         project: place.project.display().to_string(),
         sections: vec![
-            section("agents", agents::findings(&place, &config, &catalog)),
-            section("machine", machine::findings(&place)),
+            section("agents", agents::findings(&place, &config, &catalog, supervisor)),
+            section("machine", machine::findings(&place, supervisor)),
             section("project", of_project),
         ],
     };

@@ -7,6 +7,7 @@ use crate::{
     console::print,
     error::{Failure, FailureKind},
     event::GoalResult,
+    proc::Supervisor,
     text::one_line,
     words::{counted, goal_in_words},
 };
@@ -19,10 +20,10 @@ use super::{
 /// Lines of a failing goal's output that are shown.
 const TAIL_LINES: usize = 20;
 
-pub(super) fn check(args: &Args) -> Result<u8, Failure> {
+pub(super) fn check(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let loaded = config::load(&sources(args, &place))?;
-    let results = app::check_goals(&place, &loaded)?;
+    let results = app::check_goals(&place, &loaded, supervisor)?;
     print(&in_words(&results));
     let all_pass = results.iter().all(|result| result.passed);
     Ok(if all_pass { 0 } else { FailureKind::Failed.exit_code() })

@@ -23,19 +23,21 @@ use crate::{
     config,
     console::{self, print},
     error::Failure,
+    proc::Supervisor,
     ui::{Presentation, headless::Format},
 };
 
 use args::{Args, Command, ConfigCommand, GoalsCommand};
 
-/// Carries out a command line and returns the exit code. Errors are printed to stderr.
-pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+/// Carries out a command line and returns the exit code. Errors are printed to stderr. What `supervisor` has started may
+/// still run then.
+pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let parsed = Args::command()
         .try_get_matches_from(&args)
         .and_then(|matches| Args::from_arg_matches(&matches));
     let result = match parsed {
-        Ok(args) => dispatch(&args),
+        Ok(args) => dispatch(&args, supervisor),
         Err(error) if error.use_stderr() => Err(mistake::failure(&error, &args)),
         Err(help_or_version) => {
             let text = help_or_version.render();
@@ -55,7 +57,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-fn dispatch(args: &Args) -> Result<u8, Failure> {
+fn dispatch(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
     if args.status {
         return status::run(args, false);
     }
@@ -63,8 +65,8 @@ fn dispatch(args: &Args) -> Result<u8, Failure> {
         return control::reset_circuit(args);
     }
     match &args.command {
-        None => run::run(args),
-        Some(Command::Demo { show }) => demo::run(args, show),
+        None => run::run(args, supervisor),
+        Some(Command::Demo { show }) => demo::run(args, show, supervisor),
         Some(Command::Status { json }) => status::run(args, *json),
         Some(Command::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),
         Some(Command::Withdraw { id }) => control::withdraw(args, *id),
@@ -78,14 +80,16 @@ fn dispatch(args: &Args) -> Result<u8, Failure> {
         Some(Command::ResetCircuit) => control::reset_circuit(args),
         Some(Command::Goals {
             command: GoalsCommand::Check,
-        }) => goals::check(args),
-        Some(Command::Report { run, format }) => report::run(args, run.as_deref(), *format),
+        }) => goals::check(args, supervisor),
+        Some(Command::Report { run, format }) => report::run(args, run.as_deref(), *format, supervisor),
         Some(Command::Runs) => report::runs(args),
-        Some(Command::Diff { n, stat, run }) => diff::run(args, *n, *stat, run.as_deref()),
-        Some(Command::Restore { n, before, run, yes }) => restore::run(args, *n, *before, run.as_deref(), *yes),
-        Some(Command::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed),
-        Some(Command::Adapters { command }) => adapters::run(args, command),
-        Some(Command::Doctor { format }) => doctor::run(args, *format),
+        Some(Command::Diff { n, stat, run }) => diff::run(args, *n, *stat, run.as_deref(), supervisor),
+        Some(Command::Restore { n, before, run, yes }) => {
+            restore::run(args, *n, *before, run.as_deref(), *yes, supervisor)
+        }
+        Some(Command::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),
+        Some(Command::Adapters { command }) => adapters::run(args, command, supervisor),
+        Some(Command::Doctor { format }) => doctor::run(args, *format, supervisor),
         Some(Command::Config { command }) => configure(args, command),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),
         Some(Command::DemoAgent) => Ok(crate::demo::run()),

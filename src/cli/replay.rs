@@ -3,6 +3,7 @@
 use crate::{
     driver::read_shortened,
     error::{Failure, FailureKind},
+    proc::Supervisor,
     ui::front_end,
 };
 
@@ -12,7 +13,7 @@ use super::{
     run::{place, presentation, screen},
 };
 
-pub(super) fn run(args: &Args, run: Option<&str>, speed: f64) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, run: Option<&str>, speed: f64, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
     if !presentation(args, &args.show).can_have_screen() {
@@ -28,7 +29,7 @@ pub(super) fn run(args: &Args, run: Option<&str>, speed: f64) -> Result<u8, Fail
         return Err(Failure::new(FailureKind::Usage, "`--speed` takes a number above 0"));
     }
     let records = read_shortened(&place.paths, &run)?;
-    front_end::replay(&place.paths, &run, records, screen(args), speed)
+    front_end::replay(&place.paths, &run, records, screen(args), speed, supervisor)
         .map_err(|error| Failure::of(FailureKind::Failed, &error))?;
     Ok(0)
 }

@@ -7,6 +7,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{Checkpoint, RunId},
     git::Repository,
+    proc::Supervisor,
     store::{journal::JournalError, lock},
     text::one_line,
     ui::{
@@ -23,11 +24,16 @@ use super::{
     run::place,
 };
 
-pub(super) fn run(args: &Args, run: Option<&str>, format: ReportFormatArg) -> Result<u8, Failure> {
+pub(super) fn run(
+    args: &Args,
+    run: Option<&str>,
+    format: ReportFormatArg,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
     let mut report = read_report(&place, &run)?;
-    add_commits(&place, &mut report);
+    add_commits(&place, &mut report, supervisor);
     match format {
         ReportFormatArg::Text => {
             let style = Presentation::of_stdout(Format::Text).style;
@@ -49,7 +55,7 @@ fn read_report(place: &Place, run: &RunId) -> Result<Report, JournalError> {
 }
 
 /// Looks up the commits of each iteration. The report is as good without: their number is in the records.
-fn add_commits(place: &Place, report: &mut Report) {
+fn add_commits(place: &Place, report: &mut Report, supervisor: &Supervisor) {
     let made_commits = |checkpoints: (&Option<Checkpoint>, &Option<Checkpoint>)| match checkpoints {
         (Some(before), Some(after)) if before.head != after.head => Some((before.clone(), after.clone())),
         _ => None,
@@ -60,7 +66,7 @@ fn add_commits(place: &Place, report: &mut Report) {
     });
     let Ok(scratch) = tempfile::tempdir() else { return };
     let Some(first) = wanted.next() else { return };
-    let Ok((repository, _)) = Repository::discover(&place.project, scratch.path()) else {
+    let Ok((repository, _)) = Repository::discover(&place.project, scratch.path(), supervisor) else {
         return;
     };
     for (commits, before, after) in std::iter::once(first).chain(wanted) {

@@ -13,6 +13,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::RunId,
     git::{Moment, Place as Position, Repository, Restored},
+    proc::Supervisor,
     store::{lock, paths::ProjectPaths},
     text::{shown_name, with_causes},
     words::counted,
@@ -23,12 +24,19 @@ use super::{
     run::{place, sources},
 };
 
-pub(super) fn run(args: &Args, n: Option<u32>, before: bool, run: Option<&str>, yes: bool) -> Result<u8, Failure> {
+pub(super) fn run(
+    args: &Args,
+    n: Option<u32>,
+    before: bool,
+    run: Option<&str>,
+    yes: bool,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
-    let (repository, _) = Repository::discover(&place.project, scratch.path())?;
+    let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
     let repository = repository
         .including(included(args, &place))
         .sparing(place.paths.states());

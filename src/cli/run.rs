@@ -7,16 +7,23 @@ use crate::{
     config::{self, Sources},
     diagnostics::{Diagnostics, Filter},
     error::Failure,
+    proc::Supervisor,
     ui::{Presentation, ScreenOptions, headless::Format},
 };
 
 use super::args::{Args, FormatArg, ShowFlags};
 
-pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let presentation = presentation(args, &args.show);
-    app::run(&place, &loaded, presentation, &diagnostics(&args.show, presentation))
+    app::run(
+        &place,
+        &loaded,
+        presentation,
+        &diagnostics(&args.show, presentation),
+        supervisor,
+    )
 }
 
 /// The log of a run, as far as the command line says. On a screen, its lines would be in the way.

@@ -2,7 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::{agent::AgentAdapter, event::Settings, git::Repository, proc::Size, prompt::Template};
+use crate::{
+    agent::AgentAdapter,
+    event::Settings,
+    git::Repository,
+    proc::{Size, Supervisor},
+    prompt::Template,
+};
 
 use super::clock::Clock;
 
@@ -22,6 +28,8 @@ pub struct RunConfig {
     /// Where checkpoints are made; without one there are neither checkpoints nor statistics.
     pub repository: Option<Repository>,
     pub clock: Clock,
+    /// Starts goals.
+    pub supervisor: Supervisor,
     /// A screen shows the end until its user leaves, who may want the run to go on.
     pub watched: bool,
 }

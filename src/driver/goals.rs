@@ -17,7 +17,7 @@ use crate::{
     diagnostics::inherited,
     event::{Exit, Goal, GoalFailure, GoalResult},
     machine::{Input, Verification},
-    proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal},
+    proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor},
     text::{Keep, PlainText, with_causes},
 };
 
@@ -34,6 +34,7 @@ pub(super) struct Place {
     pub(super) project: PathBuf,
     pub(super) run_id: String,
     pub(super) scratch: PathBuf,
+    pub(super) supervisor: Supervisor,
     /// Variables that goals do not get: they run what an agent wrote, which is no reason to hand it a key.
     pub(super) withheld: Vec<String>,
 }
@@ -78,11 +79,13 @@ pub async fn check_goals(
     run_id: String,
     scratch: PathBuf,
     withheld: Vec<String>,
+    supervisor: &Supervisor,
 ) -> Vec<GoalResult> {
     let place = Place {
         project,
         run_id,
         scratch,
+        supervisor: supervisor.clone(),
         withheld,
     };
     run_all(goals, parallel, Arc::new(place)).await
@@ -118,8 +121,9 @@ async fn run(goal: Goal, place: Arc<Place>) -> GoalResult {
     };
     let launch = launch(&goal, &place);
     // Starting forks and writes files: not on the loop's thread.
+    let supervisor = place.supervisor.clone();
     debug!(goal = goal.name, "goal started");
-    let child = match spawn_blocking(inherited(move || proc::spawn(launch, Box::new(collector)))).await {
+    let child = match spawn_blocking(inherited(move || supervisor.spawn(launch, Box::new(collector)))).await {
         Ok(Ok(child)) => child,
         Ok(Err(error)) => return result(&goal, started, &printed, Err(not_started(with_causes(&error)))),
         Err(error) => return result(&goal, started, &printed, Err(not_started(error.to_string()))),

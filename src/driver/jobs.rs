@@ -15,7 +15,7 @@ use crate::{
     git::{Moment, Repository, fingerprint::Seen},
     machine::{LoopState, Notice, Preparation, Refusal, Settlement, Statement, Verification},
     plan::{self, PlanChanges, PlanKind},
-    proc,
+    proc::Supervisor,
     prompt::{Prompt, PromptInput, Template},
     run::Phase,
     store::paths::{ProjectPaths, RunPaths, create_anew},
@@ -42,6 +42,7 @@ pub(super) struct Workshop {
     pub(super) taskless: Taskless,
     pub(super) template: Template,
     pub(super) repository: Option<Repository>,
+    pub(super) supervisor: Supervisor,
     /// How the files were, where no checkpoint tells. Not in the journal: after a restart one iteration may count as progress
     /// that is none.
     pub(super) seen: Mutex<Seen>,
@@ -311,7 +312,7 @@ impl Workshop {
         let repository = self.repository.as_ref()?;
         let taken = repository.checkpoint_since(&self.run, iteration, moment, since);
         // git runs the filters that its configuration names, an agent can write that, and a filter can kill git's guard.
-        proc::end_orphans();
+        self.supervisor.end_orphans();
         match taken {
             Ok((taken, counted)) => {
                 notices.extend(taken.notices.into_iter().map(warning));

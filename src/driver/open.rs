@@ -11,7 +11,7 @@ use crate::{
     event::{BreakerCause, BreakerState, Event, PlanSnapshot, Record, RunId, Settings, StopReason},
     git::Repository,
     machine::LoopState,
-    proc,
+    proc::Supervisor,
     run::{Breaker, RunView},
     store::{
         journal::{self, Journal, JournalError, ReadNote},
@@ -67,7 +67,7 @@ impl OpenRun {
     ///
     /// # Errors
     /// [`LockError::Held`] if another ralph works here; the others if the state cannot be read or written.
-    pub fn open(paths: ProjectPaths, plan: &Path) -> Result<Self, OpenError> {
+    pub fn open(paths: ProjectPaths, plan: &Path, supervisor: &Supervisor) -> Result<Self, OpenError> {
         paths.create()?;
         let mut lock = Lock::take(&paths)?;
         lock.describe(&Holder {
@@ -76,7 +76,7 @@ impl OpenRun {
         });
         let mut notices = Vec::new();
         let latest = latest(&paths)?;
-        sweep(&paths, &mut notices);
+        sweep(&paths, supervisor, &mut notices);
         // What a run knows of those before it, it has from the last of them in turn.
         let earlier_starts_ms = latest
             .as_ref()
@@ -140,8 +140,8 @@ impl OpenRun {
     /// Finds the repository in which the run makes its checkpoints; where there is none, the loop will say so.
     ///
     /// `include` names ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
-    pub fn repository(&mut self, include: Vec<String>) -> Option<Repository> {
-        match Repository::discover(self.paths.project(), &self.files.scratch()) {
+    pub fn repository(&mut self, include: Vec<String>, supervisor: &Supervisor) -> Option<Repository> {
+        match Repository::discover(self.paths.project(), &self.files.scratch(), supervisor) {
             Ok((repository, notices)) => {
                 self.notices.extend(notices);
                 Some(repository.including(include).sparing(self.paths.states()))
@@ -289,9 +289,9 @@ fn create(paths: &ProjectPaths) -> Result<(RunId, Journal, Record), OpenError> {
 }
 
 /// Ends what a killed ralph and its killed guard left running, found by the run they were started in.
-fn sweep(paths: &ProjectPaths, notices: &mut Vec<String>) {
+fn sweep(paths: &ProjectPaths, supervisor: &Supervisor, notices: &mut Vec<String>) {
     let runs: Vec<String> = paths.run_ids().into_iter().map(|run| run.0).collect();
-    let ended = proc::sweep(&runs);
+    let ended = supervisor.sweep(&runs);
     match ended.len() {
         0 => {}
         1 => notices.push(format!(

@@ -131,6 +131,7 @@ impl Driver {
             project: self.workshop.paths.project().to_owned(),
             run_id: self.workshop.run.0.clone(),
             scratch: self.workshop.files.scratch(),
+            supervisor: self.workshop.supervisor.clone(),
             withheld: self.withheld.clone(),
         };
         let goals = self.state().view.settings.goals.clone();

@@ -11,6 +11,7 @@ use thiserror::Error;
 use crate::{
     event::{Event, RunId},
     git::{GitError, NoRepository, Repository},
+    proc::Supervisor,
     store::{
         journal,
         paths::{ProjectPaths, RunPaths},
@@ -50,13 +51,19 @@ pub struct Keep {
 /// Deletes the runs that are beyond what `keep` allows at `now`, and returns what could not be deleted.
 ///
 /// Neither `running` nor the latest run that came to an end is deleted, whatever is to be kept.
-pub fn prune(paths: &ProjectPaths, running: &RunId, keep: Keep, now: SystemTime) -> Vec<PruneError> {
+pub fn prune(
+    paths: &ProjectPaths,
+    running: &RunId,
+    keep: Keep,
+    now: SystemTime,
+    supervisor: &Supervisor,
+) -> Vec<PruneError> {
     let superfluous = superfluous(paths, running, keep, now);
     if superfluous.is_empty() {
         return Vec::new();
     }
     let scratch = paths.run(running).scratch();
-    let repository = match Repository::discover(paths.project(), &scratch) {
+    let repository = match Repository::discover(paths.project(), &scratch, supervisor) {
         Ok((repository, _)) => Some(repository),
         // Without git nothing can be said about checkpoints; with the runs kept, the next start tries again.
         Err(
@@ -210,7 +217,13 @@ mod tests {
             runs: Some(keep),
             ..Keep::default()
         };
-        prune(&runs.paths, &id(running), keep, SystemTime::now())
+        prune(
+            &runs.paths,
+            &id(running),
+            keep,
+            SystemTime::now(),
+            &Supervisor::default(),
+        )
     }
 
     #[test]
@@ -271,7 +284,7 @@ mod tests {
             age: Some(30 * day),
             ..Keep::default()
         };
-        assert!(prune(&runs.paths, &id("4"), keep, now).is_empty());
+        assert!(prune(&runs.paths, &id("4"), keep, now, &Supervisor::default()).is_empty());
         assert_eq!(
             runs.left(),
             ["3", "4"],
@@ -281,7 +294,7 @@ mod tests {
             age: Some(50 * day),
             ..Keep::default()
         };
-        assert!(prune(&runs.paths, &id("4"), younger, now).is_empty());
+        assert!(prune(&runs.paths, &id("4"), younger, now, &Supervisor::default()).is_empty());
         assert_eq!(runs.left(), ["3", "4"]);
     }
 
@@ -300,11 +313,38 @@ mod tests {
             size_bytes: Some(bytes),
             ..Keep::default()
         };
-        assert!(prune(&runs.paths, &id("4"), size(400_000), SystemTime::now()).is_empty());
+        assert!(
+            prune(
+                &runs.paths,
+                &id("4"),
+                size(400_000),
+                SystemTime::now(),
+                &Supervisor::default()
+            )
+            .is_empty()
+        );
         assert_eq!(runs.left(), ["1", "2", "3", "4"]);
-        assert!(prune(&runs.paths, &id("4"), size(250_000), SystemTime::now()).is_empty());
+        assert!(
+            prune(
+                &runs.paths,
+                &id("4"),
+                size(250_000),
+                SystemTime::now(),
+                &Supervisor::default()
+            )
+            .is_empty()
+        );
         assert_eq!(runs.left(), ["2", "3", "4"]);
-        assert!(prune(&runs.paths, &id("4"), size(1), SystemTime::now()).is_empty());
+        assert!(
+            prune(
+                &runs.paths,
+                &id("4"),
+                size(1),
+                SystemTime::now(),
+                &Supervisor::default()
+            )
+            .is_empty()
+        );
         assert_eq!(runs.left(), ["3", "4"], "the last one that ended stays");
     }
 }

@@ -125,6 +125,7 @@ impl Driver {
             taskless,
             template: config.template,
             repository: config.repository,
+            supervisor: config.supervisor,
             seen: Mutex::default(),
         };
         let (results, results_in) = mpsc::channel(INPUTS);

@@ -280,7 +280,7 @@ impl Repository {
     /// A git command on this repository alone: were it deleted, or told that it is another one, that one must not be taken
     /// for it. The user's index is left alone as well: an agent can make it anything.
     pub(super) fn git(&self) -> Git {
-        Git::at(&self.layout.root)
+        Git::at(&self.supervisor, &self.layout.root)
             .deadline(self.deadline)
             .env("GIT_DIR", &self.layout.git_dir)
             .env("GIT_COMMON_DIR", &self.layout.common_dir)

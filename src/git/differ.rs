@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::{GitError, NoRepository, Repository};
 use crate::{
     event::Checkpoint,
+    proc::Supervisor,
     store::paths::{PathsError, ProjectPaths, States, create_private_dir},
 };
 
@@ -21,6 +22,7 @@ pub struct Differ {
     scratch: PathBuf,
     states: States,
     include: Vec<String>,
+    supervisor: Supervisor,
     repository: Mutex<Option<Repository>>,
 }
 
@@ -36,12 +38,13 @@ pub enum DifferError {
 
 impl Differ {
     /// `include` is the setting of the run, so that what a checkpoint has beyond what git would is there on both sides.
-    pub fn new(paths: &ProjectPaths, scratch: PathBuf, include: Vec<String>) -> Self {
+    pub fn new(paths: &ProjectPaths, scratch: PathBuf, include: Vec<String>, supervisor: &Supervisor) -> Self {
         Self {
             project: paths.project().to_owned(),
             scratch,
             states: paths.states(),
             include,
+            supervisor: supervisor.clone(),
             repository: Mutex::new(None),
         }
     }
@@ -63,7 +66,7 @@ impl Differ {
 
     fn discover(&self) -> Result<Repository, DifferError> {
         create_private_dir(&self.scratch)?;
-        let (repository, _) = Repository::discover(&self.project, &self.scratch)?;
+        let (repository, _) = Repository::discover(&self.project, &self.scratch, &self.supervisor)?;
         Ok(repository.including(self.include.clone()).sparing(self.states.clone()))
     }
 }

@@ -12,6 +12,7 @@ use super::{
     layout::{Layout, inspect_above, open_regular, root_of},
     process::{self, Git},
 };
+use crate::proc::Supervisor;
 
 impl Repository {
     /// Finds the repository that `project` is in; `scratch` is an existing directory outside of it that only ralph
@@ -21,15 +22,20 @@ impl Repository {
     ///
     /// # Errors
     /// [`NoRepository`] where there can be no checkpoints. The loop works without.
-    pub fn discover(project: &Path, scratch: &Path) -> Result<(Repository, Vec<String>), NoRepository> {
+    pub fn discover(
+        project: &Path,
+        scratch: &Path,
+        supervisor: &Supervisor,
+    ) -> Result<(Repository, Vec<String>), NoRepository> {
         let project = project.canonicalize().map_err(|source| unreadable(project, source))?;
         let scratch = scratch.canonicalize().map_err(|source| unreadable(scratch, source))?;
         inspect_above(&project).map_err(NoRepository::Unreadable)?;
-        let (layout, id_bytes) = locate(&project)?;
+        let (layout, id_bytes) = locate(&project, supervisor)?;
         let marks = layout.marks().map_err(NoRepository::Unreadable)?;
         let repository = Repository {
             layout,
             id_bytes,
+            supervisor: supervisor.clone(),
             index: scratch.join("git-index"),
             plain: scratch.join("git-plain"),
             deadline: DEADLINE,
@@ -113,8 +119,8 @@ impl Repository {
 ///
 /// # Errors
 /// [`NoRepository::NoGit`], or [`NoRepository::Unreadable`] if it does not say.
-pub fn version() -> Result<String, NoRepository> {
-    let git = Git::at(Path::new("/")).args(["--version"]);
+pub fn version(supervisor: &Supervisor) -> Result<String, NoRepository> {
+    let git = Git::at(supervisor, Path::new("/")).args(["--version"]);
     let output = match git.deadline(DISCOVERY_DEADLINE).run() {
         Ok(output) => output,
         Err(GitError::Start { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
@@ -129,7 +135,7 @@ pub fn version() -> Result<String, NoRepository> {
 
 /// Asks git where it finds a repository, and believes nothing that leads away from the project: an agent can write what git
 /// reads, and what is restored there would be somebody else's.
-fn locate(project: &Path) -> Result<(Layout, usize), NoRepository> {
+fn locate(project: &Path, supervisor: &Supervisor) -> Result<(Layout, usize), NoRepository> {
     let args = [
         "rev-parse",
         "--is-bare-repository",
@@ -139,7 +145,11 @@ fn locate(project: &Path) -> Result<(Layout, usize), NoRepository> {
         "--show-toplevel",
         "--show-object-format",
     ];
-    let output = match Git::at(project).deadline(DISCOVERY_DEADLINE).args(args).run_any() {
+    let output = match Git::at(supervisor, project)
+        .deadline(DISCOVERY_DEADLINE)
+        .args(args)
+        .run_any()
+    {
         Ok(output) => output,
         Err(GitError::Start { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Err(NoRepository::NoGit);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{DISCOVERY_DEADLINE, layout::inspect_above, process::Git};
+use crate::proc::Supervisor;
 
 /// What a program has to be told that does not see the user's own configuration of git.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,26 +16,31 @@ pub struct Identity {
 
 impl Identity {
     /// Looks for it as git does in `project`; none where there is no repository, or nothing to tell.
-    pub fn in_project(project: &Path) -> Option<Self> {
+    pub fn in_project(project: &Path, supervisor: &Supervisor) -> Option<Self> {
         inspect_above(project).ok()?;
+        let ask = |args: &[&str]| ask(project, args, supervisor);
         let identity = Identity {
-            name: of_the_user(project, "user.name"),
-            email: of_the_user(project, "user.email"),
-            git_dir: ask(project, &["rev-parse", "--absolute-git-dir"])?.into(),
+            name: of_the_user("user.name", ask),
+            email: of_the_user("user.email", ask),
+            git_dir: ask(&["rev-parse", "--absolute-git-dir"])?.into(),
         };
         (identity.name.is_some() || identity.email.is_some()).then_some(identity)
     }
 }
 
 /// The value of `key`, unless it is the repository's own.
-fn of_the_user(project: &Path, key: &str) -> Option<String> {
-    let told = ask(project, &["config", "--show-scope", "--get", key])?;
+fn of_the_user(key: &str, ask: impl Fn(&[&str]) -> Option<String>) -> Option<String> {
+    let told = ask(&["config", "--show-scope", "--get", key])?;
     let (scope, value) = told.split_once('\t')?;
     matches!(scope, "global" | "system").then(|| value.to_owned())
 }
 
-fn ask(project: &Path, args: &[&str]) -> Option<String> {
-    let output = Git::at(project).deadline(DISCOVERY_DEADLINE).args(args).run().ok()?;
+fn ask(project: &Path, args: &[&str], supervisor: &Supervisor) -> Option<String> {
+    let output = Git::at(supervisor, project)
+        .deadline(DISCOVERY_DEADLINE)
+        .args(args)
+        .run()
+        .ok()?;
     let line = String::from_utf8(output.stdout).ok()?;
     Some(line.trim_end_matches('\n').to_owned())
 }

@@ -41,6 +41,7 @@ use thiserror::Error;
 
 use crate::{
     event::{Changes, Checkpoint},
+    proc::Supervisor,
     store::paths::States,
 };
 use layout::Layout;
@@ -72,6 +73,7 @@ pub struct Repository {
     /// ralph's own shared directory, in which no attribute is set.
     plain: PathBuf,
     deadline: Duration,
+    supervisor: Supervisor,
     /// What is written without git; none inside where that is nothing. Found out with the first checkpoint.
     loose: OnceLock<Option<Loose>>,
     /// Ignored files that are in checkpoints all the same, as patterns of `.gitignore`.

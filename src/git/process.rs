@@ -13,7 +13,10 @@ use std::{
 use tracing::debug_span;
 
 use super::{DEADLINE, GitError};
-use crate::proc::helper::{Helper, HelperError};
+use crate::proc::{
+    Supervisor,
+    helper::{Helper, HelperError},
+};
 
 /// Configuration that must not act in ralph's name: no daemons, no clean-up in the background, no hooks, no log of
 /// ralph's references, no shared index beside the user's.
@@ -62,9 +65,9 @@ pub(super) struct Output {
 
 impl Git {
     /// Looks for the repository from `directory` on.
-    pub(super) fn at(directory: &Path) -> Git {
+    pub(super) fn at(supervisor: &Supervisor, directory: &Path) -> Git {
         let foreign = env::vars_os().map(|(name, _)| name).filter(|name| is_foreign(name));
-        let helper = foreign.fold(Helper::new("git"), Helper::env_remove);
+        let helper = foreign.fold(supervisor.helper("git"), Helper::env_remove);
         let helper = helper
             .current_dir(directory)
             .deadline(DEADLINE)
@@ -229,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_git_that_hangs_is_ended_and_said_to_have_taken_too_long() {
-        let git = Git::at(&env::temp_dir()).args(["-c", "alias.hang=!sleep 600", "hang"]);
+        let git = Git::at(&Supervisor::default(), &env::temp_dir()).args(["-c", "alias.hang=!sleep 600", "hang"]);
         let result = git.deadline(Duration::from_secs(1)).run();
         assert!(matches!(result, Err(GitError::TimedOut { seconds: 1, .. })));
     }
@@ -237,14 +240,21 @@ mod tests {
     #[test]
     fn a_filter_that_floods_stderr_takes_no_memory_and_changes_nothing() {
         let alias = "alias.flood=!head -c 50000000 /dev/zero >&2; echo done";
-        let output = Git::at(&env::temp_dir()).args(["-c", alias, "flood"]).run().unwrap();
+        let output = Git::at(&Supervisor::default(), &env::temp_dir())
+            .args(["-c", alias, "flood"])
+            .run()
+            .unwrap();
         assert_eq!(output.line().unwrap(), "done");
         assert!(output.stderr.len() < 100_000, "{}", output.stderr.len());
     }
 
     #[test]
     fn output_above_its_cap_is_cut_where_that_was_asked_for() {
-        let git = Git::at(&env::temp_dir()).args(["-c", "alias.flood=!head -c 50000 /dev/zero", "flood"]);
+        let git = Git::at(&Supervisor::default(), &env::temp_dir()).args([
+            "-c",
+            "alias.flood=!head -c 50000 /dev/zero",
+            "flood",
+        ]);
         let output = git.output_cap(1000).run().unwrap();
         assert_eq!((output.stdout.len(), output.cut), (1000, true));
     }
@@ -254,14 +264,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         // One in its group, which is ended, and one that goes by itself, after the deadline.
         let alias = "alias.leave=!echo done; (sleep 600 &); (setsid sleep 40 &)";
-        let git = Git::at(directory.path()).args(["-c", alias, "leave"]);
+        let git = Git::at(&Supervisor::default(), directory.path()).args(["-c", alias, "leave"]);
         let output = git.deadline(Duration::from_secs(20)).run().unwrap();
         assert_eq!(output.line().unwrap(), "done");
     }
 
     #[test]
     fn an_error_names_the_command_and_the_first_line_of_what_git_said() {
-        let error = Git::at(&env::temp_dir())
+        let error = Git::at(&Supervisor::default(), &env::temp_dir())
             .args(["cat-file", "-t"])
             .run()
             .err()
@@ -273,7 +283,7 @@ mod tests {
     #[test]
     fn input_larger_than_a_pipe_is_read_whole() {
         let bytes = vec![b'x'; 1 << 20];
-        let output = Git::at(&env::temp_dir())
+        let output = Git::at(&Supervisor::default(), &env::temp_dir())
             .args(["-c", "alias.cat=!cat", "cat"])
             .input(bytes.clone())
             .run()

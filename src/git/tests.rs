@@ -22,7 +22,10 @@ use std::{
 use tempfile::TempDir;
 
 use super::{GitError, Moment, NoRepository, Repository, Taken};
-use crate::event::{Changes, Checkpoint, RunId};
+use crate::{
+    event::{Changes, Checkpoint, RunId},
+    proc::Supervisor,
+};
 
 /// A repository to try things in.
 struct Project {
@@ -59,7 +62,9 @@ impl Project {
     }
 
     fn open(&self) -> Repository {
-        Repository::discover(&self.root, &self.scratch).unwrap().0
+        Repository::discover(&self.root, &self.scratch, &Supervisor::default())
+            .unwrap()
+            .0
     }
 
     fn write(&self, path: impl AsRef<Path>, text: &str) {

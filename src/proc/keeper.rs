@@ -10,13 +10,15 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use super::{
     End,
     child::{Finding, Shared, lock},
-    guard, leftovers,
+    guard,
+    leftovers::Children,
     spec::{Files, Report, Verdict},
     system,
 };
 use crate::event::Exit;
 
 pub(super) struct Keeper {
+    children: Arc<Children>,
     shared: Arc<Shared>,
     process: Box<dyn portable_pty::Child + Send + Sync>,
     files: Files,
@@ -32,12 +34,14 @@ enum GuardEnd {
 
 impl Keeper {
     pub fn new(
+        children: Arc<Children>,
         shared: Arc<Shared>,
         process: Box<dyn portable_pty::Child + Send + Sync>,
         files: Files,
         child_id: String,
     ) -> Keeper {
         Keeper {
+            children,
             shared,
             process,
             files,
@@ -50,7 +54,7 @@ impl Keeper {
         let guard_end = wait_without_reaping(self.shared.guard.as_raw());
         if !system::SUBREAPERS {
             // The guard may have lost sight of those that have left their parents and their session.
-            leftovers::end_orphans_of(self.shared.guard, &self.child_id);
+            self.children.end_orphans_of(self.shared.guard, &self.child_id);
         }
         let finding = match (self.files.read_report(), guard_end) {
             (Some(report), _) => found(report),
@@ -60,23 +64,23 @@ impl Keeper {
             },
             (None, GuardEnd::Signal(signal)) => {
                 // Before it is reaped: until then nobody else can get its pid, which is the lost session's id.
-                leftovers::end_orphans_of(self.shared.guard, &self.child_id);
+                self.children.end_orphans_of(self.shared.guard, &self.child_id);
                 Finding {
                     end: end_by(signal),
                     survivors: Vec::new(),
                 }
             }
         };
-        let process = &mut self.process;
+        let (process, children) = (&mut self.process, &self.children);
         let guard = self.shared.guard.as_raw();
         self.shared.reap(|| {
             // Locked over both: once it is reaped, its pid may be that of the next child.
-            let mut started = leftovers::started();
+            let mut started = children.started();
             // It has ended, so this returns at once; an error would mean that somebody else has reaped it.
             _ = process.wait();
             started.remove(&guard);
         });
-        leftovers::reap_adopted();
+        self.children.reap_adopted();
         *lock(&self.shared.end) = Some(finding);
         self.shared.wake_reader();
     }

@@ -16,7 +16,7 @@ use nix::{
 };
 
 use super::{
-    RUN_ID_VAR, helper, system,
+    RUN_ID_VAR, system,
     tree::{self, Process},
 };
 
@@ -27,46 +27,123 @@ pub(super) const CHILD_ID_VAR: &str = "RALPH_CHILD_ID";
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The children that this process has started and not reaped: guards, and helpers without one. Held while one is started
-/// or reaped: a child that is not in here is taken for one that was left behind.
-static STARTED: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
-
-/// The children that this process had before it was ralph: `sh -c 'server & exec ralph'` is one way to get some.
-static INHERITED: OnceLock<Vec<Process>> = OnceLock::new();
-
-/// Returns the pids of the children that this process has started, locked.
-pub(super) fn started() -> MutexGuard<'static, BTreeSet<i32>> {
-    STARTED.lock().unwrap_or_else(PoisonError::into_inner)
+/// The children of this process.
+#[derive(Debug, Default)]
+pub(super) struct Children {
+    /// Those that it has started and not reaped: guards, and helpers without one. Held while one is started or reaped: a
+    /// child that is not in here is taken for one that was left behind.
+    started: Mutex<BTreeSet<i32>>,
+    /// Those that it had before it was ralph: `sh -c 'server & exec ralph'` is one way to get some.
+    inherited: OnceLock<Vec<Process>>,
 }
 
-/// Makes ralph the parent of whatever a killed guard leaves behind.
-///
-/// From then on, whatever ralph starts has to be started with [`super::spawn`] or as a [`helper`]: any other child is
-/// taken for one that was left behind. Elsewhere than on Linux this does nothing.
-pub fn become_subreaper() {
-    INHERITED.get_or_init(|| {
-        let started = started();
-        let mut children = tree::children(getpid());
-        children.retain(|child| !started.contains(&child.pid.as_raw()));
-        children
-    });
-    // Refused by kernels before 3.4 only; the guards are sub-reapers of their own, this is the second net.
-    _ = system::become_subreaper();
-}
+impl Children {
+    /// Returns the pids of the children that this process has started, locked.
+    pub(super) fn started(&self) -> MutexGuard<'_, BTreeSet<i32>> {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-/// Ends all helpers and all orphans: the last thing that ralph does.
-pub fn leave() {
-    helper::close();
-    end_orphans();
+    /// Makes this process the parent of whatever a killed guard leaves behind.
+    pub(super) fn become_subreaper(&self) {
+        self.inherited.get_or_init(|| {
+            let started = self.started();
+            let mut children = tree::children(getpid());
+            children.retain(|child| !started.contains(&child.pid.as_raw()));
+            children
+        });
+        // Refused by kernels before 3.4 only; the guards are sub-reapers of their own, this is the second net.
+        _ = system::become_subreaper();
+    }
+
+    /// Ends the children that this process did not start.
+    pub(super) fn end_orphans(&self) {
+        // Called after every checkpoint, where there is hardly ever an orphan.
+        if system::is_subreaper() && !self.orphans(&self.started()).is_empty() {
+            self.end_adopted(Instant::now() + PATIENCE);
+        }
+    }
+
+    /// Ends at once everything that belonged to a guard that was killed.
+    pub(super) fn end_orphans_of(&self, guard: Pid, child_id: &str) {
+        let marks = [mark(CHILD_ID_VAR, child_id)];
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            // On Linux this is all of it, and exact: what has lost its guard is now below this process.
+            self.end_adopted(deadline);
+            let others = self.marked_family(&marks, Some(guard));
+            if others.is_empty() {
+                return;
+            }
+            let killed = kill_families(&others);
+            pause_unless(!killed.is_empty());
+        }
+    }
+
+    /// Kills and reaps the orphans that this process has adopted, until there are none.
+    fn end_adopted(&self, deadline: Instant) {
+        if !system::is_subreaper() {
+            return;
+        }
+        let mut killed = HashSet::new();
+        while Instant::now() < deadline {
+            self.reap_adopted();
+            // Those that have ended and are not reaped yet count: each may have handed on a child just now.
+            let orphans = self.orphans(&self.started());
+            if orphans.is_empty() {
+                return;
+            }
+            let before = killed.len();
+            killed.extend(kill_families(&orphans));
+            pause_unless(killed.len() > before);
+        }
+    }
+
+    /// Reaps every adopted child that has ended, one by one: `waitpid(-1)` would steal the exit codes of others.
+    pub(super) fn reap_adopted(&self) {
+        if !system::is_subreaper() {
+            return;
+        }
+        // Locked until they are reaped: then their pids may be those of the next children.
+        let started = self.started();
+        for process in self.orphans(&started) {
+            if process.ended {
+                _ = waitpid(process.pid, Some(WaitPidFlag::WNOHANG));
+            }
+        }
+    }
+
+    /// Returns the children of this process that it never started, those included that wait to be reaped.
+    fn orphans(&self, started: &BTreeSet<i32>) -> Vec<Process> {
+        let here = getpid();
+        let mut orphans = tree::children(here);
+        orphans.retain(|child| {
+            child.parent == here && !started.contains(&child.pid.as_raw()) && !self.is_inherited(child)
+        });
+        orphans
+    }
+
+    /// Tells whether a child was there before this process was ralph, or may come from one that was: a process that it left
+    /// behind is in its process group, unless it is a daemon.
+    fn is_inherited(&self, child: &Process) -> bool {
+        let inherited = self.inherited.get().map(Vec::as_slice).unwrap_or_default();
+        inherited
+            .iter()
+            .any(|other| other.pid == child.pid || other.group == child.group)
+    }
+
+    /// Returns the living processes that carry one of `marks`, with their families.
+    fn marked_family(&self, marks: &[Vec<u8>], guard: Option<Pid>) -> Vec<Process> {
+        let all = system::processes();
+        let marked = system::carriers(&all, marks).into_iter().collect();
+        let known = self.started().iter().copied().map(Pid::from_raw).collect();
+        let mut family = family(&all, marked, guard, &known);
+        family.retain(|process| !process.ended);
+        family
+    }
 }
 
 /// Ends whatever runs of these ids have left running, and returns the pids.
-///
-/// For the start, when the runs are known to be over: ralph and guard were both killed. Found are processes that carry
-/// one of the ids as [`RUN_ID_VAR`], everything below them, and everything in their sessions. This process and those
-/// above it are never touched. Blocks for at most three seconds if something does not die.
-#[must_use]
-pub fn sweep(run_ids: &[String]) -> Vec<u32> {
+pub(super) fn sweep(children: &Children, run_ids: &[String]) -> Vec<u32> {
     if run_ids.is_empty() {
         return Vec::new();
     }
@@ -75,7 +152,7 @@ pub fn sweep(run_ids: &[String]) -> Vec<u32> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let before = ended.len();
-        let targets = marked_family(&marks, None);
+        let targets = children.marked_family(&marks, None);
         let (guards, others): (Vec<_>, Vec<_>) = targets.into_iter().partition(|process| is_guard(process.pid));
         ended.extend(kill_families(&others));
         for guard in &guards {
@@ -95,62 +172,16 @@ pub fn sweep(run_ids: &[String]) -> Vec<u32> {
 }
 
 /// Finds what [`sweep`] would end, and leaves it alone.
-#[must_use]
-pub fn left_running(run_ids: &[String]) -> Vec<u32> {
+pub(super) fn left_running(children: &Children, run_ids: &[String]) -> Vec<u32> {
     if run_ids.is_empty() {
         return Vec::new();
     }
     let marks: Vec<Vec<u8>> = run_ids.iter().map(|id| mark(RUN_ID_VAR, id)).collect();
-    let found = marked_family(&marks, None);
+    let found = children.marked_family(&marks, None);
     found
         .iter()
         .map(|process| process.pid.as_raw().cast_unsigned())
         .collect()
-}
-
-/// Ends the orphans: children of this process that it did not start, which are what a killed guard left behind.
-///
-/// Does nothing where there are no sub-reapers.
-pub fn end_orphans() {
-    // Called after every checkpoint, where there is hardly ever an orphan.
-    if system::is_subreaper() && !orphans(&started()).is_empty() {
-        end_adopted(Instant::now() + PATIENCE);
-    }
-}
-
-/// Ends at once everything that belonged to a guard that was killed.
-pub(super) fn end_orphans_of(guard: Pid, child_id: &str) {
-    let marks = [mark(CHILD_ID_VAR, child_id)];
-    let deadline = Instant::now() + PATIENCE;
-    while Instant::now() < deadline {
-        // On Linux this is all of it, and exact: what has lost its guard is now below this process.
-        end_adopted(deadline);
-        let others = marked_family(&marks, Some(guard));
-        if others.is_empty() {
-            return;
-        }
-        let killed = kill_families(&others);
-        pause_unless(!killed.is_empty());
-    }
-}
-
-/// Kills and reaps the orphans that this process has adopted, until there are none.
-fn end_adopted(deadline: Instant) {
-    if !system::is_subreaper() {
-        return;
-    }
-    let mut killed = HashSet::new();
-    while Instant::now() < deadline {
-        reap_adopted();
-        // Those that have ended and are not reaped yet count: each may have handed on a child just now.
-        let orphans = orphans(&started());
-        if orphans.is_empty() {
-            return;
-        }
-        let before = killed.len();
-        killed.extend(kill_families(&orphans));
-        pause_unless(killed.len() > before);
-    }
 }
 
 fn pause_unless(progress: bool) {
@@ -168,55 +199,16 @@ fn kill_families(heads: &[Process]) -> HashSet<Pid> {
     killed.into_iter().chain(heads).collect()
 }
 
-/// Reaps every adopted child that has ended, one by one: `waitpid(-1)` would steal the exit codes of others.
-pub(super) fn reap_adopted() {
-    if !system::is_subreaper() {
-        return;
-    }
-    // Locked until they are reaped: then their pids may be those of the next children.
-    let started = started();
-    for process in orphans(&started) {
-        if process.ended {
-            _ = waitpid(process.pid, Some(WaitPidFlag::WNOHANG));
-        }
-    }
-}
-
-/// Returns the children of this process that it never started, those included that wait to be reaped.
-fn orphans(started: &BTreeSet<i32>) -> Vec<Process> {
-    let here = getpid();
-    let mut orphans = tree::children(here);
-    orphans.retain(|child| child.parent == here && !started.contains(&child.pid.as_raw()) && !is_inherited(child));
-    orphans
-}
-
-/// Tells whether a child was there before this process was ralph, or may come from one that was: a process that it left
-/// behind is in its process group, unless it is a daemon.
-fn is_inherited(child: &Process) -> bool {
-    let inherited = INHERITED.get().map(Vec::as_slice).unwrap_or_default();
-    inherited
-        .iter()
-        .any(|other| other.pid == child.pid || other.group == child.group)
-}
-
 fn mark(name: &str, value: &str) -> Vec<u8> {
     format!("{name}={value}").into_bytes()
 }
 
-/// Returns the living processes that carry one of `marks`, with their families.
-fn marked_family(marks: &[Vec<u8>], guard: Option<Pid>) -> Vec<Process> {
-    let all = system::processes();
-    let marked = system::carriers(&all, marks).into_iter().collect();
-    let mut family = family(&all, marked, guard);
-    family.retain(|process| !process.ended);
-    family
-}
-
 /// Widens `found` to the sessions and descendants of what is in it; `guard` is a session that is lost as a whole.
-fn family(all: &[Process], mut found: HashSet<Pid>, guard: Option<Pid>) -> Vec<Process> {
+///
+/// `known` are children of this process, which are left alone.
+fn family(all: &[Process], mut found: HashSet<Pid>, guard: Option<Pid>, known: &HashSet<Pid>) -> Vec<Process> {
     let spared = lineage(all);
     let own_session = getsid(None).ok();
-    let known: HashSet<Pid> = started().iter().copied().map(Pid::from_raw).collect();
     found.retain(|pid| !spared.contains(pid) && !known.contains(pid));
     loop {
         let before = found.len();

@@ -25,6 +25,7 @@ mod reader;
 pub mod screen;
 mod spawn;
 mod spec;
+mod supervisor;
 mod tree;
 
 #[cfg(target_os = "linux")]
@@ -39,8 +40,8 @@ use serde::{Deserialize, Serialize};
 use crate::event::Exit;
 
 pub use child::Child;
-pub use leftovers::{become_subreaper, end_orphans, leave, left_running, sweep};
-pub use spawn::{SpawnError, spawn};
+pub use spawn::SpawnError;
+pub use supervisor::Supervisor;
 
 /// Marks every descendant of a run that keeps its environment.
 pub const RUN_ID_VAR: &str = "RALPH_RUN_ID";

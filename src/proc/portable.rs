@@ -8,7 +8,10 @@ use std::{
     fs::File,
     io::{self, Seek, Write},
     os::fd::OwnedFd,
-    sync::mpsc::{self, Receiver},
+    sync::{
+        Arc,
+        mpsc::{self, Receiver},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -22,7 +25,7 @@ use nix::{
 use super::{
     Stop,
     guard::{Happening, STOP_GRACEFULLY, STOP_IMMEDIATELY},
-    helper::Helper,
+    helper::{Helper, Helpers},
     tree::Process,
 };
 
@@ -92,7 +95,9 @@ pub(super) fn command_line(pid: Pid) -> Vec<u8> {
 }
 
 fn ps(args: &[&str]) -> String {
-    let finished = Helper::new("ps").args(args).run();
+    // Where there are no sub-reapers, nobody takes a child for an orphan.
+    let helpers = Helpers::without_guard(Arc::default());
+    let finished = Helper::new(&helpers, "ps").args(args).run();
     finished
         .map(|finished| String::from_utf8_lossy(&finished.stdout.bytes).into_owned())
         .unwrap_or_default()

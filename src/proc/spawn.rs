@@ -5,11 +5,7 @@ use std::{
     io::{self, PipeReader, PipeWriter},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-        mpsc,
-    },
+    sync::{Arc, mpsc},
     thread,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -27,7 +23,7 @@ use super::{
     Launch, Output, RUN_ID_VAR, Stdin, Stdout,
     child::{Child, Shared, Terminal, pty_size},
     keeper::Keeper,
-    leftovers::{CHILD_ID_VAR, started},
+    leftovers::{CHILD_ID_VAR, Children},
     reader::{Reader, Sources},
     spec::{Files, Spec},
     system,
@@ -85,14 +81,13 @@ pub enum SpawnError {
     },
 }
 
-/// Starts `launch` under a guard; everything it writes goes to `output` from one named reader thread.
-///
-/// Returns as soon as the guard runs. That the program itself cannot be executed is often known only then, and comes
-/// as [`super::End::NotStarted`].
-///
-/// # Errors
-/// [`SpawnError`] if there is nothing to start or no way to start it. `output` is dropped uncalled then.
-pub fn spawn(launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnError> {
+/// Starts `launch` as the child tree of this `number` of this process.
+pub(super) fn spawn(
+    children: &Arc<Children>,
+    number: u32,
+    launch: Launch,
+    output: Box<dyn Output>,
+) -> Result<Child, SpawnError> {
     check(&launch)?;
     let dir = tempfile::Builder::new()
         .prefix("child-")
@@ -113,8 +108,8 @@ pub fn spawn(launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnErro
     let (keeper_job, keeper) = named::<Keeper>("ralph-keeper", Keeper::keep)?;
     let (reader_job, _) = named::<Reader>("ralph-reader", Reader::read)?;
 
-    let child_id = child_id(&launch.run_id);
-    let process = start_guard(&launch, &files, &child_id, &*pair.slave)?;
+    let child_id = child_id(&launch.run_id, number);
+    let process = start_guard(children, &launch, &files, &child_id, &*pair.slave)?;
     let terminal = Terminal::new(pair.master, writer, wake);
     let shared = Arc::new(Shared::new(process.1, terminal));
     let sources = Sources {
@@ -126,7 +121,13 @@ pub fn spawn(launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnErro
     };
     let alive = "a thread waits for its job for as long as there is a sender";
     keeper_job
-        .send(Keeper::new(Arc::clone(&shared), process.0, files, child_id))
+        .send(Keeper::new(
+            Arc::clone(children),
+            Arc::clone(&shared),
+            process.0,
+            files,
+            child_id,
+        ))
         .expect(alive);
     reader_job
         .send(Reader::new(Arc::clone(&shared), output, sources, keeper))
@@ -137,11 +138,17 @@ pub fn spawn(launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnErro
 /// A guard's process, to be waited for, and its pid.
 type Guard = (Box<dyn portable_pty::Child + Send + Sync>, Pid);
 
-fn start_guard(launch: &Launch, files: &Files, child_id: &str, slave: &dyn SlavePty) -> Result<Guard, SpawnError> {
+fn start_guard(
+    children: &Children,
+    launch: &Launch,
+    files: &Files,
+    child_id: &str,
+    slave: &dyn SlavePty,
+) -> Result<Guard, SpawnError> {
     let command = guard_command(launch, files, child_id);
     let path = PathBuf::from(&command.get_argv()[0]);
     // Locked until the guard is in it: see `leftovers`.
-    let mut started = started();
+    let mut started = children.started();
     let process = slave.spawn_command(command).map_err(|error| SpawnError::Guard {
         path,
         source: error.into(),
@@ -282,9 +289,7 @@ fn guard_command(launch: &Launch, files: &Files, child_id: &str) -> CommandBuild
 }
 
 /// Returns an id that no other child has, neither of this process nor of one that had its pid before.
-fn child_id(run_id: &str) -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(1);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+fn child_id(run_id: &str, number: u32) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{run_id}/{}-{number}-{}", std::process::id(), now.as_nanos())
 }

@@ -21,6 +21,7 @@ use crate::{
     driver::{Handle, Hub, OpenRun, Subscription, WhenSlow},
     event::{Record, RunId},
     git::Differ,
+    proc::Supervisor,
     store::paths::{ProjectPaths, RunPaths},
     text::{Form, with_causes},
     ui::{
@@ -48,6 +49,7 @@ pub(crate) struct FrontEnd {
     transcript: bool,
     notify: Notify,
     include: Vec<String>,
+    supervisor: Supervisor,
 }
 
 /// Why a run of the past is not played.
@@ -79,7 +81,13 @@ impl Shown {
 
 impl FrontEnd {
     /// `transcript` tells that what is shown of agents is made from their signals.
-    pub(crate) fn new(open: &OpenRun, presentation: Presentation, transcript: bool, config: &Config) -> Self {
+    pub(crate) fn new(
+        open: &OpenRun,
+        presentation: Presentation,
+        transcript: bool,
+        config: &Config,
+        supervisor: &Supervisor,
+    ) -> Self {
         Self {
             presentation,
             paths: open.paths.clone(),
@@ -89,6 +97,7 @@ impl FrontEnd {
             transcript,
             notify: config.notify.clone(),
             include: config.checkpoint.include.clone(),
+            supervisor: supervisor.clone(),
         }
     }
 
@@ -150,10 +159,11 @@ impl FrontEnd {
                 &self.paths,
                 self.files.scratch().join("screen"),
                 self.include.clone(),
+                &self.supervisor,
             )),
             recordings: Arc::new(move |iteration| files.recording(iteration)),
             remembered: Some(self.paths.state().join("messages")),
-            notifier: notifier(&self.notify, self.paths.project(), running),
+            notifier: notifier(&self.notify, self.paths.project(), &self.supervisor, running),
         }
     }
 }
@@ -168,6 +178,7 @@ pub(crate) fn replay(
     records: Vec<Record>,
     options: ScreenOptions,
     speed: f64,
+    supervisor: &Supervisor,
 ) -> Result<(), ReplayError> {
     let files = paths.run(run);
     let recordings: Recordings = Arc::new(move |iteration| files.recording(iteration));
@@ -177,7 +188,7 @@ pub(crate) fn replay(
         theme: theme(options),
         mouse: options.mouse,
         transcript: true,
-        differ: differ(Differ::new(paths, scratch.path().to_owned(), Vec::new())),
+        differ: differ(Differ::new(paths, scratch.path().to_owned(), Vec::new(), supervisor)),
         recordings: Arc::clone(&recordings),
         remembered: None,
         notifier: Notifier::None,

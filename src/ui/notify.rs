@@ -4,22 +4,28 @@ use std::{convert::Infallible, path::Path, sync::Arc, thread, time::Duration};
 
 use tokio::sync::mpsc;
 
-use crate::{config::Notify, proc::helper::Helper, ui::tui::Notifier};
+use crate::{config::Notify, proc::Supervisor, ui::tui::Notifier};
 
 /// How long a command may take that tells the user something.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Makes the way to tell that the user chose. `running` is held as long as a command of theirs runs.
-pub(super) fn notifier(notify: &Notify, project: &Path, running: mpsc::Sender<Infallible>) -> Notifier {
+pub(super) fn notifier(
+    notify: &Notify,
+    project: &Path,
+    supervisor: &Supervisor,
+    running: mpsc::Sender<Infallible>,
+) -> Notifier {
     let command = match notify {
         Notify::None => return Notifier::None,
         Notify::Bell => return Notifier::Bell,
         Notify::Osc9 => return Notifier::Osc9,
         Notify::Command(command) => command.clone(),
     };
-    let project = project.to_owned();
+    let (project, supervisor) = (project.to_owned(), supervisor.clone());
     Notifier::Call(Arc::new(move |reason| {
-        let shell = Helper::new("sh")
+        let shell = supervisor
+            .helper("sh")
             .args(["-c", &command])
             .env("RALPH_REASON", reason)
             .current_dir(&project)

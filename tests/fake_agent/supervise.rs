@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use ralph::proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal};
+use ralph::proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor};
 
 use crate::Outcome;
 
@@ -39,7 +39,8 @@ pub fn run(args: &[String]) -> Outcome<()> {
     };
     // Whoever started the tests may have left descriptors open.
     let inherited = fds();
-    proc::become_subreaper();
+    let supervisor = Supervisor::default();
+    supervisor.become_subreaper();
     let launch = Launch {
         program: PathBuf::from(program),
         args: args.iter().map(Into::into).collect(),
@@ -58,7 +59,9 @@ pub fn run(args: &[String]) -> Outcome<()> {
         guard: Some(PathBuf::from(guard)),
     };
     let start = || {
-        let child = proc::spawn(launch.clone(), Box::new(Report)).map_err(|error| error.to_string())?;
+        let child = supervisor
+            .spawn(launch.clone(), Box::new(Report))
+            .map_err(|error| error.to_string())?;
         say(&format!("guard {}", child.guard_pid()));
         Ok::<_, String>(Some(child))
     };

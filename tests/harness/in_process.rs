@@ -27,7 +27,7 @@ use ralph::{
         AgentSignal, Backoff, Event, Exit, Record, RequestedBy, SessionId, Settings, SteeringId, SteeringKind,
         StopReason, StopRequest, UserCommand,
     },
-    proc::{Size, Stop},
+    proc::{Size, Stop, Supervisor},
     prompt::Template,
     store::journal::Reader,
 };
@@ -193,7 +193,8 @@ impl Looping<'_> {
             promise,
             agents,
         } = self;
-        let open = OpenRun::open(project.paths(), &settings.plan).expect("a state directory of one's own");
+        let supervisor = Supervisor::default();
+        let open = OpenRun::open(project.paths(), &settings.plan, &supervisor).expect("a state directory of one's own");
         let from = if open.recovered { open.next_seq } else { 0 };
         let journal = open.files.journal();
         let adapter = |agent| driver::Agent {
@@ -218,6 +219,7 @@ impl Looping<'_> {
                 let clocks = project.clocks;
                 move || clocks.read()
             }),
+            supervisor,
             watched: false,
         };
         let hub = Hub::new(&journal, open.next_seq);

@@ -18,7 +18,7 @@ use ralph::{
         opencode::{ServerAdapter, ServerOptions},
     },
     event::{AgentSignal, Problem, RunId, SessionId},
-    proc::Size,
+    proc::{Size, Supervisor},
     settings::{Node, Origin},
 };
 use serde_json::Value;
@@ -66,7 +66,8 @@ impl Live {
             _ = runtime.block_on(stop); // ends when the sender is dropped
         });
         Live {
-            adapter: ServerAdapter::new(manifest, options).guarded_by(PathBuf::from(env!("CARGO_BIN_EXE_ralph"))),
+            adapter: ServerAdapter::new(manifest, options, &Supervisor::default())
+                .guarded_by(PathBuf::from(env!("CARGO_BIN_EXE_ralph"))),
             runtime: handle.recv().expect("a handle"),
             _running: running,
             dir: tempfile::tempdir().expect("a directory"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ralph::{
     event::Exit,
-    proc::{End, Launch, Stdin, Stop, StopSignal, spawn},
+    proc::{End, Launch, Stdin, Stop, StopSignal, Supervisor},
 };
 
 use super::{Recorder, SHORT, STUBBORN, Sandbox, Session};
@@ -226,7 +226,10 @@ fn what_is_missing_is_an_error_before_anything_runs() {
             sender: std::sync::mpsc::channel().0,
             sandbox: sandbox.path(""),
         };
-        let error = spawn(launch, Box::new(output)).unwrap_err().to_string();
+        let error = Supervisor::default()
+            .spawn(launch, Box::new(output))
+            .unwrap_err()
+            .to_string();
         error.replace(sandbox.path("").to_str().unwrap(), "SANDBOX/")
     };
     let launch = || sandbox.launch(&["write started x"]);

@@ -187,8 +187,8 @@ fn what_is_left_when_both_were_killed_is_found_at_the_next_start() {
     kill(ralph.guard, Signal::SIGKILL).unwrap();
     ralph.kill();
     let other = Sandbox::new();
-    assert_eq!(proc::sweep(&[run_id(&other)]), Vec::<u32>::new());
-    let ended = proc::sweep(&["another".to_owned(), run_id(&sandbox)]);
+    assert_eq!(proc::Supervisor::default().sweep(&[run_id(&other)]), Vec::<u32>::new());
+    let ended = proc::Supervisor::default().sweep(&["another".to_owned(), run_id(&sandbox)]);
     for kind in ["plain", "nohup", "own-group", "setsid", "double-fork", "stopped"] {
         let pid: u32 = sandbox.read(&format!("{kind}.pid")).trim().parse().unwrap();
         assert!(ended.contains(&pid), "{kind} is not among {ended:?}");
@@ -221,7 +221,7 @@ fn a_sweep_ends_a_guard_that_is_still_there_with_all_it_guards() {
     let (sandbox, mut ralph) = surrounded();
     freeze(ralph.pid());
     freeze(ralph.guard);
-    let ended = proc::sweep(&[run_id(&sandbox)]);
+    let ended = proc::Supervisor::default().sweep(&[run_id(&sandbox)]);
     assert!(ended.contains(&ralph.guard.as_raw().cast_unsigned()));
     wait_until_gone(&sandbox, Some(ralph.pid()));
     ralph.kill();
@@ -229,8 +229,11 @@ fn a_sweep_ends_a_guard_that_is_still_there_with_all_it_guards() {
 
 #[test]
 fn a_sweep_for_nothing_finds_nothing() {
-    assert_eq!(proc::sweep(&[]), Vec::<u32>::new());
-    assert_eq!(proc::sweep(&["no-such-run".to_owned()]), Vec::<u32>::new());
+    assert_eq!(proc::Supervisor::default().sweep(&[]), Vec::<u32>::new());
+    assert_eq!(
+        proc::Supervisor::default().sweep(&["no-such-run".to_owned()]),
+        Vec::<u32>::new()
+    );
 }
 
 #[test]

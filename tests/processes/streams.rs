@@ -12,7 +12,7 @@ use nix::{
 
 use ralph::{
     event::Exit,
-    proc::{End, Launch, Output, Size, Stdin, Stdout, Stop, spawn},
+    proc::{End, Launch, Output, Size, Stdin, Stdout, Stop, Supervisor},
 };
 
 use super::{DEADLINE, GUARD, Sandbox, alive_in, wait_until};
@@ -173,7 +173,9 @@ fn typing_never_blocks_whoever_types() {
 fn a_handle_outlives_its_child_without_harm() {
     let sandbox = Sandbox::new();
     let (sender, ended) = mpsc::channel();
-    let child = spawn(sandbox.launch(&["say x"]), Box::new(EndOnly(sender))).unwrap();
+    let child = Supervisor::default()
+        .spawn(sandbox.launch(&["say x"]), Box::new(EndOnly(sender)))
+        .unwrap();
     assert_eq!(ended.recv_timeout(DEADLINE).unwrap(), DONE);
     child.stop(Stop::Graceful);
     child.resize(Size { cols: 9, rows: 9 });
@@ -276,7 +278,7 @@ fn stuck(launch: Launch) -> (ralph::proc::Child, mpsc::Sender<()>, Receiver<(End
         bytes: 0,
         ended,
     };
-    let child = spawn(launch, Box::new(output)).unwrap();
+    let child = Supervisor::default().spawn(launch, Box::new(output)).unwrap();
     is_stuck.recv_timeout(DEADLINE).unwrap();
     (child, go_on, end)
 }
@@ -321,7 +323,9 @@ impl Output for Panicking {
 #[test]
 fn an_output_that_panics_stops_the_agent() {
     let sandbox = Sandbox::new();
-    let _child = spawn(sandbox.launch(&["spawn setsid", "say x", "hang"]), Box::new(Panicking)).unwrap();
+    let _child = Supervisor::default()
+        .spawn(sandbox.launch(&["spawn setsid", "say x", "hang"]), Box::new(Panicking))
+        .unwrap();
     sandbox.wait_for("setsid.pid");
     wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
 }

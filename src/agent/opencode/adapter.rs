@@ -13,6 +13,7 @@ use crate::{
         signal_writer::SignalWriter, subprocess::NeverRan,
     },
     event::{AgentSignal, Problem, ProblemKind},
+    proc::Supervisor,
     server_url::ServerUrl,
 };
 
@@ -29,13 +30,16 @@ use super::{
 pub struct ServerAdapter {
     manifest: Manifest,
     options: ServerOptions,
+    supervisor: Supervisor,
     servers: Arc<Servers>,
 }
 
 impl ServerAdapter {
-    pub fn new(manifest: Manifest, options: ServerOptions) -> Self {
+    pub fn new(manifest: Manifest, options: ServerOptions, supervisor: &Supervisor) -> Self {
+        let servers = Servers::new(manifest.clone(), options.clone(), supervisor.clone(), None);
         Self {
-            servers: Arc::new(Servers::new(manifest.clone(), options.clone(), None)),
+            servers: Arc::new(servers),
+            supervisor: supervisor.clone(),
             manifest,
             options,
         }
@@ -44,8 +48,9 @@ impl ServerAdapter {
     /// Has the server guarded by another executable than the one that is running: for whoever is not ralph itself.
     #[must_use]
     pub fn guarded_by(self, guard: std::path::PathBuf) -> Self {
+        let (manifest, options) = (self.manifest.clone(), self.options.clone());
         Self {
-            servers: Arc::new(Servers::new(self.manifest.clone(), self.options.clone(), Some(guard))),
+            servers: Arc::new(Servers::new(manifest, options, self.supervisor.clone(), Some(guard))),
             ..self
         }
     }

@@ -20,7 +20,7 @@ use crate::{
         manifest::Manifest,
         template::{Placeholder, Template},
     },
-    proc::{self, Launch, Size, Stdin, Stdout, Stop},
+    proc::{Child, Launch, Size, Stdin, Stdout, Stop, Supervisor},
     server_url::ServerUrl,
 };
 
@@ -51,7 +51,7 @@ pub(super) struct Server {
 /// A server's process, under its guard.
 #[derive(Debug)]
 pub(super) struct ManagedServer {
-    pub(super) child: proc::Child,
+    pub(super) child: Child,
     pub(super) monitor: Arc<ProcessMonitor>,
     port: u16,
     credentials: Credentials,
@@ -74,6 +74,7 @@ pub(super) struct ServerSpec {
 pub(super) struct Servers {
     manifest: Manifest,
     options: ServerOptions,
+    supervisor: Supervisor,
     guard: Option<PathBuf>,
     /// One session at a time looks for a server.
     looking: tokio::sync::Mutex<()>,
@@ -82,10 +83,16 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    pub(super) fn new(manifest: Manifest, options: ServerOptions, guard: Option<PathBuf>) -> Self {
+    pub(super) fn new(
+        manifest: Manifest,
+        options: ServerOptions,
+        supervisor: Supervisor,
+        guard: Option<PathBuf>,
+    ) -> Self {
         Self {
             manifest,
             options,
+            supervisor,
             guard,
             looking: tokio::sync::Mutex::new(()),
             started: Mutex::new(None),
@@ -206,7 +213,10 @@ impl Servers {
             scratch: spec.scratch.clone(),
             guard: self.guard.clone(),
         };
-        let child = proc::spawn(launch, monitor.output()).map_err(|error| failed(crate::text::with_causes(&error)))?;
+        let child = self
+            .supervisor
+            .spawn(launch, monitor.output())
+            .map_err(|error| failed(crate::text::with_causes(&error)))?;
         Ok(Arc::new(ManagedServer {
             child,
             monitor,

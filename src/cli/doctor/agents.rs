@@ -11,6 +11,7 @@ use crate::{
     app::{self, Place},
     config::Config,
     error::{Failure, FailureKind},
+    proc::Supervisor,
     text::with_causes,
     words::short_duration,
 };
@@ -18,10 +19,10 @@ use crate::{
 use super::{super::adapters::DEMO, fatal};
 
 /// What a run would use first, then what else is there, then what is not.
-pub(super) fn findings(place: &Place, config: &Config, catalog: &Catalog) -> Vec<Finding> {
-    let chosen = app::chosen_adapter(catalog, config, &place.project);
+pub(super) fn findings(place: &Place, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Vec<Finding> {
+    let chosen = app::chosen_adapter(catalog, config, &place.project, supervisor);
     let checked: Vec<_> = catalog
-        .check_all(&place.project)
+        .check_all(&place.project, supervisor)
         .into_iter()
         .filter(|(id, _)| *id != DEMO)
         .collect();

@@ -17,7 +17,7 @@ use crate::{
         disk::{self, FileSystem},
         watch,
     },
-    proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal},
+    proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor},
     text::with_causes,
     ui::terminal::surroundings,
 };
@@ -27,10 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Less room than this is gone within a night of recordings.
 const ROOM_BYTES: u64 = 256 << 20;
 
-pub(super) fn findings(place: &Place) -> Vec<Finding> {
+pub(super) fn findings(place: &Place, supervisor: &Supervisor) -> Vec<Finding> {
     vec![
-        guard(),
-        git(),
+        guard(supervisor),
+        git(supervisor),
         state(place.paths.state()),
         watching(&place.project),
         terminal(),
@@ -38,7 +38,7 @@ pub(super) fn findings(place: &Place) -> Vec<Finding> {
 }
 
 /// Starts something the way agents are started.
-fn guard() -> Finding {
+fn guard(supervisor: &Supervisor) -> Finding {
     const NAME: &str = "guard";
     let broken = |why: String| {
         Finding::new(
@@ -48,13 +48,13 @@ fn guard() -> Finding {
         )
         .todo("a container may lack /dev/ptmx, /proc or processes to spare: give it those")
     };
-    match run_guarded() {
+    match run_guarded(supervisor) {
         Ok(()) => Finding::new(NAME, State::Good, "process supervision works"),
         Err(why) => broken(why),
     }
 }
 
-fn run_guarded() -> Result<(), String> {
+fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
     let scratch = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     let launch = Launch {
         program: PathBuf::from("/bin/sh"),
@@ -74,7 +74,9 @@ fn run_guarded() -> Result<(), String> {
         guard: None,
     };
     let (sender, ended) = mpsc::sync_channel(1);
-    let _child = proc::spawn(launch, Box::new(Ended(sender))).map_err(|error| with_causes(&error))?;
+    let _child = supervisor
+        .spawn(launch, Box::new(Ended(sender)))
+        .map_err(|error| with_causes(&error))?;
     match ended.recv_timeout(PATIENCE) {
         Ok(End::Exited(Exit::Code { code: 0 })) => Ok(()),
         Ok(End::Exited(exit)) => Err(format!("a shell did not find its terminal: {exit}")),
@@ -97,8 +99,8 @@ impl Output for Ended {
     }
 }
 
-fn git() -> Finding {
-    match git::version() {
+fn git(supervisor: &Supervisor) -> Finding {
+    match git::version(supervisor) {
         Ok(version) => Finding::new("git", State::Good, version),
         Err(NoRepository::NoGit) => Finding::new(
             "git",

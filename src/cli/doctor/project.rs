@@ -7,7 +7,7 @@ use crate::{
     driver::read_view,
     error::Failure,
     git::{NoRepository, Repository},
-    proc,
+    proc::Supervisor,
     store::lock,
     text::with_causes,
     words::{counted, stop_in_words},
@@ -15,17 +15,17 @@ use crate::{
 
 use super::fatal;
 
-pub(super) fn findings(place: &Place, config: &Config) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = repository(place).into_iter().collect();
+pub(super) fn findings(place: &Place, config: &Config, supervisor: &Supervisor) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = repository(place, supervisor).into_iter().collect();
     findings.push(plan(place, config));
     findings.push(runs(place));
-    findings.extend(left_running(place));
+    findings.extend(left_running(place, supervisor));
     findings.extend(files(place));
     findings
 }
 
 /// Nothing where git itself is missing, which is said elsewhere.
-fn repository(place: &Place) -> Option<Finding> {
+fn repository(place: &Place, supervisor: &Supervisor) -> Option<Finding> {
     const NAME: &str = "repository";
     let scratch = match tempfile::tempdir() {
         Ok(scratch) => scratch,
@@ -34,7 +34,7 @@ fn repository(place: &Place) -> Option<Finding> {
             return Some(Finding::new(NAME, State::Weak, text));
         }
     };
-    match Repository::discover(&place.project, scratch.path()) {
+    match Repository::discover(&place.project, scratch.path(), supervisor) {
         Ok((repository, notes)) => {
             let text = [vec![repository.root().display().to_string()], notes].concat();
             Some(Finding::new(NAME, State::Good, text.join(" · ")))
@@ -96,12 +96,12 @@ fn runs(place: &Place) -> Finding {
 }
 
 /// What runs left behind that are over.
-fn left_running(place: &Place) -> Option<Finding> {
+fn left_running(place: &Place, supervisor: &Supervisor) -> Option<Finding> {
     if lock::is_held(&place.paths) {
         return None;
     }
     let runs: Vec<String> = place.paths.run_ids().into_iter().map(|run| run.0).collect();
-    let left = proc::left_running(&runs);
+    let left = supervisor.left_running(&runs);
     if left.is_empty() {
         return None;
     }

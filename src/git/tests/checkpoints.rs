@@ -435,7 +435,9 @@ fn a_linked_work_tree_is_its_own_project() {
     project.write("linked/new", "x\n");
     project.write("kept", "changed\n");
     let linked = project.root.join("linked");
-    let repository = Repository::discover(&linked, &project.scratch).unwrap().0;
+    let repository = Repository::discover(&linked, &project.scratch, &Supervisor::default())
+        .unwrap()
+        .0;
     let checkpoint = before(&repository, 1).checkpoint;
     assert_eq!(repository.root(), linked);
     assert_eq!(content(&project, &checkpoint, "new"), "x\n");
@@ -480,7 +482,7 @@ fn unusual_indexes_are_read() {
 fn without_its_repository_it_is_an_error_even_inside_of_another() {
     let project = Project::new();
     project.git(["init", "--quiet", "inner"]);
-    let repository = Repository::discover(&project.root.join("inner"), &project.scratch)
+    let repository = Repository::discover(&project.root.join("inner"), &project.scratch, &Supervisor::default())
         .unwrap()
         .0;
     project.write("inner/file", "x\n");

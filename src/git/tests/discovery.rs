@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_project_in_no_repository_is_told_so() {
     let directory = tempfile::tempdir().unwrap();
-    let absent = Repository::discover(directory.path(), directory.path()).unwrap_err();
+    let absent = Repository::discover(directory.path(), directory.path(), &Supervisor::default()).unwrap_err();
     assert!(matches!(absent, NoRepository::NotARepository { .. }), "{absent:?}");
 }
 
@@ -13,21 +13,23 @@ fn a_project_in_no_repository_is_told_so() {
 fn a_bare_repository_has_no_work_tree() {
     let project = Project::unborn();
     project.git(["init", "--quiet", "--bare", "bare"]);
-    let absent = Repository::discover(&project.root.join("bare"), &project.scratch).unwrap_err();
+    let absent =
+        Repository::discover(&project.root.join("bare"), &project.scratch, &Supervisor::default()).unwrap_err();
     assert!(matches!(absent, NoRepository::Bare { .. }), "{absent:?}");
 }
 
 #[test]
 fn a_repositorys_own_directory_is_no_project() {
     let project = Project::new();
-    let absent = Repository::discover(&project.root.join(".git"), &project.scratch).unwrap_err();
+    let absent =
+        Repository::discover(&project.root.join(".git"), &project.scratch, &Supervisor::default()).unwrap_err();
     assert!(matches!(absent, NoRepository::InsideGitDirectory { .. }), "{absent:?}");
 }
 
 #[test]
 fn an_ordinary_repository_needs_no_words() {
     let project = Project::new();
-    let (repository, notes) = Repository::discover(&project.root, &project.scratch).unwrap();
+    let (repository, notes) = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap();
     assert_eq!((repository.root(), notes), (project.root.as_path(), vec![]));
 }
 
@@ -35,7 +37,8 @@ fn an_ordinary_repository_needs_no_words() {
 fn a_project_below_the_root_means_the_whole_repository() {
     let project = Project::new();
     project.write("deep/er/file", "x");
-    let (repository, notes) = Repository::discover(&project.root.join("deep/er"), &project.scratch).unwrap();
+    let (repository, notes) =
+        Repository::discover(&project.root.join("deep/er"), &project.scratch, &Supervisor::default()).unwrap();
     assert_eq!(repository.root(), project.root);
     assert_eq!(
         notes,
@@ -52,7 +55,8 @@ fn a_project_that_its_repository_ignores_has_none() {
     let project = Project::new();
     project.write(".gitignore", "tmp/\n");
     project.write("tmp/mine/file", "x");
-    let absent = Repository::discover(&project.root.join("tmp/mine"), &project.scratch).unwrap_err();
+    let absent =
+        Repository::discover(&project.root.join("tmp/mine"), &project.scratch, &Supervisor::default()).unwrap_err();
     assert!(matches!(absent, NoRepository::Ignored { .. }), "{absent:?}");
 }
 
@@ -62,12 +66,12 @@ fn a_repository_that_leads_away_from_the_project_is_none() {
     for elsewhere in ["../../scratch", "../..", "/"] {
         let project = Project::new();
         project.git(["config", "core.worktree", elsewhere]);
-        let absent = Repository::discover(&project.root, &project.scratch).unwrap_err();
+        let absent = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap_err();
         assert!(matches!(absent, NoRepository::WorkTreeElsewhere { .. }), "{absent:?}");
     }
     let project = Project::new();
     project.write(".git/commondir", other.root.join(".git").to_str().unwrap());
-    let absent = Repository::discover(&project.root, &project.scratch).unwrap_err();
+    let absent = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap_err();
     assert!(matches!(absent, NoRepository::ReferencesElsewhere { .. }), "{absent:?}");
 }
 
@@ -85,7 +89,7 @@ fn what_is_unusual_is_noted() {
     let project = Project::unborn();
     project.write(".gitmodules", "");
     project.write(".git/MERGE_HEAD", "");
-    let (_, notes) = Repository::discover(&project.root, &project.scratch).unwrap();
+    let (_, notes) = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap();
     let expected = ["no commit yet", "A merge is in progress", "Of submodules"];
     assert_eq!(notes.len(), expected.len());
     assert!(

@@ -7,6 +7,7 @@ use std::{
         unix::process::CommandExt,
     },
     process::{Child, Command, ExitStatus},
+    sync::Arc,
 };
 
 use nix::{
@@ -16,16 +17,17 @@ use nix::{
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::run::{HelperError, Order, Process};
-use crate::proc::{leftovers, system};
+use crate::proc::{leftovers::Children, system};
 
 struct Direct {
+    children: Arc<Children>,
     child: Child,
     pid: Pid,
     /// Readable once the child has ended; none where there are no such descriptors.
     end: Option<OwnedFd>,
 }
 
-pub(super) fn start(order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {
+pub(super) fn start(children: &Arc<Children>, order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {
     let [stdin, stdout, stderr] = stdio;
     let mut command = Command::new(&order.program);
     command
@@ -39,12 +41,13 @@ pub(super) fn start(order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Pr
         // So that a typed Ctrl-C leaves it alone, and what it starts can be ended with it.
         .process_group(0);
     // Locked until it is in there: whoever is not is taken for something that was left behind.
-    let mut started = leftovers::started();
+    let mut started = children.started();
     let child = command.spawn()?;
     let number = child.id().cast_signed();
     started.insert(number);
     drop(started);
     Ok(Box::new(Direct {
+        children: Arc::clone(children),
         child,
         pid: Pid::from_raw(number).expect("a started process has a pid above zero"),
         end: system::end_of(unistd::Pid::from_raw(number)),
@@ -70,7 +73,7 @@ impl Direct {
     }
 
     fn reap(&mut self) -> io::Result<ExitStatus> {
-        let mut started = leftovers::started();
+        let mut started = self.children.started();
         let status = self.child.wait();
         started.remove(&self.pid.as_raw_nonzero().get());
         status

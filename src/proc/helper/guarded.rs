@@ -13,7 +13,7 @@ use std::{
         unix::{net::UnixStream, process::CommandExt},
     },
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -29,7 +29,7 @@ use super::{
     run::{HelperError, Order, Process},
     wire::Ended,
 };
-use crate::proc::{leftovers, system};
+use crate::proc::{leftovers::Children, system};
 
 /// How many descriptors announce a helper.
 pub(super) const PASSED: usize = 4;
@@ -37,6 +37,7 @@ pub(super) const PASSED: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// What became of the guard of this process's helpers.
+#[derive(Debug)]
 enum State {
     /// This executable may be no ralph: helpers are children of this process.
     NotAllowed,
@@ -46,66 +47,93 @@ enum State {
     Closed,
 }
 
-static STATE: Mutex<State> = Mutex::new(State::NotAllowed);
+/// What the helpers of this process share.
+#[derive(Debug)]
+pub(in crate::proc) struct Helpers {
+    children: Arc<Children>,
+    state: Mutex<State>,
+}
 
+#[derive(Debug)]
 struct Guard {
     socket: OwnedFd,
     child: Child,
 }
 
-/// Has helpers run below a guard, which is this executable: to be called by ralph's `main` and by nobody else.
-pub fn allow_guard() {
-    *state() = State::NotStarted;
-}
-
-/// Ends the guard with all helpers there are, and returns when that is done. No helper is started any more.
-pub(in crate::proc) fn close() {
-    let before = std::mem::replace(&mut *state(), State::Closed);
-    if let State::Running(guard) = before {
-        guard.end();
+impl Helpers {
+    /// Helpers of a program that is no ralph: children of this process.
+    pub(in crate::proc) fn without_guard(children: Arc<Children>) -> Arc<Self> {
+        let state = Mutex::new(State::NotAllowed);
+        Arc::new(Self { children, state })
     }
-}
 
-/// Gives the order to the guard; none where there is none to be had.
-pub(super) fn submit(order: &Order, stdio: &[OwnedFd; 3]) -> io::Result<Option<Box<dyn Process>>> {
-    let order = order.encode()?;
-    let mut state = state();
-    // Twice, because a guard may have been killed since it was last asked.
-    for _ in 0..2 {
-        match &mut *state {
-            State::NotAllowed => return Ok(None),
-            State::Closed => return Err(io::Error::other("ralph is leaving")),
-            State::NotStarted => match Guard::start() {
-                Ok(guard) => *state = State::Running(guard),
-                Err(_) => return Ok(None),
-            },
-            State::Running(_) => {}
-        }
-        if let State::Running(guard) = &*state
-            && let Ok(ticket) = guard.take(&order, stdio)
-        {
-            return Ok(Some(Box::new(ticket)));
-        }
-        replace_lost(&mut state);
+    /// Helpers below a guard, which is this executable and is started with the first one.
+    pub(in crate::proc) fn below_a_guard(children: Arc<Children>) -> Arc<Self> {
+        let state = Mutex::new(State::NotStarted);
+        Arc::new(Self { children, state })
     }
-    Ok(None)
-}
 
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+    pub(super) fn children(&self) -> &Arc<Children> {
+        &self.children
+    }
 
-/// Ends a guard that does not do its work, and what it has left behind. The next helper gets another one.
-fn replace_lost(state: &mut State) {
-    if let State::Running(guard) = std::mem::replace(state, State::NotStarted) {
-        guard.end();
+    /// Ends the guard with all helpers there are, and returns when that is done. No helper is started any more.
+    pub(in crate::proc) fn close(&self) {
+        let before = std::mem::replace(&mut *self.state(), State::Closed);
+        if let State::Running(guard) = before {
+            guard.end(&self.children);
+        }
+    }
+
+    /// Gives the order to the guard; none where there is none to be had.
+    pub(super) fn submit(
+        self: &Arc<Self>,
+        order: &Order,
+        stdio: &[OwnedFd; 3],
+    ) -> io::Result<Option<Box<dyn Process>>> {
+        let order = order.encode()?;
+        let mut state = self.state();
+        // Twice, because a guard may have been killed since it was last asked.
+        for _ in 0..2 {
+            match &mut *state {
+                State::NotAllowed => return Ok(None),
+                State::Closed => return Err(io::Error::other("ralph is leaving")),
+                State::NotStarted => match Guard::start(&self.children) {
+                    Ok(guard) => *state = State::Running(guard),
+                    Err(_) => return Ok(None),
+                },
+                State::Running(_) => {}
+            }
+            if let State::Running(guard) = &*state
+                && let Ok(control) = guard.take(&order, stdio)
+            {
+                return Ok(Some(Box::new(Ticket {
+                    control,
+                    guard: guard.pid(),
+                    helpers: Arc::clone(self),
+                })));
+            }
+            self.replace_lost(&mut state);
+        }
+        Ok(None)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a guard that does not do its work, and what it has left behind. The next helper gets another one.
+    fn replace_lost(&self, state: &mut State) {
+        if let State::Running(guard) = std::mem::replace(state, State::NotStarted) {
+            guard.end(&self.children);
+        }
     }
 }
 
 impl Guard {
-    fn start() -> io::Result<Guard> {
+    fn start(children: &Children) -> io::Result<Guard> {
         // What a killed guard leaves behind has to become this process's.
-        leftovers::become_subreaper();
+        children.become_subreaper();
         let executable = system::OWN_EXECUTABLE.ok_or(io::ErrorKind::Unsupported)?;
         let (socket, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let mut command = Command::new(executable);
@@ -118,7 +146,7 @@ impl Guard {
             // So that a typed Ctrl-C leaves it alone.
             .process_group(0);
         // Locked until it is in there: whoever is not is taken for something that was left behind.
-        let mut started = leftovers::started();
+        let mut started = children.started();
         let child = command.spawn()?;
         started.insert(child.id().cast_signed());
         Ok(Guard { socket, child })
@@ -128,7 +156,8 @@ impl Guard {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    fn take(&self, order: &[u8], stdio: &[OwnedFd; 3]) -> io::Result<Ticket> {
+    /// Returns the socket that stands for the helper.
+    fn take(&self, order: &[u8], stdio: &[OwnedFd; 3]) -> io::Result<UnixStream> {
         let (mut control, theirs) = UnixStream::pair()?;
         let [stdin, stdout, stderr] = stdio.each_ref().map(AsFd::as_fd);
         self.send([theirs.as_fd(), stdin, stdout, stderr])?;
@@ -136,10 +165,7 @@ impl Guard {
         control.set_write_timeout(Some(PATIENCE))?;
         control.write_all(order)?;
         control.set_nonblocking(true)?;
-        Ok(Ticket {
-            control,
-            guard: self.pid(),
-        })
+        Ok(control)
     }
 
     fn send(&self, descriptors: [BorrowedFd<'_>; PASSED]) -> io::Result<()> {
@@ -152,18 +178,18 @@ impl Guard {
     }
 
     /// Ends it with all below it: by closing its socket, or with force if that does not help.
-    fn end(self) {
+    fn end(self, children: &Children) {
         let pid = self.pid();
         let Guard { socket, mut child } = self;
         drop(socket);
         if !system::end_of(pid).is_some_and(|end| is_readable(&end, PATIENCE)) {
             _ = child.kill(); // it has ended meanwhile, or is stuck and about to
         }
-        let mut started = leftovers::started();
+        let mut started = children.started();
         _ = child.wait(); // nothing depends on what it exits with
         started.remove(&pid.as_raw());
         drop(started);
-        leftovers::end_orphans();
+        children.end_orphans();
     }
 }
 
@@ -171,14 +197,15 @@ impl Guard {
 struct Ticket {
     control: UnixStream,
     guard: Pid,
+    helpers: Arc<Helpers>,
 }
 
 impl Ticket {
     /// The guard of this helper is gone, or does not do its work.
     fn lose_guard(&self) {
-        let mut state = state();
+        let mut state = self.helpers.state();
         if matches!(&*state, State::Running(guard) if guard.pid() == self.guard) {
-            replace_lost(&mut state);
+            self.helpers.replace_lost(&mut state);
         }
     }
 }

@@ -30,7 +30,6 @@ pub use guard::guard;
 pub use guarded::guard;
 
 pub use capture::Captured;
-pub use guarded::allow_guard;
 pub use run::{Finished, Helper, HelperError};
 
-pub(super) use guarded::close;
+pub(super) use guarded::Helpers;

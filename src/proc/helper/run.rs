@@ -8,6 +8,7 @@ use std::{
     os::fd::{BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
     process::ExitStatus,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -17,7 +18,8 @@ use tracing::{debug, warn};
 
 use super::{
     capture::{Captured, Outlet},
-    direct, guarded,
+    direct,
+    guarded::Helpers,
 };
 use crate::proc::system;
 
@@ -33,6 +35,7 @@ const ROUND_UP: Duration = Duration::from_millis(1);
 /// [`Helper::input`] or [`Helper::input_from`] says so, and ten seconds.
 #[derive(Debug)]
 pub struct Helper {
+    helpers: Arc<Helpers>,
     program: OsString,
     args: Vec<OsString>,
     cwd: Option<PathBuf>,
@@ -84,8 +87,9 @@ pub enum HelperError {
 
 impl Helper {
     /// Takes a program that is looked for in `PATH` unless it has a slash in it.
-    pub fn new(program: impl Into<OsString>) -> Helper {
+    pub(in crate::proc) fn new(helpers: &Arc<Helpers>, program: impl Into<OsString>) -> Helper {
         Helper {
+            helpers: Arc::clone(helpers),
             program: program.into(),
             args: Vec::new(),
             cwd: None,
@@ -169,7 +173,8 @@ impl Helper {
         let stdin = self.input.open().map_err(HelperError::Start)?;
         let (stdout, stdout_end) = Outlet::new(self.stdout_cap_bytes).map_err(HelperError::Start)?;
         let (stderr, stderr_end) = Outlet::new(STDERR_CAP_BYTES).map_err(HelperError::Start)?;
-        let mut process = start(&order, [stdin, stdout_end.into(), stderr_end.into()]).map_err(HelperError::Start)?;
+        let mut process =
+            start(&self.helpers, &order, [stdin, stdout_end.into(), stderr_end.into()]).map_err(HelperError::Start)?;
         let mut outlets = [stdout, stderr];
         match follow(&mut *process, &mut outlets, until) {
             Ok(Some(status)) => {
@@ -231,10 +236,10 @@ pub(super) trait Process {
     fn kill(&mut self);
 }
 
-fn start(order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {
-    match guarded::submit(order, &stdio)? {
+fn start(helpers: &Arc<Helpers>, order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {
+    match helpers.submit(order, &stdio)? {
         Some(process) => Ok(process),
-        None => direct::start(order, stdio),
+        None => direct::start(helpers.children(), order, stdio),
     }
 }
 
@@ -297,9 +302,10 @@ mod tests {
     use nix::{fcntl::OFlag, sys::stat::Mode, unistd::mkfifo};
 
     use super::*;
+    use crate::proc::Supervisor;
 
     fn shell(script: &str) -> Helper {
-        Helper::new("sh").args(["-c", script])
+        Supervisor::default().helper("sh").args(["-c", script])
     }
 
     #[test]
@@ -365,7 +371,10 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_says_so() {
-        let error = Helper::new("no-such-program-at-all").run().unwrap_err();
+        let error = Supervisor::default()
+            .helper("no-such-program-at-all")
+            .run()
+            .unwrap_err();
         assert!(matches!(error, HelperError::Start(source) if source.kind() == io::ErrorKind::NotFound));
     }
 }

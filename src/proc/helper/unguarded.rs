@@ -1,25 +1,49 @@
 //! Where there are no sub-reapers there is no guard for helpers: it could not know what they leave behind.
 
-use std::{io, os::fd::OwnedFd};
+use std::{io, os::fd::OwnedFd, sync::Arc};
 
 use super::run::{Order, Process};
+use crate::proc::leftovers::Children;
 
 /// What `ralph __guard --helpers` exits with.
 const NO_GUARD: u8 = 125;
 
-/// Does nothing.
-pub fn allow_guard() {}
+/// What the helpers of this process share.
+#[derive(Debug)]
+pub(in crate::proc) struct Helpers {
+    children: Arc<Children>,
+}
+
+impl Helpers {
+    /// Helpers that are children of this process.
+    pub(in crate::proc) fn without_guard(children: Arc<Children>) -> Arc<Self> {
+        Arc::new(Self { children })
+    }
+
+    /// The same.
+    pub(in crate::proc) fn below_a_guard(children: Arc<Children>) -> Arc<Self> {
+        Self::without_guard(children)
+    }
+
+    pub(super) fn children(&self) -> &Arc<Children> {
+        &self.children
+    }
+
+    /// Has no guard to give the order to.
+    pub(super) fn submit(
+        self: &Arc<Self>,
+        _order: &Order,
+        _stdio: &[OwnedFd; 3],
+    ) -> io::Result<Option<Box<dyn Process>>> {
+        Ok(None)
+    }
+
+    /// Does nothing.
+    pub(in crate::proc) fn close(&self) {}
+}
 
 /// Does nothing.
 #[must_use]
 pub fn guard() -> u8 {
     NO_GUARD
 }
-
-/// Has no guard to give the order to.
-pub(super) fn submit(_order: &Order, _stdio: &[OwnedFd; 3]) -> io::Result<Option<Box<dyn Process>>> {
-    Ok(None)
-}
-
-/// Does nothing.
-pub(in crate::proc) fn close() {}

@@ -1,0 +1,104 @@
+//! Starts what ralph starts, and ends what is left of it.
+
+use std::{
+    ffi::OsString,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use super::{
+    Launch, Output,
+    child::Child,
+    helper::{Helper, Helpers},
+    leftovers::{self, Children},
+    spawn::{self, SpawnError},
+};
+
+/// Starts and ends the children of this process: child trees below guards, and helpers.
+///
+/// A process has one, whoever owns it makes it, and all that start something are given a clone: any child that it did not
+/// start is taken for an orphan once [`Supervisor::become_subreaper`] was called.
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    children: Arc<Children>,
+    helpers: Arc<Helpers>,
+    /// How many child trees were started.
+    trees: Arc<AtomicU32>,
+}
+
+/// For a program that is no ralph: its helpers have no guard.
+impl Default for Supervisor {
+    fn default() -> Self {
+        let children = Arc::default();
+        Self {
+            helpers: Helpers::without_guard(Arc::clone(&children)),
+            children,
+            trees: Arc::default(),
+        }
+    }
+}
+
+impl Supervisor {
+    /// For ralph's `main`: helpers run below a guard, which is this executable.
+    pub fn of_ralph() -> Self {
+        let children = Arc::default();
+        Self {
+            helpers: Helpers::below_a_guard(Arc::clone(&children)),
+            children,
+            trees: Arc::default(),
+        }
+    }
+
+    /// Starts `launch` under a guard; everything it writes goes to `output` from one named reader thread.
+    ///
+    /// Returns as soon as the guard runs. That the program itself cannot be executed is often known only then, and comes
+    /// as [`super::End::NotStarted`].
+    ///
+    /// # Errors
+    /// [`SpawnError`] if there is nothing to start or no way to start it. `output` is dropped uncalled then.
+    pub fn spawn(&self, launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnError> {
+        let number = self.trees.fetch_add(1, Ordering::Relaxed);
+        spawn::spawn(&self.children, number, launch, output)
+    }
+
+    /// Puts a helper together. `program` is looked for in `PATH` unless it has a slash in it.
+    pub fn helper(&self, program: impl Into<OsString>) -> Helper {
+        Helper::new(&self.helpers, program)
+    }
+
+    /// Makes ralph the parent of whatever a killed guard leaves behind. Elsewhere than on Linux this does nothing.
+    pub fn become_subreaper(&self) {
+        self.children.become_subreaper();
+    }
+
+    /// Ends whatever runs of these ids have left running, and returns the pids.
+    ///
+    /// For the start, when the runs are known to be over: ralph and guard were both killed. Found are processes that carry
+    /// one of the ids as [`super::RUN_ID_VAR`], everything below them, and everything in their sessions. This process and
+    /// those above it are never touched. Blocks for at most three seconds if something does not die.
+    #[must_use]
+    pub fn sweep(&self, run_ids: &[String]) -> Vec<u32> {
+        leftovers::sweep(&self.children, run_ids)
+    }
+
+    /// Finds what [`Supervisor::sweep`] would end, and leaves it alone.
+    #[must_use]
+    pub fn left_running(&self, run_ids: &[String]) -> Vec<u32> {
+        leftovers::left_running(&self.children, run_ids)
+    }
+
+    /// Ends the orphans: children of this process that it did not start, which are what a killed guard left behind.
+    ///
+    /// Does nothing where there are no sub-reapers.
+    pub fn end_orphans(&self) {
+        self.children.end_orphans();
+    }
+
+    /// Ends all helpers and all orphans: the last thing that ralph does.
+    pub fn leave(&self) {
+        self.helpers.close();
+        self.end_orphans();
+    }
+}
