@@ -73,7 +73,7 @@ impl Host {
             listener.close().await;
         }
         let interrupted = async { _ = host.stop().await };
-        driver.wait_for_face(result.is_err(), interrupted).await;
+        driver.wait_until_shown(result.is_err(), interrupted).await;
         Ok(result?)
     }
 

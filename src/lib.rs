@@ -28,7 +28,6 @@ pub mod plan;
 pub mod proc;
 pub mod prompt;
 pub mod run;
-pub mod server_url;
 pub mod settings;
 pub mod store;
 pub mod text;

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use crate::{
+    agent::opencode::ServerUrl,
     claims::promise_token,
-    server_url::ServerUrl,
     settings::{Form, Grammar, Line, Mistake, Node, Prose, accept, accept_or},
 };
 

@@ -1,4 +1,4 @@
-//! What a run that is over waits for: its face, and a message that makes it go on.
+//! What a run that is over waits for: its user interface, and a message that resumes it.
 //!
 //! While a screen shows the end, the loop stays and takes messages as ever, from the screen and from other terminals.
 //! Where nothing runs, a message is left in the journal of the last run, and the next `ralph` goes on with that one.
@@ -19,18 +19,18 @@ use super::{
     run::{Arrived, Driver, DriverError},
 };
 
-/// How long a face may take to show the end of a run that was to be stopped.
-const FACE_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a user interface may take to show the end of a run that was asked to stop.
+const STOP_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a slow reader of a finished run is waited for: it may be a person with a pager, but not for ever.
 const READER_PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 impl Driver {
     /// Waits until all of the run that ended is shown, or until `interrupted`: what is piped to a slow reader has to arrive.
     /// Who wanted to stop, or has to see a run that `failed`, does not wait for long.
-    pub async fn wait_for_face(&self, failed: bool, interrupted: impl Future<Output = ()>) {
+    pub async fn wait_until_shown(&self, failed: bool, interrupted: impl Future<Output = ()>) {
         let hub = self.hub.clone();
         let in_a_hurry = failed || self.was_hurried();
-        let patience = if in_a_hurry { FACE_PATIENCE } else { READER_PATIENCE };
+        let patience = if in_a_hurry { STOP_PATIENCE } else { READER_PATIENCE };
         let shown = tokio::task::spawn_blocking(move || hub.close(patience));
         tokio::select! {
             _ = shown => {}

@@ -17,7 +17,7 @@ use crate::{
 const WISHES: usize = 256;
 /// Requests that wait for their replies.
 const REQUESTS: usize = 64;
-/// How long a face waits for a loop that is behind: a disk may keep it for a while, and a command must not be lost to that.
+/// How long a user interface waits for a loop that is behind: a disk may keep it for a while, and a command must not be lost to that.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -111,7 +111,7 @@ impl Handle {
         let mut wish = wish;
         while let Err(TrySendError::Full(back)) = self.wishes.try_send(wish) {
             if Instant::now() >= deadline {
-                return; // the loop has hung: a face that hung with it could not even be left
+                return; // the loop has hung: a screen that hung with it could not even be left
             }
             wish = back;
             thread::sleep(PAUSE);

@@ -14,7 +14,6 @@ use crate::{
     },
     event::{AgentSignal, Problem, ProblemKind},
     proc::Supervisor,
-    server_url::ServerUrl,
 };
 
 use super::{
@@ -22,6 +21,7 @@ use super::{
     client::{Client, PromptOptions},
     handle::{ServerSession, Shared},
     server::{ServerSpec, Servers},
+    server_url::ServerUrl,
     session::{Job, run_session},
 };
 

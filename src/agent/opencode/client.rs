@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tracing::debug;
 
-use crate::server_url::ServerUrl;
+use super::server_url::ServerUrl;
 
 use super::{
     Credentials, ServerError,

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::server_url::ServerUrl;
+use super::server_url::ServerUrl;
 
 /// Why a request to a server failed, or the server itself did.
 #[derive(Debug, Error)]

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crate::server_url::ServerUrl;
+use super::server_url::ServerUrl;
 
 use super::PermissionAnswer;
 

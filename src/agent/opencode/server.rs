@@ -21,10 +21,9 @@ use crate::{
         template::{Placeholder, Template},
     },
     proc::{Child, Launch, Size, Stdin, Stdout, Stop, Supervisor},
-    server_url::ServerUrl,
 };
 
-use super::{Credentials, ServerError, ServerOptions, client::Client, monitor::ProcessMonitor};
+use super::{Credentials, ServerError, ServerOptions, client::Client, monitor::ProcessMonitor, server_url::ServerUrl};
 
 /// Ports that are tried, from the first one on.
 const PORTS: u16 = 64;
