@@ -39,17 +39,17 @@ settings! {
         agent("agent"): Option<Line> = null,
         /// The server that the adapter `opencode-server` uses, such as "http://127.0.0.1:4190". null starts one for the run.
         /// A password comes from OPENCODE_SERVER_PASSWORD.
-        #[flag("--server", "URL", "The opencode server to use [default: one that is started for the run]")]
+        #[flag("--server", "URL", "The opencode server to use [default: start one for the run]")]
         server("server"): Option<ServerAddress> = null,
         /// Milliseconds a connection to that server may take, and its answer to whether it is well.
-        #[flag("--server-timeout", "MS", "Milliseconds that server may take to answer [default: 5000]")]
+        #[flag("--server-timeout", "MS", "Milliseconds that the server may take to answer [default: 5000]")]
         server_timeout_ms("serverTimeout"): Within<1, 600_000> = 5000,
         /// What an agent on an opencode server is answered that asks for a permission while nobody is there: "deny", with a
         /// word about it, and it goes on without; or "allow".
         permissions("permissions"): OneOf<Permissions> = "deny",
         /// The plan, relative to the project. null takes the first that exists of PLAN.md, prd.json, IMPLEMENTATION_PLAN.md,
         /// REFACTOR_PLAN.md and @fix_plan.md.
-        #[flag("--plan", "FILE", "The plan, a check-list in Markdown or a prd.json [default: the first of PLAN.md, prd.json, IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md that exists]")]
+        #[flag("--plan", "FILE", "The plan: a check-list in Markdown, or a prd.json [default: the first of PLAN.md, prd.json, IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md that exists]")]
         plan("plan"): Option<FilePath> = null,
         /// Instructions in place of the built-in ones, with {plan}, {task}, {iteration} and {progress} in them;
         /// {{task}} is the text {task}. What the user steers and how to end is added by ralph.
@@ -59,7 +59,7 @@ settings! {
         #[flag("--prompt-file", "FILE", "A file with such instructions [default: .ralph/prompt.md if it exists]")]
         prompt_file("promptFile"): Option<FilePath> = null,
         /// "fresh": every iteration begins without memory of the one before. "resume": it continues the session.
-        #[flag("--session", "MODE", "Whether an iteration begins anew or continues the last one's session: fresh or resume [default: fresh]")]
+        #[flag("--session", "MODE", "Whether an iteration starts a new session or continues the last one: fresh or resume [default: fresh]")]
         session("session"): OneOf<SessionMode> = "fresh",
         limits("limits"): Section<Limits>,
         backoff("backoff"): Section<Backoff>,
@@ -71,7 +71,7 @@ settings! {
         /// "goals": [ { "name": "tests", "command": "cargo test", "timeout": "15m" },
         ///            { "name": "coverage", "command": "./coverage.sh", "target": 80 } ]
         /// 15m is the timeout of a goal that names none. `--goal NAME=COMMAND` adds one; `ralph goals check` runs them alone.
-        #[flag("--goal", "NAME=COMMAND", "Run COMMAND before a claim to be done is believed; may be given more than once, and adds to the configured goals")]
+        #[flag("--goal", "NAME=COMMAND", "Verify with COMMAND before a claim to be done is believed; can be repeated, and adds to the configured goals")]
         goals("goals"): Goals = [],
         /// Whether goals are run side by side or one after the other.
         goals_parallel("goalsParallel"): Switch = true,
@@ -98,13 +98,13 @@ settings! {
         #[flag("--max-iterations", "N", "Stop after N iterations, or \"unlimited\" [default: 50]")]
         max_iterations("maxIterations"): Limit<Count> = 50,
         /// Time a run may take. It ends an iteration that is running.
-        #[flag("--max-time", "TIME", "Stop after this time in all, such as 90s, 10m, 8h, or \"unlimited\" [default: 8h]")]
+        #[flag("--max-time", "TIME", "Stop after this total time, such as 90s, 10m, 8h, or \"unlimited\" [default: 8h]")]
         max_time_ms("maxTime"): Limit<Duration> = "8h",
         /// Time one iteration may take.
         #[flag("--iteration-timeout", "TIME", "End an iteration after this time, or \"unlimited\" [default: 60m]")]
         iteration_timeout_ms("iterationTimeout"): Limit<Duration> = "60m",
         /// Time an agent may be idle: it writes nothing, and none of its processes uses the CPU.
-        #[flag("--idle-timeout", "TIME", "End an iteration that neither wrote nor computed for this time, or \"unlimited\" [default: 10m]")]
+        #[flag("--idle-timeout", "TIME", "End an iteration that was idle (no output, no CPU) for this time, or \"unlimited\" [default: 10m]")]
         idle_timeout_ms("idleTimeout"): Limit<Duration> = "10m",
         /// Time ralph's own work before an iteration may take, and after it: checkpoint, plan and prompt. A run whose
         /// checkpoint does not end is ended; a very large repository may need more.
@@ -139,7 +139,7 @@ settings! {
     pub struct CompletionSettings {
         /// What an agent has to promise, in the line <promise>…</promise>, when all is done. null takes a fresh token for
         /// each run, which no old file or transcript can contain.
-        #[flag("--promise", "TEXT", "The token with which an agent claims the end [default: a fresh one in each run]")]
+        #[flag("--promise", "TEXT", "The token with which an agent signals completion [default: a new one for each run]")]
         promise("promise"): Option<Promise> = null,
         /// Confidence, 0 to 100, below which a claim is refused. The agent's own word is worth 10, all ticked boxes of the plan
         /// 50, all goals 40. Where there are neither boxes nor goals, the agent's word given in two iterations running is

@@ -103,11 +103,11 @@ fn what_an_agent_waits_for_is_known_however_much_it_said_before() {
         kind: Some(ProblemKind::Overloaded),
     };
     let waiting = reports(state, retrying.clone());
-    assert!(waiting.state.rules.holdup.is_some());
+    assert!(waiting.state.rules.pending_error.is_some());
     let again = reports(waiting.state, retrying);
     assert_eq!(again.events, [], "the same is not news");
     let moved_on = reports(again.state, said(1));
-    assert!(moved_on.state.rules.holdup.is_none(), "that it got on is needed");
+    assert!(moved_on.state.rules.pending_error.is_none(), "that it got on is needed");
 }
 
 #[test]
@@ -161,6 +161,6 @@ fn an_agent_that_tries_again_and_gets_on_for_hours_is_no_flood() {
         "{:?}",
         state.view.phase
     );
-    assert!(state.rules.holdup.is_none());
+    assert!(state.rules.pending_error.is_none());
     assert!(bytes(&events) < 2 << 20, "{} bytes", bytes(&events));
 }

@@ -202,8 +202,9 @@ fn essence(state: &LoopState) -> String {
             .map(|problem| std::mem::discriminant(&problem.kind));
         let prompted = !state.rules.prompted.is_empty();
         // What it waits for is asked only of an agent that hangs, whatever else it reported before.
-        let holdup = state.rules.holdup.is_some() && state.rules.problem.is_none() && state.rules.verdict.is_none();
-        (state.rules.verdict, problem, holdup, prompted)
+        let pending_error =
+            state.rules.pending_error.is_some() && state.rules.problem.is_none() && state.rules.verdict.is_none();
+        (state.rules.verdict, problem, pending_error, prompted)
     });
     format!(
         "{} {phase} {session:?} {} {} {:?} {} {} {} {due:?} {:?} {} {} {} {}",

@@ -341,7 +341,7 @@ fn a_retry_of_an_earlier_iteration_explains_nothing() {
     lone.settles();
     lone.prepared(2);
     assert_eq!(
-        (lone.state.view.iterations.number, &lone.state.rules.holdup),
+        (lone.state.view.iterations.number, &lone.state.rules.pending_error),
         (2, &None)
     );
 }

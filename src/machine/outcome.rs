@@ -7,18 +7,21 @@ use super::state::LoopState;
 /// Judges the end of a session. The dialect's verdict counts, the exit code alone never does.
 pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: Option<Exit>) -> Outcome {
     if let Some(reason) = cancelled {
-        return match (reason, state.rules.verdict, &state.rules.holdup) {
+        return match (reason, state.rules.verdict, &state.rules.pending_error) {
             // Only the program was late: its turn had ended well.
             (CancelReason::IterationTimeout | CancelReason::IdleTimeout, Some(true), _) => Outcome::Completed,
             (CancelReason::LoginRefused, Some(true), _) => Outcome::Completed,
-            (CancelReason::LoginRefused, _, Some(holdup)) => Outcome::Failed {
-                problem: holdup.clone(),
+            (CancelReason::LoginRefused, _, Some(pending_error)) => Outcome::Failed {
+                problem: pending_error.clone(),
             },
             // It did not hang: it said what it waited for, and the loop knows how to wait for that.
-            (CancelReason::IdleTimeout, _, Some(holdup)) => Outcome::Failed {
+            (CancelReason::IdleTimeout, _, Some(pending_error)) => Outcome::Failed {
                 problem: Problem {
-                    kind: holdup.kind,
-                    text: format!("{} (the agent waited in silence until the idle limit)", holdup.text),
+                    kind: pending_error.kind,
+                    text: format!(
+                        "{} (the agent waited in silence until the idle limit)",
+                        pending_error.text
+                    ),
                 },
             },
             (CancelReason::Flooded, _, _) => Outcome::Failed {

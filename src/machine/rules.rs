@@ -34,7 +34,7 @@ pub struct Rules {
     /// What the running iteration reported as its failure.
     pub problem: Option<Problem>,
     /// What the agent said that it repeats a request for, if nothing came of it yet.
-    pub holdup: Option<Problem>,
+    pub pending_error: Option<Problem>,
     /// How often running the agent told that its login was refused.
     pub refusals: u32,
     /// What reports of agents take of the journal.
@@ -135,7 +135,7 @@ impl Rules {
 
     fn start_iteration(&mut self, view: &RunView, checkpoint: Option<&Checkpoint>) {
         self.problem = None;
-        self.holdup = None;
+        self.pending_error = None;
         self.budget.begin_iteration();
         self.refusals = 0;
         self.verdict = None;
@@ -205,11 +205,11 @@ impl Rules {
 
     /// Tells what of `signal` the state is made of, before it is applied.
     pub(super) fn weight_of(&self, signal: &AgentSignal) -> Weight {
-        let waits = self.holdup.is_some() || self.refusals > 0;
+        let waits = self.pending_error.is_some() || self.refusals > 0;
         let is_needed = match signal {
             AgentSignal::Retrying { why, kind, .. } => {
-                let same = match (&self.holdup, kind) {
-                    (Some(holdup), Some(kind)) => holdup.kind == *kind && holdup.text == *why,
+                let same = match (&self.pending_error, kind) {
+                    (Some(pending_error), Some(kind)) => pending_error.kind == *kind && pending_error.text == *why,
                     (None, None) => true,
                     (Some(_), None) | (None, Some(_)) => false,
                 };
@@ -237,7 +237,7 @@ impl Rules {
                     Some(ProblemKind::Auth) => self.refusals + 1,
                     Some(_) | None => 0,
                 };
-                self.holdup = kind.map(|kind| Problem {
+                self.pending_error = kind.map(|kind| Problem {
                     kind,
                     text: why.clone(),
                 });
@@ -247,7 +247,7 @@ impl Rules {
             | AgentSignal::ToolStarted { .. }
             | AgentSignal::ToolEnded { .. }
             | AgentSignal::FileChanged { .. } => {
-                self.holdup = None;
+                self.pending_error = None;
                 self.refusals = 0;
             }
             AgentSignal::QuestionAsked { text, .. } => self.asked = Some(text.clone()),
