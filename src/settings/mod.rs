@@ -1,6 +1,6 @@
 //! One engine for what people write: configuration files, variables, flags, goals and adapters.
 //!
-//! A setting is declared once, as a row of [`settings!`]: its doc comment is its description, its type is a [`Grammar`],
+//! A setting is declared once, as a row of `settings!`: its doc comment is its description, its type is a [`Grammar`],
 //! its default is written as in a file. Defaults, checks, JSON Schema, the example file, variables and flags all come
 //! from the row. serde is no help here: it stops at the first mistake, and knows neither layers nor where a value was
 //! written.

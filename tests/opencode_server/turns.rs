@@ -1,9 +1,8 @@
 //! What happens within a turn, with the real server. It takes seconds to start, so one serves several runs.
 
-use std::{fs, time::Duration};
+use std::fs;
 
-use nix::sys::signal::Signal;
-use ralph::event::{AgentSignal, Claim, Delivery, Event, Outcome, ProblemKind, StopReason, Wait};
+use ralph::event::{AgentSignal, Claim, Delivery, Event, Outcome, ProblemKind, StopReason};
 use serde_json::json;
 
 use super::{proxy::Proxy, ralph, serve};
@@ -314,26 +313,6 @@ fn model_and_agent_are_those_that_were_asked_for(served: &mut Served) {
     });
     assert_eq!(opened, Some("standin/stand-in"));
     assert_eq!(served.requests()[0].body["model"], "stand-in");
-}
-
-#[test]
-fn a_repetition_in_an_hour_is_waited_for_by_ralph_and_not_within_the_turn() {
-    let model = StandIn::start(Scenario::from(http(429).header("retry-after", "3600")));
-    let Some(sandbox) = sandbox(&model) else { return };
-    let running = ralph(&sandbox).start();
-    let waits = running.wait_for_record(SOON, |event| matches!(event, Event::WaitStarted { .. }));
-    let Event::WaitStarted { wait, until_ms, .. } = waits.event else {
-        unreachable!("it was just seen")
-    };
-    assert_eq!(wait, Wait::LimitReset);
-    let away = Duration::from_millis(until_ms.saturating_sub(waits.at_ms));
-    assert!(
-        away > Duration::from_secs(3500) && away < Duration::from_secs(3700),
-        "{away:?}"
-    );
-    running.signal(Signal::SIGINT);
-    assert_eq!(running.wait(SOON).code(), Some(130));
-    sandbox.assert_nothing_runs();
 }
 
 fn a_session_that_overflows_again_and_again_is_given_up(served: &mut Served) {
