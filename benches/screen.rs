@@ -34,7 +34,7 @@ const SILENT: &str = "echo ready; exec sleep 600\n";
 /// Set to `1`, it adds what takes minutes.
 const LONG: &str = "RALPH_BENCH_LONG";
 /// Shown when the only iteration is over.
-const OVER: &str = "the limit of iterations is reached";
+const OVER: &str = "iteration limit reached";
 
 fn main() {
     agent::become_agent_if_asked();

@@ -16,9 +16,9 @@ use crate::{
 /// Name of a fixture, what `ralph runs` says of its end, and the kind of end in the report.
 const RUNS: [(&str, &str, Option<&str>); 7] = [
     ("done", "done", Some("done")),
-    ("messages", "done, unverified", Some("done")),
+    ("messages", "done (not verified)", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
-    ("limited", "the limit of iterations is reached", Some("limit-reached")),
+    ("limited", "iteration limit reached", Some("limit-reached")),
     ("cut-off", "cut off", None),
     ("stuck", "4 iterations running changed nothing", Some("breaker-open")),
     ("refused", "cut off", None),

@@ -523,3 +523,63 @@ fn a_static_that_changes_is_told_from_a_constant() {
         "{found:?}"
     );
 }
+
+/// Rooms of facts, where `words` says the sentences.
+const FACTS: &[&str] = &["event", "machine"];
+
+/// Modules of them that still say some: notices, names of problems, and texts of problems that ralph found itself.
+const STILL_SAID: &[&str] = &[
+    "event/agent",
+    "event/command",
+    "event/stop",
+    "machine/deadline",
+    "machine/outcome",
+    "machine/settle",
+    "machine/state",
+    "machine/step",
+];
+
+/// String literals of `code` that are more than one word; messages of `expect` are none of a user's.
+fn sentences(code: &str) -> Vec<String> {
+    let lines = uncommented(code);
+    let lines = lines
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("#[serde") && !line.contains("expect("));
+    let code: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let code = code.replace("b'\"'", "").replace("'\"'", "").replace("\\\"", "");
+    let literals = code.split('"').skip(1).step_by(2);
+    let words = |literal: &&str| {
+        literal
+            .split_whitespace()
+            .filter(|word| word.contains(char::is_alphabetic))
+            .count()
+            > 1
+    };
+    literals.filter(words).map(str::to_owned).collect()
+}
+
+#[test]
+fn facts_say_no_sentences() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        if !FACTS.iter().any(|room| source.is_in(room)) {
+            continue;
+        }
+        let said = sentences(&source.code);
+        match STILL_SAID.contains(&source.module.as_str()) {
+            true if said.is_empty() => {
+                wrong.push(format!("{} says nothing any more: take it off the list", source.module))
+            }
+            true => {}
+            false => wrong.extend(said.iter().map(|text| format!("{} says \"{text}\"", source.module))),
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_sentence_is_found_and_a_name_is_none() {
+    let code = "#[serde(tag = \"a b\")]\n// \"a comment of words\"\nlet a = \"kebab-case\";\nlet b = format!(\"went {wrong} here\");\n\
+                f().expect(\"never fails here\");\nlet c = '\"';\nlet d = \"[…] {}\";";
+    assert_eq!(sentences(code), ["went {wrong} here"]);
+}

@@ -111,7 +111,7 @@ fn markdown_has_a_table_and_no_words_of_an_agent_as_markup() {
     sandbox.install(&Script::worker());
     ran(&sandbox, &[]);
     let text = report(&sandbox, "markdown");
-    assert!(text.starts_with("# ralph: done, unverified\n"), "{text}");
+    assert!(text.starts_with("# ralph: done (not verified)\n"), "{text}");
     assert_has(
         &text,
         &[
@@ -168,7 +168,7 @@ fn runs_are_listed_the_latest_first() {
     assert_eq!(lines.len(), 2, "{finished:?}");
     let ids = sandbox.paths().run_ids();
     assert!(
-        lines[0].starts_with(&ids[1].0) && lines[0].ends_with("  done, unverified"),
+        lines[0].starts_with(&ids[1].0) && lines[0].ends_with("  done (not verified)"),
         "{}",
         lines[0]
     );
@@ -178,7 +178,7 @@ fn runs_are_listed_the_latest_first() {
             &ids[0].0,
             "PLAN.md",
             "1/2 tasks · 1 iteration · ",
-            "the limit of iterations is reached",
+            "iteration limit reached",
         ],
     );
 }

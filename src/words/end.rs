@@ -8,17 +8,17 @@ use super::{breaker_cause_in_words, counted};
 pub fn stop_in_words(reason: &StopReason) -> String {
     match reason {
         StopReason::Done { verified: true } => "done".to_owned(),
-        StopReason::Done { verified: false } => "done, unverified".to_owned(),
-        StopReason::AgentFailed { adapter, problem } => format!("stopped, {}", failure_in_words(adapter, problem.kind)),
-        StopReason::Broken { why } => format!("stopped, ralph cannot go on ({why})"),
-        StopReason::PlanInvalid { why } => format!("stopped, the plan cannot be read ({why})"),
+        StopReason::Done { verified: false } => "done (not verified)".to_owned(),
+        StopReason::AgentFailed { adapter, problem } => format!("failed: {}", failure_in_words(adapter, problem.kind)),
+        StopReason::Broken { why } => format!("failed: ralph cannot continue ({why})"),
+        StopReason::PlanInvalid { why } => format!("failed: the plan cannot be read ({why})"),
         StopReason::LimitReached { limit } => format!(
-            "stopped, the limit of {} is reached",
+            "stopped: {} limit reached",
             match limit {
-                LimitKind::MaxIterations => "iterations",
+                LimitKind::MaxIterations => "iteration",
                 LimitKind::MaxTime => "time",
                 LimitKind::MaxCost => "cost",
-                LimitKind::MaxTokens => "tokens",
+                LimitKind::MaxTokens => "token",
             }
         ),
         StopReason::BreakerOpen { why } => match why {
@@ -31,10 +31,10 @@ pub fn stop_in_words(reason: &StopReason) -> String {
             why => format!("stopped: no progress ({})", breaker_cause_in_words(why)),
         },
         StopReason::Blocked { question } => format!("blocked: needs your answer ({question})"),
-        StopReason::Requested => "stopped as asked".to_owned(),
+        StopReason::Requested => "stopped by user".to_owned(),
         StopReason::Interrupted => "interrupted".to_owned(),
         StopReason::Terminated => "terminated".to_owned(),
-        StopReason::HungUp => "stopped, the terminal is gone".to_owned(),
+        StopReason::HungUp => "stopped: the terminal is gone".to_owned(),
         StopReason::Superseded => "cut off, and followed by another run".to_owned(),
     }
 }

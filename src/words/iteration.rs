@@ -27,9 +27,9 @@ pub fn outcome_word(outcome: &Outcome) -> &'static str {
 pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
     match reason {
         CancelReason::Skipped => "skipped by the user",
-        CancelReason::Steered => "a message cannot wait",
+        CancelReason::Steered => "interrupted by an urgent message",
         CancelReason::IterationTimeout => "its time limit is reached",
-        CancelReason::IdleTimeout => "it neither wrote nor computed until the idle limit",
+        CancelReason::IdleTimeout => "idle timeout",
         CancelReason::LoginRefused => "its login is refused again and again",
         CancelReason::Flooded => "it reports without end",
         CancelReason::MaxTime => "the run's time limit is reached",

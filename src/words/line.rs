@@ -144,12 +144,9 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         } => None,
         Event::Paused { by: PausedBy::File } => line(Tone::Wait, "pausing: `.ralph-pause` is there"),
         Event::Paused { by: PausedBy::User } => line(Tone::Wait, "pausing: asked by the user"),
-        Event::Unpaused { by: PausedBy::File } => line(Tone::User, "going on: `.ralph-pause` is gone"),
-        Event::Unpaused { by: PausedBy::User } => line(Tone::User, "going on"),
-        Event::Held => line(
-            Tone::Wait,
-            "paused: remove `.ralph-pause` or type `ralph resume` to go on",
-        ),
+        Event::Unpaused { by: PausedBy::File } => line(Tone::User, "resuming: `.ralph-pause` is gone"),
+        Event::Unpaused { by: PausedBy::User } => line(Tone::User, "resuming"),
+        Event::Held => line(Tone::Wait, "paused: remove `.ralph-pause` or type `ralph resume`"),
         Event::SteeringQueued { id, kind, text } => {
             let when = match kind {
                 SteeringKind::Next => "for the next prompt",
@@ -169,7 +166,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             )
         }
         Event::SteeringWithdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
-        Event::RunReopened { .. } => line(Tone::User, "the run goes on with your message"),
+        Event::RunReopened { .. } => line(Tone::User, "the run resumes with your message"),
         Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
         Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
         // Shown by the head, the tasks and the summary.
@@ -231,7 +228,7 @@ fn stop_request(stop: StopRequest, by: RequestedBy) -> String {
     };
     let how = match stop {
         StopRequest::AfterIteration => "stopping after this iteration",
-        StopRequest::InOrder => "stopping (again for at once)",
+        StopRequest::InOrder => "stopping (repeat to force)",
         StopRequest::AtOnce => "stopping at once",
     };
     format!("{by}: {how}")

@@ -43,7 +43,7 @@ fn people_read_what_codex_did_and_what_came_of_it() {
     for expected in [
         "iteration 1: Write hello.txt",
         "Wrote hello.txt.",
-        "ralph: done, unverified",
+        "ralph: done (not verified)",
         "2 of 2 tasks done",
     ] {
         assert!(

@@ -180,7 +180,7 @@ fn a_refused_login_ends_in_a_short_sentence_with_the_agents_words_and_the_next_s
         .collect();
     assert_eq!(
         end[..2],
-        ["ralph: stopped, script is not logged in", &format!("  it said: {said}")],
+        ["ralph: failed: script is not logged in", &format!("  it said: {said}")],
         "{finished:?}"
     );
     assert!(end.contains(&format!("hint: {hint}").as_str()), "{finished:?}");

@@ -168,7 +168,7 @@ fn text_for_people_names_every_iteration_and_how_it_ended() {
         "limits: 50 iterations · 8h in all · 1h each · 10m idle",
         "iteration 1: Write hello.txt",
         "iteration 2: Write world.txt",
-        "ralph: done, unverified",
+        "ralph: done (not verified)",
         "2 of 2 tasks done · 2 iterations",
         "hint: no goal was checked",
     ] {

@@ -87,7 +87,7 @@ fn a_run_that_has_used_up_a_limit_says_so_instead_of_going_on() {
     sandbox.install(&Script::terminal("work"));
     let program = screen(&sandbox).args(["--max-iterations", "1"]);
     let mut terminal = Terminal::start(&program, 100, 30);
-    terminal.sees("the limit of iterations is reached");
+    terminal.sees("iteration limit reached");
     terminal.press(":");
     terminal.sees("the run has used up its iterations");
     let steered = sandbox.ralph(["steer", "go on"]).run(SOON);

@@ -40,7 +40,7 @@ fn leaving_asks_while_the_run_is_not_over() {
     terminal.press("y");
     assert_eq!(terminal.ends(), 130);
     assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Requested));
-    assert!(terminal.text().contains("stopped as asked"));
+    assert!(terminal.text().contains("stopped by user"));
     sandbox.assert_nothing_runs();
 }
 

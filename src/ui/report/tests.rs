@@ -186,7 +186,7 @@ codex · /project/PLAN.md
     1  failed       2.0s        -      -       -       -  One
     1  completed    2.0s        -      -       -       -  One
 
-ralph: stopped, the limit of time is reached
+ralph: stopped: time limit reached
   1 of 2 tasks done · 1 iteration · 1m04s · 900 tokens in
 hint: run the same command to resume
   1 wait, 1m00s in all

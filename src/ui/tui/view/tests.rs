@@ -294,7 +294,7 @@ fn a_toast_and_an_end_take_the_footer() {
         ),
         |_| {},
     );
-    assert!(drawn(&done).contains("✔ done, unverified · 4 of 4 tasks · 4 iterations"));
+    assert!(drawn(&done).contains("✔ done (not verified) · 4 of 4 tasks · 4 iterations"));
 }
 
 #[test]
