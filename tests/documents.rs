@@ -1,8 +1,11 @@
-//! Documents for those who work on ralph: the files and links that they name are there, and the tour is one.
+//! Documents for those who work on ralph: the files and links that they name are there, the tour is one, and what
+//! they show works.
 
 use std::{
     fs,
+    io::Write,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
 const DOCUMENTS: &[&str] = &[
@@ -90,6 +93,30 @@ fn every_file_that_a_guide_names_is_there() {
         missing.extend(named.map(|path| format!("{document}: {path}")));
     }
     assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn the_change_that_adds_a_setting_applies() {
+    let text = text_of("CONTRIBUTING.md");
+    let (_, guide) = text.split_once("## Add a setting").expect("a chapter");
+    let (_, diff) = guide.split_once("```diff\n").expect("an example");
+    let (diff, _) = diff.split_once("```").expect("its end");
+    let mut git = Command::new("git")
+        .args(["apply", "--check", "-"])
+        .current_dir(root())
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("git");
+    let mut input = git.stdin.take().expect("a pipe");
+    input.write_all(diff.as_bytes()).expect("git reads it");
+    drop(input);
+    let finished = git.wait_with_output().expect("git ends");
+    assert!(
+        finished.status.success(),
+        "the example in CONTRIBUTING.md is out of date: {}",
+        String::from_utf8_lossy(&finished.stderr)
+    );
 }
 
 #[test]

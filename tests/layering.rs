@@ -111,6 +111,7 @@ const PURE: &[&str] = &[
     "agent/opencode/wire",
     "agent/transcript",
     "cli/doctor/model",
+    "settings",
     "words",
     "ui/report",
     "text",

@@ -11,7 +11,6 @@ mod diagnostics;
 mod doctor;
 mod documents;
 mod goals;
-mod guides;
 mod harness;
 mod helpers;
 mod journals;

@@ -237,7 +237,7 @@ mod tests {
     use crate::{
         config::{Flag, Sources, example, file, load},
         event::Completion,
-        settings::{Keys, Merged},
+        settings::{Keys, Merged, Node, Origin},
     };
 
     #[test]
@@ -280,6 +280,40 @@ mod tests {
         }
         assert_eq!(missing, Vec::<&str>::new());
         assert_eq!(merged.read::<Config>().unwrap(), Config::default());
+    }
+
+    #[test]
+    fn a_near_name_is_found_at_any_level() {
+        let keys = Keys::of::<Config>();
+        for (unknown, near) in [
+            ("limits.maxIteration", "limits.maxIterations"),
+            ("maxIterations", "limits.maxIterations"),
+            ("max_iterations", "limits.maxIterations"),
+            ("limits.adapter", "adapter"),
+            ("limit", "limits"),
+            ("promtFile", "promptFile"),
+            ("keep.recordingMB", "keep.recordingMiB"),
+            ("adaptor", "adapter"),
+        ] {
+            assert_eq!(keys.nearest(unknown), Some(near), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_name_like_no_other_has_no_near_one() {
+        let keys = Keys::of::<Config>();
+        for unknown in ["colour", "daemon", ""] {
+            assert_eq!(keys.nearest(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn every_default_is_of_its_grammar() {
+        for (key, field) in Keys::of::<Config>().iter() {
+            let default = Node::of(field.default_value(), &Origin::Default);
+            let mistakes = (field.kind.check)(&default, key);
+            assert!(mistakes.is_empty(), "{mistakes:?}");
+        }
     }
 
     #[test]

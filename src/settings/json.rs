@@ -1,6 +1,6 @@
 //! JSON with comments and trailing commas.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use jsonc_parser::{
     ParseOptions,
@@ -87,7 +87,7 @@ impl Reader<'_> {
 
     fn fields(&mut self, object: &Object<'_>, path: &str) -> Vec<(String, Node)> {
         let mut fields: Vec<(String, Node)> = Vec::new();
-        let mut known = std::collections::HashMap::new();
+        let mut known = HashMap::new();
         for property in &object.properties {
             let name = property.name.as_str();
             let key = within(path, name);

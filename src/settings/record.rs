@@ -136,7 +136,7 @@ impl<'n> Reader<'n> {
                 let value = serde_json::from_str(default).unwrap_or_default();
                 G::read(&Node::of(value, &Origin::Default), &key)
             }
-            (None, None) => return G::absent(),
+            (None, None) => return G::absent().or_else(|| self.missing::<G>(name)),
         };
         match read {
             Ok(held) => Some(held),
@@ -145,6 +145,14 @@ impl<'n> Reader<'n> {
                 None
             }
         }
+    }
+
+    fn missing<G: Grammar>(&mut self, name: &str) -> Option<G::Held> {
+        let origin = self.table.map_or(Origin::Default, |table| table.origin.clone());
+        let found = format!("missing `{name}`");
+        let mistake = Mistake::ill_typed(&origin, self.path, found, G::expected());
+        self.mistakes.push(mistake);
+        None
     }
 
     pub fn mistakes(self) -> Vec<Mistake> {
