@@ -158,7 +158,12 @@ async fn where_no_loop_runs_there_is_nothing_to_reset_but_in_a_run_that_was_cut_
         for args in [["reset-circuit"], ["--reset-circuit"]] {
             let reset = project.ralph(args).run(SOON);
             assert_eq!(reset.code(), Some(0), "{reset:?}");
-            assert!(reset.stdout.contains("begins with a closed breaker"), "{reset:?}");
+            assert!(
+                reset
+                    .stdout
+                    .contains("the next run starts with the stuck detector reset"),
+                "{reset:?}"
+            );
         }
     };
     nothing();
@@ -167,7 +172,7 @@ async fn where_no_loop_runs_there_is_nothing_to_reset_but_in_a_run_that_was_cut_
     running.kill().await;
     assert!(status(&project).contains("breaker   half-open"), "{}", status(&project));
     let reset = project.ralph(["reset-circuit"]).run(SOON);
-    assert!(reset.stdout.starts_with("the breaker is closed"), "{reset:?}");
+    assert!(reset.stdout.starts_with("the stuck detector is reset"), "{reset:?}");
     assert!(!status(&project).contains("breaker"), "{}", status(&project));
     let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(7), "{finished:?}");
