@@ -4,7 +4,8 @@ use std::{fmt::Write as _, fs, path::Path};
 
 use ralph::{
     event::{Event, Outcome, ProblemKind, RunId},
-    store::paths::ProjectPaths,
+    run::RunView,
+    store::{journal, paths::ProjectPaths},
 };
 use serde_json::Value;
 
@@ -19,9 +20,9 @@ const RUNS: [(&str, &str, Option<&str>); 7] = [
     ("messages", "done (not verified)", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
     ("limited", "iteration limit reached", Some("limit-reached")),
-    ("cut-off", "cut off", None),
+    ("cut-off", "interrupted", None),
     ("stuck", "4 iterations running changed nothing", Some("breaker-open")),
-    ("refused", "cut off", None),
+    ("refused", "interrupted", None),
 ];
 
 fn fixture(name: &str) -> String {
@@ -111,6 +112,19 @@ fn a_run_of_the_first_version_is_resumed_with_what_it_had_to_tell_the_agent() {
 }
 
 #[test]
+fn status_for_programs_has_the_view_of_the_run() {
+    for (name, ..) in RUNS {
+        let sandbox = left_behind(&fixture(name));
+        let run = &sandbox.paths().run_ids()[0];
+        let (records, _) = journal::read(&sandbox.paths().run(run).journal()).expect("a journal");
+        let mut status: Value = serde_json::from_str(&printed(&sandbox, &["status", "--json"])).expect("JSON");
+        let view: RunView = serde_json::from_value(status["view"].take()).expect("a view");
+        assert_eq!(view, RunView::of(&records), "{name}");
+        assert_eq!(status["over"], view.is_over(), "{name}");
+    }
+}
+
+#[test]
 fn a_run_of_the_first_version_is_played() {
     let sandbox = left_behind(&fixture("messages"));
     let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "64"]), 100, 30);
@@ -124,7 +138,7 @@ fn a_run_of_the_first_version_is_played() {
 #[test]
 fn an_unknown_event_is_shown_by_its_name_and_keeps_nothing_from_being_read() {
     let sandbox = left_behind(&from_the_future());
-    assert!(printed(&sandbox, &["runs"]).contains("cut off"));
+    assert!(printed(&sandbox, &["runs"]).contains("interrupted"));
     printed(&sandbox, &["report"]);
     printed(&sandbox, &["status"]);
     let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "64"]), 100, 30);

@@ -24,7 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("prompt", &["claims", "event", "plan", "text"]),
     ("os", &[]),
     ("proc", &["console", "diagnostics", "event", "files", "text"]),
-    ("control", &["event"]),
+    ("control", &["event", "run"]),
     ("store", &["control", "event"]),
     ("git", &["event", "proc", "store"]),
     ("settings", &["event", "files", "text"]),
@@ -583,4 +583,56 @@ fn a_sentence_is_found_and_a_name_is_none() {
     let code = "#[serde(tag = \"a b\")]\n// \"a comment of words\"\nlet a = \"kebab-case\";\nlet b = format!(\"went {wrong} here\");\n\
                 f().expect(\"never fails here\");\nlet c = '\"';\nlet d = \"[…] {}\";";
     assert_eq!(sentences(code), ["went {wrong} here"]);
+}
+
+/// Modules with a function that takes `&mut self` and asks for the kind of an event, besides `run`, and what it changes.
+const BESIDES_THE_VIEW: &[(&str, &str)] = &[
+    ("machine/rules", "what decisions need and nobody is shown"),
+    ("ui/tui/model", "the time that is shown and the notice at hand"),
+    ("ui/headless/text", "nothing: it writes lines"),
+    ("plan/markdown", "a plan, by the events of the Markdown parser"),
+];
+
+/// Names of the functions that take `&mut self` and have an arm for a kind of event.
+fn folding_functions(code: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let (mut signature, mut is_open) = (String::new(), false);
+    for line in uncommented(code).lines().map(str::trim) {
+        if let Some(at) = line.find("fn ") {
+            signature = line[at + 3..].to_owned();
+            is_open = !line.contains('{') && !line.ends_with(';');
+        } else if is_open {
+            signature.push_str(line);
+            is_open = !line.contains('{');
+        }
+        let is_arm = line.trim_start_matches("| ").starts_with("Event::");
+        if is_arm && signature.contains("&mut self") {
+            found.push(first_word(&signature));
+        }
+    }
+    found.dedup();
+    found
+}
+
+#[test]
+fn records_are_folded_in_one_place() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let may_fold = source.is_in("run") || BESIDES_THE_VIEW.iter().any(|(module, _)| source.module == *module);
+        if !may_fold && source.named().contains("event") {
+            let functions = folding_functions(&source.code);
+            let functions = functions.iter();
+            wrong.extend(functions.map(|name| format!("{} folds events in {name}", source.module)));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_fold_is_found_by_its_arms() {
+    let fold =
+        "fn apply(\n    &mut self,\n    event: &Event,\n) {\n    match event {\n        Event::Held => {}\n    }\n}";
+    assert_eq!(folding_functions(fold), ["apply"]);
+    let reads = "fn words(event: &Event) -> &str {\n    match event {\n        Event::Held => \"held\",\n    }\n}";
+    assert_eq!(folding_functions(reads), [] as [&str; 0]);
 }

@@ -15,7 +15,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::event::{BreakerState, RunId, SteeringId, SteeringKind, Totals, UserCommand};
+use crate::{
+    event::{BreakerState, RunId, SteeringId, SteeringKind, Totals, UserCommand},
+    run::RunView,
+};
 
 pub use listener::{Asked, Listener, answer};
 
@@ -90,6 +93,9 @@ pub struct Status {
     pub breaker: BreakerStatus,
     pub totals: Totals,
     pub steering: Vec<QueuedSteering>,
+    /// All that the records say; empty where an older loop answers.
+    #[serde(default)]
+    pub view: Box<RunView>,
 }
 
 /// An agent that does nothing.

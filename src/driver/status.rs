@@ -37,7 +37,10 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
             | Phase::Stopped { .. } => None,
         },
         quiet,
-        task: view.plan.current().map(|task| task.text.clone()),
+        task: view
+            .plan
+            .current_except(&view.set_aside())
+            .map(|task| task.text.clone()),
         // A run that is over waits for nothing.
         paused: view.is_paused() && !view.is_over(),
         breaker: BreakerStatus {
@@ -62,6 +65,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
                 text: steering.text.clone(),
             })
             .collect(),
+        view: Box::new(view.clone()),
     }
 }
 

@@ -6,15 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Block, Breaker, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation, Phase,
-    StopAsked, Task, Tool, task::tasks,
+    StopAsked, Task, Tool, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, RunId, Settings,
-    SteeringId, StopReason, Totals, Usage, clip,
+    SteeringId, StopReason, Totals, Usage,
 };
-
-/// Most bytes of what a tool was called with.
-const TOOL_INPUT_BYTES: usize = 200;
 
 /// All that the records say of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -299,34 +296,12 @@ impl RunView {
     }
 
     fn reported(&mut self, at_ms: u64, signal: &AgentSignal) {
-        match signal {
-            AgentSignal::Opened { model: Some(model), .. } => self.model = Some(model.clone()),
-            AgentSignal::Usage { usage } => self.usage = self.usage.plus(*usage),
-            AgentSignal::ToolStarted { call, tool, input } => {
-                self.tool = Some(Tool {
-                    call: call.clone(),
-                    name: tool.clone(),
-                    input: clip(input, TOOL_INPUT_BYTES),
-                    started_ms: at_ms,
-                });
-            }
-            AgentSignal::ToolEnded { call, .. } if self.tool.as_ref().is_some_and(|tool| tool.call == *call) => {
-                self.tool = None;
-            }
-            AgentSignal::Opened { model: None, .. }
-            | AgentSignal::Said { .. }
-            | AgentSignal::Thought { .. }
-            | AgentSignal::ToolEnded { .. }
-            | AgentSignal::FileChanged { .. }
-            | AgentSignal::Retrying { .. }
-            | AgentSignal::LimitHit { .. }
-            | AgentSignal::PermissionAsked { .. }
-            | AgentSignal::QuestionAsked { .. }
-            | AgentSignal::Problem { .. }
-            | AgentSignal::MessageAnswered { .. }
-            | AgentSignal::TurnEnded { .. }
-            | AgentSignal::Unknown { .. }
-            | AgentSignal::Ended { .. } => {}
+        tool::follow(&mut self.tool, at_ms, signal);
+        if let AgentSignal::Opened { model: Some(model), .. } = signal {
+            self.model = Some(model.clone());
+        }
+        if let AgentSignal::Usage { usage } = signal {
+            self.usage = self.usage.plus(*usage);
         }
     }
 
