@@ -51,15 +51,12 @@ impl Entry {
         self.mode() == LINK
     }
 
-    /// Seconds and nanoseconds at which the file was changed, as far as the index knows.
-    fn modified(&self) -> (u32, u32) {
-        let word = |at| number(&self.stat[at..]).unwrap_or_default();
-        (word(MODIFIED), word(MODIFIED + 4))
-    }
-
     /// Whether the file may have changed after it was read and look the same: it is as young as the index is.
-    pub(super) fn is_racy(&self, written: (u32, u32)) -> bool {
-        self.modified() >= written
+    ///
+    /// Seconds alone count: git is built without the parts of a second as a rule, and takes a file that has changed
+    /// within its second for the one in the index, unless that index is of the same second.
+    pub(super) fn is_racy(&self, written_seconds: u32) -> bool {
+        number(&self.stat[MODIFIED..]).unwrap_or_default() >= written_seconds
     }
 
     /// Has git read the file before it believes that it is as the entry says.

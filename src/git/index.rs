@@ -55,22 +55,19 @@ enum Theirs {
     File(File, Metadata),
 }
 
-/// When an index was written: what is as young may have changed since it was read.
+/// The second in which an index was written: what is as young may have changed since it was read.
 #[derive(Debug, Clone, Copy, Default)]
-struct Written(u32, u32);
+struct Written(u32);
 
 impl Written {
     fn of(metadata: &Metadata) -> Written {
-        Written(
-            u32::try_from(metadata.mtime()).unwrap_or(0),
-            u32::try_from(metadata.mtime_nsec()).unwrap_or(0),
-        )
+        Written(u32::try_from(metadata.mtime()).unwrap_or(0))
     }
 }
 
 /// An entry that can be moved to a younger index.
 fn settled(entry: Entry, written: Written) -> Entry {
-    if entry.is_racy((written.0, written.1)) {
+    if entry.is_racy(written.0) {
         entry.unread()
     } else {
         entry

@@ -1,5 +1,10 @@
 //! What a checkpoint holds, what it leaves alone, and how two of them compare.
 
+use std::{
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
 use super::*;
 
 #[test]
@@ -196,6 +201,38 @@ fn a_change_of_the_same_size_in_the_same_moment_is_seen() {
         let checkpoint = after(&repository, n).checkpoint;
         assert_eq!(content(&project, &checkpoint, "kept"), format!("{n:03}-\n"));
     }
+}
+
+/// Waits for the next second of the clock that file systems go by, which follows the other by some milliseconds.
+fn next_second() {
+    const BEHIND: Duration = Duration::from_millis(50);
+    let second = || {
+        (SystemTime::now() - BEHIND)
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_secs()
+    };
+    let now = second();
+    while second() == now {
+        thread::yield_now();
+    }
+}
+
+/// Git compares times of files by their seconds, so an index that is written again in the next one hides the change.
+#[test]
+fn a_change_of_the_same_size_in_the_same_second_is_seen_in_the_next() {
+    let project = Project::new();
+    let repository = project.open();
+    next_second();
+    project.write("kept", "aaaa\n");
+    before(&repository, 1);
+    project.write("kept", "bbbb\n");
+    // The user's index is another one now, and ralph's is written again.
+    project.write("lines", "1\n");
+    project.git(["add", "lines"]);
+    next_second();
+    let checkpoint = after(&repository, 1).checkpoint;
+    assert_eq!(content(&project, &checkpoint, "kept"), "bbbb\n");
 }
 
 #[test]
