@@ -35,9 +35,9 @@ use crate::{
 
 use agents::Agents;
 use end::concluded;
-pub use place::Place;
+pub(crate) use place::Place;
 use plan::check_confidence;
-pub use plan::chosen_plan;
+pub(crate) use plan::chosen_plan;
 use prompt::template;
 use runtime::runtime;
 
@@ -61,7 +61,7 @@ struct Prepared {
 ///
 /// # Errors
 /// A [`Failure`] if something is not in order, before anything is started; or if the run's state cannot be kept.
-pub fn run(
+pub(crate) fn run(
     place: &Place,
     loaded: &Loaded,
     presentation: Presentation,
@@ -157,7 +157,7 @@ fn kept(config: &Config) -> Keep {
 ///
 /// # Errors
 /// A [`Failure`] if there are none, or if nothing can be run here.
-pub fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Vec<GoalResult>, Failure> {
+pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Vec<GoalResult>, Failure> {
     let config = &loaded.config;
     if config.goals.is_empty() {
         return Err(
@@ -224,7 +224,7 @@ fn prepare(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Pr
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
-pub fn chosen_adapter(
+pub(crate) fn chosen_adapter(
     catalog: &Catalog,
     config: &Config,
     project: &Path,
@@ -234,7 +234,7 @@ pub fn chosen_adapter(
 }
 
 /// All adapters that can be seen from `place`.
-pub fn catalog(place: &Place, config: &Config) -> Catalog {
+pub(crate) fn catalog(place: &Place, config: &Config) -> Catalog {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("adapters"));
     Catalog::load(&CatalogSources {
         directories: user

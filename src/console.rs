@@ -14,22 +14,22 @@ use crate::text::{Form, Shown, shown};
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Tells whether a person may be looking at stdout.
-pub fn is_terminal() -> bool {
+pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
 /// Writes text to stdout.
-pub fn print(text: &str) {
+pub(crate) fn print(text: &str) {
     put(text, Form::Plain);
 }
 
 /// Writes text to stdout that may have colours of its own.
-pub fn print_coloured(text: &str) {
+pub(crate) fn print_coloured(text: &str) {
     put(text, Form::Coloured);
 }
 
 /// Writes serialised JSON to stdout.
-pub fn print_json(text: &str) {
+pub(crate) fn print_json(text: &str) {
     put(text, Form::Json);
 }
 
@@ -39,7 +39,7 @@ fn put(text: &str, form: Form) {
 }
 
 /// Writes bytes to stdout as they are, for the program that reads them; to a terminal, what it may be given of them.
-pub fn pass_on(bytes: &[u8]) {
+pub(crate) fn pass_on(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     if out.is_terminal() {
         _ = out.write_all(shown(&String::from_utf8_lossy(bytes), Form::Plain).as_bytes());
@@ -49,18 +49,18 @@ pub fn pass_on(bytes: &[u8]) {
 }
 
 /// Writes a line to stderr that warns of something.
-pub fn warn(text: &str) {
+pub(crate) fn warn(text: &str) {
     complain(&format!("warning: {text}"));
 }
 
 /// Writes lines to stderr.
-pub fn complain(text: &str) {
+pub(crate) fn complain(text: &str) {
     let text = format!("{}\n", text.trim_end_matches('\n'));
     _ = io::stderr().write_all(shown(&text, Form::Plain).as_bytes());
 }
 
 /// Stdout for a writer of many pieces.
-pub fn stdout(form: Form) -> Stdout {
+pub(crate) fn stdout(form: Form) -> Stdout {
     Stdout {
         shown: Shown::new(form),
         text: String::new(),
@@ -72,7 +72,7 @@ pub fn stdout(form: Form) -> Stdout {
 ///
 /// It is not held meanwhile: a writer that is stuck in a terminal that was stopped must not keep others from writing.
 #[derive(Debug)]
-pub struct Stdout {
+pub(crate) struct Stdout {
     shown: Shown,
     /// Kept for its memory.
     text: String,

@@ -16,7 +16,7 @@ use crate::{
 
 /// Chooses the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureKind {
+pub(crate) enum FailureKind {
     /// ralph or an agent failed for good.
     Failed,
     Usage,
@@ -27,7 +27,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    pub fn exit_code(self) -> u8 {
+    pub(crate) fn exit_code(self) -> u8 {
         match self {
             FailureKind::Failed => 1,
             FailureKind::Usage => 2,
@@ -40,7 +40,7 @@ impl FailureKind {
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
-pub struct Failure {
+pub(crate) struct Failure {
     pub kind: FailureKind,
     /// What is wrong, in one line.
     pub message: String,
@@ -49,7 +49,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -58,18 +58,18 @@ impl Failure {
     }
 
     /// Makes a failure of an error and its causes.
-    pub fn of(kind: FailureKind, error: &dyn Error) -> Self {
+    pub(crate) fn of(kind: FailureKind, error: &dyn Error) -> Self {
         Self::new(kind, with_causes(error))
     }
 
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
     #[must_use]
-    pub fn hints(mut self, hints: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn hints(mut self, hints: impl IntoIterator<Item = String>) -> Self {
         self.hints.extend(hints);
         self
     }

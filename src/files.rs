@@ -17,13 +17,13 @@ use thiserror::Error;
 use crate::text::Position;
 
 /// Most bytes of a configuration file.
-pub const CONFIG_CAP_BYTES: u64 = 1 << 20;
+pub(crate) const CONFIG_CAP_BYTES: u64 = 1 << 20;
 /// Most bytes of a prompt.
-pub const PROMPT_CAP_BYTES: u64 = 1 << 20;
+pub(crate) const PROMPT_CAP_BYTES: u64 = 1 << 20;
 /// Most bytes of the definition of an adapter.
-pub const ADAPTER_CAP_BYTES: u64 = 256 << 10;
+pub(crate) const ADAPTER_CAP_BYTES: u64 = 256 << 10;
 /// Most bytes of a plan: far more than any has, and little enough to be read again after every iteration.
-pub const PLAN_CAP_BYTES: u64 = 4 << 20;
+pub(crate) const PLAN_CAP_BYTES: u64 = 4 << 20;
 
 /// Why a file was not read. The path is not in it: whoever asked knows it.
 #[derive(Debug, Error)]
@@ -54,7 +54,7 @@ impl ReadError {
 ///
 /// # Errors
 /// [`ReadError`] if it is no regular file of that size in UTF-8.
-pub fn read_text(path: &Path, cap_bytes: u64) -> Result<String, ReadError> {
+pub(crate) fn read_text(path: &Path, cap_bytes: u64) -> Result<String, ReadError> {
     let text = String::from_utf8(read_bytes(path, cap_bytes)?).map_err(|error| {
         let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
         let position = Position::of(&valid, valid.len());
@@ -70,7 +70,7 @@ pub fn read_text(path: &Path, cap_bytes: u64) -> Result<String, ReadError> {
 ///
 /// # Errors
 /// [`ReadError`] if it is no regular file of that size.
-pub fn read_bytes(path: &Path, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
+pub(crate) fn read_bytes(path: &Path, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
     let bytes = read_head(path, cap_bytes + 1)?;
     if bytes.len() as u64 > cap_bytes {
         return Err(ReadError::TooLarge { cap_bytes });
@@ -82,7 +82,7 @@ pub fn read_bytes(path: &Path, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
 ///
 /// # Errors
 /// [`ReadError`] if it is no regular file, or cannot be read.
-pub fn read_head(path: &Path, bytes: u64) -> Result<Vec<u8>, ReadError> {
+pub(crate) fn read_head(path: &Path, bytes: u64) -> Result<Vec<u8>, ReadError> {
     let mut head = Vec::new();
     open(path)?.take(bytes).read_to_end(&mut head)?;
     Ok(head)

@@ -6,7 +6,7 @@
 //! | agent | the coding agent: a program or a server that is not part of ralph |
 //! | breaker | the stuck detector: opens when iterations bring no progress or fail in the same way |
 //! | checkpoint | the work tree as a commit under `refs/ralph/` ([`git`](crate::git)) |
-//! | claim | an agent's statement that all work is done; never believed without a look ([`claims`](crate::claims)) |
+//! | claim | an agent's statement that all work is done; never believed without a look (`claims`) |
 //! | confidence | 0 to 100: how much speaks for a claim |
 //! | dialect | the pure parser from what one agent prints to signals ([`agent::dialect`](crate::agent::dialect)) |
 //! | driver | the task that runs the loop around the machine ([`driver`](crate::driver)) |
@@ -23,15 +23,15 @@
 //! | machine | the pure rules: `step(state, now, input)` ([`machine`](crate::machine)) |
 //! | orphan | a process whose guard is gone, or that a helper left behind |
 //! | phase | where the loop is: preparing, running, settling, waiting … |
-//! | plan | the user's list of tasks, Markdown or `prd.json` ([`plan`](crate::plan)) |
+//! | plan | the user's list of tasks, Markdown or `prd.json` (`plan`) |
 //! | promise | the token by which an agent claims the end, new in every run |
 //! | record | an event with its position and time |
-//! | recording | what an agent's terminal showed, as asciinema keeps it ([`store::recording`](crate::store::recording)) |
+//! | recording | what an agent's terminal showed, as asciinema keeps it (`store::recording`) |
 //! | run | everything between a start and an end with a reason; may outlive the process |
 //! | session | one conversation with an agent; an iteration begins or resumes one |
 //! | settling | the look at an iteration's result: checkpoint, changes, plan, claims |
 //! | signal | what an agent reported, as its dialect understood it |
-//! | signal log | all signals of an iteration, beyond what the journal keeps ([`store::signal_log`](crate::store::signal_log)) |
+//! | signal log | all signals of an iteration, beyond what the journal keeps (`store::signal_log`) |
 //! | steering | a message of the user to the agent |
 //! | subscription | one reader's position in a run ([`driver`](crate::driver)) |
 //! | turn | one prompt and all that the agent does about it |

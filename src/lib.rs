@@ -6,30 +6,32 @@
 //!
 //! `ARCHITECTURE.md` shows the modules and a tour through them; [`glossary`] has the terms.
 
+#![deny(unreachable_pub)]
+
 pub mod agent;
-pub mod app;
-pub mod claims;
+mod app;
+mod claims;
 pub mod cli;
 pub mod config;
-pub mod console;
+mod console;
 pub mod control;
-pub mod demo;
-pub mod diagnostics;
+mod demo;
+mod diagnostics;
 pub mod driver;
-pub mod error;
+mod error;
 pub mod event;
-pub mod files;
+mod files;
 pub mod git;
 pub mod glossary;
 mod host;
 pub mod machine;
 pub mod os;
-pub mod plan;
+mod plan;
 pub mod proc;
 pub mod prompt;
 pub mod run;
 pub mod settings;
 pub mod store;
-pub mod text;
+mod text;
 pub mod ui;
 pub mod words;

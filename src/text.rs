@@ -11,11 +11,11 @@ use std::borrow::Cow;
 
 use escapes::{CANCEL, Escapes, Params, Perform};
 
-pub use position::{Lines, Position};
-pub use shown::{Form, Shown, shown, shown_name};
+pub(crate) use position::{Lines, Position};
+pub(crate) use shown::{Form, Shown, shown, shown_name};
 
 /// Most bytes of one line; the rest of a longer line is dropped and the cut is marked.
-pub const LINE_CAP_BYTES: usize = 16 * 1024;
+pub(crate) const LINE_CAP_BYTES: usize = 16 * 1024;
 
 /// Most bytes of a device string (a picture, say) that is skipped over line ends.
 const DEVICE_CAP_BYTES: usize = 1024 * 1024;
@@ -27,7 +27,7 @@ const RESET: &str = "\x1b[0m";
 
 /// Which sequences survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub(crate) enum Keep {
     Nothing,
     /// Colours and weights (SGR), each line closed with a reset, so that none bleeds into what follows.
     Colour,
@@ -39,7 +39,7 @@ pub enum Keep {
 /// the progress bar is done. Tabs stay; every other control character goes, and so do the characters that reorder
 /// text. Broken UTF-8 becomes `U+FFFD`. A line end ends any sequence but a device string.
 #[derive(Debug)]
-pub struct PlainText {
+pub(crate) struct PlainText {
     escapes: Escapes,
     line: Line,
 }
@@ -61,7 +61,7 @@ struct Line {
 }
 
 impl PlainText {
-    pub fn new(keep: Keep) -> Self {
+    pub(crate) fn new(keep: Keep) -> Self {
         Self {
             escapes: Escapes::default(),
             line: Line {
@@ -77,7 +77,7 @@ impl PlainText {
     }
 
     /// Takes the next bytes and hands over every line that is complete, without its end.
-    pub fn feed(&mut self, bytes: &[u8], mut line: impl FnMut(&str)) {
+    pub(crate) fn feed(&mut self, bytes: &[u8], mut line: impl FnMut(&str)) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             self.escapes.feed(&rest[..end], &mut self.line);
@@ -93,7 +93,7 @@ impl PlainText {
     }
 
     /// Hands over the last line if it has no end. To be called once nothing more comes.
-    pub fn finish(&mut self, mut line: impl FnMut(&str)) {
+    pub(crate) fn finish(&mut self, mut line: impl FnMut(&str)) {
         self.cancel();
         if self.line.begun {
             self.line.end(&mut line);
@@ -207,7 +207,7 @@ fn is_dropped(character: char) -> bool {
 }
 
 /// Whether a character is no control, and still changes what is seen of others: it turns text around or ends its line.
-pub fn is_invisible(character: char) -> bool {
+pub(crate) fn is_invisible(character: char) -> bool {
     matches!(
         character,
         '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}'
@@ -215,7 +215,7 @@ pub fn is_invisible(character: char) -> bool {
 }
 
 /// Makes one text safe to show: escape sequences and control characters go, line ends and tabs stay.
-pub fn sanitized(text: &str) -> Cow<'_, str> {
+pub(crate) fn sanitized(text: &str) -> Cow<'_, str> {
     let clean = |character: char| matches!(character, '\n' | '\t') || !is_dropped(character);
     if text.len() <= LINE_CAP_BYTES && text.chars().all(clean) {
         return Cow::Borrowed(text);
@@ -235,12 +235,12 @@ pub fn sanitized(text: &str) -> Cow<'_, str> {
 }
 
 /// Makes one text safe to show on one line: as [`sanitized`], with every run of white space as a single space.
-pub fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     sanitized(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Renders an error with its causes, in one line.
-pub fn with_causes(error: &dyn std::error::Error) -> String {
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -82,7 +82,7 @@ impl CheckReport {
 }
 
 /// Looks for the program of `manifest` and asks for its version. Takes at most 15 seconds; ends what it started.
-pub fn check(manifest: &Manifest, cwd: &Path, supervisor: &Supervisor) -> CheckReport {
+pub(crate) fn check(manifest: &Manifest, cwd: &Path, supervisor: &Supervisor) -> CheckReport {
     check_within(manifest, cwd, supervisor, PROBE_DEADLINE)
 }
 

@@ -1,25 +1,25 @@
 //! How one agent is run: an adapter starts sessions, a session reports signals.
 //!
-//! An adapter is data: a [`manifest`] that the [`catalog`] puts together from several layers, and a [`dialect`] that
+//! An adapter is data: a `manifest` that the [`catalog`] puts together from several layers, and a [`dialect`] that
 //! turns what the agent writes into signals. [`subprocess`] runs it.
 
 pub mod catalog;
-pub mod check;
+pub(crate) mod check;
 pub mod dialect;
 mod error;
 mod identity;
 mod invocation;
-pub mod login;
-pub mod manifest;
+pub(crate) mod login;
+pub(crate) mod manifest;
 mod manifest_error;
-pub mod model;
+pub(crate) mod model;
 pub mod opencode;
 mod queries;
 mod reporter;
 mod signal_writer;
 pub mod subprocess;
 mod template;
-pub mod transcript;
+pub(crate) mod transcript;
 mod usage;
 
 use std::path::{Path, PathBuf};

@@ -29,7 +29,7 @@ const RESET: &str = "\x1b[0m";
 
 /// Renders one session. It remembers what was shown last, to separate and not to repeat.
 #[derive(Debug, Default)]
-pub struct Transcript {
+pub(crate) struct Transcript {
     last: Last,
     /// The last message that was shown.
     said: Option<String>,
@@ -65,7 +65,7 @@ enum Last {
 
 impl Transcript {
     /// Appends what `signal` looks like to `out`: whole lines, each ended with CR and LF.
-    pub fn render(&mut self, signal: &AgentSignal, out: &mut Vec<u8>) {
+    pub(crate) fn render(&mut self, signal: &AgentSignal, out: &mut Vec<u8>) {
         match signal {
             AgentSignal::Opened { session, model } => {
                 let session = session.as_ref().map(|session| format!("session {}", session.0));

@@ -12,7 +12,7 @@ use crate::{
 
 /// Where ralph works and keeps its state.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub(crate) struct Place {
     /// The project's directory, canonical.
     pub project: PathBuf,
     pub paths: ProjectPaths,
@@ -23,7 +23,7 @@ impl Place {
     ///
     /// # Errors
     /// A [`Failure`] if it is gone, or if there is no place for state.
-    pub fn current(state_dir: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn current(state_dir: Option<&Path>) -> Result<Self, Failure> {
         let project = std::env::current_dir()
             .and_then(|dir| dir.canonicalize())
             .map_err(|error| {
@@ -40,7 +40,7 @@ impl Place {
     ///
     /// # Errors
     /// A [`Failure`] if its path is not UTF-8, or if there is no place for state that is the user's own.
-    pub fn of(project: PathBuf, state_dir: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn of(project: PathBuf, state_dir: Option<&Path>) -> Result<Self, Failure> {
         // Journals, prompts and reports name it, and all of them are text.
         if let Some(odd) = not_utf8(&project) {
             return Err(Failure::new(

@@ -17,7 +17,7 @@ use super::Place;
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
-pub fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, PlanSnapshot), Failure> {
+pub(crate) fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, PlanSnapshot), Failure> {
     let plan = plan::locate(&place.project, config.plan.as_deref(), Path::exists)
         .map_err(|error| Failure::of(FailureKind::Configuration, &error).hints(error.hints()))?;
     let snapshot = read_plan(

@@ -5,5 +5,5 @@
 mod promise;
 mod self_report;
 
-pub use promise::{final_promise, last_line_promise, promise_line, promise_token};
-pub use self_report::{SelfReport, StatusPlace, final_question, self_report};
+pub(crate) use promise::{final_promise, last_line_promise, promise_line, promise_token};
+pub(crate) use self_report::{StatusPlace, final_question, self_report};

@@ -9,12 +9,12 @@ const OPEN: &str = "<promise>";
 const CLOSE: &str = "</promise>";
 
 /// Renders the line an agent has to write.
-pub fn promise_line(token: &str) -> String {
+pub(crate) fn promise_line(token: &str) -> String {
     format!("{OPEN}{token}{CLOSE}")
 }
 
 /// Returns the token in a text of the user's, who may have written the tag around it as well.
-pub fn promise_token(text: &str) -> &str {
+pub(crate) fn promise_token(text: &str) -> &str {
     let text = text.trim();
     tagged(text).unwrap_or(text)
 }
@@ -23,7 +23,7 @@ pub fn promise_token(text: &str) -> &str {
 ///
 /// White space around the line and inside the tag does not matter; case does. A line in a fence, in a block quote or in
 /// backquotes is an example. An empty token is never promised.
-pub fn final_promise(message: &str, token: &str) -> bool {
+pub(crate) fn final_promise(message: &str, token: &str) -> bool {
     unfenced_lines(message).any(|line| promises(line, token))
 }
 
@@ -49,7 +49,7 @@ pub(super) fn unfenced_lines(message: &str) -> impl Iterator<Item = &str> {
 /// Tells whether the last line of a terminal's output that is not blank makes the promise.
 ///
 /// For agents without messages: anything above the last line may be a tool's output.
-pub fn last_line_promise(output: &str, token: &str) -> bool {
+pub(crate) fn last_line_promise(output: &str, token: &str) -> bool {
     let last = output.lines().rev().find(|line| !line.trim().is_empty());
     last.is_some_and(|line| promises(line, token))
 }

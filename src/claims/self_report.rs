@@ -32,7 +32,7 @@ const NO_REASON: &str = "it does not say why";
 
 /// Where an agent's words about itself count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StatusPlace {
+pub(crate) enum StatusPlace {
     /// Anywhere in a final message, outside of fenced code; the last ones count.
     Message,
     /// As the last lines of a terminal's output: anything above may be a tool's.
@@ -41,7 +41,7 @@ pub enum StatusPlace {
 
 /// What an agent says about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SelfReport {
+pub(crate) struct SelfReport {
     /// `STATUS: COMPLETE` or `EXIT_SIGNAL: true`.
     pub claims_done: bool,
     /// The agent cannot go on, with the reason it gives.
@@ -51,7 +51,7 @@ pub struct SelfReport {
 }
 
 /// Reads what the end of `text` says about the agent's own state.
-pub fn self_report(text: &str, place: StatusPlace) -> SelfReport {
+pub(crate) fn self_report(text: &str, place: StatusPlace) -> SelfReport {
     let block = status_block(text, place).unwrap_or_default();
     let blocked = last_words(text, place, BLOCKED).or(block.blocked);
     SelfReport {
@@ -124,7 +124,7 @@ fn parse(lines: &[&str]) -> SelfReport {
 }
 
 /// Returns the question that a final message ends with: its last line that is not blank, if that ends in a question mark.
-pub fn final_question(message: &str) -> Option<&str> {
+pub(crate) fn final_question(message: &str) -> Option<&str> {
     let last = message.lines().rev().find(|line| !line.trim().is_empty())?.trim();
     let bare = last.trim_end_matches(['*', '_', '`', ')', '"', '\'']);
     bare.ends_with('?').then_some(last)

@@ -28,12 +28,12 @@ const PROMPT_CAP_BYTES: u64 = 1024 * 1024;
 const MAX_SPEED: f64 = 20.0;
 
 /// Returns a plan that the demo agent can carry out: four tasks, a few seconds each.
-pub fn scratch_plan() -> &'static str {
+pub(crate) fn scratch_plan() -> &'static str {
     recipes::PLAN
 }
 
 /// Works on one task of the plan, as one session of an agent does. Returns the exit code.
-pub fn run() -> u8 {
+pub(crate) fn run() -> u8 {
     let speed = env::var(SPEED_VAR)
         .ok()
         .and_then(|speed| speed.parse().ok())

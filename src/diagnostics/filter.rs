@@ -12,7 +12,7 @@ const CRATE: &str = "ralph";
 /// A level for all of ralph, and levels for modules of it. Other crates log nothing, whatever it says: some of them
 /// would log headers, and with them passwords.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filter {
+pub(crate) struct Filter {
     level: LevelFilter,
     modules: Vec<(String, LevelFilter)>,
 }
@@ -21,7 +21,7 @@ pub struct Filter {
 #[error(
     "`{part}` is neither a level (off, error, warn, info, debug, trace) nor MODULE=LEVEL, as in `RALPH_LOG=info,agent=debug`"
 )]
-pub struct FilterError {
+pub(crate) struct FilterError {
     part: String,
 }
 
@@ -33,7 +33,7 @@ impl Default for Filter {
 
 impl Filter {
     /// The filter of `--verbose`.
-    pub fn verbose() -> Filter {
+    pub(crate) fn verbose() -> Filter {
         Filter::of(LevelFilter::DEBUG)
     }
 

@@ -23,18 +23,18 @@ use tracing_subscriber::{Registry, fmt::MakeWriter, layer::SubscriberExt};
 use crate::console;
 use file::LogFile;
 
-pub use filter::{Filter, FilterError};
+pub(crate) use filter::Filter;
 
 /// Where a run logs. Events before [`Diagnostics::write_to`] are kept until then.
 #[derive(Debug, Clone)]
-pub struct Diagnostics {
+pub(crate) struct Diagnostics {
     dispatch: Dispatch,
     file: Arc<LogFile>,
 }
 
 impl Diagnostics {
     /// Prepares the log of a run; with `echo`, each line goes to stderr as well.
-    pub fn new(filter: &Filter, echo: bool) -> Diagnostics {
+    pub(crate) fn new(filter: &Filter, echo: bool) -> Diagnostics {
         let file = Arc::new(LogFile::default());
         let sink = Sink {
             file: Arc::clone(&file),
@@ -49,25 +49,25 @@ impl Diagnostics {
     }
 
     /// Writes to the file at `path` from now on, behind what is in it.
-    pub fn write_to(&self, path: &Path) {
+    pub(crate) fn write_to(&self, path: &Path) {
         self.file.open(path);
     }
 
     /// Does `work` so that everything this thread logs meanwhile goes to this log.
-    pub fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
         dispatcher::with_default(&self.dispatch, work)
     }
 }
 
 /// Has `work` log where this thread logs, in the same span, wherever it is done.
-pub fn inherited<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+pub(crate) fn inherited<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let dispatch = dispatcher::get_default(Dispatch::clone);
     let span = Span::current();
     move || dispatcher::with_default(&dispatch, || span.in_scope(work))
 }
 
 /// Shows which variant of its type a value is, and nothing of what is in it.
-pub fn kind(value: &impl Debug) -> impl Display {
+pub(crate) fn kind(value: &impl Debug) -> impl Display {
     Kind(value)
 }
 

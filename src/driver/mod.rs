@@ -14,7 +14,7 @@ mod log;
 mod open;
 mod perform;
 mod plan_file;
-pub mod prune;
+pub(crate) mod prune;
 mod reports;
 mod run;
 mod session;

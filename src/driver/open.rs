@@ -66,7 +66,7 @@ impl OpenRun {
     /// Processes that a killed ralph left behind are ended first.
     ///
     /// # Errors
-    /// [`LockError::Held`] if another ralph works here; the others if the state cannot be read or written.
+    /// `LockError::Held` if another ralph works here; the others if the state cannot be read or written.
     pub fn open(paths: ProjectPaths, plan: &Path, supervisor: &Supervisor) -> Result<Self, OpenError> {
         paths.create()?;
         let mut lock = Lock::take(&paths)?;

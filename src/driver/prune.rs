@@ -20,7 +20,7 @@ use crate::{
 
 /// Why an old run is still there.
 #[derive(Debug, Error)]
-pub enum PruneError {
+pub(crate) enum PruneError {
     #[error("old runs are not deleted")]
     NoRepository(#[source] NoRepository),
     #[error("the checkpoints of the old run {run} are not deleted")]
@@ -39,7 +39,7 @@ pub enum PruneError {
 
 /// What is kept; `None` is without that limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Keep {
+pub(crate) struct Keep {
     /// The latest runs.
     pub runs: Option<u32>,
     /// Since a run's last record.
@@ -51,7 +51,7 @@ pub struct Keep {
 /// Deletes the runs that are beyond what `keep` allows at `now`, and returns what could not be deleted.
 ///
 /// Neither `running` nor the latest run that came to an end is deleted, whatever is to be kept.
-pub fn prune(
+pub(crate) fn prune(
     paths: &ProjectPaths,
     running: &RunId,
     keep: Keep,

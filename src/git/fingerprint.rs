@@ -51,7 +51,7 @@ const IGNORE_BYTES: u64 = 64 << 10;
 
 /// Why files cannot be compared.
 #[derive(Debug, Error)]
-pub enum CensusError {
+pub(crate) enum CensusError {
     #[error("there are more than {MOST_FILES} files")]
     TooMany,
     #[error("{path}", path = path.display())]
@@ -64,14 +64,14 @@ pub enum CensusError {
 
 /// The states of the files at each look.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub(crate) struct Seen {
     known: HashSet<u64>,
     is_blind: bool,
 }
 
 impl Seen {
     /// Tells whether the files below `root` are as they never were before; none where that cannot be told, and why, once.
-    pub fn look(&mut self, root: &Path, states: &States) -> (Option<bool>, Option<CensusError>) {
+    pub(crate) fn look(&mut self, root: &Path, states: &States) -> (Option<bool>, Option<CensusError>) {
         match census(root, states) {
             Ok(number) => (Some(self.known.insert(number)), None),
             Err(error) => {

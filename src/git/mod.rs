@@ -12,7 +12,7 @@ mod checkpoint;
 mod differ;
 mod discover;
 mod entries;
-pub mod fingerprint;
+pub(crate) mod fingerprint;
 mod identity;
 mod index;
 mod layout;

@@ -32,33 +32,33 @@ const IN_MEMORY: [&str; 2] = ["ramfs", "tmpfs"];
 
 /// What keeps the files of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileSystem {
+pub(crate) struct FileSystem {
     /// As the system calls it: `ext4`, `nfs4`, `fuse.sshfs`.
     pub name: String,
 }
 
 impl FileSystem {
     /// The one below `path`, which need not exist; none where the system does not say (only Linux does).
-    pub fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let path = existing(path).canonicalize().ok()?;
         mounted_at(&mounts, &path).map(|name| Self { name: name.to_owned() })
     }
 
     /// Whether another machine keeps the files.
-    pub fn is_remote(&self) -> bool {
+    pub(crate) fn is_remote(&self) -> bool {
         let name = self.name.as_str();
         REMOTE.contains(&name) || REMOTE_FUSE.contains(&name)
     }
 
     /// Whether the files are gone when the machine restarts.
-    pub fn is_in_memory(&self) -> bool {
+    pub(crate) fn is_in_memory(&self) -> bool {
         IN_MEMORY.contains(&self.name.as_str())
     }
 }
 
 /// Bytes that this user can still write below `path`, which need not exist; none where that cannot be told.
-pub fn free_bytes(path: &Path) -> Option<u64> {
+pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(existing(path)).ok()?;
     found.f_bavail.checked_mul(found.f_frsize)
 }
@@ -67,7 +67,7 @@ pub fn free_bytes(path: &Path) -> Option<u64> {
 ///
 /// # Errors
 /// Why that does not work.
-pub fn try_to_write(path: &Path) -> io::Result<()> {
+pub(crate) fn try_to_write(path: &Path) -> io::Result<()> {
     let mut file = tempfile::tempfile_in(existing(path))?;
     io::Write::write_all(&mut file, &[0; 4096])?;
     // Delayed allocation would let a full disk pass.

@@ -20,14 +20,14 @@ const POLL_EVERY: Duration = Duration::from_secs(1);
 
 /// Tells about every change of a file's presence until it is dropped, and about another file in its place.
 #[derive(Debug)]
-pub struct PresenceWatch {
+pub(crate) struct PresenceWatch {
     stopped: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl PresenceWatch {
     /// Watches `path` and calls `report` from a thread of its own, first with its presence now if that is not `known`.
-    pub fn start(path: &Path, known: bool, mut report: impl FnMut(bool) + Send + 'static) -> Self {
+    pub(crate) fn start(path: &Path, known: bool, mut report: impl FnMut(bool) + Send + 'static) -> Self {
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = thread::Builder::new().name("watch".to_owned()).spawn({
             let (path, stopped) = (path.to_owned(), Arc::clone(&stopped));
@@ -65,7 +65,7 @@ impl Drop for PresenceWatch {
 }
 
 /// Whether the kernel takes a watch on `path`; a file system over a network may still report nothing.
-pub fn can_be_notified(path: &Path) -> bool {
+pub(crate) fn can_be_notified(path: &Path) -> bool {
     notifier(path, thread::current()).is_some()
 }
 

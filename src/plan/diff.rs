@@ -9,7 +9,7 @@ use crate::event::{PlanSnapshot, PlanTask};
 
 /// The tasks that differ, by text; a task that only moved is in none of the lists.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PlanChanges {
+pub(crate) struct PlanChanges {
     /// Open before, done after.
     pub ticked: Vec<String>,
     /// Done before, open after.
@@ -17,18 +17,6 @@ pub struct PlanChanges {
     pub added: Vec<String>,
     /// There before, and neither done nor open after.
     pub vanished: Vec<String>,
-}
-
-impl PlanChanges {
-    pub fn is_empty(&self) -> bool {
-        let PlanChanges {
-            ticked,
-            unticked,
-            added,
-            vanished,
-        } = self;
-        [ticked, unticked, added, vanished].into_iter().all(Vec::is_empty)
-    }
 }
 
 /// Compares two readings of a plan.
@@ -41,7 +29,7 @@ impl PlanChanges {
 /// The time taken is proportional to the length of both plans, whatever is in them: an agent may have reworded every task.
 ///
 /// `ticked`, `unticked` and `vanished` keep the order and the texts of `before`, `added` those of `after`.
-pub fn diff(before: &PlanSnapshot, after: &PlanSnapshot) -> PlanChanges {
+pub(crate) fn diff(before: &PlanSnapshot, after: &PlanSnapshot) -> PlanChanges {
     let mut pairing = Pairing {
         before: &before.tasks,
         after: &after.tasks,
@@ -152,7 +140,7 @@ fn hash_of(keys: &RandomState, text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{PlanKind, parse};
+    use crate::plan::{PlanKind, read::parse};
 
     fn plan(text: &str) -> PlanSnapshot {
         parse(PlanKind::Markdown, text).unwrap()
@@ -172,7 +160,8 @@ mod tests {
 
     #[test]
     fn moving_a_task_changes_nothing() {
-        assert!(changes("- [ ] a\n- [x] b\n- [ ] c", "* [ ] c\n1. [ ] a\n\n# End\n- [X] b").is_empty());
+        let same = changes("- [ ] a\n- [x] b\n- [ ] c", "* [ ] c\n1. [ ] a\n\n# End\n- [X] b");
+        assert_eq!(same, PlanChanges::default());
     }
 
     #[test]

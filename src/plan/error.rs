@@ -8,7 +8,7 @@ use crate::text::Position;
 
 /// Why a plan cannot be worked on. The path is not in it: whoever read the file knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum PlanError {
+pub(crate) enum PlanError {
     #[error("the plan is empty")]
     Empty { kind: PlanKind },
     #[error("no task found")]
@@ -33,7 +33,7 @@ pub enum PlanError {
 
 impl PlanError {
     /// Says what to do about it, in one sentence.
-    pub fn hint(&self) -> &'static str {
+    pub(crate) fn hint(&self) -> &'static str {
         match self {
             PlanError::Empty { kind } | PlanError::NoTasks { kind } => match kind {
                 PlanKind::Markdown => "write tasks as `- [ ] what to do`, one per line; `- [x]` marks one as done",

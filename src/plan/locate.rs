@@ -15,13 +15,13 @@ const DEFAULT_PLANS: [&str; 5] = [
 
 #[derive(Debug, Error)]
 #[error("there is no plan in {project}", project = project.display())]
-pub struct NoPlan {
+pub(crate) struct NoPlan {
     project: PathBuf,
 }
 
 impl NoPlan {
     /// What to type.
-    pub fn hints(&self) -> [String; 2] {
+    pub(crate) fn hints(&self) -> [String; 2] {
         [
             format!("write one of {}, with tasks as `- [ ] …`", DEFAULT_PLANS.join(", ")),
             "or name another file with `--plan FILE`".to_owned(),
@@ -33,7 +33,7 @@ impl NoPlan {
 ///
 /// # Errors
 /// [`NoPlan`] if none is named and there is none of those.
-pub fn locate(project: &Path, named: Option<&Path>, exists: impl Fn(&Path) -> bool) -> Result<PathBuf, NoPlan> {
+pub(crate) fn locate(project: &Path, named: Option<&Path>, exists: impl Fn(&Path) -> bool) -> Result<PathBuf, NoPlan> {
     if let Some(named) = named {
         return Ok(project.join(named));
     }

@@ -39,7 +39,7 @@ impl PlanKind {
 ///
 /// # Errors
 /// [`PlanError::NotUtf8`], and those of [`parse`].
-pub fn parse_bytes(kind: PlanKind, bytes: &[u8]) -> Result<PlanSnapshot, PlanError> {
+pub(crate) fn parse_bytes(kind: PlanKind, bytes: &[u8]) -> Result<PlanSnapshot, PlanError> {
     match std::str::from_utf8(bytes) {
         Ok(text) => parse(kind, text),
         Err(error) => {
@@ -57,7 +57,7 @@ pub fn parse_bytes(kind: PlanKind, bytes: &[u8]) -> Result<PlanSnapshot, PlanErr
 ///
 /// # Errors
 /// [`PlanError`] if there is no task, or if a `prd.json` is not what it should be.
-pub fn parse(kind: PlanKind, text: &str) -> Result<PlanSnapshot, PlanError> {
+pub(crate) fn parse(kind: PlanKind, text: &str) -> Result<PlanSnapshot, PlanError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         return Err(PlanError::Empty { kind });

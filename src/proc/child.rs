@@ -110,7 +110,7 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// Takes `wake`, which wakes the reader, and `writer`, which is the same terminal as `master` and does not block.
-    pub fn new(master: Box<dyn MasterPty + Send>, writer: FileDescriptor, wake: PipeWriter) -> Terminal {
+    pub(super) fn new(master: Box<dyn MasterPty + Send>, writer: FileDescriptor, wake: PipeWriter) -> Terminal {
         Terminal {
             master,
             writer,
@@ -129,7 +129,7 @@ impl Terminal {
     }
 
     /// Writes as much as the terminal takes, and returns whether something is left.
-    pub fn write_typed(&mut self) -> bool {
+    pub(super) fn write_typed(&mut self) -> bool {
         while !self.typed.is_empty() {
             match write(&self.writer, &self.typed) {
                 Ok(written) => drop(self.typed.drain(..written)),
@@ -150,7 +150,7 @@ impl Terminal {
 }
 
 impl Shared {
-    pub fn new(guard: Pid, terminal: Terminal) -> Shared {
+    pub(super) fn new(guard: Pid, terminal: Terminal) -> Shared {
         Shared {
             guard,
             reaped: Mutex::new(false),
@@ -161,7 +161,7 @@ impl Shared {
         }
     }
 
-    pub fn stop(&self, stop: Stop) {
+    pub(super) fn stop(&self, stop: Stop) {
         let reaped = lock(&self.reaped);
         if *reaped {
             return;
@@ -176,17 +176,17 @@ impl Shared {
     }
 
     /// Runs `reap` while no signal can be sent to the guard.
-    pub fn reap(&self, reap: impl FnOnce()) {
+    pub(super) fn reap(&self, reap: impl FnOnce()) {
         let mut reaped = lock(&self.reaped);
         reap();
         *reaped = true;
     }
 
-    pub fn terminal(&self) -> MutexGuard<'_, Option<Terminal>> {
+    pub(super) fn terminal(&self) -> MutexGuard<'_, Option<Terminal>> {
         lock(&self.terminal)
     }
 
-    pub fn wake_reader(&self) {
+    pub(super) fn wake_reader(&self) {
         if let Some(terminal) = self.terminal().as_ref() {
             terminal.wake();
         }

@@ -59,7 +59,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    pub fn new(ladder: Ladder) -> Ending {
+    pub(super) fn new(ladder: Ladder) -> Ending {
         Ending {
             ladder,
             stage: Stage::Running,
@@ -67,7 +67,7 @@ impl Ending {
     }
 
     /// Returns when [`Cue::Due`] has to be told.
-    pub fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Option<Instant> {
         match self.stage {
             Stage::Running | Stage::GivenUp => None,
             Stage::Interrupted { until } | Stage::Terminated { until } => Some(until),
@@ -75,12 +75,12 @@ impl Ending {
         }
     }
 
-    pub fn has_given_up(&self) -> bool {
+    pub(super) fn has_given_up(&self) -> bool {
         self.stage == Stage::GivenUp
     }
 
     /// Takes what happened at `now`. A cue that asks for no more than is being done changes nothing.
-    pub fn take(&mut self, cue: Cue, now: Instant) -> Option<Action> {
+    pub(super) fn take(&mut self, cue: Cue, now: Instant) -> Option<Action> {
         match cue {
             Cue::ProgramEnded => self.hurry(LEFTOVER_GRACE, now),
             Cue::Asked(Stop::Graceful) => self.begin(now),

@@ -33,7 +33,7 @@ enum GuardEnd {
 }
 
 impl Keeper {
-    pub fn new(
+    pub(super) fn new(
         children: Arc<Children>,
         shared: Arc<Shared>,
         process: Box<dyn portable_pty::Child + Send + Sync>,
@@ -50,7 +50,7 @@ impl Keeper {
     }
 
     /// Returns once the guard and everything below it has ended, and the reader was told.
-    pub fn keep(mut self) {
+    pub(super) fn keep(mut self) {
         let guard_end = wait_without_reaping(self.shared.guard.as_raw());
         if !system::SUBREAPERS {
             // The guard may have lost sight of those that have left their parents and their session.

@@ -160,14 +160,14 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Blocks the guard's signals, to be read from here on.
-    pub fn block_signals() -> Result<SignalFd, Errno> {
+    pub(super) fn block_signals() -> Result<SignalFd, Errno> {
         let signals: SigSet = super::guard::SIGNALS.into_iter().collect();
         signals.thread_block()?;
         SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
     }
 
     /// Watches `ralph`, which has to be the parent; if it is not any more, that is the first thing to be told.
-    pub fn new(signals: SignalFd, ralph: Pid) -> Watch {
+    pub(super) fn new(signals: SignalFd, ralph: Pid) -> Watch {
         let ralph_ends =
             rustix::process::Pid::from_raw(ralph.as_raw()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         Watch {
@@ -179,7 +179,7 @@ impl Watch {
     }
 
     /// Waits for the next thing to happen, at most until `deadline`.
-    pub fn next(&mut self, deadline: Option<Instant>) -> Happening {
+    pub(super) fn next(&mut self, deadline: Option<Instant>) -> Happening {
         loop {
             // Asked after the descriptor was opened: as long as ralph is the parent, it is ralph that it stands for.
             if !self.ralph_gone && getppid() != self.ralph {

@@ -18,12 +18,12 @@ pub(super) struct CpuMeter {
 
 impl CpuMeter {
     /// Reads the tree below and including `root`.
-    pub fn read(&mut self, root: Pid) -> Duration {
+    pub(super) fn read(&mut self, root: Pid) -> Duration {
         self.take(tree_cpu(root))
     }
 
     /// Returns what was used up to the last reading.
-    pub fn total(&self) -> Duration {
+    pub(super) fn total(&self) -> Duration {
         self.total
     }
 

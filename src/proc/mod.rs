@@ -22,7 +22,7 @@ mod liveness;
 mod portable;
 mod program;
 mod reader;
-pub mod screen;
+pub(crate) mod screen;
 mod spawn;
 mod spec;
 mod supervisor;

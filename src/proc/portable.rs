@@ -152,7 +152,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub fn block_signals() -> Result<Signals, Errno> {
+    pub(super) fn block_signals() -> Result<Signals, Errno> {
         let signals: SigSet = super::guard::SIGNALS.into_iter().collect();
         signals.thread_block()?;
         let (sender, receiver) = mpsc::channel();
@@ -167,7 +167,7 @@ impl Watch {
         Ok(Signals(receiver))
     }
 
-    pub fn new(signals: Signals, ralph: Pid) -> Watch {
+    pub(super) fn new(signals: Signals, ralph: Pid) -> Watch {
         Watch {
             signals,
             ralph,
@@ -175,7 +175,7 @@ impl Watch {
         }
     }
 
-    pub fn next(&mut self, deadline: Option<Instant>) -> Happening {
+    pub(super) fn next(&mut self, deadline: Option<Instant>) -> Happening {
         loop {
             if !self.ralph_gone && getppid() != self.ralph {
                 self.ralph_gone = true;

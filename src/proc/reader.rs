@@ -61,7 +61,7 @@ impl Drop for StopOnPanic {
 }
 
 impl Reader {
-    pub fn new(
+    pub(super) fn new(
         shared: Arc<Shared>,
         output: Box<dyn Output>,
         sources: Sources,
@@ -77,7 +77,7 @@ impl Reader {
     }
 
     /// Reads to the end, then calls the output's `ended`.
-    pub fn read(mut self) {
+    pub(super) fn read(mut self) {
         let _stop = StopOnPanic(Arc::clone(&self.shared));
         let finding = loop {
             self.wait();

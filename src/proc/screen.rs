@@ -30,7 +30,7 @@ const PIECE_BYTES: usize = 1024;
 const SALVAGE_EVERY_BYTES: usize = 1 << 20;
 
 /// A terminal's cells, history and modes.
-pub struct Screen {
+pub(crate) struct Screen {
     parser: Parser<Answers>,
     characters: Characters,
     requests: Requests,
@@ -44,7 +44,7 @@ pub struct Screen {
 impl Screen {
     /// Makes an empty screen that remembers at most `scrollback_rows` rows above it. Sizes below 2×2 become 2×2.
     #[must_use]
-    pub fn new(size: Size, scrollback_rows: usize) -> Screen {
+    pub(crate) fn new(size: Size, scrollback_rows: usize) -> Screen {
         let size = size.clamped();
         Screen {
             parser: parser(size, scrollback_rows, Answers::default()),
@@ -58,7 +58,7 @@ impl Screen {
     }
 
     /// Takes output, cut anywhere: within a character or an escape sequence as well.
-    pub fn process(&mut self, bytes: &[u8]) {
+    pub(crate) fn process(&mut self, bytes: &[u8]) {
         let mut characters = mem::take(&mut self.characters);
         for piece in bytes.chunks(PIECE_BYTES) {
             characters.feed(piece, |whole| self.process_whole(whole));
@@ -79,7 +79,7 @@ impl Screen {
     }
 
     /// Changes the size. Rows that get narrower lose what does not fit: vt100 does not wrap anew.
-    pub fn resize(&mut self, size: Size) {
+    pub(crate) fn resize(&mut self, size: Size) {
         let size = size.clamped();
         if size == self.size {
             return;
@@ -92,17 +92,17 @@ impl Screen {
     }
 
     #[must_use]
-    pub fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> Size {
         self.size
     }
 
     /// Takes the answers to what was asked so far, to be typed into the terminal.
-    pub fn take_replies(&mut self) -> Vec<u8> {
+    pub(crate) fn take_replies(&mut self) -> Vec<u8> {
         self.parser.callbacks_mut().take_replies()
     }
 
     /// Scrolls the view `rows` up from the newest output, at most to the oldest row that is remembered.
-    pub fn scroll_to(&mut self, rows: usize) {
+    pub(crate) fn scroll_to(&mut self, rows: usize) {
         let parser = &mut self.parser;
         if quietly(|| parser.screen_mut().set_scrollback(rows)).is_none() {
             self.rebuild();
@@ -110,20 +110,22 @@ impl Screen {
     }
 
     /// Returns the visible text, rows without their trailing blanks.
+    #[cfg(test)]
     #[must_use]
-    pub fn contents(&self) -> String {
+    pub(crate) fn contents(&self) -> String {
         quietly(|| self.parser.screen().contents()).unwrap_or_default()
     }
 
     /// Gives access to cells, cursor and modes.
     #[must_use]
-    pub fn vt(&self) -> &vt100::Screen {
+    pub(crate) fn vt(&self) -> &vt100::Screen {
         self.parser.screen()
     }
 
     /// Returns how often the parser had to be rebuilt.
+    #[cfg(test)]
     #[must_use]
-    pub fn rebuilds(&self) -> u32 {
+    pub(crate) fn rebuilds(&self) -> u32 {
         self.rebuilds
     }
 

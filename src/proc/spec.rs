@@ -47,11 +47,11 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub fn spec(&self) -> PathBuf {
+    pub(super) fn spec(&self) -> PathBuf {
         self.dir.join("spec.json")
     }
 
-    pub fn fifo(&self) -> PathBuf {
+    pub(super) fn fifo(&self) -> PathBuf {
         self.dir.join("stdout")
     }
 
@@ -60,14 +60,14 @@ impl Files {
     }
 
     /// Writes the report in one step, so that ralph reads all of it or none.
-    pub fn write_report(&self, report: &Report) -> io::Result<()> {
+    pub(super) fn write_report(&self, report: &Report) -> io::Result<()> {
         let unfinished = self.dir.join("report.tmp");
         fs::write(&unfinished, serde_json::to_vec(report)?)?;
         fs::rename(unfinished, self.report())
     }
 
     /// Reads the report; none if the guard was killed before it had one.
-    pub fn read_report(&self) -> Option<Report> {
+    pub(super) fn read_report(&self) -> Option<Report> {
         serde_json::from_slice(&fs::read(self.report()).ok()?).ok()
     }
 }

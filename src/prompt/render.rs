@@ -162,7 +162,7 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::{SelfReport, StatusPlace, final_promise, self_report};
+    use crate::claims::{StatusPlace, final_promise, self_report};
 
     const TOKEN: &str = "4f2a91c07b3d";
 
@@ -326,7 +326,7 @@ mod tests {
             let text = template.render(&input()).text;
             assert!(!final_promise(&text, TOKEN), "{text}");
             for place in [StatusPlace::Message, StatusPlace::LastLines] {
-                assert_eq!(self_report(&text, place), SelfReport::default(), "{text}");
+                assert_eq!(self_report(&text, place), Default::default(), "{text}");
             }
         }
     }

@@ -231,7 +231,7 @@ fn known_fields<R: Record>(unknown: &str) -> String {
 macro_rules! settings {
     (
         $(#[doc = $doc:literal])*
-        pub struct $name:ident {
+        $visibility:vis struct $name:ident {
             $(
                 $(#[doc = $about:literal])*
                 $(#[flag($flag:literal, $value:literal, $help:literal)])?
@@ -241,7 +241,7 @@ macro_rules! settings {
     ) => {
         $(#[doc = $doc])*
         #[derive(Debug, Clone, PartialEq)]
-        pub struct $name {
+        $visibility struct $name {
             $(
                 $(#[doc = $about])*
                 pub $field: <$grammar as $crate::settings::Grammar>::Held,

@@ -55,7 +55,7 @@ fn describe(holder: Option<&Holder>) -> String {
 
 /// The held lock; it ends with this value, or with the process.
 #[derive(Debug)]
-pub struct Lock {
+pub(crate) struct Lock {
     file: File,
 }
 
@@ -64,7 +64,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`LockError::Held`] if another process works there, [`LockError::Unusable`] if the file cannot be opened or locked.
-    pub fn take(paths: &ProjectPaths) -> Result<Self, LockError> {
+    pub(crate) fn take(paths: &ProjectPaths) -> Result<Self, LockError> {
         let path = paths.lock();
         let unusable = |source| LockError::Unusable {
             path: path.clone(),
@@ -98,7 +98,7 @@ impl Lock {
     }
 
     /// Writes down who has the lock, for whoever asks. What cannot be written is only missing in a message.
-    pub fn describe(&mut self, holder: &Holder) {
+    pub(crate) fn describe(&mut self, holder: &Holder) {
         let Ok(text) = serde_json::to_string(holder) else {
             return;
         };
@@ -150,12 +150,12 @@ fn is_locked(path: &Path) -> bool {
 }
 
 /// Tells whether a ralph works in a project.
-pub fn is_held(paths: &ProjectPaths) -> bool {
+pub(crate) fn is_held(paths: &ProjectPaths) -> bool {
     is_locked(&paths.lock()) || control::is_listened_to(&paths.socket())
 }
 
 /// Tells who works in a project; none if nobody does, or if it has not said so yet.
-pub fn holder(paths: &ProjectPaths) -> Option<Holder> {
+pub(crate) fn holder(paths: &ProjectPaths) -> Option<Holder> {
     is_held(paths).then(|| found(paths)).flatten()
 }
 

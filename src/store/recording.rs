@@ -16,7 +16,7 @@ const FLUSH_EVERY: Duration = Duration::from_millis(250);
 
 /// An open recording. Dropping it writes what is held back.
 #[derive(Debug)]
-pub struct Recording {
+pub(crate) struct Recording {
     file: BufWriter<File>,
     started: Instant,
     flushed: Instant,
@@ -43,7 +43,7 @@ impl Recording {
     ///
     /// # Errors
     /// Whatever the file system says.
-    pub fn create(path: &Path, cols: u16, rows: u16, unix_seconds: u64, cap_bytes: u64) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path, cols: u16, rows: u16, unix_seconds: u64, cap_bytes: u64) -> io::Result<Self> {
         let mut file = BufWriter::with_capacity(64 * 1024, create_anew(path)?);
         let header = json!({"version": 2, "width": cols, "height": rows, "timestamp": unix_seconds});
         writeln!(file, "{header}")?;
@@ -61,7 +61,7 @@ impl Recording {
     }
 
     /// Adds terminal output. A failure to write ends the recording and nothing else.
-    pub fn output(&mut self, bytes: &[u8]) {
+    pub(crate) fn output(&mut self, bytes: &[u8]) {
         if self.state == State::Ended {
             return;
         }
@@ -86,7 +86,7 @@ impl Recording {
     }
 
     /// Notes that the terminal has another size from here on.
-    pub fn resize(&mut self, cols: u16, rows: u16) {
+    pub(crate) fn resize(&mut self, cols: u16, rows: u16) {
         if std::mem::replace(&mut self.size, (cols, rows)) != (cols, rows) {
             self.event("r", &format!("{cols}x{rows}"));
         }

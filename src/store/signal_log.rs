@@ -19,7 +19,7 @@ const FLUSH_EVERY: Duration = Duration::from_millis(250);
 
 /// The log of one iteration; the file is made with the first signal. Dropping it writes what is held back.
 #[derive(Debug)]
-pub struct SignalLog {
+pub(crate) struct SignalLog {
     path: PathBuf,
     cap_bytes: u64,
     state: State,
@@ -39,7 +39,7 @@ enum State {
 
 impl SignalLog {
     /// A log at `path`, which replaces an earlier one of the same iteration, of at most `cap_bytes` and a last line.
-    pub fn new(path: &Path, cap_bytes: u64) -> Self {
+    pub(crate) fn new(path: &Path, cap_bytes: u64) -> Self {
         Self {
             path: path.to_owned(),
             cap_bytes,
@@ -48,7 +48,7 @@ impl SignalLog {
     }
 
     /// Adds a signal that arrived at `at_ms`, in milliseconds since the Unix epoch.
-    pub fn add(&mut self, at_ms: u64, signal: &AgentSignal) {
+    pub(crate) fn add(&mut self, at_ms: u64, signal: &AgentSignal) {
         if let State::Empty = self.state {
             self.state = match create_anew(&self.path) {
                 Ok(file) => State::Open {

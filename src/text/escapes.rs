@@ -5,17 +5,17 @@
 
 use std::fmt;
 
-pub use vte::{Params, Perform};
+pub(crate) use vte::{Params, Perform};
 
 /// CAN: a terminal gives up the sequence that is under way, whichever it is.
-pub const CANCEL: u8 = 0x18;
+pub(crate) const CANCEL: u8 = 0x18;
 
 /// Most bytes of the parameters of a colour; longer ones are nothing a terminal would take.
 pub(super) const COLOUR_CAP_BYTES: usize = 64;
 
 /// Reads a stream of output, cut anywhere, and tells what is in it.
 #[derive(Default)]
-pub struct Escapes {
+pub(crate) struct Escapes {
     characters: Characters,
     // Large, and kept in types that are moved about.
     parser: Box<vte::Parser>,
@@ -28,27 +28,27 @@ impl fmt::Debug for Escapes {
 }
 
 impl Escapes {
-    pub fn feed(&mut self, bytes: &[u8], performer: &mut impl Perform) {
+    pub(crate) fn feed(&mut self, bytes: &[u8], performer: &mut impl Perform) {
         let parser = &mut self.parser;
         self.characters.feed(bytes, |whole| parser.advance(performer, whole));
     }
 
     /// Reads until `performer` says that it is terminated; returns how many bytes that took. No character may be cut in two.
-    pub fn feed_until_terminated(&mut self, bytes: &[u8], performer: &mut impl Perform) -> usize {
+    pub(crate) fn feed_until_terminated(&mut self, bytes: &[u8], performer: &mut impl Perform) -> usize {
         self.parser.advance_until_terminated(performer, bytes)
     }
 }
 
 /// Keeps characters whole in a stream that is cut anywhere: the parser forgets what comes after one that was cut in two.
 #[derive(Debug, Default)]
-pub struct Characters {
+pub(crate) struct Characters {
     /// The beginning of a character.
     begun: Vec<u8>,
 }
 
 impl Characters {
     /// Hands `bytes` on, in pieces between characters.
-    pub fn feed(&mut self, bytes: &[u8], mut next: impl FnMut(&[u8])) {
+    pub(crate) fn feed(&mut self, bytes: &[u8], mut next: impl FnMut(&[u8])) {
         let mut rest = bytes;
         if let Some(first) = self.begun.first() {
             let missing = length(*first) - self.begun.len();

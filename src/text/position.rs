@@ -41,12 +41,12 @@ impl fmt::Display for Position {
 
 /// Where the lines of a text begin, to look up many places in it.
 #[derive(Debug, Clone)]
-pub struct Lines {
+pub(crate) struct Lines {
     starts: Vec<usize>,
 }
 
 impl Lines {
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let ends_line = |at: usize| match bytes[at] {
             b'\n' => true,
@@ -59,13 +59,13 @@ impl Lines {
     }
 
     /// Returns the byte at which a line begins; lines count from 1, and one past the last begins where that one does.
-    pub fn start_of(&self, line: u32) -> usize {
+    pub(crate) fn start_of(&self, line: u32) -> usize {
         let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
         self.starts[at.min(self.starts.len() - 1)]
     }
 
     /// Returns the line of a byte offset, from 1.
-    pub fn line_of(&self, offset: usize) -> u32 {
+    pub(crate) fn line_of(&self, offset: usize) -> u32 {
         u32::try_from(self.starts.partition_point(|&start| start <= offset)).unwrap_or(u32::MAX)
     }
 }

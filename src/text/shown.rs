@@ -21,7 +21,7 @@ pub enum Form {
 }
 
 /// Makes `text` safe for a terminal.
-pub fn shown(text: &str, form: Form) -> String {
+pub(crate) fn shown(text: &str, form: Form) -> String {
     let mut out = String::with_capacity(text.len());
     let mut shown = Shown::new(form);
     shown.feed(text.as_bytes(), &mut out);
@@ -30,7 +30,7 @@ pub fn shown(text: &str, form: Form) -> String {
 }
 
 /// Makes `text` safe for a terminal and keeps it on its line, as a name should be.
-pub fn shown_name(text: &str) -> String {
+pub(crate) fn shown_name(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -43,7 +43,7 @@ pub fn shown_name(text: &str) -> String {
 
 /// Makes a stream of bytes safe for a terminal. It may be cut anywhere.
 #[derive(Debug)]
-pub struct Shown {
+pub(crate) struct Shown {
     form: Form,
     /// The beginning of a character or of a colour.
     partial: Vec<u8>,
@@ -52,7 +52,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    pub fn new(form: Form) -> Self {
+    pub(crate) fn new(form: Form) -> Self {
         Self {
             form,
             partial: Vec::new(),
@@ -61,7 +61,7 @@ impl Shown {
     }
 
     /// Takes the next bytes and adds what may be shown of them to `out`.
-    pub fn feed(&mut self, bytes: &[u8], out: &mut String) {
+    pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut String) {
         let joined;
         let mut rest = bytes;
         if !self.partial.is_empty() {
@@ -91,7 +91,7 @@ impl Shown {
     }
 
     /// Adds what is left once nothing more comes.
-    pub fn finish(&mut self, out: &mut String) {
+    pub(crate) fn finish(&mut self, out: &mut String) {
         let rest = std::mem::take(&mut self.partial);
         self.take(&String::from_utf8_lossy(&rest), out);
         self.close(out);

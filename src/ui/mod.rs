@@ -4,7 +4,7 @@ pub(crate) mod front_end;
 pub mod headless;
 mod notify;
 pub(crate) mod presentation;
-pub mod report;
+pub(crate) mod report;
 pub(crate) mod summary;
 pub(crate) mod terminal;
 pub mod tui;

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Prints how the run in `files` ended and where its recordings are. Nothing, if its journal cannot be read.
-pub fn print(files: &RunPaths, style: Style) {
+pub(crate) fn print(files: &RunPaths, style: Style) {
     let mut view = RunView::default();
     if journal::for_each(&files.journal(), |record| view.apply(&record)).is_err() {
         return;

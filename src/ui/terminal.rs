@@ -12,13 +12,13 @@ use crate::{
 const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
 
 /// The columns of the terminal that stdout is; none if it is something else.
-pub fn columns() -> Option<u16> {
+pub(crate) fn columns() -> Option<u16> {
     let (columns, _) = console::is_terminal().then(|| crossterm::terminal::size().ok())??;
     Some(columns)
 }
 
 /// The size an agent's terminal gets: that of ralph's own.
-pub fn agent_size() -> Size {
+pub(crate) fn agent_size() -> Size {
     if !console::is_terminal() {
         return NO_TERMINAL;
     }
@@ -29,19 +29,19 @@ pub fn agent_size() -> Size {
 }
 
 /// The size an agent's terminal gets on a screen: that of the pane that shows it, in a run of so many tasks.
-pub fn pane_size(tasks: usize) -> Size {
+pub(crate) fn pane_size(tasks: usize) -> Size {
     let (cols, rows) = crossterm::terminal::size().unwrap_or((NO_TERMINAL.cols, NO_TERMINAL.rows));
     Layout::of(cols, rows, tasks).pane()
 }
 
 /// Whether the terminal can address its cells.
-pub fn is_addressable() -> bool {
+pub(crate) fn is_addressable() -> bool {
     let dumb = env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     console::is_terminal() && !dumb
 }
 
 /// What the environment says of the terminal.
-pub fn surroundings() -> Surroundings {
+pub(crate) fn surroundings() -> Surroundings {
     let text = |name: &str| env::var(name).unwrap_or_default();
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(text);
     Surroundings {

@@ -1,7 +1,7 @@
 //! Facts in words: every sentence that ralph makes of what the journal holds. Pure.
 //!
 //! Events carry data; what a person reads of them is made here, whatever shows it, and what an agent reads in its next
-//! prompt is made in [`prompt`]: the two are told different things about the same fact.
+//! prompt is made in `prompt`: the two are told different things about the same fact.
 
 mod claim;
 mod end;
@@ -9,7 +9,7 @@ mod figures;
 mod hint;
 mod iteration;
 mod line;
-pub mod prompt;
+pub(crate) mod prompt;
 
 pub use claim::{claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words};
 pub use end::stop_in_words;

@@ -8,7 +8,7 @@ use crate::{
 use super::{counted, goal_failure_in_words};
 
 /// Says one thing to the agent, in sentences. Further lines are output of a goal.
-pub fn feedback(feedback: &Feedback) -> String {
+pub(crate) fn feedback(feedback: &Feedback) -> String {
     match feedback {
         Feedback::CutOff => {
             "The last session was cut off before it could finish. Check what it left before you continue.".to_owned()

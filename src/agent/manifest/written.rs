@@ -20,7 +20,7 @@ pub(crate) const LANGUAGE: Language = Language {
 
 settings! {
     /// An adapter as it is written, its layers merged.
-    pub struct Written {
+    pub(crate) struct Written {
         /// Has to agree with the name of the file.
         id("id"): Maybe<Text>,
         /// What people call it.
@@ -44,7 +44,7 @@ settings! {
 
 settings! {
     /// The command line of one session.
-    pub struct WrittenCommand {
+    pub(crate) struct WrittenCommand {
         /// A name on `PATH`, or a path.
         program("program"): Maybe<Text>,
         /// Arguments, none of which passes through a shell.
@@ -68,7 +68,7 @@ settings! {
 
 settings! {
     /// How models are named.
-    pub struct WrittenModel {
+    pub(crate) struct WrittenModel {
         /// With their provider or without.
         form("form"): OneOf<ModelForm> = "name",
     }
@@ -76,7 +76,7 @@ settings! {
 
 settings! {
     /// What the agent says about usage.
-    pub struct WrittenUsage {
+    pub(crate) struct WrittenUsage {
         /// Whether a continued session tells what the turn used, or the sum so far.
         counts("counts"): Maybe<OneOf<Counts>>,
     }
@@ -84,7 +84,7 @@ settings! {
 
 settings! {
     /// How the agent is stopped.
-    pub struct WrittenStop {
+    pub(crate) struct WrittenStop {
         /// The signal that makes it clean up best.
         first("first"): OneOf<StopSignal> = "terminate",
         /// How long it may take after each, in milliseconds.
@@ -94,7 +94,7 @@ settings! {
 
 settings! {
     /// How its version is found out.
-    pub struct WrittenProbe {
+    pub(crate) struct WrittenProbe {
         /// Arguments that make it print its version.
         args("args"): Maybe<Texts>,
     }
@@ -102,7 +102,7 @@ settings! {
 
 settings! {
     /// What it needs to reach its model.
-    pub struct WrittenLogin {
+    pub(crate) struct WrittenLogin {
         /// Variables, each of which is enough.
         env("env"): Texts = [],
         /// Files, each of which is enough.
@@ -114,7 +114,7 @@ settings! {
 
 settings! {
     /// Where it comes from.
-    pub struct WrittenInstall {
+    pub(crate) struct WrittenInstall {
         /// What to type to install it.
         hint("hint"): Maybe<Text>,
     }
@@ -122,7 +122,7 @@ settings! {
 
 settings! {
     /// What it can do beyond running a prompt to its end.
-    pub struct WrittenCapabilities {
+    pub(crate) struct WrittenCapabilities {
         /// It takes text while it works.
         live_steering("live_steering"): Switch = false,
         /// It tells how many tokens it used.
@@ -134,7 +134,7 @@ settings! {
 
 /// What the usage of a continued session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counts {
+pub(crate) enum Counts {
     /// That of the turn.
     Turn,
     /// The sum over the session.

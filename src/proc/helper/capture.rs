@@ -28,7 +28,7 @@ pub(super) struct Outlet {
 
 impl Outlet {
     /// Returns the helper's end as well.
-    pub fn new(cap_bytes: usize) -> io::Result<(Outlet, PipeWriter)> {
+    pub(super) fn new(cap_bytes: usize) -> io::Result<(Outlet, PipeWriter)> {
         let (reader, writer) = io::pipe()?;
         fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         let outlet = Outlet {
@@ -40,12 +40,12 @@ impl Outlet {
     }
 
     /// None after the end.
-    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 
     /// Reads what is there, one buffer at most. Returns whether there was anything.
-    pub fn read(&mut self) -> io::Result<bool> {
+    pub(super) fn read(&mut self) -> io::Result<bool> {
         let Some(pipe) = &mut self.pipe else { return Ok(false) };
         let mut buffer = [0; BUFFER_BYTES];
         match pipe.read(&mut buffer) {
@@ -70,7 +70,7 @@ impl Outlet {
         self.captured.cut |= kept < bytes.len();
     }
 
-    pub fn into_captured(self) -> Captured {
+    pub(super) fn into_captured(self) -> Captured {
         self.captured
     }
 }

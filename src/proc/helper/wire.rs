@@ -18,7 +18,7 @@ const LENGTH_BYTES: usize = 8;
 
 impl Order {
     /// Writes every text with a NUL after it, which no text may hold, and the length of all in front.
-    pub fn encode(&self) -> io::Result<Vec<u8>> {
+    pub(super) fn encode(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(8192);
         bytes.extend([0; LENGTH_BYTES]);
         let count = OsString::from(self.args.len().to_string());
@@ -37,7 +37,7 @@ impl Order {
     }
 
     /// Reads what [`Order::encode`] wrote.
-    pub fn read(mut from: impl Read) -> io::Result<Order> {
+    pub(super) fn read(mut from: impl Read) -> io::Result<Order> {
         let mut length = [0; LENGTH_BYTES];
         from.read_exact(&mut length)?;
         let length = u64::from_le_bytes(length);
@@ -99,9 +99,9 @@ pub(super) enum Ended {
 }
 
 impl Ended {
-    pub const BYTES: usize = 5;
+    pub(super) const BYTES: usize = 5;
 
-    pub fn encode(self) -> [u8; Ended::BYTES] {
+    pub(super) fn encode(self) -> [u8; Ended::BYTES] {
         let (kind, number) = match self {
             Ended::Code(code) => (0, code),
             Ended::Signal(signal) => (1, signal),
@@ -113,7 +113,7 @@ impl Ended {
     }
 
     /// Reads what [`Ended::encode`] wrote; none of anything else.
-    pub fn decode(bytes: [u8; Ended::BYTES]) -> Option<Ended> {
+    pub(super) fn decode(bytes: [u8; Ended::BYTES]) -> Option<Ended> {
         let [kind, number @ ..] = bytes;
         let number = i32::from_le_bytes(number);
         match kind {
@@ -128,7 +128,7 @@ impl Ended {
     ///
     /// # Errors
     /// The reason why it could not be started.
-    pub fn status(self) -> io::Result<ExitStatus> {
+    pub(super) fn status(self) -> io::Result<ExitStatus> {
         match self {
             Ended::Code(code) => Ok(ExitStatus::from_raw((code & 0xff) << 8)),
             Ended::Signal(signal) => Ok(ExitStatus::from_raw(signal & 0x7f)),

@@ -18,11 +18,11 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    pub fn take_replies(&mut self) -> Vec<u8> {
+    pub(super) fn take_replies(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.replies)
     }
 
-    pub fn reply(&mut self, bytes: &[u8]) {
+    pub(super) fn reply(&mut self, bytes: &[u8]) {
         if self.replies.len() + bytes.len() <= CAP_BYTES {
             self.replies.extend_from_slice(bytes);
         }

@@ -35,7 +35,7 @@ enum Kind {
 
 impl Requests {
     /// Returns the length up to the end of the next request in `bytes`, and the answer to it.
-    pub fn next(&mut self, bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+    pub(super) fn next(&mut self, bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
         let length = self.escapes.feed_until_terminated(bytes, &mut self.strings);
         self.strings.answer.take().map(|answer| (length, answer))
     }

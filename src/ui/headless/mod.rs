@@ -1,7 +1,7 @@
 //! The face without a screen: records and transcript as text for people, or the records as JSON lines for machines.
 //!
-//! Nothing an agent writes reaches the terminal as it is: its output passes through [`PlainText`](crate::text::PlainText),
-//! which leaves colours at most. Whoever shows a run writes it to what [`Shown`](crate::text::Shown) makes of it.
+//! Nothing an agent writes reaches the terminal as it is: its output passes through `text::PlainText`,
+//! which leaves colours at most. Whoever shows a run writes it to what `text::Shown` makes of it.
 
 mod text;
 

@@ -20,7 +20,7 @@ const TASK_COLUMNS_MIN: usize = 16;
 ///
 /// # Errors
 /// Whatever `out` says.
-pub fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
     table(report, style, out)?;
     writeln!(out, "ralph: {}", style.paint(end_colour(report), &end_in_words(report)))?;
     if let Some(said) = report.end.as_ref().and_then(|end| end.reason.last_words()) {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Renders all of a report. `time` renders a moment, given in milliseconds since the Unix epoch.
-pub fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String {
+pub(crate) fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String {
     let mut text = format!("# ralph: {}\n\n", escaped(&end_in_words(report)));
     let mut line = |line: String| writeln!(text, "{line}").expect("a string takes every write");
     line(totals_in_words(report).join(" · ") + "\n");

@@ -20,15 +20,15 @@ use crate::{
     run::{Look, TaskState, Waited},
 };
 
-pub use head::write_head;
-pub use markdown::markdown;
+pub(crate) use head::write_head;
+pub(crate) use markdown::markdown;
 pub use style::Style;
-pub use text::write_text;
+pub(crate) use text::write_text;
 
 /// All of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub(crate) struct Report {
     pub run: Option<RunId>,
     pub project: String,
     pub plan: String,
@@ -61,7 +61,7 @@ pub struct Report {
 /// Why a run is over.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct End {
+pub(crate) struct End {
     pub reason: StopReason,
     pub exit_code: u8,
     pub hints: Vec<String>,
@@ -70,7 +70,7 @@ pub struct End {
 /// A task of the plan as it was last read, or one that has vanished from it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Task {
+pub(crate) struct Task {
     pub text: String,
     pub state: TaskState,
     pub depth: u8,
@@ -83,7 +83,7 @@ pub struct Task {
 /// One session and what became of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Iteration {
+pub(crate) struct Iteration {
     pub number: u32,
     pub adapter: String,
     pub task: Option<String>,
@@ -108,7 +108,7 @@ pub struct Iteration {
 /// A commit in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CommitLine {
+pub(crate) struct CommitLine {
     pub id: String,
     pub subject: String,
 }
@@ -116,7 +116,7 @@ pub struct CommitLine {
 /// A message of the user.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Message {
+pub(crate) struct Message {
     pub id: SteeringId,
     pub kind: SteeringKind,
     pub text: String,

@@ -9,7 +9,7 @@ use crate::{
 
 impl Report {
     /// Draws up the report of a run: what it did, what is unverified and what needs a person.
-    pub fn of(view: &RunView) -> Self {
+    pub(crate) fn of(view: &RunView) -> Self {
         let warnings = view.incidents.notices.iter();
         let warnings = warnings.filter(|notice| notice.level == Level::Warning);
         let mut report = Self {

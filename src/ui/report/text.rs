@@ -12,7 +12,12 @@ use super::{
 ///
 /// # Errors
 /// Whatever `out` says.
-pub fn write_text(report: &Report, style: Style, time: impl Fn(u64) -> String, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_text(
+    report: &Report,
+    style: Style,
+    time: impl Fn(u64) -> String,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     for line in origin_in_words(report, time) {
         writeln!(out, "{}", style.paint("2", &line))?;
     }

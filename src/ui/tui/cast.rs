@@ -6,7 +6,7 @@ use crate::proc::{Size, screen::Screen};
 
 /// The first line of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Header {
+pub(super) struct Header {
     version: u32,
     width: u16,
     height: u16,
@@ -14,13 +14,13 @@ pub struct Header {
 
 impl Header {
     /// Reads the header; none if this is no recording.
-    pub fn parse(line: &str) -> Option<Self> {
+    pub(super) fn parse(line: &str) -> Option<Self> {
         serde_json::from_str(line)
             .ok()
             .filter(|header: &Self| header.version == 2)
     }
 
-    pub fn size(&self) -> Size {
+    pub(super) fn size(&self) -> Size {
         Size {
             cols: self.width,
             rows: self.height,
@@ -31,7 +31,7 @@ impl Header {
 
 /// What one line says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Moment {
+pub(super) enum Moment {
     Output { at_ms: u64, text: String },
     Resized { at_ms: u64, size: Size },
 }
@@ -39,7 +39,7 @@ pub enum Moment {
 impl Moment {
     /// Reads a line; none for what this does not know, and for a line that was cut off.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub fn parse(line: &str) -> Option<Self> {
+    pub(super) fn parse(line: &str) -> Option<Self> {
         let (seconds, code, text): (f64, String, String) = serde_json::from_str(line).ok()?;
         let at_ms = (seconds.max(0.0) * 1000.0) as u64;
         match code.as_str() {
@@ -60,7 +60,7 @@ impl Moment {
     }
 
     /// When it was, since the recording began.
-    pub fn at_ms(&self) -> u64 {
+    pub(super) fn at_ms(&self) -> u64 {
         match self {
             Moment::Output { at_ms, .. } | Moment::Resized { at_ms, .. } => *at_ms,
         }
@@ -68,7 +68,7 @@ impl Moment {
 }
 
 /// Plays all lines of a recording into a screen that fits into `pane`; none if this is no recording.
-pub fn play(mut lines: impl Iterator<Item = String>, pane: Size, scrollback_rows: usize) -> Option<Screen> {
+pub(super) fn play(mut lines: impl Iterator<Item = String>, pane: Size, scrollback_rows: usize) -> Option<Screen> {
     let header = Header::parse(&lines.next()?)?;
     let fitting = |size: Size| Size {
         cols: size.cols.min(pane.cols),

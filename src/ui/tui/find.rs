@@ -6,7 +6,7 @@ use super::update::Direction;
 
 /// Scrolls to the nearest place beyond what is in view that shows `query`, whatever its case. Returns false, and leaves
 /// the view where it is, if there is none.
-pub fn find(screen: &mut Screen, query: &str, direction: Direction) -> bool {
+pub(super) fn find(screen: &mut Screen, query: &str, direction: Direction) -> bool {
     let query = query.to_lowercase();
     let height = usize::from(screen.size().rows);
     let start = screen.vt().scrollback();

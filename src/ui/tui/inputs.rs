@@ -17,7 +17,7 @@ use crate::proc::screen::Screen;
 use super::{source::Wake, update::ScreenEvent};
 
 /// What arrived.
-pub enum Arrived {
+pub(super) enum Arrived {
     Ui(ScreenEvent),
     /// A recording that was read.
     Recording {
@@ -34,13 +34,13 @@ pub enum Arrived {
 
 /// Sends to the screen and wakes it.
 #[derive(Clone)]
-pub struct Mailbox {
+pub(super) struct Mailbox {
     sender: Sender<Arrived>,
     wake: Arc<Wake>,
 }
 
 impl Mailbox {
-    pub fn new(wake: Wake) -> (Self, Receiver<Arrived>) {
+    pub(super) fn new(wake: Wake) -> (Self, Receiver<Arrived>) {
         let (sender, receiver) = mpsc::channel();
         let mailbox = Self {
             sender,
@@ -50,7 +50,7 @@ impl Mailbox {
     }
 
     /// Returns false when the screen is gone.
-    pub fn send(&self, arrived: Arrived) -> bool {
+    pub(super) fn send(&self, arrived: Arrived) -> bool {
         let sent = self.sender.send(arrived).is_ok();
         (self.wake)();
         sent
@@ -61,7 +61,7 @@ impl Mailbox {
 ///
 /// # Errors
 /// If there can be no thread.
-pub fn read_keys(mailbox: Mailbox) -> io::Result<()> {
+pub(super) fn read_keys(mailbox: Mailbox) -> io::Result<()> {
     let keys = move || {
         while let Ok(event) = crossterm::event::read() {
             // A terminal that tells of focus was asked by somebody else.
@@ -78,7 +78,7 @@ pub fn read_keys(mailbox: Mailbox) -> io::Result<()> {
 ///
 /// # Errors
 /// If they cannot be received.
-pub fn watch_signals(mailbox: Mailbox) -> io::Result<()> {
+pub(super) fn watch_signals(mailbox: Mailbox) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut stop, mut go_on, mut end) = {
         let _entered = runtime.enter();

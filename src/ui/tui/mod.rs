@@ -1,16 +1,16 @@
 //! The face with a screen: what a user looks at for hours.
 //!
-//! [`model`] is the fold of the records and of what the user does ([`update`]), [`view`] draws it; all three are pure.
+//! [`model`] is the fold of the records and of what the user does (`update`), `view` draws it; all three are pure.
 //! `face` is the thread around them: it owns the terminal's cells and draws only when something has changed, at most
 //! every 33 ms. Keys are looked at between slices of output, so a flood delays none.
 
 mod cast;
-pub mod editor;
+pub(crate) mod editor;
 mod face;
 mod find;
 mod inputs;
 pub mod keys;
-pub mod layout;
+pub(crate) mod layout;
 mod lines;
 pub mod model;
 mod notify;
@@ -18,13 +18,13 @@ mod player;
 mod screens;
 mod skim;
 mod source;
-pub mod terminal;
+pub(crate) mod terminal;
 #[cfg(test)]
 mod testing;
-pub mod theme;
+pub(crate) mod theme;
 mod typing;
-pub mod update;
-pub mod view;
+pub(crate) mod update;
+pub(crate) mod view;
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -23,7 +23,7 @@ pub enum Notifier {
 }
 
 /// Why somebody should look; none for what can wait.
-pub fn reason(event: &Event) -> Option<String> {
+pub(super) fn reason(event: &Event) -> Option<String> {
     let reason = match event {
         // Who ended the run knows.
         Event::RunStopped { reason, totals, .. } if !reason.was_asked_for() => {
@@ -55,7 +55,7 @@ pub fn reason(event: &Event) -> Option<String> {
 }
 
 /// What the terminal is sent for `reason`.
-pub fn bytes(notifier: &Notifier, reason: &str) -> Vec<u8> {
+pub(super) fn bytes(notifier: &Notifier, reason: &str) -> Vec<u8> {
     match notifier {
         Notifier::None | Notifier::Call(_) => Vec::new(),
         Notifier::Bell => vec![0x07],

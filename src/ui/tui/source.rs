@@ -10,7 +10,7 @@ use crate::{
 use super::{model::ReplayState, update::Replay};
 
 /// Ends a wait in [`Source::poll`] from another thread.
-pub type Wake = Box<dyn Fn() + Send + Sync>;
+pub(super) type Wake = Box<dyn Fn() + Send + Sync>;
 
 pub trait Source {
     /// Waits for the next event until `deadline`, or without an end to it.

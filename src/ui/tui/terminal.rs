@@ -34,7 +34,7 @@ static HELD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 ///
 /// # Errors
 /// Whatever the terminal says; it is as it was then.
-pub fn take(mouse: bool) -> io::Result<()> {
+pub(crate) fn take(mouse: bool) -> io::Result<()> {
     hold_panics();
     TAKEN.store(true, Ordering::SeqCst);
     terminal::enable_raw_mode().inspect_err(|_| TAKEN.store(false, Ordering::SeqCst))?;
@@ -43,7 +43,7 @@ pub fn take(mouse: bool) -> io::Result<()> {
 }
 
 /// Gives the terminal back as it was. Does nothing when it is not taken.
-pub fn give_back() {
+pub(crate) fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
@@ -59,7 +59,7 @@ pub fn give_back() {
 ///
 /// # Errors
 /// Whatever the terminal says.
-pub fn write_all(mut bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     let stdout = io::stdout();
     while !bytes.is_empty() {
         match rustix::io::write(stdout.as_fd(), bytes) {
@@ -80,7 +80,7 @@ pub fn write_all(mut bytes: &[u8]) -> io::Result<()> {
 ///
 /// For the thread whose end is the end of the process.
 #[derive(Debug)]
-pub struct Guard;
+pub(crate) struct Guard;
 
 impl Drop for Guard {
     fn drop(&mut self) {
@@ -93,7 +93,7 @@ impl Drop for Guard {
 }
 
 /// Takes the messages of panics that were held back while the terminal was taken.
-pub fn take_held() -> Vec<String> {
+pub(crate) fn take_held() -> Vec<String> {
     std::mem::take(&mut HELD.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use vt100::{MouseProtocolEncoding, MouseProtocolMode};
 
 /// Returns what `input` is to the program whose screen is `vt` and is shown at `pane`; nothing for what it has not asked for.
-pub fn bytes(input: &Input, vt: &vt100::Screen, pane: Rect) -> Vec<u8> {
+pub(super) fn bytes(input: &Input, vt: &vt100::Screen, pane: Rect) -> Vec<u8> {
     match input {
         Input::Key(key) => key_bytes(*key, vt.application_cursor()),
         Input::Paste(text) if vt.bracketed_paste() => {

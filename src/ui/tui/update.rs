@@ -11,7 +11,7 @@ use crate::{
     words::Tone,
 };
 
-pub use order::{Direction, Order, Replay, ScreenEvent, Scroll};
+pub(crate) use order::{Direction, Order, Replay, ScreenEvent, Scroll};
 
 use super::{
     keys::{self, Action, Chord},
@@ -22,7 +22,7 @@ use super::{
 const WHEEL_LINES: usize = 3;
 
 /// Lets `event` change the screen; returns what has to be done.
-pub fn update(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
+pub(crate) fn update(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
     match event {
         ScreenEvent::Input(Input::Key(key)) if key.kind != KeyEventKind::Release => key_pressed(model, key),
         ScreenEvent::Input(Input::Paste(text)) => pasted(model, text),

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-pub use text::in_words;
+pub(super) use text::in_words;
 
 /// All that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Checkup {
+pub(super) struct Checkup {
     /// Of ralph.
     pub version: &'static str,
     /// The directory that a run would work in.
@@ -22,14 +22,14 @@ pub struct Checkup {
 
 /// Findings about one thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Section {
+pub(super) struct Section {
     pub title: &'static str,
     pub findings: Vec<Finding>,
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub(super) struct Finding {
     pub name: String,
     pub state: State,
     pub text: String,
@@ -41,7 +41,7 @@ pub struct Finding {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub(super) enum State {
     Good,
     /// Not there, and not needed.
     Absent,
@@ -65,14 +65,14 @@ impl Serialize for State {
 
 /// What keeps ralph from running; the first of several chooses the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fatal {
+pub(super) enum Fatal {
     Configuration,
     Agent,
     Machine,
 }
 
 impl Finding {
-    pub fn new(name: impl Into<String>, state: State, text: impl Into<String>) -> Self {
+    pub(super) fn new(name: impl Into<String>, state: State, text: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             state,
@@ -83,19 +83,19 @@ impl Finding {
     }
 
     #[must_use]
-    pub fn todo(mut self, todo: impl Into<String>) -> Self {
+    pub(super) fn todo(mut self, todo: impl Into<String>) -> Self {
         self.todo.push(todo.into());
         self
     }
 
     #[must_use]
-    pub fn todos(mut self, todos: impl IntoIterator<Item = String>) -> Self {
+    pub(super) fn todos(mut self, todos: impl IntoIterator<Item = String>) -> Self {
         self.todo.extend(todos);
         self
     }
 
     #[must_use]
-    pub fn detail(mut self, name: &'static str, value: Option<String>) -> Self {
+    pub(super) fn detail(mut self, name: &'static str, value: Option<String>) -> Self {
         self.details.extend(value.map(|value| (name, value)));
         self
     }
@@ -103,7 +103,7 @@ impl Finding {
 
 impl Checkup {
     /// What keeps ralph from running here; none if it can run.
-    pub fn fatal(&self) -> Option<Fatal> {
+    pub(super) fn fatal(&self) -> Option<Fatal> {
         let states = self.findings().map(|finding| finding.state);
         states
             .filter_map(|state| match state {
@@ -119,7 +119,7 @@ impl Checkup {
 }
 
 /// The checkup as one JSON object, with `canRun` beside what was found.
-pub fn json(checkup: &Checkup) -> serde_json::Value {
+pub(super) fn json(checkup: &Checkup) -> serde_json::Value {
     let mut value = serde_json::to_value(checkup).expect("a checkup has no failing serialisers");
     value["canRun"] = checkup.fatal().is_none().into();
     value

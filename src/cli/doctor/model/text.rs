@@ -15,7 +15,7 @@ const DIM: &str = "2";
 const STRONG: &str = "1";
 
 /// Sets a checkup as text, each line ended.
-pub fn in_words(checkup: &Checkup, style: Style) -> String {
+pub(crate) fn in_words(checkup: &Checkup, style: Style) -> String {
     let mut text = format!("ralph {} in {}\n", checkup.version, one_line(&checkup.project));
     let names = checkup.findings().map(|finding| finding.name.width());
     let width = names.max().unwrap_or_default();

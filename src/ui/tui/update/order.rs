@@ -6,7 +6,7 @@ use crate::event::{RequestedBy, UserCommand};
 
 /// Something that happened to the screen.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ScreenEvent {
+pub(crate) enum ScreenEvent {
     Input(Input),
     DiffLoaded {
         iteration: u32,
@@ -24,7 +24,7 @@ pub enum ScreenEvent {
 
 /// What the shell around the pure parts has to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Order {
+pub(crate) enum Order {
     Command {
         command: UserCommand,
         by: RequestedBy,
@@ -59,7 +59,7 @@ impl Order {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scroll {
+pub(crate) enum Scroll {
     Up(usize),
     Down(usize),
     Top,
@@ -67,7 +67,7 @@ pub enum Scroll {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     Older,
     Newer,
 }

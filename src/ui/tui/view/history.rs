@@ -96,7 +96,7 @@ pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style
 }
 
 /// Index of the first iteration that is shown, so that the chosen one is in view.
-pub fn first_in_history(model: &Model, area: Rect) -> usize {
+pub(crate) fn first_in_history(model: &Model, area: Rect) -> usize {
     let count = model.run.iterations.rows.len();
     let height = usize::from(area.height).saturating_sub(1).max(1);
     let chosen = count.saturating_sub(1).saturating_sub(model.ui.history.selected);

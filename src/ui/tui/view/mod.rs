@@ -23,12 +23,12 @@ use super::{
     theme::Theme,
 };
 
-pub use history::first_in_history;
+pub(crate) use history::first_in_history;
 use pen::Pen;
-pub use title::tab_at;
+pub(crate) use title::tab_at;
 
 /// The terminals that can be shown.
-pub struct Screens<'a> {
+pub(crate) struct Screens<'a> {
     /// The running agent's, or the last one's.
     pub live: &'a Screen,
     /// A past iteration's.
@@ -36,7 +36,7 @@ pub struct Screens<'a> {
 }
 
 /// Draws everything.
-pub fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &mut Frame<'_>) {
+pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &mut Frame<'_>) {
     let area = frame.area();
     let layout = super::layout::Layout::of(area.width, area.height, model.run.plan.tasks.len());
     let mut pen = Pen::new(frame.buffer_mut(), theme);
@@ -102,7 +102,7 @@ fn main(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) -> 
 }
 
 /// What the terminal's window is called.
-pub fn window_title(model: &Model) -> String {
+pub(crate) fn window_title(model: &Model) -> String {
     let (words, _) = bars::phase_in_words(model);
     // No more than the first part: a title that counts seconds is a nuisance.
     let words = words.split(" · ").next().unwrap_or_default();

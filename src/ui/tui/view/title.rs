@@ -82,7 +82,7 @@ fn tabs(area: Rect) -> impl Iterator<Item = (Pane, u16, u16)> {
 }
 
 /// The pane whose name is at `column` of the title.
-pub fn tab_at(area: Rect, column: u16) -> Option<Pane> {
+pub(crate) fn tab_at(area: Rect, column: u16) -> Option<Pane> {
     tabs(area)
         .find(|(_, start, end)| tabs_fit(area) && (*start..*end).contains(&column))
         .map(|(pane, _, _)| pane)
