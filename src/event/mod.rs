@@ -324,6 +324,21 @@ pub enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    /// A limit of the agent's ended the iteration: it is repeated and does not count.
+    pub fn was_limited(&self) -> bool {
+        matches!(
+            self,
+            Outcome::Failed {
+                problem: Problem {
+                    kind: ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. },
+                    ..
+                }
+            }
+        )
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CancelReason {

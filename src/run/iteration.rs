@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{
-    Changes, Checkpoint, Claim, ConfidencePart, GoalResult, Missing, Outcome, Problem, ProblemKind, Usage,
-};
+use crate::event::{Changes, Checkpoint, Claim, ConfidencePart, GoalResult, Missing, Outcome, Usage};
 
 /// One session and what became of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -40,15 +38,7 @@ pub struct Iteration {
 impl Iteration {
     /// A limit of the agent's ended it: it is repeated and does not count.
     pub fn was_limited(&self) -> bool {
-        matches!(
-            &self.outcome,
-            Some(Outcome::Failed {
-                problem: Problem {
-                    kind: ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. },
-                    ..
-                }
-            })
-        )
+        self.outcome.as_ref().is_some_and(Outcome::was_limited)
     }
 
     /// Leaves out what takes much room: lists and what goals printed.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Iteration, Look, Recent, Work};
-use crate::event::{AgentSignal, CancelReason, Event, Outcome, Problem, ProblemKind};
+use crate::event::{AgentSignal, CancelReason, Event, Outcome};
 
 /// Iterations that are kept, and how many of the newest are kept with everything that is known of them.
 const ROWS: usize = 10_000;
@@ -147,21 +147,14 @@ impl Iterations {
     fn count(&mut self, outcome: &Outcome) {
         match outcome {
             Outcome::Completed => self.failures = 0,
-            Outcome::Failed {
-                problem:
-                    Problem {
-                        kind: ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. },
-                        ..
-                    },
-            } => {
-                self.failures += 1;
-                self.counted = self.counted.saturating_sub(1);
-            }
             Outcome::Failed { .. }
             | Outcome::Cancelled {
                 reason: CancelReason::IdleTimeout,
             } => self.failures += 1,
             Outcome::Cancelled { .. } | Outcome::Interrupted => {}
+        }
+        if outcome.was_limited() {
+            self.counted = self.counted.saturating_sub(1);
         }
     }
 
@@ -185,8 +178,8 @@ impl Iterations {
     }
 
     fn look_mut(&mut self, number: u32) -> &mut Look {
-        let age = self.rows.iter().rev().position(|iteration| iteration.number == number);
-        match age.and_then(|age| self.rows.before_last_mut(age)) {
+        let mut newest_first = self.rows.iter_mut().rev();
+        match newest_first.find(|iteration| iteration.number == number) {
             Some(found) => &mut found.look,
             None => &mut self.at_start,
         }
