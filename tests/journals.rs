@@ -1,4 +1,5 @@
-//! Journals that other versions wrote: `tests/fixtures/journals` has runs as the first one left them.
+//! Journals that other versions wrote: `tests/fixtures/journals` has runs as the first one left them, and some (`second-…`) of
+//! the second one before its notices were facts.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// Name of a fixture, what `ralph runs` says of its end, and the kind of end in the report.
-const RUNS: [(&str, &str, Option<&str>); 7] = [
+const RUNS: [(&str, &str, Option<&str>); 10] = [
     ("done", "done", Some("done")),
     ("messages", "done (not verified)", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
@@ -23,6 +24,9 @@ const RUNS: [(&str, &str, Option<&str>); 7] = [
     ("cut-off", "interrupted", None),
     ("stuck", "4 iterations running changed nothing", Some("breaker-open")),
     ("refused", "interrupted", None),
+    ("second-steered", "done", Some("done")),
+    ("second-broken", "took longer than 2 s", Some("broken")),
+    ("second-cut-off", "interrupted", None),
 ];
 
 fn fixture(name: &str) -> String {
@@ -60,9 +64,13 @@ fn printed(sandbox: &Sandbox, args: &[&str]) -> String {
 }
 
 #[test]
-fn runs_of_the_first_version_are_still_read() {
+fn runs_of_earlier_versions_are_still_read() {
     for (name, how, end) in RUNS {
         let sandbox = left_behind(&fixture(name));
+        let run = &sandbox.paths().run_ids()[0];
+        let (records, _) = journal::read(&sandbox.paths().run(run).journal()).expect("a journal");
+        let strange = events(&records).find(|event| matches!(event, Event::Unknown { .. }));
+        assert_eq!(strange, None, "{name}");
         let runs = printed(&sandbox, &["runs"]);
         assert!(runs.contains(how), "{name}: {runs}");
         let report: Value = serde_json::from_str(&printed(&sandbox, &["report", "--format", "json"])).expect("JSON");
@@ -88,6 +96,45 @@ fn what_the_first_version_gave_as_reasons_is_reported_as_it_was_said() {
     assert!(
         status.contains("open: 4 iterations running changed nothing"),
         "{status}"
+    );
+}
+
+#[test]
+fn what_the_second_version_noticed_as_text_is_reported_as_it_was_said() {
+    let sandbox = left_behind(&fixture("second-steered"));
+    let report = printed(&sandbox, &["report"]);
+    for said in [
+        "`.ralph-pause` is there: the run starts paused, remove the file to go on",
+        "`.ralph-done` was there before the iteration began: it is removed and claims nothing",
+        "the session to continue is not there any more: the next one starts fresh",
+        "status 529 (the agent waited in silence until the idle limit)",
+        "the agent ended without finishing its turn (exit code 1)",
+    ] {
+        assert!(report.contains(said), "`{said}` is not in:\n{report}");
+    }
+    let sandbox = left_behind(&fixture("second-broken"));
+    let report = printed(&sandbox, &["report"]);
+    let said =
+        "looking at the result of iteration 2, its checkpoint or plan, took longer than 2 s (`limits.phaseTimeout`)";
+    assert!(report.contains(said), "{report}");
+}
+
+#[test]
+fn a_run_of_the_second_version_with_notices_of_text_is_resumed() {
+    let sandbox = left_behind(&fixture("second-cut-off"));
+    sandbox.write("PLAN.md", "- [x] Write the first file\n- [ ] Write the second file\n");
+    sandbox.install(&Script::jsonl("work; over done"));
+    let finished = sandbox.looping(["--goal", "tests=true"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let prompt = sandbox.prompt(3);
+    for said in ["The last session was cut off", "Use tabs"] {
+        assert!(prompt.contains(said), "`{said}` is not in:\n{prompt}");
+    }
+    let status: Value = serde_json::from_str(&printed(&sandbox, &["status", "--json"])).expect("JSON");
+    let notices = status["view"]["incidents"]["notices"].to_string();
+    assert!(
+        notices.contains("`.ralph-done` was there before the iteration began"),
+        "{notices}"
     );
 }
 
