@@ -28,7 +28,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["control", "event"]),
     ("git", &["event", "proc", "store"]),
     ("settings", &["event", "files", "text"]),
-    ("agent", &["diagnostics", "proc", "event", "files", "text", "settings"]),
+    (
+        "agent",
+        &["diagnostics", "proc", "event", "files", "text", "settings", "words"],
+    ),
     ("config", &["agent", "claims", "event", "files", "settings"]),
     ("demo", &["plan", "event", "files"]),
     (
@@ -530,11 +533,9 @@ const FACTS: &[&str] = &["event", "machine"];
 
 /// Modules of them that still say some: notices, names of problems, and texts of problems that ralph found itself.
 const STILL_SAID: &[&str] = &[
-    "event/agent",
     "event/command",
     "event/stop",
     "machine/deadline",
-    "machine/outcome",
     "machine/settle",
     "machine/state",
     "machine/step",

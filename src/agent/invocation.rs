@@ -20,12 +20,14 @@ use super::{
 /// told. Running it with another model than the one asked for would be worse than not running it.
 pub(super) fn launch(manifest: &Manifest, request: &SessionRequest) -> Result<Launch, Problem> {
     let values = Values::new(manifest, request)?;
-    let program = check::find(manifest, &request.cwd).map_err(|error| Problem {
-        kind: ProblemKind::NotInstalled,
-        text: error
-            .hints()
-            .into_iter()
-            .fold(error.to_string(), |text, hint| format!("{text}; {hint}")),
+    let program = check::find(manifest, &request.cwd).map_err(|error| {
+        Problem::said(
+            ProblemKind::NotInstalled,
+            error
+                .hints()
+                .into_iter()
+                .fold(error.to_string(), |text, hint| format!("{text}; {hint}")),
+        )
     })?;
     let command = &manifest.command;
     let mut env: Vec<(String, String)> = command
@@ -71,21 +73,18 @@ impl Values {
         let id = &manifest.id;
         manifest
             .can_be_given(request.model.as_deref(), request.agent.as_deref())
-            .map_err(|error| Problem {
-                kind: ProblemKind::Usage,
-                text: error.to_string(),
-            })?;
+            .map_err(|error| Problem::said(ProblemKind::Usage, error.to_string()))?;
         let takes_session = manifest.command.takes(Placeholder::Session);
         if request.resume.is_some() && !manifest.capabilities.resume && !takes_session {
-            return Err(Problem {
-                kind: ProblemKind::SessionLost,
-                text: format!("adapter `{id}` cannot continue a session"),
-            });
+            return Err(Problem::said(
+                ProblemKind::SessionLost,
+                format!("adapter `{id}` cannot continue a session"),
+            ));
         }
         let Some(prompt) = request.prompt.to_str() else {
             let text = format!("{}: not a name that can be given to an agent", request.prompt.display());
             let kind = ProblemKind::Usage;
-            return Err(Problem { kind, text });
+            return Err(Problem::said(kind, text));
         };
         Ok(Self {
             model: request

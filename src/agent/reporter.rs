@@ -278,7 +278,7 @@ impl Output for Reporter {
                     ProblemKind::Other
                 };
                 signals.push(AgentSignal::Problem {
-                    problem: Problem { kind, text: why },
+                    problem: Problem::said(kind, why),
                 });
                 None
             }
@@ -308,10 +308,7 @@ impl Drop for Reporter {
         }
         let text = "ralph's reader of this agent broke down".to_owned();
         let problem = AgentSignal::Problem {
-            problem: Problem {
-                kind: ProblemKind::Crashed,
-                text,
-            },
+            problem: Problem::said(ProblemKind::Crashed, text),
         };
         let ended = AgentSignal::Ended {
             exit: None,

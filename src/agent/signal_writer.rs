@@ -82,10 +82,7 @@ impl Drop for WriterThread {
         if self.ended {
             return;
         }
-        let problem = Problem {
-            kind: ProblemKind::Crashed,
-            text: "ralph's side of this session broke down".to_owned(),
-        };
+        let problem = Problem::said(ProblemKind::Crashed, "ralph's side of this session broke down");
         let ended = AgentSignal::Ended {
             exit: None,
             output_bytes: 0,

@@ -94,7 +94,7 @@ impl AgentAdapter for SubprocessAdapter {
             Err(error) => {
                 let text = format!("{}: {error}", request.scratch.display());
                 let kind = ProblemKind::Other;
-                return NeverRan::report(Problem { kind, text }, out);
+                return NeverRan::report(Problem::said(kind, text), out);
             }
         }
         let link = Arc::new(Link::new(request.size));
@@ -135,10 +135,7 @@ fn problem_of(error: SpawnError) -> Problem {
         | SpawnError::Guard { .. }
         | SpawnError::Thread { .. } => ProblemKind::Other,
     };
-    Problem {
-        kind,
-        text: format!("{error}{source}"),
-    }
+    Problem::said(kind, format!("{error}{source}"))
 }
 
 fn is_missing(error: &io::Error) -> bool {

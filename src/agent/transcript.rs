@@ -8,6 +8,7 @@ use std::{borrow::Cow, collections::VecDeque};
 use crate::{
     event::{AgentSignal, FileChange, Problem, Usage},
     text::{one_line, sanitized},
+    words::{problem_in_words, problem_kind_in_words},
 };
 
 /// Most lines of a tool's input and of its result that are shown.
@@ -191,7 +192,8 @@ impl Transcript {
 
     fn problem(&mut self, problem: &Problem, out: &mut Vec<u8>) {
         self.explained = true;
-        self.note(RED, &format!("✗ {}: {}", problem.kind, problem.text), out);
+        let kind = problem_kind_in_words(problem.kind);
+        self.note(RED, &format!("✗ {kind}: {}", problem_in_words(problem)), out);
     }
 
     fn turn_ended(&mut self, ok: bool, message: Option<&str>, out: &mut Vec<u8>) {
@@ -437,7 +439,7 @@ mod tests {
         assert_snapshot!(readable(&[
             AgentSignal::Retrying { attempt: Some(1), of: Some(5), why: why.clone(), kind: None },
             AgentSignal::Retrying { attempt: None, of: None, why: "waiting for network".to_owned(), kind: None },
-            AgentSignal::Problem { problem: Problem { kind: crate::event::ProblemKind::Auth, text: why } },
+            AgentSignal::Problem { problem: Problem::said(crate::event::ProblemKind::Auth, why) },
             AgentSignal::TurnEnded { ok: false, message: None },
         ]), @r"
         ^[33m↻ retry 1 of 5: unexpected status 401^[0m
@@ -499,10 +501,7 @@ mod tests {
                 model: Some(evil.to_owned()),
             },
             AgentSignal::Problem {
-                problem: Problem {
-                    kind: crate::event::ProblemKind::Other,
-                    text: evil.to_owned(),
-                },
+                problem: Problem::said(crate::event::ProblemKind::Other, evil.to_owned()),
             },
             AgentSignal::QuestionAsked {
                 id: String::new(),

@@ -1,7 +1,5 @@
 //! What an agent's session tells.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::{SessionId, SteeringId};
@@ -135,11 +133,46 @@ impl Usage {
     }
 }
 
+/// What went wrong in a session: what the agent says of it, what ralph found, or both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub kind: ProblemKind,
-    /// One line, as the agent put it.
+    /// One line, as the agent put it; empty where it said nothing.
     pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding: Option<Finding>,
+}
+
+/// What ralph found of a session that did not go well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Finding {
+    /// It ended without a verdict on its turn.
+    NoResult { exit: Option<Exit> },
+    /// It neither wrote nor computed until the idle limit.
+    Idle,
+    /// It reported without end what the loop would have to keep.
+    Flooded,
+}
+
+impl Problem {
+    /// A problem as the agent put it.
+    pub fn said(kind: ProblemKind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            text: text.into(),
+            finding: None,
+        }
+    }
+
+    /// A problem that the agent said nothing about.
+    pub fn found(kind: ProblemKind, finding: Finding) -> Self {
+        Self {
+            kind,
+            text: String::new(),
+            finding: Some(finding),
+        }
+    }
 }
 
 /// Why a session failed; the kind decides what the loop does about it.
@@ -184,38 +217,5 @@ pub enum Exit {
 impl Exit {
     pub fn success(self) -> bool {
         self == Exit::Code { code: 0 }
-    }
-}
-
-impl fmt::Display for Exit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Exit::Code { code } => write!(f, "exit code {code}"),
-            Exit::Signal { signal } => write!(f, "signal {signal}"),
-        }
-    }
-}
-
-/// A problem's kind in words.
-impl fmt::Display for ProblemKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ProblemKind::NotInstalled => "not installed",
-            ProblemKind::Auth => "not authenticated",
-            ProblemKind::ModelUnknown => "unknown model",
-            ProblemKind::Usage => "command line refused",
-            ProblemKind::RateLimited { .. } => "rate limited",
-            ProblemKind::QuotaExhausted { .. } => "quota exhausted",
-            ProblemKind::Overloaded => "model overloaded",
-            ProblemKind::Network => "network",
-            ProblemKind::ContextOverflow => "context overflow",
-            ProblemKind::PermissionDenied => "permission denied",
-            ProblemKind::TurnLimit => "turn limit",
-            ProblemKind::SessionLost => "session lost",
-            ProblemKind::Crashed => "crashed",
-            ProblemKind::Hung => "hung",
-            ProblemKind::Flood => "flood of reports",
-            ProblemKind::Other => "error",
-        })
     }
 }

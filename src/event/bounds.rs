@@ -56,8 +56,8 @@ fn listed<T>(mut facts: Vec<T>, bounded: fn(T) -> T, more: fn(u64) -> T) -> Vec<
 impl Problem {
     pub(super) fn bounded(self) -> Self {
         Problem {
-            kind: self.kind,
             text: cut(&self.text),
+            ..self
         }
     }
 }
@@ -352,10 +352,7 @@ mod tests {
     #[test]
     fn no_text_of_anybody_makes_a_long_record() {
         let many = vec![long(); 300];
-        let problem = Problem {
-            kind: crate::event::ProblemKind::Other,
-            text: long(),
-        };
+        let problem = Problem::said(crate::event::ProblemKind::Other, long());
         let events = [
             Event::Noticed {
                 level: Level::Info,

@@ -21,7 +21,7 @@ use std::{fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use agent::{AgentSignal, Exit, FileChange, Problem, ProblemKind, Usage};
+pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemKind, Usage};
 pub use breaker::{BreakerCause, BreakerState};
 pub use claim::{Claim, ConfidencePart, Evidence, Missing};
 pub use command::UserCommand;

@@ -126,10 +126,10 @@ impl StopReason {
         }
     }
 
-    /// What the agent itself said about its failure, which may be long.
-    pub fn last_words(&self) -> Option<&str> {
+    /// What went wrong with the agent; what it says of that may be long.
+    pub fn problem(&self) -> Option<&Problem> {
         match self {
-            StopReason::AgentFailed { problem, .. } => Some(&problem.text),
+            StopReason::AgentFailed { problem, .. } => Some(problem),
             StopReason::Done { .. }
             | StopReason::Broken { .. }
             | StopReason::PlanInvalid { .. }

@@ -2,7 +2,7 @@
 
 use crate::{
     event::{
-        AgentSignal, CancelReason, Event, Exit, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind,
+        AgentSignal, CancelReason, Event, Exit, Finding, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind,
         RequestedBy, SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason, Wait,
     },
     run::Phase,
@@ -196,8 +196,8 @@ fn an_agent_that_waits_in_silence_for_a_limit_to_end_is_told_as_limited_and_not_
     };
     assert_eq!(problem.kind, ProblemKind::RateLimited { until_ms: None });
     assert_eq!(
-        problem.text,
-        "status 429 (the agent waited in silence until the idle limit)"
+        (problem.text.as_str(), problem.finding),
+        ("status 429", Some(Finding::Idle))
     );
     assert_eq!(
         lone.state.view.iterations.counted, 0,
@@ -250,10 +250,7 @@ fn a_login_that_is_refused_twice_running_ends_the_iteration_and_the_run() {
     assert_eq!(lone.events.iter().filter(|event| **event == asked).count(), 1);
     lone.retrying(Some(ProblemKind::Auth));
     lone.signal(AgentSignal::Problem {
-        problem: Problem {
-            kind: ProblemKind::Other,
-            text: "the turn was interrupted".to_owned(),
-        },
+        problem: Problem::said(ProblemKind::Other, "the turn was interrupted"),
     });
     lone.ends();
     lone.settles();
@@ -350,10 +347,7 @@ fn a_retry_of_an_earlier_iteration_explains_nothing() {
 fn what_a_turn_was_denied_is_said_in_the_next_prompt_although_it_completed() {
     let mut lone = Loop::running();
     lone.signal(AgentSignal::Problem {
-        problem: Problem {
-            kind: ProblemKind::PermissionDenied,
-            text: "Bash (git push)".to_owned(),
-        },
+        problem: Problem::said(ProblemKind::PermissionDenied, "Bash (git push)"),
     });
     lone.signal(AgentSignal::TurnEnded {
         ok: true,
@@ -377,10 +371,7 @@ fn a_session_that_is_gone_or_too_long_is_said_and_not_continued() {
         let mut lone = Loop::running();
         assert!(lone.state.rules.session.is_some());
         lone.signal(AgentSignal::Problem {
-            problem: Problem {
-                kind,
-                text: "no".to_owned(),
-            },
+            problem: Problem::said(kind, "no"),
         });
         lone.ends();
         lone.settles();
@@ -395,10 +386,7 @@ type Way = fn(&mut Loop);
 fn a_message_is_due_again_when_its_session_showed_nothing_of_it() {
     let not_started: Way = |running| {
         running.signal(AgentSignal::Problem {
-            problem: Problem {
-                kind: ProblemKind::NotInstalled,
-                text: "no such program".to_owned(),
-            },
+            problem: Problem::said(ProblemKind::NotInstalled, "no such program"),
         });
         running.signal(AgentSignal::Ended {
             exit: None,

@@ -1,6 +1,6 @@
 //! What the end of a session means.
 
-use crate::event::{CancelReason, Exit, Outcome, Problem, ProblemKind};
+use crate::event::{CancelReason, Exit, Finding, Outcome, Problem, ProblemKind};
 
 use super::state::LoopState;
 
@@ -17,18 +17,12 @@ pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: 
             // It did not hang: it said what it waited for, and the loop knows how to wait for that.
             (CancelReason::IdleTimeout, _, Some(pending_error)) => Outcome::Failed {
                 problem: Problem {
-                    kind: pending_error.kind,
-                    text: format!(
-                        "{} (the agent waited in silence until the idle limit)",
-                        pending_error.text
-                    ),
+                    finding: Some(Finding::Idle),
+                    ..pending_error.clone()
                 },
             },
             (CancelReason::Flooded, _, _) => Outcome::Failed {
-                problem: Problem {
-                    kind: ProblemKind::Flood,
-                    text: "the agent reported permissions, questions, limits or problems without end".to_owned(),
-                },
+                problem: Problem::found(ProblemKind::Flood, Finding::Flooded),
             },
             (reason, _, _) => Outcome::Cancelled { reason },
         };
@@ -38,17 +32,8 @@ pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: 
         (Some(false) | None, Some(problem)) => Outcome::Failed {
             problem: problem.clone(),
         },
-        (Some(false) | None, None) => {
-            let text = match exit {
-                Some(exit) => format!("the agent ended without a result ({exit})"),
-                None => "the agent ended without a result".to_owned(),
-            };
-            Outcome::Failed {
-                problem: Problem {
-                    kind: ProblemKind::Crashed,
-                    text,
-                },
-            }
-        }
+        (Some(false) | None, None) => Outcome::Failed {
+            problem: Problem::found(ProblemKind::Crashed, Finding::NoResult { exit }),
+        },
     }
 }

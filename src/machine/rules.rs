@@ -237,10 +237,7 @@ impl Rules {
                     Some(ProblemKind::Auth) => self.refusals + 1,
                     Some(_) | None => 0,
                 };
-                self.pending_error = kind.map(|kind| Problem {
-                    kind,
-                    text: why.clone(),
-                });
+                self.pending_error = kind.map(|kind| Problem::said(kind, why.clone()));
             }
             AgentSignal::Said { .. }
             | AgentSignal::Thought { .. }

@@ -2,7 +2,7 @@
 
 use crate::{
     event::{
-        BreakerCause, BreakerState, CancelReason, Claim, Event, GoalsWhen, Level, LimitKind, Missing, Outcome,
+        BreakerCause, BreakerState, CancelReason, Claim, Event, Finding, GoalsWhen, Level, LimitKind, Missing, Outcome,
         PlanSnapshot, Problem, ProblemKind, RequestedBy, SessionMode, SteeringId, StopReason, StopRequest,
         TEXT_CAP_BYTES, Wait, WaitCause, clip,
     },
@@ -235,16 +235,8 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
             | CancelReason::IterationTimeout
             | CancelReason::Stopped => next(decision, now_ms),
             CancelReason::IdleTimeout => {
-                let text = "nothing was written and nothing computed until the idle limit".to_owned();
-                follow_failure(
-                    decision,
-                    now_ms,
-                    &Problem {
-                        kind: ProblemKind::Hung,
-                        text,
-                    },
-                    random,
-                );
+                let hung = Problem::found(ProblemKind::Hung, Finding::Idle);
+                follow_failure(decision, now_ms, &hung, random);
             }
             CancelReason::MaxTime => decision.stop(StopReason::LimitReached {
                 limit: LimitKind::MaxTime,

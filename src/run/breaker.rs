@@ -88,7 +88,7 @@ impl Observation {
 
 /// A failure's kind and text without what differs each time: numbers, ids, times.
 fn fingerprint(problem: &Problem) -> String {
-    let mut text = problem.kind.to_string();
+    let mut text = format!("{:?}", problem.kind);
     let words = problem
         .text
         .split_whitespace()
@@ -147,10 +147,7 @@ mod tests {
 
     fn failed(kind: ProblemKind, text: &str) -> Outcome {
         Outcome::Failed {
-            problem: Problem {
-                kind,
-                text: text.to_owned(),
-            },
+            problem: Problem::said(kind, text.to_owned()),
         }
     }
 

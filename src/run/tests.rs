@@ -88,15 +88,15 @@ impl Chaos {
 
     fn problem(&mut self) -> Problem {
         let until_ms = self.maybe(|chaos| chaos.below(1_000));
-        Problem {
-            kind: self.any(&[
+        Problem::said(
+            self.any(&[
                 ProblemKind::Network,
                 ProblemKind::RateLimited { until_ms },
                 ProblemKind::TurnLimit,
                 ProblemKind::Crashed,
             ]),
-            text: self.text(),
-        }
+            self.text(),
+        )
     }
 
     fn outcome(&mut self) -> Outcome {

@@ -2,7 +2,7 @@
 
 use crate::event::{Claim, ConfidencePart, Evidence, GoalFailure, GoalResult, Missing};
 
-use super::short_duration;
+use super::{exit_in_words, short_duration};
 
 /// What was claimed, in a clause.
 pub fn claim_in_words(claim: Claim) -> &'static str {
@@ -76,7 +76,7 @@ pub fn goal_in_words(result: &GoalResult) -> String {
 /// Why a goal did not pass, as a clause.
 pub fn goal_failure_in_words(failure: &GoalFailure) -> String {
     match failure {
-        GoalFailure::Exited { exit } => exit.to_string(),
+        GoalFailure::Exited { exit } => exit_in_words(*exit),
         GoalFailure::TimedOut { after_ms } => format!("timed out after {}", short_duration(*after_ms)),
         GoalFailure::Killed => "it was killed".to_owned(),
         GoalFailure::NoNumber => "it printed no number".to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::event::{BreakerCause, LimitKind, ProblemKind, StopReason};
 
-use super::{breaker_cause_in_words, counted};
+use super::{breaker_cause_in_words, counted, problem_kind_in_words};
 
 /// Why a run is over, as a clause after "ralph: ".
 pub fn stop_in_words(reason: &StopReason) -> String {
@@ -58,6 +58,6 @@ fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
         | ProblemKind::Crashed
         | ProblemKind::Hung
         | ProblemKind::Flood
-        | ProblemKind::Other => format!("{agent} failed ({kind})"),
+        | ProblemKind::Other => format!("{agent} failed ({})", problem_kind_in_words(kind)),
     }
 }

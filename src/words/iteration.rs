@@ -2,13 +2,16 @@
 
 use crate::event::{BreakerCause, BreakerState, CancelReason, Outcome, Wait, WaitCause};
 
-use super::{Tone, counted};
+use super::{Tone, counted, problem_in_words, problem_kind_in_words};
 
 /// An outcome with its reason, as what an iteration did.
 pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
     match outcome {
         Outcome::Completed => (Tone::Good, "completed".to_owned()),
-        Outcome::Failed { problem } => (Tone::Bad, format!("failed ({}: {})", problem.kind, problem.text)),
+        Outcome::Failed { problem } => {
+            let kind = problem_kind_in_words(problem.kind);
+            (Tone::Bad, format!("failed ({kind}: {})", problem_in_words(problem)))
+        }
         Outcome::Cancelled { reason } => (Tone::Wait, format!("was ended ({})", cancel_reason(*reason))),
         Outcome::Interrupted => (Tone::Bad, "was cut off when ralph was killed".to_owned()),
     }
@@ -52,7 +55,7 @@ pub(super) fn wait_in_words(wait: Wait, until: &str, attempt: u32, why: &WaitCau
 /// What a wait is for, as a clause.
 pub fn wait_cause_in_words(cause: &WaitCause) -> String {
     match cause {
-        WaitCause::Failure { problem } => problem.text.clone(),
+        WaitCause::Failure { problem } => problem_in_words(problem),
         WaitCause::CallsUsedUp => "the calls of this hour are used up".to_owned(),
         WaitCause::Breaker { why } => breaker_cause_in_words(why),
         WaitCause::BegunBefore => "begun before the restart".to_owned(),

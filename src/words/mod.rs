@@ -9,6 +9,7 @@ mod figures;
 mod hint;
 mod iteration;
 mod line;
+mod problem;
 pub(crate) mod prompt;
 
 pub use claim::{claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words};
@@ -19,3 +20,4 @@ pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };
 pub use line::{Line, Tone, narrate};
+pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};

@@ -26,10 +26,7 @@ pub(in crate::agent) fn classify(message: &str, clock: &Clock) -> Problem {
         .or_else(|| from_wording(message))
         .unwrap_or(ProblemKind::Other);
     let text = body.as_ref().and_then(message_in).unwrap_or(message);
-    Problem {
-        kind: with_time(kind, || until_in_text(text, clock)),
-        text: one_line(text),
-    }
+    Problem::said(with_time(kind, || until_in_text(text, clock)), one_line(text))
 }
 
 /// One line, capped; whatever is in it is for the caller to show safely.
@@ -206,13 +203,7 @@ mod tests {
     fn fields_of_a_json_body_come_before_the_wording() {
         let body = r#"unexpected status 400 Bad Request: {"error":{"code":"context_length_exceeded","message":"rate limit 401"}}"#;
         let problem = classify(body, &clock());
-        assert_eq!(
-            problem,
-            Problem {
-                kind: ProblemKind::ContextOverflow,
-                text: "rate limit 401".to_owned()
-            }
-        );
+        assert_eq!(problem, Problem::said(ProblemKind::ContextOverflow, "rate limit 401"));
         let body = r#"{"error":{"type":"usage_limit_reached","resets_at":1795200000,"message":"limit"}}"#;
         assert_eq!(
             classify(body, &clock()).kind,

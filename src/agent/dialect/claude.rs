@@ -194,7 +194,7 @@ impl Turn {
         } else if let Some(text) = denials(event) {
             let kind = ProblemKind::PermissionDenied;
             out.push(AgentSignal::Problem {
-                problem: Problem { kind, text },
+                problem: Problem::said(kind, text),
             });
         }
         let last = event.get("result").and_then(Value::as_str).filter(|_| !failed);
@@ -236,10 +236,7 @@ impl Turn {
             (ProblemKind::QuotaExhausted { .. }, until_ms @ Some(_)) => ProblemKind::QuotaExhausted { until_ms },
             (kind, _) => with_time(kind, || until_in_text(&said, clock)),
         };
-        Problem {
-            kind,
-            text: worded.text,
-        }
+        Problem::said(kind, worded.text)
     }
 }
 

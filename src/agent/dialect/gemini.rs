@@ -256,10 +256,7 @@ fn failure(kind: &str, said: &str, exit: Option<Exit>, clock: &Clock) -> Problem
         true => next_midnight(QUOTA_ZONE, clock),
         false => until_in_text(said, clock),
     };
-    Problem {
-        kind: with_time(kind, until),
-        text: worded.text,
-    }
+    Problem::said(with_time(kind, until), worded.text)
 }
 
 /// The error without what is put around and after it: `[API Error: …]`.
@@ -307,10 +304,7 @@ fn without_result(finish: Finish<'_>, clock: &Clock) -> Problem {
     };
     let explains = |line: &&str| classify_last(line, clock).kind == kind;
     let line = finish.stderr.lines().find(explains);
-    Problem {
-        kind,
-        text: line.map_or(problem.text, one_line),
-    }
+    Problem::said(kind, line.map_or(problem.text, one_line))
 }
 
 #[cfg(test)]

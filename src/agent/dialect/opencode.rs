@@ -164,7 +164,7 @@ impl Turn {
         if self.rounds >= ROUNDS {
             let text = format!("{} ({ROUNDS} times, with nothing done in between)", problem.text);
             let kind = problem.kind;
-            return self.fail(Problem { kind, text }, out);
+            return self.fail(Problem::said(kind, text), out);
         }
         self.error = Some(problem);
     }
@@ -182,7 +182,7 @@ impl Turn {
             // Another agent than the one that was asked for is not run.
             let kind = ProblemKind::Usage;
             let text = one_line(said);
-            self.fail(Problem { kind, text }, out);
+            self.fail(Problem::said(kind, text), out);
         } else if line.starts_with("timestamp=") && line.contains(" level=ERROR ") {
             self.logged_error(line, clock, out);
         }
@@ -223,10 +223,7 @@ impl Turn {
         let denials = [&self.denied, &self.refused]
             .into_iter()
             .find(|denials| !denials.is_empty());
-        let denied = denials.map(|denials| Problem {
-            kind: ProblemKind::PermissionDenied,
-            text: one_line(&denials.join(", ")),
-        });
+        let denied = denials.map(|denials| Problem::said(ProblemKind::PermissionDenied, one_line(&denials.join(", "))));
         match (self.error.take(), self.reason.take().as_deref(), denied) {
             (Some(error), _, _) => {
                 let kept = |logged: &Problem| error.kind == ProblemKind::Other && logged.kind != ProblemKind::Other;
@@ -243,13 +240,13 @@ impl Turn {
             (None, Some(reason), None) if reason != "tool-calls" => {
                 let kind = ProblemKind::Other;
                 let text = format!("the model stopped before it was done ({})", one_line(reason));
-                self.fail(Problem { kind, text }, out);
+                self.fail(Problem::said(kind, text), out);
             }
             // Its only answer to a command line that it does not understand is how to call it.
             (None, _, None) if finish.stderr.trim_start().starts_with("opencode run [message..]") => {
                 let kind = ProblemKind::Usage;
                 let text = "opencode does not understand its command line".to_owned();
-                self.fail(Problem { kind, text }, out);
+                self.fail(Problem::said(kind, text), out);
             }
             (None, _, None) => without_verdict(finish, self.message.take(), clock, out),
         }

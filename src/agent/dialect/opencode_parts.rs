@@ -107,10 +107,10 @@ pub(in crate::agent) fn problem_of(error: &Value, clock: &Clock) -> Problem {
         },
     };
     let header = |name: &str| text(error, &format!("/data/responseHeaders/{name}")).to_owned();
-    Problem {
-        kind: with_time(kind, || until_in_header(&header("retry-after"), clock)),
-        text: worded.text,
-    }
+    Problem::said(
+        with_time(kind, || until_in_header(&header("retry-after"), clock)),
+        worded.text,
+    )
 }
 
 /// Whether the error of a tool is that it was not allowed.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::{
     event::{AgentSignal, Exit, Problem, ProblemKind},
     text::{Keep, PlainText},
+    words::exit_in_words,
 };
 
 use super::{Clock, Dialect, Finish};
@@ -53,14 +54,20 @@ impl Dialect for Terminal {
 /// A program that says nothing in a form we know is not guessed at: its text may quote anything.
 fn problem(exit: Option<Exit>) -> Problem {
     let (kind, text) = match exit {
-        Some(exit @ Exit::Signal { .. }) => (ProblemKind::Crashed, format!("the agent was ended by {exit}")),
-        Some(exit @ Exit::Code { .. }) => (ProblemKind::Other, format!("the agent ended with {exit}")),
+        Some(exit @ Exit::Signal { .. }) => {
+            let exit = exit_in_words(exit);
+            (ProblemKind::Crashed, format!("the agent was ended by {exit}"))
+        }
+        Some(exit @ Exit::Code { .. }) => {
+            let exit = exit_in_words(exit);
+            (ProblemKind::Other, format!("the agent ended with {exit}"))
+        }
         None => (
             ProblemKind::Crashed,
             "the agent's guard was killed, and the agent with it".to_owned(),
         ),
     };
-    Problem { kind, text }
+    Problem::said(kind, text)
 }
 
 /// The last lines that are not empty.

@@ -18,10 +18,7 @@ pub(super) fn without_verdict(finish: Finish<'_>, message: Option<String>, clock
 
 pub(super) fn problem(finish: Finish<'_>, clock: &Clock) -> Problem {
     let said = last_error(finish.stderr).map(|error| classify_last(error, clock));
-    let crashed = |text: String| Problem {
-        kind: ProblemKind::Crashed,
-        text,
-    };
+    let crashed = |text: String| Problem::said(ProblemKind::Crashed, text);
     match (finish.exit, said) {
         // Whatever it complained about before, it was the signal that ended it.
         (Some(Exit::Signal { signal }), _) => crashed(format!("the agent was ended by signal {signal}")),
@@ -29,10 +26,9 @@ pub(super) fn problem(finish: Finish<'_>, clock: &Clock) -> Problem {
             crashed("the agent ended without finishing its turn (exit code 0)".to_owned())
         }
         // The exit code of a command line that was refused, by a convention that clap and getopt share.
-        (Some(Exit::Code { code: 2 }), Some(said)) if said.kind == ProblemKind::Other => Problem {
-            kind: ProblemKind::Usage,
-            text: said.text,
-        },
+        (Some(Exit::Code { code: 2 }), Some(said)) if said.kind == ProblemKind::Other => {
+            Problem::said(ProblemKind::Usage, said.text)
+        }
         (Some(Exit::Code { code }), Some(said)) if said.kind == ProblemKind::Other => {
             crashed(format!("the agent ended with exit code {code}: {}", said.text))
         }

@@ -84,15 +84,12 @@ impl AgentAdapter for ServerAdapter {
             .can_be_given(request.model.as_deref(), request.agent.as_deref())
         {
             let (kind, text) = (ProblemKind::Usage, error.to_string());
-            return NeverRan::report(Problem { kind, text }, out);
+            return NeverRan::report(Problem::said(kind, text), out);
         }
         let prompt_options = prompt_options(&request);
         let (Ok(runtime), Ok(writer)) = (Handle::try_current(), SignalWriter::start(request.display, out.clone()))
         else {
-            let problem = Problem {
-                kind: ProblemKind::Other,
-                text: "no runtime or no thread for a session is to be had".to_owned(),
-            };
+            let problem = Problem::said(ProblemKind::Other, "no runtime or no thread for a session is to be had");
             return NeverRan::report(problem, out);
         };
         let (shared, steering) = Shared::new();

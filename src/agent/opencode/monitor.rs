@@ -11,6 +11,7 @@ use crate::{
     agent::dialect::Tail,
     proc::{End, Output},
     text::{Keep, PlainText, one_line},
+    words::exit_in_words,
 };
 
 /// Shared by the users of a server and the thread that reads its output.
@@ -84,7 +85,7 @@ impl ProcessMonitor {
             words => format!("; its last words: {words}"),
         };
         let why = match end {
-            End::Exited(exit) => format!("it ended with {exit}{said}"),
+            End::Exited(exit) => format!("it ended with {}{said}", exit_in_words(*exit)),
             End::NotStarted { why, .. } => why.clone(),
             End::GuardLost => "its guard was killed, and the server with it".to_owned(),
         };

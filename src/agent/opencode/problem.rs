@@ -56,8 +56,8 @@ pub(super) fn of_server(error: &ServerError) -> Problem {
         ServerError::Client { .. } | ServerError::Foreign { .. } | ServerError::Refused { .. } => ProblemKind::Other,
     };
     let hints = error.hints().into_iter();
-    Problem {
+    Problem::said(
         kind,
-        text: hints.fold(with_causes(error), |text, hint| format!("{text}; {hint}")),
-    }
+        hints.fold(with_causes(error), |text, hint| format!("{text}; {hint}")),
+    )
 }

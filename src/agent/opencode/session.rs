@@ -181,10 +181,10 @@ impl SessionTask {
             return Ok((session.id, None));
         };
         let Some(session) = client.session(id).await.map_err(failed)? else {
-            return Err(Problem {
-                kind: ProblemKind::SessionLost,
-                text: format!("the server knows no session {}", one_line(id)),
-            });
+            return Err(Problem::said(
+                ProblemKind::SessionLost,
+                format!("the server knows no session {}", one_line(id)),
+            ));
         };
         let newest = client.messages(&session.id, 1).await.map_err(failed)?;
         Ok((session.id, newest.last().map(|message| message.info.id.clone())))
@@ -271,15 +271,12 @@ async fn read_prompt(path: PathBuf) -> Result<String, Problem> {
         Ok(Err(error)) => error.to_string(),
         Err(_) => "the reader broke down".to_owned(),
     };
-    Err(Problem {
-        kind: ProblemKind::Other,
-        text: format!("{shown}: the prompt cannot be read: {why}"),
-    })
+    Err(Problem::said(
+        ProblemKind::Other,
+        format!("{shown}: the prompt cannot be read: {why}"),
+    ))
 }
 
 pub(super) fn crashed(text: String) -> Problem {
-    Problem {
-        kind: ProblemKind::Crashed,
-        text,
-    }
+    Problem::said(ProblemKind::Crashed, text)
 }

@@ -185,10 +185,10 @@ impl Turn {
     pub(super) fn is_hopeless(&self, clock: &Clock) -> Option<Problem> {
         if self.rounds >= ROUNDS {
             let error = self.error.as_ref()?;
-            return Some(Problem {
-                kind: error.kind,
-                text: format!("{} ({ROUNDS} times, with nothing done in between)", error.text),
-            });
+            return Some(Problem::said(
+                error.kind,
+                format!("{} ({ROUNDS} times, with nothing done in between)", error.text),
+            ));
         }
         match &self.status {
             Some(Status::Retry { message, next, .. }) => long_wait(message, *next, clock),

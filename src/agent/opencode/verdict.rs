@@ -20,7 +20,7 @@ impl Verdict {
     /// Judges a turn that is over: by the error after which nothing was done any more, the permissions that were
     /// denied, and how the last message ended.
     pub(super) fn of(messages: &Messages, error: Option<&Problem>, denied: &[String]) -> Self {
-        let problem = |kind, text| Some(Problem { kind, text });
+        let problem = |kind, text| Some(Problem::said(kind, text));
         let without = denied.join(", ");
         let (ok, problem) = match (error, messages.last_reason()) {
             (Some(error), _) => (false, Some(error.clone())),

@@ -20,6 +20,7 @@ use crate::{
     proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor},
     text::with_causes,
     ui::terminal::surroundings,
+    words::exit_in_words,
 };
 
 /// How long a shell may take to say that it has a terminal.
@@ -79,7 +80,7 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
         .map_err(|error| with_causes(&error))?;
     match ended.recv_timeout(PATIENCE) {
         Ok(End::Exited(Exit::Code { code: 0 })) => Ok(()),
-        Ok(End::Exited(exit)) => Err(format!("a shell did not find its terminal: {exit}")),
+        Ok(End::Exited(exit)) => Err(format!("a shell did not find its terminal: {}", exit_in_words(exit))),
         Ok(End::NotStarted { why, .. }) => Err(why),
         Ok(End::GuardLost) => Err("the guard was killed".to_owned()),
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {

@@ -167,10 +167,7 @@ pub(super) fn verified_with_another_plan(
 
 pub(super) fn problem(kind: ProblemKind) -> AgentSignal {
     AgentSignal::Problem {
-        problem: Problem {
-            kind,
-            text: "went wrong".to_owned(),
-        },
+        problem: Problem::said(kind, "went wrong"),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Report, Style};
 use crate::{
     event::EndKind,
     text::one_line,
-    words::{changes_in_words, counted, outcome_word, short_duration, stop_in_words, usage_in_words},
+    words::{changes_in_words, counted, outcome_word, problem_in_words, short_duration, stop_in_words, usage_in_words},
 };
 
 /// Most iterations in the table; the first ones of a longer run are in the journal.
@@ -23,8 +23,9 @@ const TASK_COLUMNS_MIN: usize = 16;
 pub(crate) fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
     table(report, style, out)?;
     writeln!(out, "ralph: {}", style.paint(end_colour(report), &end_in_words(report)))?;
-    if let Some(said) = report.end.as_ref().and_then(|end| end.reason.last_words()) {
-        writeln!(out, "  it said: {}", one_line(said))?;
+    if let Some(problem) = report.end.as_ref().and_then(|end| end.reason.problem()) {
+        let said = if problem.text.is_empty() { "" } else { "it said: " };
+        writeln!(out, "  {said}{}", one_line(&problem_in_words(problem)))?;
     }
     writeln!(out, "  {}", totals_in_words(report).join(" · "))?;
     for hint in report.end.iter().flat_map(|end| &end.hints) {

@@ -126,10 +126,7 @@ fn text(report: &Report) -> String {
 #[test]
 fn the_whole_of_a_report_as_text() {
     let limited = Outcome::Failed {
-        problem: Problem {
-            kind: ProblemKind::RateLimited { until_ms: None },
-            text: "too many\nrequests".to_owned(),
-        },
+        problem: Problem::said(ProblemKind::RateLimited { until_ms: None }, "too many\nrequests"),
     };
     let report = report_of(&records([
         (0, began(&["tests"])),

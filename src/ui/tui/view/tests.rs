@@ -104,10 +104,7 @@ fn the_diff() {
 #[test]
 fn the_history() {
     let mut events = running();
-    let problem = Problem {
-        kind: ProblemKind::Network,
-        text: "connection reset".to_owned(),
-    };
+    let problem = Problem::said(ProblemKind::Network, "connection reset");
     events.extend(crate::ui::tui::testing::ended(3, Outcome::Failed { problem }));
     events.push(started(4));
     let model = with(model(100, 24, events), |model| {
@@ -231,10 +228,7 @@ fn every_phase_has_its_words() {
         until_ms: START_MS + 3_600_000,
         attempt: 0,
         why: WaitCause::Failure {
-            problem: Problem {
-                kind: ProblemKind::RateLimited { until_ms: None },
-                text: "5-hour limit".to_owned(),
-            },
+            problem: Problem::said(ProblemKind::RateLimited { until_ms: None }, "5-hour limit"),
         },
     };
     let pause = |by| Event::Paused { by };
@@ -258,10 +252,7 @@ fn every_phase_has_its_words() {
                 begun(),
                 vec![stopped(StopReason::AgentFailed {
                     adapter: "claude".to_owned(),
-                    problem: Problem {
-                        kind: ProblemKind::Auth,
-                        text: "401".to_owned(),
-                    },
+                    problem: Problem::said(ProblemKind::Auth, "401"),
                 })],
             ]
             .concat(),
