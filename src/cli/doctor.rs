@@ -81,11 +81,6 @@ fn configuration(loaded: &Result<Loaded, Failure>, paths: &str) -> Finding {
             };
             Finding::new("settings", state, text).todos(loaded.notices.iter().cloned())
         }
-        Err(failure) => fatal("settings", Fatal::Configuration, failure),
+        Err(failure) => Finding::fatal("settings", Fatal::Configuration, failure),
     }
-}
-
-/// What a run would end with, as a finding.
-fn fatal(name: &str, why: Fatal, failure: &Failure) -> Finding {
-    Finding::new(name, State::Fatal(why), failure.message.as_str()).todos(failure.hints.iter().cloned())
 }

@@ -16,7 +16,7 @@ use crate::{
     machine::{LoopState, Notice, Preparation, Refusal, Settlement, Statement, Verification},
     plan::{self, PlanChanges, PlanKind},
     proc::Supervisor,
-    prompt::{Prompt, PromptInput, Template},
+    prompt::{self, Prompt, PromptInput, Template},
     run::Phase,
     store::paths::{ProjectPaths, RunPaths, create_anew},
     text::with_causes,
@@ -193,7 +193,9 @@ impl Workshop {
             wanted.map(|(_, _, text)| text.clone()).collect()
         };
         let current = plan.current_except(&job.set_aside);
-        self.template.render(&PromptInput {
+        let standing = texts(&[SteeringKind::Standing]);
+        let once = texts(&[SteeringKind::Next, SteeringKind::Now]);
+        let input = PromptInput {
             plan: &shown.to_string_lossy(),
             kind: PlanKind::of(&self.plan),
             task: current.map(|task| task.text.as_str()),
@@ -201,10 +203,11 @@ impl Workshop {
             done: plan.done(),
             total: plan.tasks.len(),
             promise: &job.promise,
-            standing: &texts(&[SteeringKind::Standing]),
-            once: &texts(&[SteeringKind::Next, SteeringKind::Now]),
+            standing: &standing,
+            once: &once,
             notices: &job.feedback,
-        })
+        };
+        prompt::render(&self.template, &input)
     }
 
     fn read_plan(&self) -> Result<PlanSnapshot, String> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SessionId, SteeringId};
+use super::{SessionId, SteeringId, clip::cut};
 
 /// What an agent's session tells, in the order it happened. `Ended` comes exactly once and last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -171,6 +171,14 @@ impl Problem {
             kind,
             text: String::new(),
             finding: Some(finding),
+        }
+    }
+
+    /// With its text cut to what a record may carry.
+    pub(super) fn bounded(self) -> Self {
+        Problem {
+            text: cut(&self.text),
+            ..self
         }
     }
 }

@@ -4,63 +4,14 @@
 //! user's messages (where they are sent), settings (a run with a record that is too long does not start).
 
 use super::{
-    AgentSignal, ConfidencePart, Event, GoalFailure, GoalResult, Hint, Missing, Outcome, Problem, StopReason,
-    TEXT_CAP_BYTES, clip,
+    AgentSignal, ConfidencePart, Event, GoalFailure, GoalResult, Hint, Missing, Outcome, TEXT_CAP_BYTES,
+    clip::{LIST_CAP, clip_middle, clip_start, cut, listed},
 };
 
 /// Most bytes of what a goal printed last.
 const GOAL_TAIL_BYTES: usize = 8 * 1024;
-/// Most entries of a list of reasons, hints or parts.
-const LIST_CAP: usize = 100;
 /// A record without its texts.
 const ENVELOPE_BYTES: u64 = 128;
-
-const MARK: &str = "[…]";
-
-pub(super) fn cut(text: &str) -> String {
-    clip(text, TEXT_CAP_BYTES)
-}
-
-/// Cuts `text` to at most `cap_bytes` of its end, at a character boundary, and marks the cut.
-pub(super) fn clip_start(text: &str, cap_bytes: usize) -> String {
-    if text.len() <= cap_bytes {
-        return text.to_owned();
-    }
-    let mut start = text.len() - cap_bytes.saturating_sub(MARK.len() + 1);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    format!("{MARK} {}", &text[start..])
-}
-
-/// Cuts `text` to at most `cap_bytes`, half of them its beginning and half its end.
-fn clip_middle(text: &str, cap_bytes: usize) -> String {
-    if text.len() <= cap_bytes {
-        return text.to_owned();
-    }
-    let half = cap_bytes / 2;
-    format!("{}\n{}", clip(text, half - 1), clip_start(text, half))
-}
-
-/// Cuts a list of facts; `more` stands for those that are left out.
-fn listed<T>(mut facts: Vec<T>, bounded: fn(T) -> T, more: fn(u64) -> T) -> Vec<T> {
-    let left_out = facts.len().saturating_sub(LIST_CAP);
-    facts.truncate(LIST_CAP);
-    let mut listed: Vec<T> = facts.into_iter().map(bounded).collect();
-    if left_out > 0 {
-        listed.push(more(left_out as u64));
-    }
-    listed
-}
-
-impl Problem {
-    pub(super) fn bounded(self) -> Self {
-        Problem {
-            text: cut(&self.text),
-            ..self
-        }
-    }
-}
 
 impl AgentSignal {
     /// The signal with its texts cut to what a record may carry: a final message keeps its end, where claims are. The
@@ -279,34 +230,10 @@ impl Event {
     }
 }
 
-impl StopReason {
-    fn bounded(self) -> Self {
-        match self {
-            StopReason::AgentFailed { adapter, problem } => StopReason::AgentFailed {
-                adapter,
-                problem: problem.bounded(),
-            },
-            StopReason::Broken { why } => StopReason::Broken { why: cut(&why) },
-            StopReason::PlanInvalid { why } => StopReason::PlanInvalid { why: cut(&why) },
-            StopReason::BreakerOpen { why } => StopReason::BreakerOpen { why: why.bounded() },
-            StopReason::Blocked { question } => StopReason::Blocked {
-                question: cut(&question),
-            },
-            StopReason::Done { .. }
-            | StopReason::LimitReached { .. }
-            | StopReason::Requested
-            | StopReason::Interrupted
-            | StopReason::Terminated
-            | StopReason::HungUp
-            | StopReason::Superseded => self,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Level, Record, SessionId, Totals};
+    use crate::event::{Level, Record, SessionId, StopReason, Totals};
 
     /// Longer than anything may be, and six times that in JSON.
     fn long() -> String {
@@ -352,7 +279,7 @@ mod tests {
     #[test]
     fn no_text_of_anybody_makes_a_long_record() {
         let many = vec![long(); 300];
-        let problem = Problem::said(crate::event::ProblemKind::Other, long());
+        let problem = crate::event::Problem::said(crate::event::ProblemKind::Other, long());
         let events = [
             Event::Noticed {
                 level: Level::Info,

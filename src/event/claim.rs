@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     GoalFailure, TEXT_CAP_BYTES,
-    bounds::{clip_start, cut},
+    clip::{clip_start, cut},
 };
 
 /// The agent's word that it is done, never taken as true by itself.

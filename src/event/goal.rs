@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exit, bounds::cut};
+use super::{Exit, clip::cut};
 
 /// A command with what it has to come to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LimitKind, SteeringId, bounds::cut};
+use super::{LimitKind, SteeringId, clip::cut};
 
 /// One thing the user can do next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ mod agent;
 mod bounds;
 mod breaker;
 mod claim;
+mod clip;
 mod command;
 mod goal;
 mod hint;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemKind, Usage};
 pub use breaker::{BreakerCause, BreakerState};
 pub use claim::{Claim, ConfidencePart, Evidence, Missing};
+pub use clip::{TEXT_CAP_BYTES, clip};
 pub use command::UserCommand;
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
@@ -31,9 +33,6 @@ pub use plan::{PlanSnapshot, PlanTask};
 pub use settings::{Backoff, BreakerLimits, Completion, Limits, SessionMode, Settings};
 pub use stop::{EndKind, LimitKind, RequestedBy, StopReason, StopRequest};
 pub use wait::{Wait, WaitCause, WaitEnd};
-
-/// Most bytes of one agent text that a record carries.
-pub const TEXT_CAP_BYTES: usize = 4096;
 
 /// Most bytes of a message of the user, which is kept whole.
 pub const MESSAGE_CAP_BYTES: usize = 64 * 1024;
@@ -395,17 +394,4 @@ pub struct Totals {
     pub changes: Option<Changes>,
     pub usage: Usage,
     pub elapsed_ms: u64,
-}
-
-/// Cuts `text` to at most `cap_bytes`, at a character boundary, and marks the cut.
-pub fn clip(text: &str, cap_bytes: usize) -> String {
-    const MARK: &str = " […]";
-    if text.len() <= cap_bytes {
-        return text.to_owned();
-    }
-    let mut end = cap_bytes.saturating_sub(MARK.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}{MARK}", &text[..end])
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerCause, Problem, ProblemKind};
+use super::{BreakerCause, Problem, ProblemKind, clip::cut};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,6 +96,29 @@ pub enum EndKind {
 }
 
 impl StopReason {
+    /// With its texts cut to what a record may carry.
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            StopReason::AgentFailed { adapter, problem } => StopReason::AgentFailed {
+                adapter,
+                problem: problem.bounded(),
+            },
+            StopReason::Broken { why } => StopReason::Broken { why: cut(&why) },
+            StopReason::PlanInvalid { why } => StopReason::PlanInvalid { why: cut(&why) },
+            StopReason::BreakerOpen { why } => StopReason::BreakerOpen { why: why.bounded() },
+            StopReason::Blocked { question } => StopReason::Blocked {
+                question: cut(&question),
+            },
+            StopReason::Done { .. }
+            | StopReason::LimitReached { .. }
+            | StopReason::Requested
+            | StopReason::Interrupted
+            | StopReason::Terminated
+            | StopReason::HungUp
+            | StopReason::Superseded => self,
+        }
+    }
+
     pub fn kind(&self) -> EndKind {
         match self {
             StopReason::Done { .. } => EndKind::Good,

@@ -1,9 +1,6 @@
 use thiserror::Error;
 
-use super::{
-    PlanKind,
-    read::{ALL_TEXTS_CAP_BYTES, TASKS_CAP},
-};
+use super::kind::{ALL_TEXTS_CAP_BYTES, PlanKind, TASKS_CAP};
 use crate::text::Position;
 
 /// Why a plan cannot be worked on. The path is not in it: whoever read the file knows it.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::read::one_line;
+use super::line::one_line;
 use crate::{event::PlanTask, text::Lines};
 
 /// Lists the tasks of a check-list in file order.

@@ -7,6 +7,8 @@
 
 mod diff;
 mod error;
+mod kind;
+mod line;
 mod locate;
 mod markdown;
 mod prd;
@@ -14,5 +16,6 @@ mod read;
 
 pub(crate) use diff::{PlanChanges, diff};
 pub(crate) use error::PlanError;
+pub(crate) use kind::PlanKind;
 pub(crate) use locate::locate;
-pub(crate) use read::{PlanKind, parse_bytes};
+pub(crate) use read::parse_bytes;

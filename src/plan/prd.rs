@@ -7,7 +7,7 @@ use jsonc_parser::{
     parse_to_ast,
 };
 
-use super::{error::PlanError, read::one_line};
+use super::{error::PlanError, line::one_line};
 use crate::{
     event::PlanTask,
     text::{Lines, Position},
@@ -38,7 +38,7 @@ pub(super) fn tasks(text: &str) -> Result<Vec<PlanTask>, PlanError> {
     })?;
     let reader = Reader { text };
     let root = parsed.value.as_ref().ok_or(PlanError::Empty {
-        kind: super::PlanKind::Prd,
+        kind: super::kind::PlanKind::Prd,
     })?;
     let (prefix, stories) = reader.stories(root)?;
     let lines = Lines::of(text);

@@ -1,40 +1,17 @@
 //! From the bytes of a plan file to its tasks.
 
-use std::path::Path;
-
-use super::{error::PlanError, markdown, prd};
+use super::{
+    error::PlanError,
+    kind::{ALL_TEXTS_CAP_BYTES, PlanKind, TASKS_CAP},
+    markdown, prd,
+};
 use crate::{
     event::{PlanSnapshot, PlanTask, clip},
-    text::{Position, is_invisible},
+    text::Position,
 };
 
-/// Most tasks of a plan.
-pub(super) const TASKS_CAP: usize = 10_000;
 /// Most bytes of a task's text, the mark of a cut included.
 const TEXT_CAP_BYTES: usize = 1024;
-/// Most bytes of the texts of all tasks, as JSON has them. With [`TASKS_CAP`] it bounds the record of a plan: less than
-/// 2 MiB. One that names every task as vanished and as many as new stays below 3 MiB.
-pub(super) const ALL_TEXTS_CAP_BYTES: usize = 1 << 20;
-
-/// How a plan is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlanKind {
-    /// A check-list: `- [ ] task`.
-    Markdown,
-    /// User stories in JSON, each with `passes`.
-    Prd,
-}
-
-impl PlanKind {
-    /// Tells the kind from the file's name: `.json` in any case is [`PlanKind::Prd`], all else Markdown.
-    pub fn of(path: &Path) -> Self {
-        match path.extension() {
-            Some(extension) if extension.eq_ignore_ascii_case("json") => PlanKind::Prd,
-            Some(_) | None => PlanKind::Markdown,
-        }
-    }
-}
-
 /// Reads a plan's bytes; a UTF-8 byte order mark is skipped.
 ///
 /// # Errors
@@ -107,41 +84,9 @@ fn fnv1a(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Makes one clean line of a task's text: runs of white space and control characters become one space, and characters
-/// that reorder text go.
-///
-/// The text goes to terminals and is compared between iterations, so neither an escape sequence nor a re-wrapped line
-/// may survive in it.
-pub(super) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    let mut gap = false;
-    for character in text.chars() {
-        if character.is_whitespace() || character.is_control() {
-            gap = !line.is_empty();
-            continue;
-        }
-        if is_invisible(character) {
-            continue;
-        }
-        if std::mem::take(&mut gap) {
-            line.push(' ');
-        }
-        line.push(character);
-    }
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_extension_decides_the_kind() {
-        assert_eq!(PlanKind::of(Path::new("a/prd.JSON")), PlanKind::Prd);
-        assert_eq!(PlanKind::of(Path::new("PLAN.md")), PlanKind::Markdown);
-        assert_eq!(PlanKind::of(Path::new("plan")), PlanKind::Markdown);
-        assert_eq!(PlanKind::of(Path::new(".json")), PlanKind::Markdown);
-    }
 
     #[test]
     fn a_byte_order_mark_is_skipped() {

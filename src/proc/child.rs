@@ -17,7 +17,11 @@ use nix::{
 };
 use portable_pty::{MasterPty, PtySize};
 
-use super::{Activity, End, Size, Stop, guard, liveness::CpuMeter};
+use super::{
+    Activity, End, Size, Stop,
+    liveness::CpuMeter,
+    signals::{STOP_GRACEFULLY, STOP_IMMEDIATELY},
+};
 
 /// Most bytes that wait to be typed; what comes on top of that is dropped, as a terminal does.
 const TYPED_CAP_BYTES: usize = 1 << 20;
@@ -167,8 +171,8 @@ impl Shared {
             return;
         }
         let signal = match stop {
-            Stop::Graceful => guard::STOP_GRACEFULLY,
-            Stop::Immediate => guard::STOP_IMMEDIATELY,
+            Stop::Graceful => STOP_GRACEFULLY,
+            Stop::Immediate => STOP_IMMEDIATELY,
         };
         // Fails only for a guard that has just ended. Continued, in case it was stopped.
         _ = kill(self.guard, signal);

@@ -21,7 +21,9 @@ use nix::{
 use super::{
     Stop,
     ending::{Action, Cue, Ending},
+    process::Process,
     program::{self, NotStarted},
+    signals::Happening,
     spec::{Files, Report, Spec, Verdict, take_spec},
     system::{self, Watch},
     tree,
@@ -30,33 +32,6 @@ use crate::{console, event::Exit};
 
 /// What the guard exits with when it could not start the program; ralph goes by the report, not by this.
 const NOT_STARTED: u8 = 125;
-
-/// How ralph asks for a graceful stop. Terminate does the same for other senders, but a program that terminates its
-/// own group sends that one too, and of two that are pending at once only one is seen.
-pub(super) const STOP_GRACEFULLY: Signal = Signal::SIGUSR2;
-/// How ralph asks to stop at once.
-pub(super) const STOP_IMMEDIATELY: Signal = Signal::SIGUSR1;
-
-/// Signals that the guard reads instead of dying from them.
-pub(super) const SIGNALS: [Signal; 8] = [
-    Signal::SIGCHLD,
-    STOP_GRACEFULLY,
-    STOP_IMMEDIATELY,
-    Signal::SIGTERM,
-    Signal::SIGINT,
-    Signal::SIGQUIT,
-    Signal::SIGTSTP,
-    Signal::SIGHUP,
-];
-
-/// Something the guard was waiting for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Happening {
-    ChildEnded,
-    Asked(Stop),
-    RalphGone,
-    Due,
-}
 
 /// Runs the program that the file at `spec` names, until neither it nor any descendant is left.
 ///
@@ -223,7 +198,7 @@ impl Guard {
         }
     }
 
-    fn alive(&self) -> Vec<tree::Process> {
+    fn alive(&self) -> Vec<Process> {
         let mut alive = tree::descendants(self.here);
         alive.retain(|process| !process.ended);
         alive

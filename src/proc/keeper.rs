@@ -10,8 +10,8 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use super::{
     End,
     child::{Finding, Shared, lock},
-    guard,
     leftovers::Children,
+    signals::SIGNALS,
     spec::{Files, Report, Verdict},
     system,
 };
@@ -91,7 +91,7 @@ impl Keeper {
 /// Those it reads can kill it in its first moments only, when it has not blocked them and started nothing: such a
 /// signal was a stop, or was typed.
 fn end_by(signal: i32) -> End {
-    if guard::SIGNALS.iter().any(|&read| read as i32 == signal) {
+    if SIGNALS.iter().any(|&read| read as i32 == signal) {
         End::Exited(Exit::Signal { signal })
     } else {
         End::GuardLost

@@ -15,10 +15,7 @@ use nix::{
     unistd::{Pid, getpid, getsid},
 };
 
-use super::{
-    RUN_ID_VAR, system,
-    tree::{self, Process},
-};
+use super::{RUN_ID_VAR, process::Process, system, tree};
 
 /// Marks every descendant of one child that keeps its environment; unlike the run's mark, no two children share it.
 pub(super) const CHILD_ID_VAR: &str = "RALPH_CHILD_ID";

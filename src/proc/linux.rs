@@ -24,8 +24,8 @@ use rustix::{
 
 use super::{
     Stop,
-    guard::{Happening, STOP_GRACEFULLY, STOP_IMMEDIATELY},
-    tree::Process,
+    process::Process,
+    signals::{Happening, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
 };
 
 /// `/proc` counts CPU time in hundredths of a second for every program, whatever the kernel's own tick is.
@@ -161,7 +161,7 @@ pub(super) struct Watch {
 impl Watch {
     /// Blocks the guard's signals, to be read from here on.
     pub(super) fn block_signals() -> Result<SignalFd, Errno> {
-        let signals: SigSet = super::guard::SIGNALS.into_iter().collect();
+        let signals: SigSet = SIGNALS.into_iter().collect();
         signals.thread_block()?;
         SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
     }

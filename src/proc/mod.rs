@@ -14,15 +14,18 @@ mod ending;
 pub mod guard;
 pub mod helper;
 mod keeper;
+mod launch;
 mod leftovers;
 #[cfg(target_os = "linux")]
 mod linux;
 mod liveness;
 #[cfg(not(target_os = "linux"))]
 mod portable;
+mod process;
 mod program;
 mod reader;
 pub(crate) mod screen;
+mod signals;
 mod spawn;
 mod spec;
 mod supervisor;
@@ -33,131 +36,7 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use portable as system;
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
-
-use serde::{Deserialize, Serialize};
-
-use crate::event::Exit;
-
 pub use child::Child;
+pub use launch::{Activity, End, Ladder, Launch, Output, RUN_ID_VAR, Size, Stdin, Stdout, Stop, StopSignal};
 pub use spawn::SpawnError;
 pub use supervisor::Supervisor;
-
-/// Marks every descendant of a run that keeps its environment.
-pub const RUN_ID_VAR: &str = "RALPH_RUN_ID";
-
-/// Columns and rows of a terminal; never below 2×2, which vt100 cannot take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
-    pub cols: u16,
-    pub rows: u16,
-}
-
-impl Size {
-    /// Returns the nearest size that every part of ralph can take.
-    #[must_use]
-    pub fn clamped(self) -> Size {
-        Size {
-            cols: self.cols.max(2),
-            rows: self.rows.max(2),
-        }
-    }
-}
-
-/// What to start and how to end it.
-#[derive(Debug, Clone)]
-pub struct Launch {
-    /// Absolute.
-    pub program: PathBuf,
-    pub args: Vec<OsString>,
-    /// Existing and absolute.
-    pub cwd: PathBuf,
-    /// Added to ralph's own environment. `TERM` is `xterm-256color` unless it is given here.
-    pub env: Vec<(String, String)>,
-    pub env_remove: Vec<String>,
-    pub stdin: Stdin,
-    pub stdout: Stdout,
-    pub size: Size,
-    pub ladder: Ladder,
-    /// Marks every descendant that keeps its environment, as [`RUN_ID_VAR`].
-    pub run_id: String,
-    /// An existing directory only the user can read, for the guard's specification and the FIFO.
-    pub scratch: PathBuf,
-    /// An executable that answers to `__guard --spec FILE`; none for the one that is running.
-    pub guard: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stdin {
-    /// The file's bytes, then end of file.
-    File(PathBuf),
-    Null,
-    Terminal,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stdout {
-    Terminal,
-    /// A FIFO: the program's bytes as it wrote them, without its stderr.
-    Piped,
-}
-
-/// The rungs of stopping: `first` to the program's process group, then terminate to every descendant, then kill, with
-/// one grace between two rungs. When `first` is terminate, it goes to every descendant and the second rung is left out.
-///
-/// Two cases climb down faster: when the program itself has ended, what it left behind gets terminate at once and
-/// 300 ms; when ralph has died, no rung takes more than 250 ms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ladder {
-    pub first: StopSignal,
-    pub grace: Duration,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum StopSignal {
-    Interrupt,
-    Terminate,
-}
-
-/// Takes what a child writes. Called from the child's reader thread: blocking here slows the child, nothing else.
-pub trait Output: Send + 'static {
-    /// Bytes of the terminal, escape sequences and all.
-    fn terminal(&mut self, bytes: &[u8]);
-    /// Bytes of the program's stdout; only with [`Stdout::Piped`].
-    fn stdout(&mut self, bytes: &[u8]);
-    /// The last call, once every descendant is gone and everything they wrote was handed over.
-    fn ended(&mut self, end: End);
-}
-
-/// How a child ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
-    Exited(Exit),
-    /// The program could not be started.
-    NotStarted {
-        /// The system's reason, with the path that it is about.
-        why: String,
-        /// The program itself is not there or cannot be executed; else something around it failed.
-        missing: bool,
-    },
-    /// The guard was killed; what it guarded was found and ended.
-    GuardLost,
-}
-
-/// How fast to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    /// Down the ladder.
-    Graceful,
-    /// Straight to kill.
-    Immediate,
-}
-
-/// How much a child tree has done so far; two equal readings mean that it did nothing in between.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Activity {
-    /// Bytes it has written, to the terminal and to stdout.
-    pub output_bytes: u64,
-    /// Time on the CPU of all its processes, those that ended included. Never falls.
-    pub cpu: Duration,
-}

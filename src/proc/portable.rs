@@ -24,9 +24,9 @@ use nix::{
 
 use super::{
     Stop,
-    guard::{Happening, STOP_GRACEFULLY, STOP_IMMEDIATELY},
     helper::{Helper, Helpers},
-    tree::Process,
+    process::Process,
+    signals::{Happening, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
 };
 
 const PARENT_POLL: Duration = Duration::from_millis(100);
@@ -153,7 +153,7 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn block_signals() -> Result<Signals, Errno> {
-        let signals: SigSet = super::guard::SIGNALS.into_iter().collect();
+        let signals: SigSet = SIGNALS.into_iter().collect();
         signals.thread_block()?;
         let (sender, receiver) = mpsc::channel();
         let reader = move || {

@@ -1,31 +1,13 @@
 //! Process trees: descent, and signals for all processes of a tree.
 
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
+use std::collections::{HashMap, HashSet};
 
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
 
-use super::system;
-
-/// One process, as the system's table had it when it was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Process {
-    pub pid: Pid,
-    pub parent: Pid,
-    pub group: Pid,
-    pub session: Pid,
-    /// Its short name.
-    pub name: String,
-    /// It has ended and waits to be reaped.
-    pub ended: bool,
-    /// Its own time on the CPU and that of the children it has waited for.
-    pub cpu: Duration,
-}
+use super::{process::Process, system};
 
 /// Returns everything below `root`, parents before their children, `root` itself not included.
 ///

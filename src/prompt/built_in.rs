@@ -1,6 +1,6 @@
 //! ralph's own instructions.
 
-use super::render::{Draft, PromptInput, progress};
+use super::draft::{Draft, PromptInput, progress};
 use crate::plan::PlanKind;
 
 pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>) {

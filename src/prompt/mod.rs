@@ -5,8 +5,10 @@
 //! are counted: they cost the agent's context in every iteration, and stay below 1,500 bytes.
 
 mod built_in;
+mod draft;
 mod render;
 mod template;
 
-pub use render::{Prompt, PromptInput};
+pub use draft::{Prompt, PromptInput};
+pub use render::render;
 pub use template::{PromptError, Template};

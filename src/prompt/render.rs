@@ -2,82 +2,44 @@
 
 use super::{
     built_in,
+    draft::{Draft, Prompt, PromptInput, progress},
     template::{Instructions, Part, Placeholder, Template},
 };
-use crate::{
-    claims::promise_line,
-    event::{TEXT_CAP_BYTES, clip},
-    plan::PlanKind,
-};
+use crate::event::{TEXT_CAP_BYTES, clip};
 
-/// What a prompt is made of besides the instructions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PromptInput<'a> {
-    /// The plan's path as the agent can use it, relative to the project.
-    pub plan: &'a str,
-    pub kind: PlanKind,
-    /// Text of the task to work on; none when the plan has no open one.
-    pub task: Option<&'a str>,
-    /// Number of this iteration, from 1.
-    pub iteration: u32,
-    /// Tasks that are done.
-    pub done: usize,
-    /// Tasks in all; none in a plan that only describes what is to be done.
-    pub total: usize,
-    /// The token of the promise line.
-    pub promise: &'a str,
-    /// The user's messages that hold for every iteration.
-    pub standing: &'a [String],
-    /// The user's messages for this iteration.
-    pub once: &'a [String],
-    /// What ralph has to say about the iteration before: why a claim was refused, how it was cut off. Each is clipped to
-    /// [`TEXT_CAP_BYTES`].
-    pub notices: &'a [String],
-}
-
-/// A rendered prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Prompt {
-    pub text: String,
-    /// Bytes of the text that are ralph's words: all but the user's template, task and messages.
-    pub overhead_bytes: usize,
-}
-
-impl Template {
-    /// Renders the prompt of one iteration.
-    ///
-    /// A template of the user's gets appended what the loop cannot do without: how to promise the end or to say that it
-    /// is blocked, the user's messages, ralph's notices. The promise line never stands alone on a line of the prompt, so an agent that repeats
-    /// its prompt has not promised anything.
-    pub fn render(&self, input: &PromptInput<'_>) -> Prompt {
-        let mut draft = Draft::default();
-        match &self.0 {
-            Instructions::BuiltIn => built_in::write(&mut draft, input),
-            Instructions::Custom(parts) => {
-                for part in parts {
-                    write_part(&mut draft, part, input);
-                }
-                draft.end_line();
-                draft.ours("\n");
-                built_in::write_last_words(&mut draft, input);
+/// Renders the prompt of one iteration.
+///
+/// A template of the user's gets appended what the loop cannot do without: how to promise the end or to say that it
+/// is blocked, the user's messages, ralph's notices. The promise line never stands alone on a line of the prompt, so an
+/// agent that repeats its prompt has not promised anything.
+pub fn render(template: &Template, input: &PromptInput<'_>) -> Prompt {
+    let mut draft = Draft::default();
+    match &template.0 {
+        Instructions::BuiltIn => built_in::write(&mut draft, input),
+        Instructions::Custom(parts) => {
+            for part in parts {
+                write_part(&mut draft, part, input);
             }
+            draft.end_line();
+            draft.ours("\n");
+            built_in::write_last_words(&mut draft, input);
         }
-        write_section(
-            &mut draft,
-            "From ralph, about the session before this one:",
-            input.notices,
-            Owner::Ralph,
-        );
-        write_section(
-            &mut draft,
-            "Standing instructions from the user:",
-            input.standing,
-            Owner::User,
-        );
-        write_section(&mut draft, "From the user, for this session:", input.once, Owner::User);
-        draft.end_line();
-        draft.prompt
     }
+    write_section(
+        &mut draft,
+        "From ralph, about the session before this one:",
+        input.notices,
+        Owner::Ralph,
+    );
+    write_section(
+        &mut draft,
+        "Standing instructions from the user:",
+        input.standing,
+        Owner::User,
+    );
+    write_section(&mut draft, "From the user, for this session:", input.once, Owner::User);
+    draft.end_line();
+    draft.prompt
 }
 
 fn write_part(draft: &mut Draft, part: &Part, input: &PromptInput<'_>) {
@@ -91,13 +53,6 @@ fn write_part(draft: &mut Draft, part: &Part, input: &PromptInput<'_>) {
         Part::Value(Placeholder::Iteration) => draft.ours(&input.iteration.to_string()),
         Part::Value(Placeholder::Progress) => draft.ours(&progress(input)),
     }
-}
-
-pub(super) fn progress(input: &PromptInput<'_>) -> String {
-    if input.total == 0 {
-        return "without a list of tasks".to_owned();
-    }
-    format!("{} of {} tasks done", input.done, input.total)
 }
 
 fn write_section(draft: &mut Draft, heading: &str, entries: &[String], owner: Owner) {
@@ -132,37 +87,13 @@ enum Owner {
     User,
 }
 
-/// A prompt in the making, which counts ralph's words.
-#[derive(Default)]
-pub(super) struct Draft {
-    prompt: Prompt,
-}
-
-impl Draft {
-    pub(super) fn ours(&mut self, text: &str) {
-        self.prompt.text.push_str(text);
-        self.prompt.overhead_bytes += text.len();
-    }
-
-    pub(super) fn users(&mut self, text: &str) {
-        self.prompt.text.push_str(text);
-    }
-
-    pub(super) fn promise(&mut self, input: &PromptInput<'_>) {
-        self.ours(&promise_line(input.promise));
-    }
-
-    fn end_line(&mut self) {
-        if !self.prompt.text.ends_with('\n') {
-            self.ours("\n");
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::{StatusPlace, final_promise, self_report};
+    use crate::{
+        claims::{StatusPlace, final_promise, self_report},
+        plan::PlanKind,
+    };
 
     const TOKEN: &str = "4f2a91c07b3d";
 
@@ -182,12 +113,12 @@ mod tests {
     }
 
     fn custom(template: &str, input: &PromptInput<'_>) -> Prompt {
-        Template::parse(template).unwrap().render(input)
+        render(&Template::parse(template).unwrap(), input)
     }
 
     #[test]
     fn the_built_in_prompt_says_all_that_an_agent_needs() {
-        let text = Template::built_in().render(&input()).text;
+        let text = render(&Template::built_in(), &input()).text;
         for needed in [
             "the plan in PLAN.md (3 of 10 tasks done)",
             "session 7",
@@ -206,20 +137,22 @@ mod tests {
 
     #[test]
     fn a_story_is_done_by_its_passes() {
-        let text = Template::built_in()
-            .render(&PromptInput {
+        let text = render(
+            &Template::built_in(),
+            &PromptInput {
                 kind: PlanKind::Prd,
                 plan: "prd.json",
                 ..input()
-            })
-            .text;
+            },
+        )
+        .text;
         assert!(text.contains("set its `passes` to true"), "{text}");
         assert!(!text.contains("[x]"), "{text}");
     }
 
     #[test]
     fn without_an_open_task_the_prompt_asks_why() {
-        let text = Template::built_in().render(&PromptInput { task: None, ..input() }).text;
+        let text = render(&Template::built_in(), &PromptInput { task: None, ..input() }).text;
         assert!(text.contains("no task is open"), "{text}");
         let text = custom("Do {task}", &PromptInput { task: None, ..input() }).text;
         assert!(text.starts_with("Do (no task is open)\n"), "{text}");
@@ -245,7 +178,7 @@ mod tests {
         for template in [Template::built_in(), Template::parse(&long).unwrap()] {
             for kind in [PlanKind::Markdown, PlanKind::Prd] {
                 for task in [input.task, None] {
-                    let prompt = template.render(&PromptInput { kind, task, ..input });
+                    let prompt = render(&template, &PromptInput { kind, task, ..input });
                     assert!(prompt.overhead_bytes <= 1500, "{} bytes", prompt.overhead_bytes);
                 }
             }
@@ -297,7 +230,7 @@ mod tests {
             ..input()
         };
         for template in [Template::built_in(), Template::parse("Work.").unwrap()] {
-            let text = template.render(&input).text;
+            let text = render(&template, &input).text;
             let sections = "\n\nFrom ralph, about the session before this one:\n- it was cut off\n\
                             \nStanding instructions from the user:\n- use tabs\n- no new crates\n\
                             \nFrom the user, for this session:\n- first the parser\n  \n  then the rest\n";
@@ -308,22 +241,28 @@ mod tests {
     #[test]
     fn a_long_notice_is_clipped_and_a_long_message_is_not() {
         let long = "x".repeat(100_000);
-        let prompt = Template::built_in().render(&PromptInput {
-            notices: std::slice::from_ref(&long),
-            ..input()
-        });
+        let prompt = render(
+            &Template::built_in(),
+            &PromptInput {
+                notices: std::slice::from_ref(&long),
+                ..input()
+            },
+        );
         assert!(prompt.text.len() < 10_000, "{} bytes", prompt.text.len());
-        let prompt = Template::built_in().render(&PromptInput {
-            once: &[long],
-            ..input()
-        });
+        let prompt = render(
+            &Template::built_in(),
+            &PromptInput {
+                once: &[long],
+                ..input()
+            },
+        );
         assert!(prompt.text.len() > 100_000, "{} bytes", prompt.text.len());
     }
 
     #[test]
     fn an_agent_that_repeats_its_prompt_has_promised_nothing() {
         for template in [Template::built_in(), Template::parse("Work.").unwrap()] {
-            let text = template.render(&input()).text;
+            let text = render(&template, &input()).text;
             assert!(!final_promise(&text, TOKEN), "{text}");
             for place in [StatusPlace::Message, StatusPlace::LastLines] {
                 assert_eq!(self_report(&text, place), Default::default(), "{text}");
@@ -339,18 +278,20 @@ mod tests {
             once: &message,
             ..input()
         };
-        let text = Template::built_in().render(&input).text;
+        let text = render(&Template::built_in(), &input).text;
         assert!(
             text.contains("no task is open, but the user has sent the message below"),
             "{text}"
         );
         let notices = ["goal `tests` did not pass".to_owned()];
-        let text = Template::built_in()
-            .render(&PromptInput {
+        let text = render(
+            &Template::built_in(),
+            &PromptInput {
                 notices: &notices,
                 ..input
-            })
-            .text;
+            },
+        )
+        .text;
         assert!(text.contains("not accepted as done"), "{text}");
     }
 }

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::record::{Field, Form, Record};
+use super::{
+    declaration::{Field, Form},
+    record::Record,
+};
 
 /// Describes a file with the settings of `R` as JSON Schema.
 pub fn schema<R: Record>() -> Value {

@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
-use super::{mistake::Mistake, node::Node, record::Form};
+use super::{
+    declaration::{Form, Kind},
+    mistake::Mistake,
+    node::Node,
+};
 
 /// What may be written for a setting, and what becomes of it.
 pub trait Grammar {
@@ -66,4 +70,21 @@ pub fn accept_or<G: Grammar>(
         };
         vec![Mistake::ill_typed(&node.origin, key, found, G::expected())]
     })
+}
+
+/// Describes a grammar to those parts of the engine that need not know which one it is.
+pub const fn kind_of<G: Grammar>() -> Kind {
+    Kind {
+        form: G::FORM,
+        adds: G::ADDS,
+        is_required: || G::absent().is_none(),
+        check: check::<G>,
+        schema: G::schema,
+        of_word: G::of_word,
+        of_flag: G::of_flag,
+    }
+}
+
+fn check<G: Grammar>(node: &Node, key: &str) -> Vec<Mistake> {
+    G::read(node, key).err().unwrap_or_default()
 }

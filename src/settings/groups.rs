@@ -5,11 +5,12 @@ use std::marker::PhantomData;
 use serde_json::{Value, json};
 
 use super::{
+    declaration::Form,
     describe::schema_of,
     grammar::{Grammar, accept},
     mistake::Mistake,
     node::Node,
-    record::{Form, Reader, Record, within},
+    record::{Reader, Record, within},
 };
 
 /// A table whose keys are free.

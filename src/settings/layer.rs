@@ -1,10 +1,11 @@
 //! One layer of settings: checked by itself and taken apart.
 
 use super::{
+    declaration::{Field, Form},
     mistake::Mistake,
     nearest::closest,
     node::{Node, Shape},
-    record::{Field, Form, Record, within},
+    record::{Record, within},
 };
 
 /// One value of a layer.

@@ -8,6 +8,7 @@
 //! What is written becomes a [`Node`], a value that knows its [`Origin`]. A layer is checked by itself and taken apart
 //! into [`Leaf`]s, and [`Merged`] puts the leaves of all layers together, key by key.
 
+mod declaration;
 mod describe;
 mod duration;
 mod grammar;
@@ -26,9 +27,10 @@ mod texts;
 mod toml;
 
 pub use self::toml::from_toml;
+pub use declaration::{Field, FlagDeclaration, Form, Kind};
 pub use describe::{example, schema, schema_of};
 pub use duration::{format_duration, parse_duration};
-pub use grammar::{Grammar, accept, accept_or};
+pub use grammar::{Grammar, accept, accept_or, kind_of};
 pub use groups::{Open, Section};
 pub use json::from_json;
 pub use layer::{Keys, Language, Layer, Leaf};
@@ -40,5 +42,5 @@ pub use numbers::{Amount, BigCount, Count, Duration, Percent, Share, Switch, Wit
 pub use optional::{Limit, Maybe, OptionalLimit};
 pub use origin::{Origin, Place};
 pub(crate) use record::settings;
-pub use record::{Field, FlagDeclaration, Form, Kind, Reader, Record, read_item};
+pub use record::{Reader, Record, read_item};
 pub use texts::{Choice, FilePath, Line, Names, OneOf, Prose, Sample, Text, Texts};

@@ -8,6 +8,8 @@
 //! No line is longer than [`LINE_CAP_BYTES`], which the writer checks as well as the readers: what a reader could not
 //! take is refused before it is there. Readers hold one record at a time ([`for_each`]).
 
+mod error;
+mod format;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -15,77 +17,17 @@ mod upgrade;
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, Write},
+    io::Write,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
-use thiserror::Error;
-
 use crate::event::{Event, Record, RunId};
 use reader::Outline;
 
+pub use error::JournalError;
+pub use format::{FORMAT, LINE_CAP_BYTES, VERSION};
 pub use reader::{ReadNote, Reader, for_each, read};
-
-pub const FORMAT: &str = "ralph-journal";
-/// What is written. Version 1 is read, too.
-pub const VERSION: u32 = 2;
-/// Most bytes of a line, its end included. Texts and lists of events are bounded far below it; a plan of the size that
-/// is allowed comes nearest.
-pub const LINE_CAP_BYTES: usize = 16 << 20;
-
-#[derive(Debug, Error)]
-pub enum JournalError {
-    #[error("{path}: cannot be opened", path = path.display())]
-    Open {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("{path}: cannot be written", path = path.display())]
-    Write {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("{path}: was deleted, or changed by somebody else, while the run wrote to it", path = path.display())]
-    Meddled { path: PathBuf },
-    #[error("{path}: cannot be read", path = path.display())]
-    Read {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("{path}: written by ralph {ralph} in journal version {found}, this ralph reads up to {VERSION}", path = path.display())]
-    Version { path: PathBuf, found: u64, ralph: String },
-    #[error("{path}: not a journal of ralph", path = path.display())]
-    Foreign { path: PathBuf },
-    #[error("{path}: line {line} is not a record", path = path.display())]
-    Broken {
-        path: PathBuf,
-        line: u64,
-        #[source]
-        source: serde_json::Error,
-    },
-    #[error("{path}: line {line} is longer than {} MiB, the most that a record takes", LINE_CAP_BYTES >> 20, path = path.display())]
-    TooLong { path: PathBuf, line: u64 },
-    #[error("{path}: a record `{name}` of {bytes} bytes is refused, {} MiB are the most", LINE_CAP_BYTES >> 20, path = path.display())]
-    Refused { path: PathBuf, name: String, bytes: usize },
-    #[error("{path}: record {seq} is a `{name}`, which this ralph ({}) does not know: ralph {ralph} wrote it", env!("CARGO_PKG_VERSION"), path = path.display())]
-    Unknown {
-        path: PathBuf,
-        seq: u64,
-        name: String,
-        ralph: String,
-    },
-    #[error("{path}: line {line} has seq {found} where {expected} belongs", path = path.display())]
-    Gap {
-        path: PathBuf,
-        line: u64,
-        expected: u64,
-        found: u64,
-    },
-}
 
 /// The open journal of a running loop.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ use crate::{
         notify::notifier,
         presentation::{Presentation, ScreenOptions},
         terminal::surroundings,
-        tui::{self, DiffRequest, FaceError, Notifier, Player, Recordings, Setup, theme::Theme},
+        tui::{self, DiffRequest, Notifier, Player, Recordings, ScreenError, Setup, theme::Theme},
     },
 };
 
@@ -58,7 +58,7 @@ pub(crate) enum ReplayError {
     #[error("no temporary directory")]
     Scratch(#[source] io::Error),
     #[error(transparent)]
-    Screen(#[from] FaceError),
+    Screen(#[from] ScreenError),
 }
 
 /// A user interface that is being shown.

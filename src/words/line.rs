@@ -5,21 +5,11 @@ use crate::event::{
 };
 
 use super::{
-    breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, confidence_in_words, goal_in_words,
+    Tone, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, confidence_in_words,
+    goal_in_words,
     iteration::{cancel_reason, wait_in_words},
     missing_in_words, outcome_in_words, short_duration,
 };
-
-/// What kind of news a line is; a face gives it a colour and a sign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    Start,
-    Good,
-    Bad,
-    Wait,
-    User,
-    Note,
-}
 
 /// One event in words, without its time.
 #[derive(Debug, Clone, PartialEq, Eq)]

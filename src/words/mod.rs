@@ -11,6 +11,7 @@ mod iteration;
 mod line;
 mod problem;
 pub(crate) mod prompt;
+mod tone;
 
 pub use claim::{claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words};
 pub use end::stop_in_words;
@@ -19,5 +20,6 @@ pub use hint::hint_in_words;
 pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };
-pub use line::{Line, Tone, narrate};
+pub use line::{Line, narrate};
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
+pub use tone::Tone;

@@ -16,7 +16,7 @@ use crate::{
     words::short_duration,
 };
 
-use super::{super::adapters::DEMO, fatal};
+use crate::cli::adapters::DEMO;
 
 /// What a run would use first, then what else is there, then what is not.
 pub(super) fn findings(place: &Place, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Vec<Finding> {
@@ -77,7 +77,7 @@ fn run(chosen: &Result<String, Failure>, config: &Config) -> Finding {
                 FailureKind::Configuration | FailureKind::Usage => Fatal::Configuration,
                 FailureKind::AgentUnavailable | FailureKind::Failed | FailureKind::Locked => Fatal::Agent,
             };
-            fatal("run", why, failure)
+            Finding::fatal("run", why, failure)
         }
     }
 }

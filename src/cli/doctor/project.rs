@@ -13,8 +13,6 @@ use crate::{
     words::{counted, stop_in_words},
 };
 
-use super::fatal;
-
 pub(super) fn findings(place: &Place, config: &Config, supervisor: &Supervisor) -> Vec<Finding> {
     let mut findings: Vec<Finding> = repository(place, supervisor).into_iter().collect();
     findings.push(plan(place, config));
@@ -91,7 +89,7 @@ fn runs(place: &Place) -> Finding {
             None => Finding::new("runs", State::Weak, format!("run {latest} was interrupted"))
                 .todo("`ralph` with the same plan resumes it"),
         },
-        Err(error) => fatal("runs", Fatal::Machine, &Failure::from(error)),
+        Err(error) => Finding::fatal("runs", Fatal::Machine, &Failure::from(error)),
     }
 }
 

@@ -16,7 +16,7 @@ use nix::{
 };
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::run::{HelperError, Order, Process};
+use super::order::{HelperError, Order, Process};
 use crate::proc::{leftovers::Children, system};
 
 struct Direct {

@@ -31,11 +31,16 @@ use rustix::{
     process::{WaitId, WaitIdOptions, waitid},
 };
 
-use super::{guarded::PASSED, run::Order, wire::Ended};
+use super::{
+    guarded::PASSED,
+    order::Order,
+    wire::{self, Ended},
+};
 use crate::proc::{
+    process::Process,
     program::{self, Execution, Group},
     system::{self, Watch},
-    tree::{self, Process},
+    tree,
 };
 
 /// What it exits with when it cannot do its work.
@@ -165,7 +170,7 @@ impl Guard {
             return;
         };
         let mut control = UnixStream::from(control);
-        let order = Order::read(&mut control);
+        let order = wire::read_order(&mut control);
         match order.and_then(|order| execute(order, [&stdin, &stdout, &stderr])) {
             Ok(pid) => self.running.push(Running {
                 pid,

@@ -26,8 +26,8 @@ use rustix::net::{
 };
 
 use super::{
-    run::{HelperError, Order, Process},
-    wire::Ended,
+    order::{HelperError, Order, Process},
+    wire::{self, Ended},
 };
 use crate::proc::{leftovers::Children, system};
 
@@ -91,7 +91,7 @@ impl Helpers {
         order: &Order,
         stdio: &[OwnedFd; 3],
     ) -> io::Result<Option<Box<dyn Process>>> {
-        let order = order.encode()?;
+        let order = wire::write_order(order)?;
         let mut state = self.state();
         // Twice, because a guard may have been killed since it was last asked.
         for _ in 0..2 {

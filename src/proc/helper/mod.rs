@@ -20,6 +20,7 @@ mod guarded;
 #[cfg(not(target_os = "linux"))]
 #[path = "unguarded.rs"]
 mod guarded;
+mod order;
 mod run;
 #[cfg(target_os = "linux")]
 mod wire;
@@ -30,6 +31,7 @@ pub use guard::guard;
 pub use guarded::guard;
 
 pub use capture::Captured;
-pub use run::{Finished, Helper, HelperError};
+pub use order::HelperError;
+pub use run::{Finished, Helper};
 
 pub(super) use guarded::Helpers;

@@ -5,7 +5,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io,
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     process::ExitStatus,
     sync::Arc,
@@ -13,13 +13,13 @@ use std::{
 };
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use thiserror::Error;
 use tracing::{debug, warn};
 
 use super::{
     capture::{Captured, Outlet},
     direct,
     guarded::Helpers,
+    order::{HelperError, Order, Process},
 };
 use crate::proc::system;
 
@@ -54,35 +54,12 @@ enum Input {
     From(OwnedFd),
 }
 
-/// A program with everything it is started with, its three files excepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Order {
-    /// Looked for in `PATH` unless it has a slash in it.
-    pub program: OsString,
-    pub args: Vec<OsString>,
-    pub cwd: PathBuf,
-    /// All of it.
-    pub environment: Vec<(OsString, OsString)>,
-}
-
 /// A helper that has ended.
 #[derive(Debug, Clone)]
 pub struct Finished {
     pub status: ExitStatus,
     pub stdout: Captured,
     pub stderr: Captured,
-}
-
-/// Why there is no end to tell of.
-#[derive(Debug, Error)]
-pub enum HelperError {
-    #[error("it cannot be run")]
-    Start(#[source] io::Error),
-    /// It was ended, with everything below it.
-    #[error("it did not end within {} s", deadline.as_secs())]
-    TimedOut { deadline: Duration },
-    #[error("the guard of ralph's helpers was killed")]
-    GuardLost,
 }
 
 impl Helper {
@@ -222,18 +199,6 @@ impl Input {
             Input::From(descriptor) => Ok(descriptor),
         }
     }
-}
-
-/// A helper that runs. Not to be asked any more once it has told its end or was killed.
-pub(super) trait Process {
-    /// Becomes readable when [`Process::ended`] has something to tell; none where that has to be asked again and again.
-    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
-
-    /// Tells, without waiting, how it ended; by then everything below it has been ended as well.
-    fn ended(&mut self) -> Result<Option<ExitStatus>, HelperError>;
-
-    /// Ends it with everything below it, and returns when that is done.
-    fn kill(&mut self);
 }
 
 fn start(helpers: &Arc<Helpers>, order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {

@@ -2,7 +2,7 @@
 
 use std::{io, os::fd::OwnedFd, sync::Arc};
 
-use super::run::{Order, Process};
+use super::order::{Order, Process};
 use crate::proc::leftovers::Children;
 
 /// What `ralph __guard --helpers` exits with.

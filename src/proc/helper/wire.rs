@@ -11,61 +11,59 @@ use std::{
     process::ExitStatus,
 };
 
-use super::run::Order;
+use super::order::Order;
 
 /// The length of an order.
 const LENGTH_BYTES: usize = 8;
 
-impl Order {
-    /// Writes every text with a NUL after it, which no text may hold, and the length of all in front.
-    pub(super) fn encode(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(8192);
-        bytes.extend([0; LENGTH_BYTES]);
-        let count = OsString::from(self.args.len().to_string());
-        push(&mut bytes, &[self.cwd.as_os_str()])?;
-        push(&mut bytes, &[&self.program])?;
-        push(&mut bytes, &[&count])?;
-        for arg in &self.args {
-            push(&mut bytes, &[arg])?;
-        }
-        for (name, value) in &self.environment {
-            push(&mut bytes, &[name, OsStr::new("="), value])?;
-        }
-        let length = (bytes.len() - LENGTH_BYTES) as u64;
-        bytes[..LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
-        Ok(bytes)
+/// Writes every text with a NUL after it, which no text may hold, and the length of all in front.
+pub(super) fn write_order(order: &Order) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(8192);
+    bytes.extend([0; LENGTH_BYTES]);
+    let count = OsString::from(order.args.len().to_string());
+    push(&mut bytes, &[order.cwd.as_os_str()])?;
+    push(&mut bytes, &[&order.program])?;
+    push(&mut bytes, &[&count])?;
+    for arg in &order.args {
+        push(&mut bytes, &[arg])?;
     }
+    for (name, value) in &order.environment {
+        push(&mut bytes, &[name, OsStr::new("="), value])?;
+    }
+    let length = (bytes.len() - LENGTH_BYTES) as u64;
+    bytes[..LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+    Ok(bytes)
+}
 
-    /// Reads what [`Order::encode`] wrote.
-    pub(super) fn read(mut from: impl Read) -> io::Result<Order> {
-        let mut length = [0; LENGTH_BYTES];
-        from.read_exact(&mut length)?;
-        let length = u64::from_le_bytes(length);
-        let mut bytes = Vec::new();
-        if from.take(length).read_to_end(&mut bytes)? as u64 != length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        Order::decode(&bytes).ok_or_else(|| io::ErrorKind::InvalidInput.into())
+/// Reads what [`write_order`] wrote.
+pub(super) fn read_order(mut from: impl Read) -> io::Result<Order> {
+    let mut length = [0; LENGTH_BYTES];
+    from.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    let mut bytes = Vec::new();
+    if from.take(length).read_to_end(&mut bytes)? as u64 != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
     }
+    decode(&bytes).ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
 
-    fn decode(bytes: &[u8]) -> Option<Order> {
-        let mut texts = bytes.strip_suffix(&[0])?.split(|&byte| byte == 0);
-        let mut text = || Some(OsString::from_vec(texts.next()?.to_vec()));
-        let cwd = PathBuf::from(text()?);
-        let program = text()?;
-        let count: usize = text()?.to_str()?.parse().ok()?;
-        let mut args = Vec::new();
-        for _ in 0..count {
-            args.push(text()?);
-        }
-        let environment = texts.map(variable).collect::<Option<_>>()?;
-        Some(Order {
-            program,
-            args,
-            cwd,
-            environment,
-        })
+fn decode(bytes: &[u8]) -> Option<Order> {
+    let mut texts = bytes.strip_suffix(&[0])?.split(|&byte| byte == 0);
+    let mut text = || Some(OsString::from_vec(texts.next()?.to_vec()));
+    let cwd = PathBuf::from(text()?);
+    let program = text()?;
+    let count: usize = text()?.to_str()?.parse().ok()?;
+    let mut args = Vec::new();
+    for _ in 0..count {
+        args.push(text()?);
     }
+    let environment = texts.map(variable).collect::<Option<_>>()?;
+    Some(Order {
+        program,
+        args,
+        cwd,
+        environment,
+    })
 }
 
 fn push(bytes: &mut Vec<u8>, parts: &[&OsStr]) -> io::Result<()> {
@@ -158,14 +156,14 @@ mod tests {
     #[test]
     fn an_order_arrives_as_it_was_given() {
         let order = order();
-        assert_eq!(Order::read(&order.encode().unwrap()[..]).unwrap(), order);
+        assert_eq!(read_order(&write_order(&order).unwrap()[..]).unwrap(), order);
     }
 
     #[test]
     fn an_order_that_was_cut_is_none() {
-        let bytes = order().encode().unwrap();
+        let bytes = write_order(&order()).unwrap();
         for length in 0..bytes.len() {
-            assert!(Order::read(&bytes[..length]).is_err());
+            assert!(read_order(&bytes[..length]).is_err());
         }
     }
 
@@ -175,7 +173,7 @@ mod tests {
             args: vec!["a\0b".into()],
             ..order()
         };
-        assert_eq!(order.encode().unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(write_order(&order).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 
     #[test]

@@ -8,7 +8,11 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{FORMAT, JournalError, LINE_CAP_BYTES, VERSION, upgrade};
+use super::{
+    error::JournalError,
+    format::{FORMAT, LINE_CAP_BYTES, VERSION},
+    upgrade,
+};
 use crate::event::{Event, Record};
 
 /// What a reader found beside the records.

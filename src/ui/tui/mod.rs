@@ -1,13 +1,13 @@
-//! The face with a screen: what a user looks at for hours.
+//! The screen: what a user looks at for hours.
 //!
 //! [`model`] is the fold of the records and of what the user does (`update`), `view` draws it; all three are pure.
-//! `face` is the thread around them: it owns the terminal's cells and draws only when something has changed, at most
+//! `frame_loop` is the thread around them: it owns the terminal's cells and draws only when something has changed, at most
 //! every 33 ms. Keys are looked at between slices of output, so a flood delays none.
 
 mod cast;
 pub(crate) mod editor;
-mod face;
 mod find;
+mod frame_loop;
 mod inputs;
 pub mod keys;
 pub(crate) mod layout;
@@ -30,7 +30,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use crate::{driver::Handle, event::Checkpoint};
 
-pub use face::{FaceError, run};
+pub use frame_loop::{ScreenError, run};
 pub use layout::Layout;
 pub use notify::Notifier;
 pub use player::Player;

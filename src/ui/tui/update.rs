@@ -210,8 +210,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         Action::Help => model.ui.mode = Mode::Help { top: 0 },
         Action::Redraw => return vec![Order::Redraw],
         Action::Suspend => return vec![Order::Suspend],
-        Action::Interrupt if model.run.is_over() || model.ui.replay.is_some() => return vec![Order::Leave],
-        Action::Interrupt => return vec![stop(StopRequest::InOrder, RequestedBy::Interrupt)],
+        Action::Interrupt => return vec![Order::interrupt(model)],
         Action::Quit if model.run.is_over() || model.ui.replay.is_some() => return vec![Order::Leave],
         Action::Quit => model.ui.mode = Mode::Asking(Question::Quit),
         Action::PauseOrResume => return vec![Order::Replay(Replay::PauseOrResume)],
@@ -265,7 +264,7 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
         Action::RetryNow => return refused(model, "not waiting"),
         Action::PauseOrResume if model.run.is_paused() => UserCommand::Resume,
         Action::PauseOrResume => UserCommand::Pause,
-        Action::StopAfterIteration => return vec![stop(StopRequest::AfterIteration, RequestedBy::User)],
+        Action::StopAfterIteration => return vec![Order::stop(StopRequest::AfterIteration, RequestedBy::User)],
         Action::Withdraw => return withdraw(model),
         _ => return Vec::new(),
     };
@@ -367,13 +366,6 @@ pub(super) fn diff_lines(model: &Model) -> usize {
     match &model.ui.diff.state {
         DiffState::Loaded(lines) => lines.len(),
         DiffState::None | DiffState::Loading | DiffState::Failed(_) => 0,
-    }
-}
-
-fn stop(stop: StopRequest, by: RequestedBy) -> Order {
-    Order::Command {
-        command: UserCommand::Stop { stop },
-        by,
     }
 }
 

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use crate::error::Failure;
+
 pub(super) use text::in_words;
 
 /// All that was looked at.
@@ -80,6 +82,11 @@ impl Finding {
             todo: Vec::new(),
             details: BTreeMap::new(),
         }
+    }
+
+    /// What a run would end with.
+    pub(super) fn fatal(name: &str, why: Fatal, failure: &Failure) -> Self {
+        Self::new(name, State::Fatal(why), failure.message.as_str()).todos(failure.hints.iter().cloned())
     }
 
     #[must_use]

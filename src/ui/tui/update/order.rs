@@ -2,7 +2,10 @@
 
 use crossterm::event::Event as Input;
 
-use crate::event::{RequestedBy, UserCommand};
+use crate::{
+    event::{RequestedBy, StopRequest, UserCommand},
+    ui::tui::model::Model,
+};
 
 /// Something that happened to the screen.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +57,22 @@ impl Order {
         Order::Command {
             command,
             by: RequestedBy::User,
+        }
+    }
+
+    pub(super) fn stop(stop: StopRequest, by: RequestedBy) -> Self {
+        Order::Command {
+            command: UserCommand::Stop { stop },
+            by,
+        }
+    }
+
+    /// What Ctrl-C does: it stops the run, and leaves the screen where there is nothing to stop.
+    pub(super) fn interrupt(model: &Model) -> Self {
+        if model.run.is_over() || model.ui.replay.is_some() {
+            Order::Leave
+        } else {
+            Order::stop(StopRequest::InOrder, RequestedBy::Interrupt)
         }
     }
 }

@@ -1,6 +1,18 @@
 //! The answers to what the screen asks before it does something that cannot be taken back.
 
-use super::*;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::{
+    event::{RequestedBy, StopRequest, UserCommand},
+    run::Phase,
+    ui::tui::{
+        keys::Chord,
+        model::{Mode, Model, Question},
+    },
+    words::Tone,
+};
+
+use super::order::Order;
 
 /// Whether the run is to be stopped.
 pub(super) fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
@@ -8,10 +20,10 @@ pub(super) fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     model.ui.mode = Mode::Normal;
     match (chord.code, chord.modifiers) {
         (KeyCode::Char('y' | 'q') | KeyCode::Enter, KeyModifiers::NONE) => {
-            vec![stop(StopRequest::InOrder, RequestedBy::User)]
+            vec![Order::stop(StopRequest::InOrder, RequestedBy::User)]
         }
-        (KeyCode::Char('a'), KeyModifiers::NONE) => vec![stop(StopRequest::AfterIteration, RequestedBy::User)],
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![stop(StopRequest::InOrder, RequestedBy::Interrupt)],
+        (KeyCode::Char('a'), KeyModifiers::NONE) => vec![Order::stop(StopRequest::AfterIteration, RequestedBy::User)],
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![Order::stop(StopRequest::InOrder, RequestedBy::Interrupt)],
         (KeyCode::Char('n') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
         // Anything else is no answer.
         _ => {
@@ -31,9 +43,10 @@ pub(super) fn skipping(model: &mut Model, key: KeyEvent, iteration: u32) -> Vec<
             if matches!(model.run.phase, Phase::Running { iteration: current, .. } if current == iteration) {
                 return vec![Order::by_user(UserCommand::Skip)];
             }
-            refused(model, "the iteration is over")
+            model.ui.toast(Tone::Note, "the iteration is over", model.now_ms);
+            Vec::new()
         }
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => act(model, Action::Interrupt),
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![Order::interrupt(model)],
         (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
         // Anything else is no answer.
         _ => {

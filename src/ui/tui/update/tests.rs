@@ -43,7 +43,7 @@ fn keys_ask_the_loop_only_for_what_makes_sense_now() {
     assert_eq!(press(&mut model, "y"), [Order::by_user(UserCommand::Skip)]);
     assert_eq!(
         press(&mut model, "s"),
-        [stop(StopRequest::AfterIteration, RequestedBy::User)]
+        [Order::stop(StopRequest::AfterIteration, RequestedBy::User)]
     );
     assert_eq!(press(&mut model, "r"), []);
     assert!(model.ui.toast.is_some(), "the user is told why nothing happens");
@@ -72,10 +72,13 @@ fn leaving_asks_until_the_run_is_over() {
     assert_eq!(model.ui.mode, Mode::Asking(Question::Quit), "no answer is none");
     assert_eq!(press(&mut model, "n"), []);
     assert_eq!(model.ui.mode, Mode::Normal);
-    assert_eq!(press(&mut model, "qy"), [stop(StopRequest::InOrder, RequestedBy::User)]);
+    assert_eq!(
+        press(&mut model, "qy"),
+        [Order::stop(StopRequest::InOrder, RequestedBy::User)]
+    );
     assert_eq!(
         press(&mut model, "qa"),
-        [stop(StopRequest::AfterIteration, RequestedBy::User)]
+        [Order::stop(StopRequest::AfterIteration, RequestedBy::User)]
     );
     let mut over = after([running(), vec![stopped(StopReason::Done { verified: true })]].concat());
     assert_eq!(press(&mut over, "q"), [Order::Leave]);
@@ -84,7 +87,7 @@ fn leaving_asks_until_the_run_is_over() {
 
 #[test]
 fn ctrl_c_stops_whatever_is_shown_but_closes_a_line_first() {
-    let interrupt = [stop(StopRequest::InOrder, RequestedBy::Interrupt)];
+    let interrupt = [Order::stop(StopRequest::InOrder, RequestedBy::Interrupt)];
     for keys in ["", "?", "q", "l", "h"] {
         let mut model = watching();
         press(&mut model, keys);

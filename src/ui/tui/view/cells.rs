@@ -13,6 +13,14 @@ use crate::{
 
 use super::pen::Pen;
 
+/// The terminals that can be shown.
+pub(crate) struct Screens<'a> {
+    /// The running agent's, or the last one's.
+    pub live: &'a Screen,
+    /// A past iteration's.
+    pub played: Option<&'a Screen>,
+}
+
 /// Draws the live terminal; returns where its cursor is, if it is in view.
 pub(super) fn draw(screen: &Screen, model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Position> {
     copy(screen, area, pen);

@@ -16,24 +16,15 @@ mod title;
 
 use ratatui::{Frame, layout::Rect};
 
-use crate::proc::screen::Screen;
-
 use super::{
-    model::{DiffState, Mode, Model, Pane, PlaybackState, Question},
+    model::{Mode, Model, Pane, PlaybackState, Question},
     theme::Theme,
 };
 
+pub(crate) use cells::Screens;
 pub(crate) use history::first_in_history;
 use pen::Pen;
 pub(crate) use title::tab_at;
-
-/// The terminals that can be shown.
-pub(crate) struct Screens<'a> {
-    /// The running agent's, or the last one's.
-    pub live: &'a Screen,
-    /// A past iteration's.
-    pub played: Option<&'a Screen>,
-}
 
 /// Draws everything.
 pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &mut Frame<'_>) {
@@ -110,32 +101,6 @@ pub(crate) fn window_title(model: &Model) -> String {
     let plan = &model.run.plan;
     let text = format!("ralph {}/{} · {words}", plan.done(), plan.tasks.len());
     crate::text::one_line(&text)
-}
-
-/// What the title says about what is shown.
-fn described(model: &Model, screens: &Screens<'_>) -> String {
-    let scrolled = |screen: &Screen| {
-        let below = screen.vt().scrollback();
-        (below > 0).then(|| format!("{below} rows below"))
-    };
-    match (model.ui.pane, &model.ui.history.open) {
-        (Pane::Terminal, _) if model.ui.mode == Mode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
-        (Pane::Terminal, _) => scrolled(screens.live).unwrap_or_default(),
-        (Pane::Log, _) if model.ui.log_below > 0 => format!("{} lines below", model.ui.log_below),
-        (Pane::Log, _) => String::new(),
-        (Pane::Diff, _) => match (&model.ui.diff.iteration, &model.ui.diff.state) {
-            (Some(iteration), DiffState::Loaded(_)) => format!("iteration {iteration}"),
-            _ => String::new(),
-        },
-        (Pane::History, Some(playback)) => {
-            let place = screens.played.and_then(scrolled).unwrap_or_default();
-            let gap = if place.is_empty() { "" } else { " · " };
-            format!("iteration {}{gap}{place} · Esc leaves", playback.iteration)
-        }
-        (Pane::History, None) => "Enter shows the transcript".to_owned(),
-        (Pane::Messages, _) => "x takes one back".to_owned(),
-        (Pane::Limits, _) => String::new(),
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::{
         AgentSignal, BreakerCause, BreakerState, Event, Exit, GoalFailure, GoalResult, Outcome, PausedBy, PlanSnapshot,
         PlanTask, Problem, ProblemKind, SteeringId, SteeringKind, StopReason, Wait, WaitCause,
     },
-    proc::Size,
+    proc::{Size, screen::Screen},
     ui::tui::{
         editor::Editor,
         layout::Layout,

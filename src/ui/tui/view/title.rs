@@ -2,13 +2,16 @@
 
 use ratatui::layout::Rect;
 
-use crate::ui::tui::{
-    model::{Mode, Model, Pane},
-    theme::Role,
+use crate::{
+    proc::screen::Screen,
+    ui::tui::{
+        model::{DiffState, Mode, Model, Pane},
+        theme::Role,
+    },
 };
 
 use super::{
-    Screens,
+    cells::Screens,
     pen::{Pen, columns},
 };
 
@@ -30,7 +33,7 @@ pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut P
     let line = pen.theme.style(if typing { Role::User } else { Role::GaugeRest });
     pen.rule(area.x, area.y, area.right(), line);
     let mut x = area.x;
-    let text = super::described(model, screens);
+    let text = described(model, screens);
     // Where the keys go and what is looked at matters more than where else one could look.
     let crowded = model.ui.shows_cells() && !text.is_empty() && !fits(area, &text);
     let all = tabs_fit(area) && !typing && !crowded;
@@ -58,6 +61,32 @@ pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut P
             &format!(" {text} "),
             style,
         );
+    }
+}
+
+/// What the title says about what is shown.
+fn described(model: &Model, screens: &Screens<'_>) -> String {
+    let scrolled = |screen: &Screen| {
+        let below = screen.vt().scrollback();
+        (below > 0).then(|| format!("{below} rows below"))
+    };
+    match (model.ui.pane, &model.ui.history.open) {
+        (Pane::Terminal, _) if model.ui.mode == Mode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
+        (Pane::Terminal, _) => scrolled(screens.live).unwrap_or_default(),
+        (Pane::Log, _) if model.ui.log_below > 0 => format!("{} lines below", model.ui.log_below),
+        (Pane::Log, _) => String::new(),
+        (Pane::Diff, _) => match (&model.ui.diff.iteration, &model.ui.diff.state) {
+            (Some(iteration), DiffState::Loaded(_)) => format!("iteration {iteration}"),
+            _ => String::new(),
+        },
+        (Pane::History, Some(playback)) => {
+            let place = screens.played.and_then(scrolled).unwrap_or_default();
+            let gap = if place.is_empty() { "" } else { " · " };
+            format!("iteration {}{gap}{place} · Esc leaves", playback.iteration)
+        }
+        (Pane::History, None) => "Enter shows the transcript".to_owned(),
+        (Pane::Messages, _) => "x takes one back".to_owned(),
+        (Pane::Limits, _) => String::new(),
     }
 }
 

@@ -1,8 +1,5 @@
 //! The frame loop.
 
-mod arrivals;
-mod jobs;
-
 use std::{
     cell::RefCell,
     fs::{self, File},
@@ -33,7 +30,7 @@ use super::{
     editor::Recall,
     find,
     inputs::{self, Arrived, Mailbox},
-    model::{Model, Pane, PlaybackState},
+    model::{DiffState, Model, Pane, PlaybackState},
     notify::{self, Notifier},
     screens::{LiveScreen, SCROLLBACK_ROWS},
     source::Source,
@@ -49,7 +46,7 @@ const KEY_FRAME: Duration = Duration::from_millis(8);
 const SLICE_BYTES: usize = 16 * 1024;
 
 #[derive(Debug, Error)]
-pub enum FaceError {
+pub enum ScreenError {
     #[error("the terminal cannot be used")]
     Terminal(#[source] io::Error),
     #[error("keys and signals cannot be received")]
@@ -61,16 +58,16 @@ pub enum FaceError {
 /// Takes the terminal, and gives it back unless it panics: that is for whoever called.
 ///
 /// # Errors
-/// [`FaceError`] if there is no terminal to show it on; later failures end the show only.
-pub fn run(setup: Setup, source: &mut dyn Source) -> Result<(), FaceError> {
+/// [`ScreenError`] if there is no terminal to show it on; later failures end the show only.
+pub fn run(setup: Setup, source: &mut dyn Source) -> Result<(), ScreenError> {
     let (mailbox, arrivals) = Mailbox::new(source.waker());
-    let (cols, rows) = crossterm::terminal::size().map_err(FaceError::Terminal)?;
-    inputs::watch_signals(mailbox.clone()).map_err(FaceError::Inputs)?;
-    terminal::take(setup.mouse).map_err(FaceError::Terminal)?;
-    inputs::read_keys(mailbox.clone()).map_err(FaceError::Inputs)?;
-    let result = Face::new(setup, source, mailbox, arrivals, (cols, rows)).and_then(Face::run);
+    let (cols, rows) = crossterm::terminal::size().map_err(ScreenError::Terminal)?;
+    inputs::watch_signals(mailbox.clone()).map_err(ScreenError::Inputs)?;
+    terminal::take(setup.mouse).map_err(ScreenError::Terminal)?;
+    inputs::read_keys(mailbox.clone()).map_err(ScreenError::Inputs)?;
+    let result = FrameLoop::new(setup, source, mailbox, arrivals, (cols, rows)).and_then(FrameLoop::run);
     terminal::give_back();
-    result.map_err(FaceError::Terminal)
+    result.map_err(ScreenError::Terminal)
 }
 
 /// A frame is put together here and written at once.
@@ -95,7 +92,7 @@ enum Turn {
     Leave,
 }
 
-struct Face<'a> {
+struct FrameLoop<'a> {
     setup: Setup,
     source: &'a mut dyn Source,
     mailbox: Mailbox,
@@ -123,7 +120,7 @@ struct Face<'a> {
     recorded: Option<Size>,
 }
 
-impl<'a> Face<'a> {
+impl<'a> FrameLoop<'a> {
     fn new(
         setup: Setup,
         source: &'a mut dyn Source,
@@ -146,7 +143,7 @@ impl<'a> Face<'a> {
         source.past(&mut |record| model.apply(record));
         model.ui.toast = None;
         let pane = model.layout().pane();
-        let mut face = Self {
+        let mut frames = Self {
             live: LiveScreen::new(pane, setup.transcript),
             setup,
             source,
@@ -168,8 +165,8 @@ impl<'a> Face<'a> {
             pane,
             recorded: None,
         };
-        face.fit();
-        Ok(face)
+        frames.fit();
+        Ok(frames)
     }
 
     fn run(mut self) -> io::Result<()> {
@@ -370,6 +367,185 @@ impl<'a> Face<'a> {
         self.title = title;
         Ok(())
     }
+
+    fn take_event(&mut self, event: UiEvent) -> Turn {
+        match event {
+            UiEvent::Record(record) => self.take_record(&record),
+            UiEvent::Output(bytes) => (self.pending, self.processed) = (bytes, 0),
+            UiEvent::Resized(size) => {
+                self.recorded = Some(size);
+                self.live.resize(self.live_size());
+                self.dirty = true;
+            }
+            UiEvent::Detail(detail) => {
+                self.model.log.tell(&detail);
+                self.dirty |= self.model.ui.pane == Pane::Log;
+            }
+            UiEvent::Skipped { bytes } => {
+                self.model.ui.dropped_bytes += bytes;
+                self.dirty = true;
+            }
+        }
+        Turn::Next
+    }
+
+    fn take_record(&mut self, record: &Record) {
+        if let Event::IterationStarted { .. } = record.event {
+            self.live.restart();
+        }
+        self.model.apply(record);
+        self.model.ui.replay = self.source.replay();
+        self.dirty = true;
+        self.fit();
+        if let Event::IterationSettled { iteration, .. } = record.event
+            && self.model.ui.pane == Pane::Diff
+            && self.model.ui.diff.iteration == Some(iteration)
+        {
+            self.load_diff(iteration);
+        }
+        if let Some(reason) = notify::reason(&record.event) {
+            self.notify(reason);
+        }
+    }
+
+    fn notify(&mut self, reason: String) {
+        // With the next frame: one writer, one order.
+        let bytes = notify::bytes(&self.setup.notifier, &reason);
+        self.frame.0.borrow_mut().extend_from_slice(&bytes);
+        if let Notifier::Call(call) = &self.setup.notifier {
+            call(reason);
+        }
+    }
+
+    fn process_slice(&mut self) {
+        let end = self.pending.len().min(self.processed + SLICE_BYTES);
+        self.live.process(&self.pending[self.processed..end]);
+        self.processed = end;
+        self.dirty |= self.model.ui.pane == Pane::Terminal;
+    }
+
+    /// Starts again with other records: a replay has jumped.
+    fn jump(&mut self, records: &[Record]) {
+        self.model.forget_run();
+        self.model.now_ms = 0;
+        self.live.restart();
+        (self.pending, self.processed) = (Vec::new(), 0);
+        for record in records {
+            self.model.apply(record);
+        }
+        self.model.ui.toast = None;
+        self.over = false;
+        self.fit();
+    }
+
+    /// The size of the terminal that is shown: in a replay that of the recording, as far as there is room.
+    fn live_size(&self) -> Size {
+        let Some(recorded) = self.recorded else {
+            return self.pane;
+        };
+        Size {
+            cols: recorded.cols.min(self.pane.cols),
+            rows: recorded.rows.min(self.pane.rows),
+        }
+    }
+
+    /// Gives terminals and agents the size that their pane has now.
+    fn fit(&mut self) {
+        let pane = self.model.layout().pane();
+        if pane == self.pane {
+            return;
+        }
+        self.pane = pane;
+        self.live.resize(self.live_size());
+        if let Some(handle) = &self.setup.handle {
+            handle.resize(pane);
+        }
+    }
+
+    fn type_to_agent(&mut self, input: &Input) {
+        let bytes = typing::bytes(input, self.live.screen().vt(), self.model.layout().main);
+        if let Some(handle) = self.setup.handle.as_ref().filter(|_| !bytes.is_empty()) {
+            handle.type_bytes(bytes);
+        }
+    }
+
+    /// The terminal that is shown, if one is.
+    fn shown_screen(&mut self) -> Option<&mut Screen> {
+        match (self.model.ui.pane, &self.model.ui.history.open) {
+            (Pane::Terminal, _) => Some(self.live.unfolded()),
+            (Pane::History, Some(playback)) if playback.state == PlaybackState::Loaded => self.played.as_deref_mut(),
+            _ => None,
+        }
+    }
+
+    fn scroll(&mut self, scroll: Scroll) {
+        let Some(screen) = self.shown_screen() else { return };
+        let at = screen.vt().scrollback();
+        screen.scroll_to(match scroll {
+            Scroll::Up(rows) => at.saturating_add(rows),
+            Scroll::Down(rows) => at.saturating_sub(rows),
+            Scroll::Top => usize::MAX,
+            Scroll::Bottom => 0,
+        });
+        self.live.fold();
+    }
+
+    fn load_diff(&mut self, number: u32) {
+        let Some(iteration) = self.model.run.iterations.numbered(number) else {
+            return;
+        };
+        let Some(before) = iteration.before.clone() else {
+            let lines = Err("There is no checkpoint to compare with.".to_owned());
+            self.model.ui.diff.state = DiffState::None;
+            _ = self.mailbox.send(Arrived::Ui(ScreenEvent::DiffLoaded {
+                iteration: number,
+                lines,
+            }));
+            return;
+        };
+        if std::mem::replace(&mut self.diffing, true) {
+            return;
+        }
+        let request = DiffRequest {
+            before,
+            after: iteration.after.clone(),
+        };
+        let (differ, mailbox) = (self.setup.differ.clone(), self.mailbox.clone());
+        thread::spawn(move || {
+            let lines = differ(&request).map(|text| diff_lines(&text));
+            mailbox.send(Arrived::Ui(ScreenEvent::DiffLoaded {
+                iteration: number,
+                lines,
+            }))
+        });
+    }
+
+    fn play(&mut self, iteration: u32) {
+        let path = (self.setup.recordings)(iteration);
+        let (mailbox, pane) = (self.mailbox.clone(), self.pane);
+        thread::spawn(move || {
+            let screen = File::open(&path)
+                .map_err(|error| format!("{}: {error}", path.display()))
+                .and_then(|file| {
+                    let lines = BufReader::new(file).lines().map_while(Result::ok);
+                    cast::play(lines, pane, SCROLLBACK_ROWS)
+                        .map(Box::new)
+                        .ok_or_else(|| format!("{}: not a recording", path.display()))
+                });
+            mailbox.send(Arrived::Recording { iteration, screen })
+        });
+    }
+
+    fn remember_messages(&self) {
+        let Some(path) = &self.setup.remembered else { return };
+        let mut text = String::new();
+        for message in self.model.ui.recall.texts() {
+            text += &serde_json::to_string(message).expect("a string has no failing serialiser");
+            text.push('\n');
+        }
+        // The messages themselves are in the journal; without this they are only typed again.
+        _ = fs::write(path, text);
+    }
 }
 
 /// Panics where a test asks for it: the variable and a key that nothing else uses. Not in a release.
@@ -393,4 +569,9 @@ fn read_messages(path: &std::path::Path) -> Vec<String> {
 /// What the user's clock is ahead of UTC now.
 fn utc_offset_s() -> i64 {
     i64::from(jiff::Zoned::now().offset().seconds())
+}
+
+/// Lines of a patch as they can be shown.
+fn diff_lines(text: &str) -> Vec<String> {
+    sanitized(text).lines().map(|line| line.replace('\t', "    ")).collect()
 }

@@ -1,0 +1,71 @@
+//! What a prompt is made of, and the prompt in the making.
+
+use crate::{claims::promise_line, plan::PlanKind};
+
+/// What a prompt is made of besides the instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptInput<'a> {
+    /// The plan's path as the agent can use it, relative to the project.
+    pub plan: &'a str,
+    pub kind: PlanKind,
+    /// Text of the task to work on; none when the plan has no open one.
+    pub task: Option<&'a str>,
+    /// Number of this iteration, from 1.
+    pub iteration: u32,
+    /// Tasks that are done.
+    pub done: usize,
+    /// Tasks in all; none in a plan that only describes what is to be done.
+    pub total: usize,
+    /// The token of the promise line.
+    pub promise: &'a str,
+    /// The user's messages that hold for every iteration.
+    pub standing: &'a [String],
+    /// The user's messages for this iteration.
+    pub once: &'a [String],
+    /// What ralph has to say about the iteration before: why a claim was refused, how it was cut off. Each is clipped to
+    /// [`TEXT_CAP_BYTES`].
+    pub notices: &'a [String],
+}
+
+/// A rendered prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Prompt {
+    pub text: String,
+    /// Bytes of the text that are ralph's words: all but the user's template, task and messages.
+    pub overhead_bytes: usize,
+}
+
+/// How far the plan is, in words.
+pub(super) fn progress(input: &PromptInput<'_>) -> String {
+    if input.total == 0 {
+        return "without a list of tasks".to_owned();
+    }
+    format!("{} of {} tasks done", input.done, input.total)
+}
+
+/// A prompt in the making, which counts ralph's words.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub prompt: Prompt,
+}
+
+impl Draft {
+    pub(super) fn ours(&mut self, text: &str) {
+        self.prompt.text.push_str(text);
+        self.prompt.overhead_bytes += text.len();
+    }
+
+    pub(super) fn users(&mut self, text: &str) {
+        self.prompt.text.push_str(text);
+    }
+
+    pub(super) fn promise(&mut self, input: &PromptInput<'_>) {
+        self.ours(&promise_line(input.promise));
+    }
+
+    pub(super) fn end_line(&mut self) {
+        if !self.prompt.text.ends_with('\n') {
+            self.ours("\n");
+        }
+    }
+}
