@@ -24,7 +24,7 @@ use crate::{
         prune::{Keep, prune},
     },
     error::{Failure, FailureKind},
-    event::{Completion, GoalResult, PlanSnapshot, Settings},
+    event::{Completion, GoalResult, Notice, PlanSnapshot, Settings},
     host::Host,
     os::signals,
     proc::{Size, Supervisor},
@@ -54,7 +54,7 @@ struct Prepared {
     plan: PlanSnapshot,
     /// Variables that are for agents alone.
     withheld: Vec<String>,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
 }
 
 /// Runs the loop until it is over, and returns its exit code.
@@ -98,7 +98,9 @@ fn logged_run(
         SystemTime::now(),
         supervisor,
     );
-    notices.extend(failures.iter().map(|error| with_causes(error)));
+    notices.extend(failures.iter().map(|error| Notice::OldRunKept {
+        why: with_causes(error),
+    }));
     notices.extend(open.let_go(&prepared.settings, &prepared.plan));
     open.notice_first(notices);
     let hub = Hub::new(&open.files.journal(), open.next_seq);
@@ -184,12 +186,12 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
 /// Checks everything that can be wrong before a run.
 fn prepare(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Prepared, Failure> {
     let config = &loaded.config;
-    let mut notices = loaded.notices.clone();
+    let mut notices: Vec<Notice> = loaded.notices.iter().map(Notice::warning).collect();
     let template = template(place, config)?;
     let (plan, snapshot) = chosen_plan(place, config)?;
     check_confidence(config, &snapshot)?;
     let catalog = catalog(place, config);
-    notices.extend_from_slice(catalog.notices());
+    notices.extend(catalog.notices().iter().map(Notice::warning));
     let Agents { id, agents, logins } = Agents::choose(&catalog, config, &place.project, supervisor, &mut notices)?;
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
     let settings = Settings {

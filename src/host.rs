@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::{
     control::Listener,
     driver::{Driver, DriverError, Handle},
-    event::{RequestedBy, StopReason, StopRequest, UserCommand},
+    event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand},
     os::{signals, watch::PresenceWatch},
     proc::Size,
     store::paths::ProjectPaths,
@@ -55,11 +55,10 @@ impl Host {
         let listener = match listen(paths, &handle) {
             Ok(listener) => Some(listener),
             Err(error) => {
-                let socket = paths.socket();
-                driver.warn(format!(
-                    "no steering from other terminals: {}: {error}",
-                    socket.display()
-                ));
+                driver.notice(Notice::SocketUnavailable {
+                    path: paths.socket(),
+                    why: error.to_string(),
+                });
                 None
             }
         };

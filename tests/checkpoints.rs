@@ -4,7 +4,10 @@ mod places;
 mod processes;
 mod state;
 
-use ralph::event::{Event, Level};
+use ralph::{
+    event::{Event, Level},
+    words::notice_in_words,
+};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
 
@@ -19,10 +22,7 @@ fn agent(does: &str) -> Script {
 fn warnings(finished: &Finished) -> Vec<String> {
     events(&finished.records())
         .filter_map(|event| match event {
-            Event::Noticed {
-                level: Level::Warning,
-                text,
-            } => Some(text.clone()),
+            Event::Noticed { notice } if notice.level() == Level::Warning => Some(notice_in_words(notice)),
             _ => None,
         })
         .collect()

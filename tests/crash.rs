@@ -12,7 +12,7 @@ use nix::{
     unistd::Pid,
 };
 use ralph::{
-    event::{AgentSignal, Event, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd},
+    event::{AgentSignal, Event, Notice, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd},
     machine::LoopState,
     store::journal,
 };
@@ -257,7 +257,7 @@ fn gone_on_from(sandbox: &Sandbox, lines: usize, torn: bool) {
 
     let finished = finishes(sandbox);
     sandbox.assert_nothing_runs();
-    let torn_notices = finished.stdout.matches("was cut off by a crash").count();
+    let torn_notices = finished.stdout.matches("\"journal-torn\"").count();
     if whole_lines < 2 {
         // Nothing had begun: a new run is begun.
         assert_eq!(sandbox.paths().run_ids().len(), 2);
@@ -290,7 +290,7 @@ fn a_torn_line_is_reported_once() {
     let path = sandbox.the_run().journal();
     let text = fs::read(&path).unwrap();
     fs::write(&path, [&text[..], b"{\"seq\":99,\"atMs\":1,\"ev"].concat()).unwrap();
-    let notices = |finished: Finished| finished.stdout.matches("was cut off by a crash").count();
+    let notices = |finished: Finished| finished.stdout.matches("\"journal-torn\"").count();
     assert_eq!(notices(ready(2)), 1);
     assert_eq!(notices(finishes(&sandbox)), 0);
     assert_whole(&sandbox.journal());
@@ -418,10 +418,7 @@ fn what_is_left_when_ralph_and_its_guard_are_killed_is_ended_at_the_next_start()
     kill(guard, Signal::SIGKILL).unwrap();
     assert_ne!(sandbox.processes(), [], "there is something left to be ended");
     let finished = finishes(&sandbox);
-    assert!(
-        finished.stdout.contains("that an earlier run left behind"),
-        "{finished:?}"
-    );
+    assert!(finished.stdout.contains("\"orphans-ended\""), "{finished:?}");
     sandbox.assert_nothing_runs();
 }
 
@@ -452,7 +449,7 @@ fn a_run_over_another_plan_closes_the_one_that_was_cut_off() {
             ..
         }
     ));
-    let said = |event: &Event| matches!(event, Event::Noticed { text, .. } if text.contains(&first.0));
+    let said = |event: &Event| matches!(event, Event::Noticed { notice: Notice::RunSuperseded { run, .. } } if *run == first.0);
     assert!(events(&finished.records()).any(said), "{finished:?}");
     assert_eq!(sandbox.paths().run_ids().len(), 2);
 }

@@ -16,7 +16,10 @@ mod sessions;
 mod steering;
 mod stopping;
 
-use ralph::event::{AgentSignal, Event, Outcome, Record, StopReason};
+use ralph::{
+    event::{AgentSignal, Event, Outcome, Record, StopReason},
+    words::notice_in_words,
+};
 
 use crate::harness::events;
 
@@ -40,10 +43,10 @@ fn outcomes(records: &[Record]) -> Vec<&Outcome> {
 }
 
 /// What the user was told beside.
-pub fn notices(records: &[Record]) -> Vec<&str> {
+pub fn notices(records: &[Record]) -> Vec<String> {
     events(records)
         .filter_map(|event| match event {
-            Event::Noticed { text, .. } => Some(text.as_str()),
+            Event::Noticed { notice } => Some(notice_in_words(notice)),
             _ => None,
         })
         .collect()

@@ -14,6 +14,7 @@ use crate::{
     config::{Config, Permissions},
     driver::Agent,
     error::{Failure, FailureKind},
+    event::{ChoiceReason, Notice},
     git::Identity,
     proc::Supervisor,
     settings::Origin,
@@ -43,7 +44,7 @@ impl Agents {
         config: &Config,
         project: &Path,
         supervisor: &Supervisor,
-        notices: &mut Vec<String>,
+        notices: &mut Vec<Notice>,
     ) -> Result<Self, Failure> {
         let chooser = Chooser {
             catalog,
@@ -82,7 +83,7 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    fn default_adapter(&self, notices: &mut Vec<String>) -> Result<String, Failure> {
+    fn default_adapter(&self, notices: &mut Vec<Notice>) -> Result<String, Failure> {
         let listed = self.catalog.list(self.project);
         let installed = |id: &str| {
             listed
@@ -90,16 +91,16 @@ impl Chooser<'_> {
                 .any(|adapter| adapter.id == id && adapter.installed.is_some())
         };
         let server = match &self.config.server {
-            Some(_) => Some("a server is named"),
-            None if installed(SERVER_ADAPTER) => Some("opencode is installed"),
+            Some(_) => Some(ChoiceReason::ServerNamed),
+            None if installed(SERVER_ADAPTER) => Some(ChoiceReason::OpencodeInstalled),
             None => None,
         };
         if let Some(why) = server {
-            notices.push(format!("no adapter is named: using `{SERVER_ADAPTER}`, since {why}"));
+            notices.push(chosen(SERVER_ADAPTER, why));
             return Ok(SERVER_ADAPTER.to_owned());
         }
         if let Some(id) = DEFAULT_ADAPTERS.iter().find(|id| installed(id)) {
-            notices.push(format!("no adapter is named: using `{id}`, which is installed"));
+            notices.push(chosen(id, ChoiceReason::Installed));
             return Ok((*id).to_owned());
         }
         let own: Vec<&str> = listed
@@ -115,9 +116,7 @@ impl Chooser<'_> {
             .hint("`ralph adapters list` shows the adapters there are, `--adapter ID` names one")
             .hint("`ralph demo` shows the loop without any")),
             [id] => {
-                notices.push(format!(
-                    "no adapter is named: using `{id}`, the only one that is installed"
-                ));
+                notices.push(chosen(id, ChoiceReason::OnlyOneInstalled));
                 Ok(id.to_owned())
             }
             [first, ..] => Err(Failure::new(
@@ -151,13 +150,13 @@ impl Chooser<'_> {
     }
 
     /// The agents that stand in for `first`; one that is not installed is left out with a notice.
-    fn fallback(&self, first: &str, notices: &mut Vec<String>) -> Result<Vec<Agent>, Failure> {
+    fn fallback(&self, first: &str, notices: &mut Vec<Notice>) -> Result<Vec<Agent>, Failure> {
         let mut agents = Vec::new();
         for id in self.config.fallback.iter().filter(|id| *id != first) {
             match self.agent(id) {
                 Ok(agent) => agents.push(agent),
                 Err(failure) if failure.kind == FailureKind::AgentUnavailable => {
-                    notices.push(format!("`{id}` of `fallback` is not installed and is left out"));
+                    notices.push(Notice::FallbackMissing { adapter: id.clone() });
                 }
                 Err(failure) => return Err(failure),
             }
@@ -189,25 +188,33 @@ fn server_options(config: &Config) -> ServerOptions {
     }
 }
 
+fn chosen(adapter: &str, why: ChoiceReason) -> Notice {
+    Notice::AdapterChosen {
+        adapter: adapter.to_owned(),
+        why,
+    }
+}
+
 /// What becomes of a model that is named with its provider where the agent has only one.
-fn stripped_model(manifest: &Manifest, model: Option<&str>) -> Option<String> {
+fn stripped_model(manifest: &Manifest, model: Option<&str>) -> Option<Notice> {
     let named = manifest.model_form.of(model?).ok()?;
-    let provider = named.stripped?;
-    Some(format!(
-        "`{}` is given the model `{}`: it takes names without the provider `{provider}`",
-        manifest.id, named.name
-    ))
+    Some(Notice::ProviderStripped {
+        adapter: manifest.id.clone(),
+        provider: named.stripped?.to_owned(),
+        model: named.name.to_owned(),
+    })
 }
 
 /// What is odd about the server that is named.
-fn about_server(manifest: &Manifest, config: &Config) -> Option<String> {
+fn about_server(manifest: &Manifest, config: &Config) -> Option<Notice> {
     let url = config.server.as_ref()?;
-    let id = &manifest.id;
     match manifest.transport {
-        Transport::Pty => Some(format!("adapter `{id}` uses no server: `server` changes nothing")),
-        Transport::Http if !url.is_local() && Credentials::from_env().is_some() => Some(format!(
-            "{url}: the password goes over the network as it is; a tunnel would hide it"
-        )),
+        Transport::Pty => Some(Notice::ServerUnused {
+            adapter: manifest.id.clone(),
+        }),
+        Transport::Http if !url.is_local() && Credentials::from_env().is_some() => Some(Notice::PasswordInClear {
+            server: url.to_string(),
+        }),
         Transport::Http => None,
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{SteeringId, SteeringKind, StopRequest, UserCommand},
     store::paths::ProjectPaths,
+    words::command_refusal_in_words,
 };
 
 use super::{args::Args, run::place};
@@ -28,8 +29,8 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
         kind,
         text: text.clone(),
     };
-    if let Some(why) = command.refusal() {
-        return Err(Failure::new(FailureKind::Usage, why));
+    if let Some(refusal) = command.refusal() {
+        return Err(Failure::new(FailureKind::Usage, command_refusal_in_words(refusal)));
     }
     match control::ask(&paths.socket(), &Request::Command { command }) {
         Err(ControlError::NotRunning) => leave_message(&paths, kind, &text),

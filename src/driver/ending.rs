@@ -10,6 +10,7 @@ use crate::{
     event::{Event, RequestedBy, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand},
     machine::Input,
     store::{lock::Lock, paths::ProjectPaths},
+    words::closed_in_words,
 };
 
 use super::{
@@ -109,7 +110,8 @@ pub fn leave_message(paths: &ProjectPaths, kind: SteeringKind, text: &str) -> Re
         return Ok(Left::NoRun);
     };
     let mut run = run.understood()?;
-    if let Some(why) = run.state.closed_for_good() {
+    if let Some(closed) = run.state.closed_for_good() {
+        let why = closed_in_words(closed);
         return Ok(Left::Refused { why });
     }
     if run.state.view.is_over() {

@@ -11,9 +11,12 @@ use std::{
 
 use crate::{
     claims::{self, StatusPlace},
-    event::{Changes, Checkpoint, Claim, GoalResult, Level, Outcome, PlanSnapshot, RunId, SteeringId, SteeringKind},
+    event::{
+        Changes, Checkpoint, Claim, GoalResult, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId,
+        SteeringKind,
+    },
     git::{Moment, Repository, fingerprint::Seen},
-    machine::{LoopState, Notice, Preparation, Refusal, Settlement, Statement, Verification},
+    machine::{LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     plan::{self, PlanChanges, PlanKind},
     proc::Supervisor,
     prompt::{self, Prompt, PromptInput, Template},
@@ -118,9 +121,7 @@ impl Workshop {
     pub(super) fn prepare(&self, job: &Prepare) -> Result<Preparation, Refusal> {
         let mut notices = Vec::new();
         if self.take_done_file(&mut notices) == DoneFile::Taken {
-            notices.push(warning(
-                "`.ralph-done` was there before the iteration began: it is removed and claims nothing",
-            ));
+            notices.push(Notice::StaleDoneFile);
         }
         let plan = self.read_plan().map_err(|why| Refusal::Plan { why })?;
         notices.extend(taken_out(&job.plan, &plan));
@@ -253,10 +254,8 @@ impl Workshop {
         match fs::remove_file(&path) {
             Ok(()) => DoneFile::Taken,
             Err(error) => {
-                notices.push(warning(format!(
-                    "{}: cannot be removed, so it claims nothing: {error}",
-                    path.display()
-                )));
+                let why = error.to_string();
+                notices.push(Notice::DoneFileStuck { path, why });
                 DoneFile::Stuck
             }
         }
@@ -276,11 +275,8 @@ impl Workshop {
     fn take_census(&self, notices: &mut Vec<Notice>) -> Option<bool> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (is_new, blind) = seen.look(self.paths.project(), &self.paths.states());
-        notices.extend(blind.map(|error| {
-            let why = with_causes(&error);
-            warning(format!(
-                "no change of files can count as progress, only ticked tasks: {why}"
-            ))
+        notices.extend(blind.map(|error| Notice::ProgressUnknown {
+            why: with_causes(&error),
         }));
         is_new
     }
@@ -318,17 +314,21 @@ impl Workshop {
         self.supervisor.end_orphans();
         match taken {
             Ok((taken, counted)) => {
-                notices.extend(taken.notices.into_iter().map(warning));
+                notices.extend(taken.notices.into_iter().map(Notice::warning));
                 let counted = counted.unwrap_or_else(|error| {
                     let why = with_causes(&error);
-                    notices.push(warning(format!("the changes cannot be counted: {why}")));
+                    notices.push(Notice::ChangesUncounted { why });
                     Vec::new()
                 });
                 Some((taken.checkpoint, counted))
             }
             Err(error) => {
                 let why = with_causes(&error);
-                notices.push(warning(format!("no checkpoint {moment} iteration {iteration}: {why}")));
+                let moment = match moment {
+                    Moment::Before => RestoreMoment::Before,
+                    Moment::After => RestoreMoment::After,
+                };
+                notices.push(Notice::NoCheckpoint { iteration, moment, why });
                 None
             }
         }
@@ -370,21 +370,8 @@ fn edits(before: &PlanSnapshot, after: &Result<PlanSnapshot, String>) -> PlanCha
     after.as_ref().map(|plan| plan::diff(before, plan)).unwrap_or_default()
 }
 
-/// What to say of tasks that went while no agent worked. It is the user who does that, but what is gone is never done.
+/// The tasks that went while no agent worked. It is the user who does that, but what is gone is never done.
 fn taken_out(before: &PlanSnapshot, now: &PlanSnapshot) -> Option<Notice> {
-    let vanished = plan::diff(before, now).vanished;
-    let named: Vec<String> = vanished.iter().map(|task| format!("\"{task}\"")).collect();
-    (!named.is_empty()).then(|| {
-        warning(format!(
-            "taken out of the plan since it was last read, which is held for your wish: {}",
-            named.join(", ")
-        ))
-    })
-}
-
-fn warning(text: impl Into<String>) -> Notice {
-    Notice {
-        level: Level::Warning,
-        text: text.into(),
-    }
+    let tasks = plan::diff(before, now).vanished;
+    (!tasks.is_empty()).then_some(Notice::TasksRemoved { tasks, more: 0 })
 }

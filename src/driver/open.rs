@@ -8,7 +8,7 @@ use std::{
 use thiserror::Error;
 
 use crate::{
-    event::{BreakerCause, BreakerState, Event, PlanSnapshot, Record, RunId, Settings, StopReason},
+    event::{BreakerCause, BreakerState, Event, Notice, PlanSnapshot, Record, RunId, Settings, StopReason},
     git::Repository,
     machine::LoopState,
     proc::Supervisor,
@@ -52,7 +52,7 @@ pub struct OpenRun {
     /// A run that was cut off is resumed.
     pub recovered: bool,
     /// Things to be said once the loop runs.
-    pub(super) notices: Vec<String>,
+    pub(super) notices: Vec<Notice>,
     /// When iterations of runs before this one began, as far as they were known to the last of them.
     pub(super) earlier_starts_ms: Vec<u64>,
     /// Where the run before ended, if it did.
@@ -94,11 +94,10 @@ impl OpenRun {
             }
             other => {
                 if let Some(run) = other {
-                    notices.push(format!(
-                        "run {} was cut off while it worked on {}: it is closed, this is a new one",
-                        run.id,
-                        run.state.view.settings.plan.display()
-                    ));
+                    notices.push(Notice::RunSuperseded {
+                        run: run.id.0.clone(),
+                        plan: run.state.view.settings.plan.clone(),
+                    });
                     supersede(run)?;
                 }
                 let (id, journal, first) = create(&paths)?;
@@ -133,7 +132,7 @@ impl OpenRun {
 
 impl OpenRun {
     /// Adds what is to be said when the loop runs.
-    pub fn notice_first(&mut self, notices: Vec<String>) {
+    pub fn notice_first(&mut self, notices: Vec<Notice>) {
         self.notices.splice(0..0, notices);
     }
 
@@ -143,12 +142,12 @@ impl OpenRun {
     pub fn repository(&mut self, include: Vec<String>, supervisor: &Supervisor) -> Option<Repository> {
         match Repository::discover(self.paths.project(), &self.files.scratch(), supervisor) {
             Ok((repository, notices)) => {
-                self.notices.extend(notices);
+                self.notices.extend(notices.into_iter().map(Notice::warning));
                 Some(repository.including(include).sparing(self.paths.states()))
             }
             Err(reason) => {
                 let why = with_causes(&reason);
-                self.notices.push(format!("no checkpoints, no statistics: {why}"));
+                self.notices.push(Notice::NoRepository { why });
                 None
             }
         }
@@ -156,7 +155,7 @@ impl OpenRun {
 
     /// Says what the run before wanted and this one does not: tasks that an agent took out of the plan, goals that are gone
     /// from the configuration, which an agent may have edited as well.
-    pub fn let_go(&self, settings: &Settings, plan: &PlanSnapshot) -> Vec<String> {
+    pub fn let_go(&self, settings: &Settings, plan: &PlanSnapshot) -> Vec<Notice> {
         let Some(ended) = &self.ended else { return Vec::new() };
         let is_done = matches!(ended.view.stop_reason(), Some(StopReason::Done { .. }));
         if is_done || !is_same_file(&ended.view.settings.plan, &settings.plan) {
@@ -164,15 +163,16 @@ impl OpenRun {
         }
         let is_back = |text: &String| plan.tasks.iter().any(|task| task.text == *text);
         let tasks = ended.view.missing.iter().filter(|text| !is_back(text));
-        let tasks =
-            tasks.map(|text| format!("the task \"{text}\" vanished from the plan in the last run and is not done"));
+        let tasks = tasks.map(|task| Notice::TaskDropped { task: task.clone() });
         let gone = ended
             .view
             .settings
             .goals
             .iter()
             .filter(|goal| !settings.goals.contains(goal));
-        let gone = gone.map(|goal| format!("goal `{}` of the last run is not checked as it was then", goal.name));
+        let gone = gone.map(|goal| Notice::GoalDropped {
+            goal: goal.name.clone(),
+        });
         tasks.chain(gone).collect()
     }
 
@@ -211,12 +211,10 @@ impl Earlier {
         }
     }
 
-    fn torn_notice(&self) -> Option<String> {
+    fn torn_notice(&self) -> Option<Notice> {
         match self.note {
             ReadNote::Whole => None,
-            ReadNote::Torn { bytes } => Some(format!(
-                "the journal's last line was cut off by a crash and is left out ({bytes} bytes)"
-            )),
+            ReadNote::Torn { bytes } => Some(Notice::JournalTorn { bytes }),
         }
     }
 }
@@ -289,17 +287,13 @@ fn create(paths: &ProjectPaths) -> Result<(RunId, Journal, Record), OpenError> {
 }
 
 /// Ends what a killed ralph and its killed guard left running, found by the run they were started in.
-fn sweep(paths: &ProjectPaths, supervisor: &Supervisor, notices: &mut Vec<String>) {
+fn sweep(paths: &ProjectPaths, supervisor: &Supervisor, notices: &mut Vec<Notice>) {
     let runs: Vec<String> = paths.run_ids().into_iter().map(|run| run.0).collect();
     let ended = supervisor.sweep(&runs);
-    match ended.len() {
-        0 => {}
-        1 => notices.push(format!(
-            "ended a process that an earlier run left behind (pid {})",
-            ended[0]
-        )),
-        count => notices.push(format!("ended {count} processes that an earlier run left behind")),
-    }
+    notices.extend(ended.first().map(|first| Notice::OrphansEnded {
+        count: ended.len() as u64,
+        first_pid: *first,
+    }));
 }
 
 /// What there was to reset where no loop runs.

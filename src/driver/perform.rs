@@ -7,10 +7,9 @@ use tracing::debug;
 use crate::{
     agent::SessionRequest,
     diagnostics::{inherited, kind},
-    event::{AgentSignal, Claim},
+    event::{AgentSignal, Claim, Notice},
     machine::{Effect, Input, Refusal, Settlement, Verification},
     store::{recording::Recording, signal_log::SignalLog},
-    words::short_duration,
 };
 
 use super::{
@@ -79,11 +78,10 @@ impl Driver {
         else {
             return;
         };
-        self.untold.push(format!(
-            "the agent has neither written nor computed for {}: it is ended in {} unless it does",
-            short_duration(millis(quiet)),
-            short_duration(millis(idle.saturating_sub(quiet))),
-        ));
+        self.untold.push(Notice::AgentIdle {
+            quiet_ms: millis(quiet),
+            left_ms: millis(idle.saturating_sub(quiet)),
+        });
     }
 
     fn prepare(&mut self, iteration: u32, input: &Input) {
@@ -98,11 +96,7 @@ impl Driver {
             move || workshop.prepare(&job),
             move |result| Input::Prepared {
                 iteration,
-                result: result.unwrap_or_else(|| {
-                    Err(Refusal::State {
-                        why: GAVE_UP.to_owned(),
-                    })
-                }),
+                result: result.unwrap_or(Err(Refusal::Internal)),
             },
         );
     }
@@ -247,7 +241,6 @@ pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-const GAVE_UP: &str = "an internal error while the iteration was prepared";
 const GAVE_UP_LOOKING: &str = "an internal error while the iteration's result was looked at";
 
 /// The verification of a look that broke.

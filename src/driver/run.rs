@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     control::{Reply, Request},
-    event::{Event, Level, StopReason, StopRequest},
+    event::{Event, Notice, StopReason, StopRequest},
     machine::{Input, LoopState, Start, Step, step},
     proc::Size,
     store::journal::{Journal, JournalError},
@@ -68,12 +68,12 @@ pub struct Driver {
     /// Inputs that the driver made itself.
     pub(super) own: VecDeque<Input>,
     /// What is to be said before the loop waits again.
-    pub(super) untold: Vec<String>,
+    pub(super) untold: Vec<Notice>,
     /// Set only between steps.
     state: Option<LoopState>,
     journal: Journal,
     results_in: mpsc::Receiver<Input>,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
     /// Somebody looks at a screen that stays after the end.
     pub(super) watched: bool,
     /// What the loop begins with.
@@ -170,9 +170,9 @@ impl Driver {
         self.pause_file
     }
 
-    /// Has the loop say `text` once it runs.
-    pub fn warn(&mut self, text: String) {
-        self.notices.push(text);
+    /// Has the loop give `notice` once it runs.
+    pub fn notice(&mut self, notice: Notice) {
+        self.notices.push(notice);
     }
 
     /// Runs until the run is over, and says why it is. The project is held until the driver is dropped.
@@ -228,8 +228,8 @@ impl Driver {
             {
                 return Ok(reason.clone());
             }
-            for text in std::mem::take(&mut self.untold) {
-                self.note(Level::Info, text)?;
+            for notice in std::mem::take(&mut self.untold) {
+                self.note(notice)?;
             }
             let arrived = match self.own.pop_front() {
                 Some(input) => Arrived::Input(input),
@@ -255,7 +255,7 @@ impl Driver {
                     _ = reply.send(answer); // whoever asked may have gone
                 }
                 Arrived::Wish(Wish::Command { command, by }) => match command.refusal() {
-                    Some(why) => self.note(Level::Warning, why)?,
+                    Some(refusal) => self.note(Notice::CommandRefused { refusal })?,
                     None => _ = self.advance(&Input::Command { command, by })?,
                 },
                 Arrived::Wish(Wish::PauseFile { present }) => {
@@ -337,16 +337,16 @@ impl Driver {
     }
 
     /// Records a notice; notices change nothing in the state, so they need no step.
-    fn note(&mut self, level: Level, text: String) -> Result<(), DriverError> {
+    fn note(&mut self, notice: Notice) -> Result<(), DriverError> {
         if self.state().view.is_over() {
             return Ok(());
         }
-        self.record(self.clock.now_ms(), Event::Noticed { level, text }.bounded())
+        self.record(self.clock.now_ms(), Event::Noticed { notice }.bounded())
     }
 
     fn note_all(&mut self) -> Result<(), DriverError> {
-        for text in std::mem::take(&mut self.notices) {
-            self.note(Level::Warning, text)?;
+        for notice in std::mem::take(&mut self.notices) {
+            self.note(notice)?;
         }
         Ok(())
     }

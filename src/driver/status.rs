@@ -7,7 +7,7 @@ use crate::{
     event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand, Wait},
     machine::{Input, LoopState},
     run::{Phase, RunView},
-    words::{breaker_cause_in_words, stop_in_words},
+    words::{breaker_cause_in_words, closed_in_words, command_refusal_in_words, stop_in_words},
 };
 
 use super::{
@@ -110,7 +110,8 @@ impl Driver {
                 },
             }),
             Request::Command { command } => {
-                if let Some(why) = command.refusal() {
+                if let Some(refusal) = command.refusal() {
+                    let why = command_refusal_in_words(refusal);
                     return Ok(Reply::Refused { why });
                 }
                 let events = self.advance(&Input::Command {
@@ -174,7 +175,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
             return Reply::Done { text };
         }
         UserCommand::Steer { .. } => match state.closed_for_good() {
-            Some(why) => format!("the message was not taken: {why}"),
+            Some(closed) => format!("the message was not taken: {}", closed_in_words(closed)),
             None => "the message was not taken: the run is over".to_owned(),
         },
         _ if state.view.is_over() => "the run is over; a message makes it go on".to_owned(),

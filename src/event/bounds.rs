@@ -121,9 +121,8 @@ impl Event {
     #[must_use]
     pub fn bounded(self) -> Self {
         match self {
-            Event::Noticed { level, text } => Event::Noticed {
-                level,
-                text: cut(&text),
+            Event::Noticed { notice } => Event::Noticed {
+                notice: notice.bounded(),
             },
             Event::IterationEnded {
                 iteration,
@@ -179,7 +178,7 @@ impl Event {
             },
             Event::CompletionDenied { iteration, why } => Event::CompletionDenied {
                 iteration,
-                why: cut(&why),
+                why: why.bounded(),
             },
             Event::BreakerMoved { to, why } => Event::BreakerMoved { to, why: why.bounded() },
             Event::WaitStarted {
@@ -233,7 +232,7 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Level, Record, SessionId, StopReason, Totals};
+    use crate::event::{Notice, Record, SessionId, StopReason, Totals};
 
     /// Longer than anything may be, and six times that in JSON.
     fn long() -> String {
@@ -282,8 +281,7 @@ mod tests {
         let problem = crate::event::Problem::said(crate::event::ProblemKind::Other, long());
         let events = [
             Event::Noticed {
-                level: Level::Info,
-                text: long(),
+                notice: Notice::warning(long()),
             },
             Event::ClaimRefused {
                 iteration: 1,

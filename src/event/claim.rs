@@ -18,6 +18,16 @@ pub enum Claim {
     PlanComplete,
 }
 
+/// What the agent says against being done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Denial {
+    /// In its own words.
+    NotDone { why: String },
+    /// It cannot go on without an answer, even if every box is ticked.
+    Blocked { question: String },
+}
+
 /// One reason for the confidence in a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfidencePart {
@@ -49,6 +59,10 @@ pub enum Missing {
     /// The agent's last message said that the work is not done.
     SaidNotDone {
         why: String,
+    },
+    /// The agent's last message said that it is blocked.
+    SaidBlocked {
+        question: String,
     },
     TasksOpen {
         open: u32,
@@ -91,6 +105,9 @@ impl Missing {
     pub(super) fn bounded(self) -> Self {
         match self {
             Missing::SaidNotDone { why } => Missing::SaidNotDone { why: cut(&why) },
+            Missing::SaidBlocked { question } => Missing::SaidBlocked {
+                question: cut(&question),
+            },
             Missing::TasksOpen { open, next } => Missing::TasksOpen { open, next: cut(&next) },
             Missing::TaskVanished { task } => Missing::TaskVanished { task: cut(&task) },
             Missing::GoalFailed { goal, why, output_tail } => Missing::GoalFailed {
@@ -105,6 +122,17 @@ impl Missing {
             | Missing::NotSaid
             | Missing::Confidence { .. }
             | Missing::More { .. } => self,
+        }
+    }
+}
+
+impl Denial {
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            Denial::NotDone { why } => Denial::NotDone { why: cut(&why) },
+            Denial::Blocked { question } => Denial::Blocked {
+                question: cut(&question),
+            },
         }
     }
 }

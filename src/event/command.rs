@@ -29,15 +29,21 @@ pub enum UserCommand {
     },
 }
 
+/// Why the loop does not take a command, whatever it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum CommandRefusal {
+    /// Longer than [`MESSAGE_CAP_BYTES`].
+    MessageTooLong { bytes: u64 },
+}
+
 impl UserCommand {
     /// Why the loop does not take this, whatever it does; none if it may.
-    pub fn refusal(&self) -> Option<String> {
+    pub fn refusal(&self) -> Option<CommandRefusal> {
         match self {
-            UserCommand::Steer { text, .. } if text.len() > MESSAGE_CAP_BYTES => Some(format!(
-                "the message has {} KiB, {} are the most: put the rest into a file and name it",
-                text.len().div_ceil(1024),
-                MESSAGE_CAP_BYTES / 1024
-            )),
+            UserCommand::Steer { text, .. } if text.len() > MESSAGE_CAP_BYTES => Some(CommandRefusal::MessageTooLong {
+                bytes: text.len() as u64,
+            }),
             UserCommand::Steer { .. }
             | UserCommand::Withdraw { .. }
             | UserCommand::Pause

@@ -13,6 +13,7 @@ mod clip;
 mod command;
 mod goal;
 mod hint;
+mod notice;
 mod plan;
 mod settings;
 mod stop;
@@ -24,14 +25,15 @@ use serde::{Deserialize, Serialize};
 
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemKind, Usage};
 pub use breaker::{BreakerCause, BreakerState};
-pub use claim::{Claim, ConfidencePart, Evidence, Missing};
+pub use claim::{Claim, ConfidencePart, Denial, Evidence, Missing};
 pub use clip::{TEXT_CAP_BYTES, clip};
-pub use command::UserCommand;
+pub use command::{CommandRefusal, UserCommand};
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
+pub use notice::{ChoiceReason, Level, Notice};
 pub use plan::{PlanSnapshot, PlanTask};
 pub use settings::{Backoff, BreakerLimits, Completion, Limits, SessionMode, Settings};
-pub use stop::{EndKind, LimitKind, RequestedBy, StopReason, StopRequest};
+pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use wait::{Wait, WaitCause, WaitEnd};
 
 /// Most bytes of a message of the user, which is kept whole.
@@ -106,8 +108,7 @@ pub enum Event {
     },
     /// Something the user should know that changes nothing in the state.
     Noticed {
-        level: Level,
-        text: String,
+        notice: Notice,
     },
     /// The plan on disk differs from the last one recorded.
     PlanRead {
@@ -185,7 +186,7 @@ pub enum Event {
     /// The agent said itself that the work is not done, whatever else claims it.
     CompletionDenied {
         iteration: u32,
-        why: String,
+        why: Denial,
     },
     /// The agent changed which tasks there are; ticking one is not meant.
     PlanEdited {
@@ -280,13 +281,6 @@ pub enum Event {
         /// What that version calls it.
         name: String,
     },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Level {
-    Info,
-    Warning,
 }
 
 /// A commit object under `refs/ralph/` that holds the work tree as it was.

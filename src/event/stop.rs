@@ -36,9 +36,9 @@ pub enum StopReason {
         adapter: String,
         problem: Problem,
     },
-    /// ralph cannot go on: its state cannot be written, the plan cannot be read.
+    /// ralph itself cannot go on.
     Broken {
-        why: String,
+        why: Breakdown,
     },
     PlanInvalid {
         why: String,
@@ -63,6 +63,42 @@ pub enum StopReason {
     Superseded,
 }
 
+/// Why ralph itself cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Breakdown {
+    /// Work of ralph's own took longer than it may.
+    TimedOut { work: OwnWork, after_ms: u64 },
+    /// Work of ralph's own came to no result.
+    Internal { work: OwnWork },
+    /// Files of the run cannot be written.
+    StateUnwritable { why: String },
+    /// A clause of an older journal.
+    Text { text: String },
+}
+
+/// What ralph does itself around a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum OwnWork {
+    /// Checkpoint, plan and prompt of the iteration.
+    Preparing { iteration: u32 },
+    /// A look at the result of the iteration: its checkpoint and the plan.
+    Settling { iteration: u32 },
+    /// The goals.
+    Verifying,
+}
+
+impl Breakdown {
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            Breakdown::StateUnwritable { why } => Breakdown::StateUnwritable { why: cut(&why) },
+            Breakdown::Text { text } => Breakdown::Text { text: cut(&text) },
+            Breakdown::TimedOut { .. } | Breakdown::Internal { .. } => self,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
@@ -70,19 +106,6 @@ pub enum LimitKind {
     MaxTime,
     MaxCost,
     MaxTokens,
-}
-
-impl LimitKind {
-    /// Says that nothing can go on below this limit, and what could be done.
-    pub fn used_up(self) -> String {
-        let what = match self {
-            LimitKind::MaxIterations => "iterations",
-            LimitKind::MaxTime => "time",
-            LimitKind::MaxCost => "money",
-            LimitKind::MaxTokens => "tokens",
-        };
-        format!("the run has used up its {what}: the same command starts a new one, which takes messages")
-    }
 }
 
 /// How an end is to be taken.
@@ -103,7 +126,7 @@ impl StopReason {
                 adapter,
                 problem: problem.bounded(),
             },
-            StopReason::Broken { why } => StopReason::Broken { why: cut(&why) },
+            StopReason::Broken { why } => StopReason::Broken { why: why.bounded() },
             StopReason::PlanInvalid { why } => StopReason::PlanInvalid { why: cut(&why) },
             StopReason::BreakerOpen { why } => StopReason::BreakerOpen { why: why.bounded() },
             StopReason::Blocked { question } => StopReason::Blocked {

@@ -4,7 +4,7 @@
 //! checkpoint, goals, the end of a session), and an agent can make any of it hang: a pipe in place of a file is enough.
 
 use crate::{
-    event::{Event, Level, LimitKind, Outcome, StopReason},
+    event::{Breakdown, Event, LimitKind, Notice, Outcome, OwnWork, StopReason},
     run::Phase,
 };
 
@@ -52,17 +52,16 @@ pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
     let Some(bound_ms) = bound_ms(&decision.state) else {
         return;
     };
-    let what = match decision.state.view.phase.clone() {
+    let work = match decision.state.view.phase.clone() {
         Phase::Cancelling {
             iteration,
             started_ms,
             reason,
         } => {
-            let took = in_words(bound_ms);
-            let text = format!(
-                "ending iteration {iteration} took longer than {took}: whatever of it still runs is left behind"
-            );
-            decision.notice(Level::Warning, text);
+            decision.notice(Notice::AgentLeftBehind {
+                iteration,
+                after_ms: bound_ms,
+            });
             decision.push(Event::IterationEnded {
                 iteration,
                 outcome: Outcome::Cancelled { reason },
@@ -72,36 +71,19 @@ pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
             });
             return stop_if_at_once(decision);
         }
-        Phase::Preparing { iteration } => {
-            format!("preparing iteration {iteration}, its checkpoint, plan or prompt,")
-        }
-        Phase::Settling { iteration, .. } => {
-            format!("looking at the result of iteration {iteration}, its checkpoint or plan,")
-        }
-        Phase::Verifying { .. } => "checking the goals".to_owned(),
+        Phase::Preparing { iteration } => OwnWork::Preparing { iteration },
+        Phase::Settling { iteration, .. } => OwnWork::Settling { iteration },
+        Phase::Verifying { .. } => OwnWork::Verifying,
         Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => return,
     };
     if max_time_at(&decision.state).is_some_and(|over_ms| now_ms >= over_ms) {
-        decision.notice(
-            Level::Warning,
-            format!("{what} did not end soon after the run's time was over"),
-        );
+        decision.notice(Notice::WorkOverdue { work });
         let limit = LimitKind::MaxTime;
         return decision.stop(StopReason::LimitReached { limit });
     }
-    let setting = match decision.state.view.phase {
-        Phase::Verifying { .. } => "",
-        _ => " (`limits.phaseTimeout`)",
-    };
-    let why = format!("{what} took longer than {}{setting}", in_words(bound_ms));
+    let after_ms = bound_ms;
+    let why = Breakdown::TimedOut { work, after_ms };
     decision.stop(StopReason::Broken { why });
-}
-
-fn in_words(ms: u64) -> String {
-    match ms {
-        0..60_000 => format!("{} s", ms.div_ceil(1000)),
-        60_000.. => format!("{} min", ms.div_ceil(60_000)),
-    }
 }
 
 #[cfg(test)]
@@ -134,9 +116,10 @@ mod tests {
         let at_ms = deadline_of(&decision.state).unwrap();
         assert_eq!(at_ms, ENTERED_MS + 10 * MINUTE_MS);
         passed(&mut decision, at_ms);
-        let why = "looking at the result of iteration 3, its checkpoint or plan, took longer than 10 min \
-                   (`limits.phaseTimeout`)";
-        let why = why.to_owned();
+        let why = Breakdown::TimedOut {
+            work: OwnWork::Settling { iteration: 3 },
+            after_ms: 10 * MINUTE_MS,
+        };
         assert_eq!(decision.state.view.stop_reason(), Some(&StopReason::Broken { why }));
     }
 

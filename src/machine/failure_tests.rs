@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, CancelReason, Event, Exit, Finding, Limits, Outcome, PlanSnapshot, PlanTask, Problem, ProblemKind,
-        RequestedBy, SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason, Wait,
+        AgentSignal, CancelReason, Event, Exit, Finding, Limits, Notice, Outcome, PlanSnapshot, PlanTask, Problem,
+        ProblemKind, RequestedBy, SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason, Wait,
     },
     run::Phase,
 };
@@ -180,9 +180,9 @@ impl Loop {
         ended.expect("an iteration that ended")
     }
 
-    fn noticed(&self, wanted: &str) -> bool {
-        let text = |event: &Event| matches!(event, Event::Noticed { text, .. } if text.contains(wanted));
-        self.events.iter().any(text)
+    fn noticed(&self, wanted: &Notice) -> bool {
+        let is_it = |event: &Event| matches!(event, Event::Noticed { notice } if notice == wanted);
+        self.events.iter().any(is_it)
     }
 }
 
@@ -364,9 +364,9 @@ fn what_a_turn_was_denied_is_said_in_the_next_prompt_although_it_completed() {
 
 #[test]
 fn a_session_that_is_gone_or_too_long_is_said_and_not_continued() {
-    for (kind, said) in [
-        (ProblemKind::SessionLost, "not there any more"),
-        (ProblemKind::ContextOverflow, "too long for its model"),
+    for (kind, notice) in [
+        (ProblemKind::SessionLost, Notice::SessionLost),
+        (ProblemKind::ContextOverflow, Notice::SessionTooLong),
     ] {
         let mut lone = Loop::running();
         assert!(lone.state.rules.session.is_some());
@@ -376,7 +376,7 @@ fn a_session_that_is_gone_or_too_long_is_said_and_not_continued() {
         lone.ends();
         lone.settles();
         assert_eq!(lone.state.rules.session, None, "{kind:?}");
-        assert!(lone.noticed(said), "{kind:?}");
+        assert!(lone.noticed(&notice), "{kind:?}");
     }
 }
 

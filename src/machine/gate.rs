@@ -3,7 +3,7 @@
 //! An agent only claims. Evidence is what ralph found itself: the plan re-read from disk, tasks that are still in it, and
 //! the goals. The confidence says how much of it there is; it never replaces a piece that is missing.
 
-use crate::event::{Claim, ConfidencePart, Evidence, GoalResult, Missing, Outcome};
+use crate::event::{Claim, ConfidencePart, Denial, Evidence, GoalResult, Missing, Outcome};
 
 use super::state::LoopState;
 
@@ -136,7 +136,10 @@ fn too_little(state: &LoopState, confidence: &Confidence) -> Missing {
 /// What speaks against the end without anything being run: the agent's own word, and the plan.
 fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
     let denial = state.view.iterations.latest_look().denied.iter().cloned();
-    let denial = denial.map(|why| Missing::SaidNotDone { why });
+    let denial = denial.map(|denial| match denial {
+        Denial::NotDone { why } => Missing::SaidNotDone { why },
+        Denial::Blocked { question } => Missing::SaidBlocked { question },
+    });
     denial.chain(plan_reasons(state)).collect()
 }
 

@@ -35,13 +35,13 @@ pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::reachable_confidence;
 pub use rules::Rules;
-pub use state::LoopState;
+pub use state::{Closed, LoopState};
 pub use step::{Step, step};
 
 use std::path::PathBuf;
 
 use crate::event::{
-    AgentSignal, Changes, Checkpoint, Claim, GoalResult, Level, PlanSnapshot, RequestedBy, Settings, SteeringId,
+    AgentSignal, Changes, Checkpoint, Claim, GoalResult, Notice, PlanSnapshot, RequestedBy, Settings, SteeringId,
     UserCommand,
 };
 
@@ -154,8 +154,14 @@ pub struct Preparation {
 /// Why an iteration could not be prepared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    Plan { why: String },
-    State { why: String },
+    Plan {
+        why: String,
+    },
+    State {
+        why: String,
+    },
+    /// Nobody knows why.
+    Internal,
 }
 
 /// What was found after an iteration.
@@ -192,10 +198,4 @@ pub struct Verification {
     pub vanished: Vec<String>,
     pub added: Vec<String>,
     pub random: f64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    pub level: Level,
-    pub text: String,
 }

@@ -2,9 +2,9 @@
 
 use crate::{
     event::{
-        BreakerCause, BreakerState, CancelReason, Claim, Event, Finding, GoalsWhen, Level, LimitKind, Missing, Outcome,
-        PlanSnapshot, Problem, ProblemKind, RequestedBy, SessionMode, SteeringId, StopReason, StopRequest,
-        TEXT_CAP_BYTES, Wait, WaitCause, clip,
+        BreakerCause, BreakerState, CancelReason, Claim, Denial, Event, Finding, GoalsWhen, LimitKind, Missing, Notice,
+        Outcome, PlanSnapshot, Problem, ProblemKind, RequestedBy, SessionMode, SteeringId, StopReason, StopRequest,
+        Wait, WaitCause,
     },
     run::{Observation, StopAsked},
 };
@@ -24,7 +24,7 @@ const BLOCKS: usize = 3;
 /// Records what was found and decides how to go on.
 pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
     for notice in &found.notices {
-        decision.notice(notice.level, notice.text.clone());
+        decision.notice(notice.clone());
     }
     let task = decision
         .state
@@ -34,7 +34,7 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         .and_then(|latest| latest.task.clone());
     match &found.plan {
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
-        Err(why) => decision.notice(Level::Warning, why.clone()),
+        Err(why) => decision.notice(Notice::PlanUnreadable { why: why.clone() }),
     }
     let progress = progress(&decision.state, found);
     decision.push(Event::IterationSettled {
@@ -56,16 +56,18 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
             claim: Claim::PlanComplete,
         });
     }
-    let denial = found.denies_done.clone().or_else(|| {
+    let denies = |why: &String| Denial::NotDone { why: why.clone() };
+    let denial = found.denies_done.as_ref().map(denies).or_else(|| {
         // Who is blocked is not done, even if every box is ticked.
         let blocked = found
             .blocked
             .as_ref()
             .filter(|_| !decision.state.view.iterations.latest_look().claims.is_empty());
-        blocked.map(|question| format!("blocked: {question}"))
+        blocked.map(|question| Denial::Blocked {
+            question: question.clone(),
+        })
     });
     if let Some(why) = denial {
-        let why = clip(&why, TEXT_CAP_BYTES);
         decision.push(Event::CompletionDenied { iteration, why });
     }
     // A question does not block the task if the iteration made progress anyway.
@@ -157,11 +159,10 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
                 confidence,
                 parts,
             });
-            let Some(SteeringId(id)) = undelivered(&decision.state) else {
+            let Some(message) = undelivered(&decision.state) else {
                 return decision.stop(StopReason::Done { verified });
             };
-            let text = format!("the work is done, but message {id} has not reached the agent: one more iteration");
-            decision.notice(Level::Info, text);
+            decision.notice(Notice::MessageOutstanding { message });
             return next(decision, now_ms);
         }
         gate::Verdict::Refused(refused) => {
@@ -253,9 +254,9 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
 
 fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, random: f64) {
     if decision.state.view.settings.session == SessionMode::Resume
-        && let Some(text) = loses_session(problem.kind)
+        && let Some(notice) = loses_session(problem.kind)
     {
-        decision.notice(Level::Warning, text);
+        decision.notice(notice);
     }
     match policy::react(&decision.state, problem.kind, now_ms, random) {
         Reaction::Stop => decision.stop(StopReason::AgentFailed {
@@ -290,10 +291,10 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
 }
 
 /// Why the session cannot be continued after such a failure; none if it can.
-fn loses_session(kind: ProblemKind) -> Option<&'static str> {
+fn loses_session(kind: ProblemKind) -> Option<Notice> {
     match kind {
-        ProblemKind::SessionLost => Some("the session to continue is not there any more: the next one starts fresh"),
-        ProblemKind::ContextOverflow => Some("the session is too long for its model: the next one starts fresh"),
+        ProblemKind::SessionLost => Some(Notice::SessionLost),
+        ProblemKind::ContextOverflow => Some(Notice::SessionTooLong),
         ProblemKind::NotInstalled
         | ProblemKind::Auth
         | ProblemKind::ModelUnknown
@@ -344,7 +345,9 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
         .unwrap_or(&decision.state.view.settings.adapter)
         .to_owned();
     if !decision.state.view.adapter.is_empty() && decision.state.view.adapter != adapter {
-        decision.notice(Level::Info, format!("going on with {adapter}"));
+        decision.notice(Notice::AdapterSwitched {
+            adapter: adapter.clone(),
+        });
     }
     decision.push(Event::PreparationStarted {
         iteration: decision.state.view.iterations.number + 1,

@@ -1,7 +1,7 @@
 //! The state of a loop: the fold of its records.
 
 use crate::{
-    event::{Event, Record, SteeringId, StopReason},
+    event::{Event, LimitKind, Record, SteeringId, StopReason},
     run::RunView,
 };
 
@@ -12,6 +12,16 @@ use super::{breaker, feedback::Feedback, rules::Rules};
 pub struct LoopState {
     pub view: RunView,
     pub rules: Rules,
+}
+
+/// Why a run that is over takes no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closed {
+    /// Another run followed it.
+    Superseded,
+    UsedUp {
+        limit: LimitKind,
+    },
 }
 
 impl LoopState {
@@ -26,14 +36,14 @@ impl LoopState {
     }
 
     /// Why a message cannot make a run that is over go on; none if it can.
-    pub fn closed_for_good(&self) -> Option<String> {
+    pub fn closed_for_good(&self) -> Option<Closed> {
         match self.view.stop_reason()? {
-            StopReason::Superseded => Some("the run was followed by another one".to_owned()),
+            StopReason::Superseded => Some(Closed::Superseded),
             // The time since the end counts for nothing.
-            _ => self
-                .view
-                .limit_reached(self.view.clock.now_ms)
-                .map(|limit| limit.used_up()),
+            _ => {
+                let limit = self.view.limit_reached(self.view.clock.now_ms)?;
+                Some(Closed::UsedUp { limit })
+            }
         }
     }
 

@@ -5,8 +5,8 @@
 
 use crate::{
     event::{
-        CancelReason, Event, Level, LimitKind, Outcome, PausedBy, PlanSnapshot, SteeringKind, StopReason, StopRequest,
-        WaitCause, WaitEnd,
+        Breakdown, CancelReason, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, PlanSnapshot, SteeringKind,
+        StopReason, StopRequest, WaitCause, WaitEnd,
     },
     run::{Message, Phase},
 };
@@ -78,11 +78,8 @@ impl Decision {
         self.events.push(event);
     }
 
-    pub(super) fn notice(&mut self, level: Level, text: impl Into<String>) {
-        self.push(Event::Noticed {
-            level,
-            text: text.into(),
-        });
+    pub(super) fn notice(&mut self, notice: Notice) {
+        self.push(Event::Noticed { notice });
     }
 
     pub(super) fn plan_read(&mut self, plan: &PlanSnapshot) {
@@ -116,9 +113,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
                 settings: settings.clone(),
             });
             if goals_differ {
-                let text =
-                    "the goals are not those that the run began with: whoever changed them, the run goes by them now";
-                decision.notice(Level::Warning, text);
+                decision.notice(Notice::GoalsChanged);
             }
             recover(decision, now_ms, *pause_file);
         }
@@ -193,10 +188,7 @@ fn begin(decision: &mut Decision, now_ms: u64, start: &Start) {
         earlier_starts_ms: start.earlier_starts_ms.clone(),
     });
     if start.pause_file {
-        decision.notice(
-            Level::Warning,
-            "`.ralph-pause` is there: the run starts paused, remove the file to go on",
-        );
+        decision.notice(Notice::StartsPaused);
         decision.push(Event::Paused { by: PausedBy::File });
     }
     settle::next(decision, now_ms);
@@ -262,10 +254,18 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
     let found = match result {
         Ok(found) => found,
         Err(Refusal::Plan { why }) => return decision.stop(StopReason::PlanInvalid { why: why.clone() }),
-        Err(Refusal::State { why }) => return decision.stop(StopReason::Broken { why: why.clone() }),
+        Err(Refusal::State { why }) => {
+            let why = Breakdown::StateUnwritable { why: why.clone() };
+            return decision.stop(StopReason::Broken { why });
+        }
+        Err(Refusal::Internal) => {
+            let work = OwnWork::Preparing { iteration };
+            let why = Breakdown::Internal { work };
+            return decision.stop(StopReason::Broken { why });
+        }
     };
     for notice in &found.notices {
-        decision.notice(notice.level, notice.text.clone());
+        decision.notice(notice.clone());
     }
     decision.plan_read(&found.plan);
     let asked_for = settle::undelivered(&decision.state).is_some();
@@ -274,7 +274,7 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         && !decision.state.rules.looked
         && !asked_for
     {
-        decision.notice(Level::Info, "nothing to do: the plan has no open task");
+        decision.notice(Notice::NothingToDo);
         if decision.state.view.settings.goals.is_empty() {
             return decision.stop(StopReason::Done { verified: false });
         }
@@ -342,7 +342,7 @@ fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
         TimerKind::Idle => {}
         TimerKind::Lingering => {
             if lingers(&decision.state, &timer) {
-                decision.notice(Level::Info, "the agent has ended its turn but not itself: it is ended");
+                decision.notice(Notice::AgentLingers);
             }
         }
         TimerKind::WaitOver => {

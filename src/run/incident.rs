@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
-use crate::event::{AgentSignal, BreakerCause, BreakerState, Event, Level, Wait, WaitCause};
+use crate::event::{AgentSignal, BreakerCause, BreakerState, Event, Notice, Wait, WaitCause};
 
 const WAITS: usize = 1_000;
 const TROUBLES: usize = 1_000;
@@ -17,7 +17,7 @@ pub struct Incidents {
     pub waits: Recent<Waited, WAITS>,
     pub troubles: Recent<Trouble, TROUBLES>,
     pub asked: Recent<Asked, QUESTIONS>,
-    pub notices: Recent<Notice, NOTICES>,
+    pub notices: Recent<Noticed, NOTICES>,
 }
 
 impl Incidents {
@@ -58,10 +58,9 @@ impl Incidents {
                 iteration: *iteration,
                 text: text.clone(),
             }),
-            Event::Noticed { level, text } => self.notices.push(Notice {
+            Event::Noticed { notice } => self.notices.push(Noticed {
                 at_ms,
-                level: *level,
-                text: text.clone(),
+                notice: notice.clone(),
             }),
             _ => {}
         }
@@ -102,10 +101,9 @@ pub enum Trouble {
 /// Something the user should know that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Notice {
+pub struct Noticed {
     pub at_ms: u64,
-    pub level: Level,
-    pub text: String,
+    pub notice: Notice,
 }
 
 /// A question or a permission that nobody was there for.

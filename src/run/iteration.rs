@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Changes, Checkpoint, Claim, ConfidencePart, GoalResult, Missing, Outcome, Usage};
+use crate::event::{Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResult, Missing, Outcome, Usage};
 
 /// One session and what became of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -66,5 +66,5 @@ pub struct Look {
     /// Why the claim was refused; empty if it was not.
     pub refused: Vec<Missing>,
     /// What the agent said against being done.
-    pub denied: Option<String>,
+    pub denied: Option<Denial>,
 }

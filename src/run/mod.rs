@@ -26,7 +26,7 @@ mod tests;
 
 pub use breaker::{Breaker, Observation};
 pub use clock::Clock;
-pub use incident::{Asked, Incidents, Notice, Trouble, Waited};
+pub use incident::{Asked, Incidents, Noticed, Trouble, Waited};
 pub use iteration::{Iteration, Look};
 pub use iterations::Iterations;
 pub use message::{Delivered, Message, MessageState};

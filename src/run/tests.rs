@@ -2,10 +2,10 @@ use std::{fs, path::Path};
 
 use super::*;
 use crate::event::{
-    AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Delivery, Event,
-    Evidence, Exit, Goal, GoalFailure, GoalResult, Hint, Level, Missing, Outcome, PausedBy, PlanSnapshot, PlanTask,
-    Problem, ProblemKind, Record, RequestedBy, RunId, SessionId, Settings, SteeringId, SteeringKind, StopReason,
-    StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
+    AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Delivery,
+    Denial, Event, Evidence, Exit, Goal, GoalFailure, GoalResult, Hint, Level, Missing, Notice, Outcome, PausedBy,
+    PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, RunId, SessionId, Settings, SteeringId,
+    SteeringKind, StopReason, StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
 };
 
 /// Makes events of all kinds in any order, the same for the same seed: a fold may not care what makes sense.
@@ -207,8 +207,10 @@ impl Chaos {
                 gap_ms: i64::try_from(self.below(20_000)).unwrap() - 10_000,
             },
             4 => Event::Noticed {
-                level: self.any(&[Level::Info, Level::Warning]),
-                text: self.text(),
+                notice: Notice::Text {
+                    level: self.any(&[Level::Info, Level::Warning]),
+                    text: self.text(),
+                },
             },
             5 => Event::PlanRead { plan: self.plan() },
             6 => Event::PreparationStarted {
@@ -255,7 +257,7 @@ impl Chaos {
             },
             17 => Event::CompletionDenied {
                 iteration,
-                why: self.text(),
+                why: Denial::NotDone { why: self.text() },
             },
             18 => Event::PlanEdited {
                 iteration,
@@ -452,8 +454,7 @@ fn iteration_of_a_long_run(number: u32) -> [Event; 4] {
             output_bytes: 1,
         },
         Event::Noticed {
-            level: Level::Warning,
-            text: "something".repeat(100),
+            notice: Notice::warning("something".repeat(100)),
         },
     ]
 }

@@ -40,6 +40,7 @@ fn evidence_in_words(evidence: &Evidence) -> &str {
 pub fn missing_in_words(missing: &Missing) -> String {
     match missing {
         Missing::SaidNotDone { why } => format!("the agent says that the work is not done ({why})"),
+        Missing::SaidBlocked { question } => format!("the agent says that it is blocked ({question})"),
         Missing::TasksOpen { open: 1, next } => format!("one task is still open: {next}"),
         Missing::TasksOpen { open, next } => format!("{open} tasks are still open, the next is: {next}"),
         Missing::TaskVanished { task } => format!("a task was removed from the plan: {task}"),

@@ -1,8 +1,12 @@
 //! The end of a run in words.
 
-use crate::event::{BreakerCause, LimitKind, ProblemKind, StopReason};
+use crate::event::{Breakdown, BreakerCause, LimitKind, OwnWork, ProblemKind, StopReason};
 
-use super::{breaker_cause_in_words, counted, problem_kind_in_words};
+use super::{
+    breaker_cause_in_words, counted,
+    notice::{own_work, whole},
+    problem_kind_in_words,
+};
 
 /// Why a run is over, as a clause after "ralph: ".
 pub fn stop_in_words(reason: &StopReason) -> String {
@@ -10,7 +14,7 @@ pub fn stop_in_words(reason: &StopReason) -> String {
         StopReason::Done { verified: true } => "done".to_owned(),
         StopReason::Done { verified: false } => "done (not verified)".to_owned(),
         StopReason::AgentFailed { adapter, problem } => format!("failed: {}", failure_in_words(adapter, problem.kind)),
-        StopReason::Broken { why } => format!("failed: ralph cannot continue ({why})"),
+        StopReason::Broken { why } => format!("failed: ralph cannot continue ({})", breakdown_in_words(why)),
         StopReason::PlanInvalid { why } => format!("failed: the plan cannot be read ({why})"),
         StopReason::LimitReached { limit } => format!(
             "stopped: {} limit reached",
@@ -39,6 +43,26 @@ pub fn stop_in_words(reason: &StopReason) -> String {
     }
 }
 
+fn breakdown_in_words(why: &Breakdown) -> String {
+    match why {
+        Breakdown::TimedOut { work, after_ms } => {
+            let setting = match work {
+                OwnWork::Preparing { .. } | OwnWork::Settling { .. } => " (`limits.phaseTimeout`)",
+                OwnWork::Verifying => "",
+            };
+            format!("{} took longer than {}{setting}", own_work(*work), whole(*after_ms))
+        }
+        Breakdown::Internal { work } => match work {
+            OwnWork::Preparing { .. } => "an internal error while the iteration was prepared".to_owned(),
+            OwnWork::Settling { .. } | OwnWork::Verifying => {
+                "an internal error while the iteration's result was looked at".to_owned()
+            }
+        },
+        Breakdown::StateUnwritable { why } => why.clone(),
+        Breakdown::Text { text } => text.clone(),
+    }
+}
+
 /// What is wrong with an agent, short enough for a headline: its own words are in the log.
 fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
     let agent = if adapter.is_empty() { "the agent" } else { adapter };
@@ -59,5 +83,22 @@ fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
         | ProblemKind::Hung
         | ProblemKind::Flood
         | ProblemKind::Other => format!("{agent} failed ({})", problem_kind_in_words(kind)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_took_too_long_is_named_with_the_setting_that_bounds_it() {
+        let work = OwnWork::Settling { iteration: 3 };
+        let after_ms = 600_000;
+        let why = Breakdown::TimedOut { work, after_ms };
+        assert_eq!(
+            stop_in_words(&StopReason::Broken { why }),
+            "failed: ralph cannot continue (looking at the result of iteration 3, its checkpoint or plan, took longer \
+             than 10 min (`limits.phaseTimeout`))"
+        );
     }
 }

@@ -1,14 +1,15 @@
 //! The one line a person reads of each loop event, whatever shows it.
 
 use crate::event::{
-    AgentSignal, BreakerState, Delivery, Event, Level, PausedBy, RequestedBy, SteeringKind, StopRequest, WaitEnd,
+    AgentSignal, BreakerState, Delivery, Denial, Event, Level, PausedBy, RequestedBy, SteeringKind, StopRequest,
+    WaitEnd,
 };
 
 use super::{
     Tone, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, confidence_in_words,
     goal_in_words,
     iteration::{cancel_reason, wait_in_words},
-    missing_in_words, outcome_in_words, short_duration,
+    missing_in_words, notice_in_words, outcome_in_words, short_duration,
 };
 
 /// One event in words, without its time.
@@ -31,14 +32,10 @@ fn line(tone: Tone, text: impl Into<String>) -> Option<Line> {
 pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
     match event {
         Event::RunResumed { .. } => line(Tone::Note, "resuming the run where it left off"),
-        Event::Noticed {
-            level: Level::Info,
-            text,
-        } => line(Tone::Note, text),
-        Event::Noticed {
-            level: Level::Warning,
-            text,
-        } => line(Tone::Bad, format!("warning: {text}")),
+        Event::Noticed { notice } => match notice.level() {
+            Level::Info => line(Tone::Note, notice_in_words(notice)),
+            Level::Warning => line(Tone::Bad, format!("warning: {}", notice_in_words(notice))),
+        },
         Event::IterationStarted {
             iteration,
             task,
@@ -84,9 +81,13 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             let reasons: Vec<String> = reasons.iter().map(missing_in_words).collect();
             line(Tone::Bad, format!("not done: {}", reasons.join("; ")))
         }
-        Event::CompletionDenied { why, .. } => {
-            line(Tone::Note, format!("the agent says that the work is not done: {why}"))
-        }
+        Event::CompletionDenied { why, .. } => line(
+            Tone::Note,
+            match why {
+                Denial::NotDone { why } => format!("the agent says that the work is not done: {why}"),
+                Denial::Blocked { question } => format!("the agent says that it is blocked: {question}"),
+            },
+        ),
         Event::PlanEdited { vanished, added, .. } => {
             let parts = [("removed from the plan", vanished), ("added to the plan", added)];
             let parts = parts.into_iter().filter(|(_, tasks)| !tasks.is_empty());

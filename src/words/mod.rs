@@ -9,6 +9,7 @@ mod figures;
 mod hint;
 mod iteration;
 mod line;
+mod notice;
 mod problem;
 pub(crate) mod prompt;
 mod tone;
@@ -21,5 +22,6 @@ pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };
 pub use line::{Line, narrate};
+pub use notice::{closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words};
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
 pub use tone::Tone;

@@ -47,6 +47,7 @@ pub(crate) fn feedback(feedback: &Feedback) -> String {
 fn missing(missing: &Missing) -> String {
     match missing {
         Missing::SaidNotDone { why } => format!("the last message said that the work is not done ({why})"),
+        Missing::SaidBlocked { question } => format!("the last message said that you are blocked ({question})"),
         Missing::TasksOpen { open: 1, next } => format!("one task is still open: {next}"),
         Missing::TasksOpen { open, next } => format!("{open} tasks are still open, the next is: {next}"),
         Missing::TaskVanished { task } => {

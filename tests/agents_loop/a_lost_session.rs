@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph::event::{Event, Outcome, ProblemKind};
+use ralph::event::{Event, Notice, Outcome, ProblemKind};
 
 use super::{PATIENCE, assert_done, outcomes, ralph, work_on};
 use crate::{
@@ -43,8 +43,8 @@ fn scenario(agent: Agent) {
         })
         .collect();
     assert_eq!(resumed, [false, true, false]);
-    let said =
-        |event: &Event| matches!(event, Event::Noticed { text, .. } if text.contains("the next one starts fresh"));
+    let lost = Notice::SessionLost;
+    let said = |event: &Event| matches!(event, Event::Noticed { notice } if *notice == lost);
     assert!(records.iter().any(|record| said(&record.event)), "{}", finished.stdout);
 }
 

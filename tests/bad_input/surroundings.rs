@@ -1,6 +1,9 @@
 //! Odd surroundings in which a run goes on all the same, with a word about it, and a second ralph.
 
-use ralph::event::{Event, Level};
+use ralph::{
+    event::{Event, Level},
+    words::notice_in_words,
+};
 
 use super::assert_complains;
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
@@ -15,10 +18,7 @@ fn sandbox() -> Sandbox {
 fn warnings(finished: &Finished) -> Vec<String> {
     events(&finished.records())
         .filter_map(|event| match event {
-            Event::Noticed {
-                level: Level::Warning,
-                text,
-            } => Some(text.clone()),
+            Event::Noticed { notice } if notice.level() == Level::Warning => Some(notice_in_words(notice)),
             _ => None,
         })
         .collect()

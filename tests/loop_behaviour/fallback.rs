@@ -74,7 +74,7 @@ async fn the_next_adapter_works_while_the_first_is_limited_and_leaves_when_it_is
         !events(&records).any(|event| matches!(event, Event::WaitStarted { .. })),
         "nobody had to wait"
     );
-    assert_eq!(notices(&records), ["going on with second", "going on with script"]);
+    assert_eq!(notices(&records), ["continuing with second", "continuing with script"]);
     let report = project.ralph(["report"]).run(SOON).stdout;
     assert!(
         report.contains("after iteration 1: script was limited for "),

@@ -3,6 +3,8 @@
 use ralph::event::{Event, Record, SessionId, SessionMode, Settings};
 use serde_json::json;
 
+use super::notices;
+
 use crate::harness::{
     SOON, Sandbox, Script, events,
     in_process::{Agent, Project, Turn},
@@ -89,9 +91,12 @@ async fn a_session_that_is_lost_is_followed_by_a_fresh_one() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     assert_eq!(resumed(&records), [None, Some("session-1"), None]);
-    let said =
-        |event: &Event| matches!(event, Event::Noticed { text, .. } if text.contains("the next one starts fresh"));
-    assert!(events(&records).any(said), "{finished:?}");
+    assert!(
+        notices(&records)
+            .iter()
+            .any(|text| text.contains("the next one starts fresh")),
+        "{finished:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,8 +172,5 @@ prompt = "stdin"
     assert_eq!(sandbox.read_home("model").unwrap(), "gpt-5\n");
     let said = "`script` is given the model `gpt-5`: it takes names without the provider `openai`";
     let records = finished.records();
-    assert!(
-        events(&records).any(|event| matches!(event, Event::Noticed { text, .. } if text == said)),
-        "{finished:?}"
-    );
+    assert!(notices(&records).iter().any(|text| text == said), "{finished:?}");
 }

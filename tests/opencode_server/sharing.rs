@@ -11,7 +11,7 @@ use nix::{
 };
 use ralph::{
     agent::{AgentAdapter, opencode::ServerOptions},
-    event::{AgentSignal, Event, Outcome, ProblemKind},
+    event::{AgentSignal, ChoiceReason, Event, Notice, Outcome, ProblemKind},
     proc::Stop,
 };
 use serde_json::json;
@@ -275,8 +275,8 @@ fn an_agent_that_nobody_named_is_opencode_where_it_is_installed() {
     let finished = sandbox.ralph(["--headless", "--format", "jsonl"]).run(SOON);
     assert_done(&finished, 1, 1);
     let noticed = finished.records().into_iter().any(|record| {
-        matches!(record.event, Event::Noticed { text, .. }
-            if text == "no adapter is named: using `opencode-server`, since opencode is installed")
+        matches!(record.event, Event::Noticed { notice: Notice::AdapterChosen { adapter, why } }
+            if adapter == "opencode-server" && why == ChoiceReason::OpencodeInstalled)
     });
     assert!(noticed, "{}", finished.stdout);
 }

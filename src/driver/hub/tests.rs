@@ -5,7 +5,7 @@ use super::{
     *,
 };
 use crate::{
-    event::{Event, Level, RunId},
+    event::{Event, Notice, RunId},
     store::journal::Journal,
 };
 
@@ -29,8 +29,7 @@ fn record(seq: u64) -> Record {
         seq,
         at_ms: 0,
         event: Event::Noticed {
-            level: Level::Info,
-            text: String::new(),
+            notice: Notice::NothingToDo,
         },
     }
 }

@@ -233,6 +233,10 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             result: Err(Refusal::Plan { why: "gone".to_owned() }),
         },
         Input::Prepared {
+            iteration,
+            result: Err(Refusal::Internal),
+        },
+        Input::Prepared {
             iteration: iteration + 7,
             result: Err(Refusal::State { why: "full".to_owned() }),
         },

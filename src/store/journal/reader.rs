@@ -76,8 +76,6 @@ pub struct Reader {
     file: BufReader<File>,
     line: u64,
     next_seq: u64,
-    /// The one its first line names.
-    version: u64,
     /// What was read of a line, the beginning of one that has no end yet included.
     buffer: Vec<u8>,
     /// Length of all lines before it.
@@ -98,7 +96,6 @@ impl Reader {
             file: BufReader::new(file),
             line: 0,
             next_seq: 0,
-            version: 0,
             buffer: Vec::new(),
             whole_bytes: 0,
             note: ReadNote::Whole,
@@ -157,12 +154,11 @@ impl Reader {
 
     fn parse(&mut self, line: &[u8]) -> Result<Record, JournalError> {
         if self.line == 1 {
-            self.version = self.check_header(line)?;
+            self.check_header(line)?;
         }
         let record = serde_json::from_slice(line).or_else(|source| {
-            // Most records of version 1 are those of today. One that a later ralph added to such a journal is, too.
-            let upgraded = (self.version <= upgrade::SENTENCES).then(|| upgrade::record(line));
-            if let Some(record) = upgraded.flatten() {
+            // Most records of older ralphs are those of today, and one journal may hold records of several.
+            if let Some(record) = upgrade::record(line) {
                 return Ok(record);
             }
             let outline = Outline::of(line).ok_or_else(|| JournalError::Broken {
@@ -191,8 +187,8 @@ impl Reader {
         Ok(record)
     }
 
-    /// Looks at the first line without trusting that it is one of this version. Returns its version.
-    fn check_header(&self, line: &[u8]) -> Result<u64, JournalError> {
+    /// Looks at the first line without trusting that it is one of this version.
+    fn check_header(&self, line: &[u8]) -> Result<(), JournalError> {
         let foreign = || JournalError::Foreign {
             path: self.path.clone(),
         };
@@ -207,7 +203,7 @@ impl Reader {
                 found,
                 ralph: event["ralph"].as_str().unwrap_or("of unknown version").to_owned(),
             }),
-            Some(version) => Ok(version),
+            Some(_) => Ok(()),
             None => Err(foreign()),
         }
     }

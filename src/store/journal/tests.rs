@@ -1,12 +1,14 @@
 use std::{fs::OpenOptions, io::Write};
 
 use super::*;
-use crate::event::Level;
+use crate::event::{Level, Notice};
 
 fn notice(text: &str) -> Event {
     Event::Noticed {
-        level: Level::Info,
-        text: text.to_owned(),
+        notice: Notice::Text {
+            level: Level::Info,
+            text: text.to_owned(),
+        },
     }
 }
 
@@ -105,10 +107,10 @@ fn a_line_beyond_the_cap_is_an_error_with_its_number_and_never_cut_off() {
     let path = written(dir.path());
     let before = std::fs::read(&path).unwrap();
     let long = format!(
-        r#"{{"seq":3,"atMs":4,"event":{{"type":"noticed","text":"{}"#,
+        r#"{{"seq":3,"atMs":4,"event":{{"type":"noticed","notice":{{"type":"text","text":"{}"#,
         "x".repeat(LINE_CAP_BYTES)
     );
-    for end in ["\"}}\n{\"seq\":4", "\"}}\n", ""] {
+    for end in ["\"}}}\n{\"seq\":4", "\"}}}\n", ""] {
         let whole = [&before, long.as_bytes(), end.as_bytes()].concat();
         std::fs::write(&path, &whole).unwrap();
         let error = Journal::reopen(&path, drop).unwrap_err();

@@ -1,4 +1,4 @@
-//! Makes records of version 1 readable: there, reasons and causes were sentences.
+//! Makes older records readable: in version 1, reasons and causes were sentences, and in version 2, notices were for a time.
 //!
 //! A sentence becomes the `text` variant of the fact that stands in its place now. Nothing is guessed from its words.
 
@@ -6,10 +6,7 @@ use serde_json::{Value, json};
 
 use crate::event::Record;
 
-/// The version whose records are upgraded.
-pub(super) const SENTENCES: u64 = 1;
-
-/// Reads a line of a journal of version 1; none if it is no record that is known today.
+/// Reads a line that is no record of today as one of an older ralph; none if it is not known either.
 pub(super) fn record(line: &[u8]) -> Option<Record> {
     let mut record: Value = serde_json::from_slice(line).ok()?;
     event(&mut record["event"]);
@@ -30,8 +27,20 @@ fn event(event: &mut Value) {
         Some("breaker-moved" | "wait-started") => fact(&mut event["why"]),
         Some("run-stopped") => {
             each(&mut event["hints"], fact);
-            if event["reason"]["type"] == "breaker-open" {
+            if event["reason"]["type"] == "breaker-open" || event["reason"]["type"] == "broken" {
                 fact(&mut event["reason"]["why"]);
+            }
+        }
+        Some("completion-denied") => {
+            let why = &mut event["why"];
+            if let Value::String(text) = why {
+                *why = json!({ "type": "not-done", "why": std::mem::take(text) });
+            }
+        }
+        Some("noticed") => {
+            let (level, text) = (event["level"].take(), event["text"].take());
+            if text.is_string() {
+                event["notice"] = json!({ "type": "text", "level": level, "text": text });
             }
         }
         _ => {}
@@ -61,7 +70,8 @@ fn rename(object: &mut Value, from: &str, to: &str) {
 mod tests {
     use super::*;
     use crate::event::{
-        BreakerCause, BreakerState, ConfidencePart, Event, Evidence, Hint, Missing, StopReason, WaitCause,
+        Breakdown, BreakerCause, BreakerState, ConfidencePart, Denial, Event, Evidence, Hint, Missing, Notice,
+        StopReason, WaitCause,
     };
 
     fn upgraded(event: &str) -> Event {
@@ -119,6 +129,31 @@ mod tests {
         let wait = r#"{"type":"wait-started","wait":"backoff","untilMs":5,"attempt":1,"why":"overloaded"}"#;
         assert!(
             matches!(upgraded(wait), Event::WaitStarted { why: WaitCause::Text { text }, .. } if text == "overloaded")
+        );
+    }
+
+    #[test]
+    fn sentences_of_the_second_version_become_facts() {
+        let notice = Notice::warning("no checkpoint before iteration 1: git is gone");
+        assert_eq!(
+            upgraded(r#"{"type":"noticed","level":"warning","text":"no checkpoint before iteration 1: git is gone"}"#),
+            Event::Noticed { notice }
+        );
+        let why = Denial::NotDone {
+            why: "blocked: which colour?".to_owned(),
+        };
+        assert_eq!(
+            upgraded(r#"{"type":"completion-denied","iteration":2,"why":"blocked: which colour?"}"#),
+            Event::CompletionDenied { iteration: 2, why }
+        );
+        let stopped = upgraded(
+            r#"{"type":"run-stopped","reason":{"type":"broken","why":"the disk is full"},"hints":[],
+                "totals":{"iterations":6,"tasksDone":0,"tasksOpen":1,"changes":null,"elapsedMs":1,
+                "usage":{"inputTokens":null,"cachedTokens":null,"outputTokens":null,"costUsd":null}}}"#,
+        );
+        assert!(
+            matches!(stopped, Event::RunStopped { reason: StopReason::Broken { why: Breakdown::Text { text } }, .. }
+            if text == "the disk is full")
         );
     }
 

@@ -4,14 +4,14 @@ use super::{End, Iteration, Message, Report, Task, check};
 use crate::{
     event::Level,
     run::{self, RunView, Trouble},
-    words::{breaker_cause_in_words, breaker_state_word, hint_in_words, short_duration},
+    words::{breaker_cause_in_words, breaker_state_word, hint_in_words, notice_in_words, short_duration},
 };
 
 impl Report {
     /// Draws up the report of a run: what it did, what is unverified and what needs a person.
     pub(crate) fn of(view: &RunView) -> Self {
         let warnings = view.incidents.notices.iter();
-        let warnings = warnings.filter(|notice| notice.level == Level::Warning);
+        let warnings = warnings.filter(|noticed| noticed.notice.level() == Level::Warning);
         let mut report = Self {
             run: view.run.clone(),
             project: view.project.display().to_string(),
@@ -29,7 +29,7 @@ impl Report {
             steering: view.messages.iter().map(Message::from).collect(),
             waits: view.incidents.waits.iter().cloned().collect(),
             troubles: view.incidents.troubles.iter().map(trouble_in_words).collect(),
-            warnings: warnings.map(|notice| notice.text.clone()).collect(),
+            warnings: warnings.map(|noticed| notice_in_words(&noticed.notice)).collect(),
             unverified: Vec::new(),
             needs_person: Vec::new(),
         };

@@ -265,14 +265,13 @@ fn wait_for(woken: &(Mutex<bool>, Condvar), until: Option<Instant>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Level, Outcome};
+    use crate::event::{Notice, Outcome};
 
     const BASE_MS: u64 = 1_000_000;
 
     fn noticed() -> Event {
         Event::Noticed {
-            level: Level::Info,
-            text: String::new(),
+            notice: Notice::NothingToDo,
         }
     }
 

@@ -8,7 +8,7 @@ use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModif
 use crate::{
     event::{RequestedBy, StopRequest, UserCommand},
     run::Phase,
-    words::Tone,
+    words::{Tone, used_up_in_words},
 };
 
 pub(crate) use order::{Direction, Order, Replay, ScreenEvent, Scroll};
@@ -236,7 +236,7 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
     let command = match action {
         Action::Steer => {
             if let Some(limit) = used_up(&model.run) {
-                return refused(model, &limit.used_up());
+                return refused(model, &used_up_in_words(limit));
             }
             model.ui.mode = Mode::Steering;
             model.ui.recall.rewind();

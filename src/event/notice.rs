@@ -1,0 +1,253 @@
+//! What the user should know that changes nothing in the state.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CommandRefusal, OwnWork, RestoreMoment, SteeringId,
+    clip::{LIST_CAP, cut},
+};
+
+/// Something the user should know that changes nothing in the state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Notice {
+    /// No adapter is named: this one was chosen.
+    AdapterChosen {
+        adapter: String,
+        why: ChoiceReason,
+    },
+    /// An adapter of `fallback` is not installed and is left out.
+    FallbackMissing {
+        adapter: String,
+    },
+    /// The model was named with its provider, which this agent does not take.
+    ProviderStripped {
+        adapter: String,
+        model: String,
+        provider: String,
+    },
+    /// A server is named for an adapter that uses none.
+    ServerUnused {
+        adapter: String,
+    },
+    /// The password of the server goes over the network as it is.
+    PasswordInClear {
+        server: String,
+    },
+    /// Other terminals cannot reach the loop.
+    SocketUnavailable {
+        path: PathBuf,
+        why: String,
+    },
+    /// Something of an old run could not be deleted.
+    OldRunKept {
+        why: String,
+    },
+    /// A run that was cut off worked on another plan: it is closed, and another begins.
+    RunSuperseded {
+        run: String,
+        plan: PathBuf,
+    },
+    /// Processes that an earlier run left behind were ended.
+    OrphansEnded {
+        count: u64,
+        first_pid: u32,
+    },
+    /// The journal's last line was cut off by a crash and is left out.
+    JournalTorn {
+        bytes: u64,
+    },
+    /// An agent took a task out of the plan in the last run, which did not finish it.
+    TaskDropped {
+        task: String,
+    },
+    /// A goal of the last run is not checked as it was then.
+    GoalDropped {
+        goal: String,
+    },
+    /// Tasks were taken out of the plan since it was last read, while no agent worked.
+    TasksRemoved {
+        tasks: Vec<String>,
+        /// Further ones that are left out of the record.
+        more: u64,
+    },
+    /// The goals of a resumed run are not those that it began with.
+    GoalsChanged,
+    /// The pause file was there when the run started.
+    StartsPaused,
+    /// The plan has no open task.
+    NothingToDo,
+    /// The work is done, but a message has not reached the agent: one more iteration.
+    MessageOutstanding {
+        message: SteeringId,
+    },
+    /// Another adapter than for the iteration before, because of a limit.
+    AdapterSwitched {
+        adapter: String,
+    },
+    /// The session to continue is gone.
+    SessionLost,
+    /// The session to continue is too long for its model.
+    SessionTooLong,
+    PlanUnreadable {
+        why: String,
+    },
+    /// The agent has ended its turn and its program still runs: it is stopped.
+    AgentLingers,
+    /// The agent neither writes nor computes.
+    AgentIdle {
+        quiet_ms: u64,
+        /// Until it is stopped.
+        left_ms: u64,
+    },
+    /// The agent could not be ended in time; what still runs of it is left behind.
+    AgentLeftBehind {
+        iteration: u32,
+        after_ms: u64,
+    },
+    /// Work of ralph's own did not end soon after the run's time was over.
+    WorkOverdue {
+        work: OwnWork,
+    },
+    /// `.ralph-done` was there before the iteration began; it was removed.
+    StaleDoneFile,
+    /// `.ralph-done` cannot be removed, so it claims nothing.
+    DoneFileStuck {
+        path: PathBuf,
+        why: String,
+    },
+    /// There can be no checkpoints, and so no statistics.
+    NoRepository {
+        why: String,
+    },
+    NoCheckpoint {
+        iteration: u32,
+        moment: RestoreMoment,
+        why: String,
+    },
+    ChangesUncounted {
+        why: String,
+    },
+    /// Files cannot be compared: only ticked tasks count as progress.
+    ProgressUnknown {
+        why: String,
+    },
+    CommandRefused {
+        refusal: CommandRefusal,
+    },
+    /// What configuration, catalogue or git say themselves, or a sentence of an older journal.
+    Text {
+        level: Level,
+        text: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    Info,
+    Warning,
+}
+
+/// Why an adapter was chosen where none is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChoiceReason {
+    ServerNamed,
+    OpencodeInstalled,
+    Installed,
+    OnlyOneInstalled,
+}
+
+impl Notice {
+    /// A warning in the words of whoever gives it.
+    pub fn warning(text: impl Into<String>) -> Self {
+        Notice::Text {
+            level: Level::Warning,
+            text: text.into(),
+        }
+    }
+
+    pub fn level(&self) -> Level {
+        match self {
+            Notice::NothingToDo
+            | Notice::MessageOutstanding { .. }
+            | Notice::AdapterSwitched { .. }
+            | Notice::AgentLingers
+            | Notice::AgentIdle { .. } => Level::Info,
+            Notice::AdapterChosen { .. }
+            | Notice::FallbackMissing { .. }
+            | Notice::ProviderStripped { .. }
+            | Notice::ServerUnused { .. }
+            | Notice::PasswordInClear { .. }
+            | Notice::SocketUnavailable { .. }
+            | Notice::OldRunKept { .. }
+            | Notice::RunSuperseded { .. }
+            | Notice::OrphansEnded { .. }
+            | Notice::JournalTorn { .. }
+            | Notice::TaskDropped { .. }
+            | Notice::GoalDropped { .. }
+            | Notice::TasksRemoved { .. }
+            | Notice::GoalsChanged
+            | Notice::StartsPaused
+            | Notice::SessionLost
+            | Notice::SessionTooLong
+            | Notice::PlanUnreadable { .. }
+            | Notice::AgentLeftBehind { .. }
+            | Notice::WorkOverdue { .. }
+            | Notice::StaleDoneFile
+            | Notice::DoneFileStuck { .. }
+            | Notice::NoRepository { .. }
+            | Notice::NoCheckpoint { .. }
+            | Notice::ChangesUncounted { .. }
+            | Notice::ProgressUnknown { .. }
+            | Notice::CommandRefused { .. } => Level::Warning,
+            Notice::Text { level, .. } => *level,
+        }
+    }
+
+    /// Cuts what comes from outside. Names of adapters, goals and paths are bounded where they are read, and so are tasks.
+    pub(super) fn bounded(mut self) -> Self {
+        match &mut self {
+            Notice::SocketUnavailable { why, .. }
+            | Notice::OldRunKept { why }
+            | Notice::PlanUnreadable { why }
+            | Notice::DoneFileStuck { why, .. }
+            | Notice::NoRepository { why }
+            | Notice::NoCheckpoint { why, .. }
+            | Notice::ChangesUncounted { why }
+            | Notice::ProgressUnknown { why }
+            | Notice::TaskDropped { task: why }
+            | Notice::Text { text: why, .. } => *why = cut(why),
+            Notice::TasksRemoved { tasks, more } => {
+                *more += tasks.len().saturating_sub(LIST_CAP) as u64;
+                tasks.truncate(LIST_CAP);
+            }
+            Notice::AdapterChosen { .. }
+            | Notice::FallbackMissing { .. }
+            | Notice::ProviderStripped { .. }
+            | Notice::ServerUnused { .. }
+            | Notice::PasswordInClear { .. }
+            | Notice::RunSuperseded { .. }
+            | Notice::JournalTorn { .. }
+            | Notice::GoalDropped { .. }
+            | Notice::OrphansEnded { .. }
+            | Notice::GoalsChanged
+            | Notice::StartsPaused
+            | Notice::NothingToDo
+            | Notice::MessageOutstanding { .. }
+            | Notice::AdapterSwitched { .. }
+            | Notice::SessionLost
+            | Notice::SessionTooLong
+            | Notice::AgentLingers
+            | Notice::AgentIdle { .. }
+            | Notice::AgentLeftBehind { .. }
+            | Notice::WorkOverdue { .. }
+            | Notice::StaleDoneFile
+            | Notice::CommandRefused { .. } => {}
+        }
+        self
+    }
+}

@@ -1,0 +1,190 @@
+//! Notices in words: what the user should know beside the iterations.
+
+use std::path::Path;
+
+use crate::{
+    event::{ChoiceReason, CommandRefusal, LimitKind, MESSAGE_CAP_BYTES, Notice, OwnWork, RestoreMoment},
+    machine::Closed,
+};
+
+use super::short_duration;
+
+/// A notice in a sentence, without its level.
+pub fn notice_in_words(notice: &Notice) -> String {
+    match notice {
+        Notice::AdapterChosen { adapter, why } => match why {
+            ChoiceReason::ServerNamed => format!("no adapter is named: using `{adapter}`, since a server is named"),
+            ChoiceReason::OpencodeInstalled => {
+                format!("no adapter is named: using `{adapter}`, since opencode is installed")
+            }
+            ChoiceReason::Installed => format!("no adapter is named: using `{adapter}`, which is installed"),
+            ChoiceReason::OnlyOneInstalled => {
+                format!("no adapter is named: using `{adapter}`, the only one that is installed")
+            }
+        },
+        Notice::FallbackMissing { adapter } => format!("`{adapter}` of `fallback` is not installed and is left out"),
+        Notice::ProviderStripped {
+            adapter,
+            model,
+            provider,
+        } => format!("`{adapter}` is given the model `{model}`: it takes names without the provider `{provider}`"),
+        Notice::ServerUnused { adapter } => format!("adapter `{adapter}` uses no server: `server` changes nothing"),
+        Notice::PasswordInClear { server } => {
+            format!("{server}: the password is sent over the network unencrypted; a tunnel would protect it")
+        }
+        Notice::AdapterSwitched { adapter } => format!("continuing with {adapter}"),
+        Notice::SessionLost => "the session to continue no longer exists: the next one starts fresh".to_owned(),
+        Notice::SessionTooLong => "the session is too long for its model: the next one starts fresh".to_owned(),
+        Notice::AgentLingers => "the agent has finished its turn but not exited: it is stopped".to_owned(),
+        Notice::AgentIdle { quiet_ms, left_ms } => format!(
+            "idle for {}; will be stopped in {}",
+            short_duration(*quiet_ms),
+            short_duration(*left_ms)
+        ),
+        Notice::AgentLeftBehind { iteration, after_ms } => format!(
+            "ending iteration {iteration} took longer than {}: whatever of it still runs is left behind",
+            whole(*after_ms)
+        ),
+        Notice::TaskDropped { task } => {
+            format!("the task \"{task}\" vanished from the plan in the last run and is not done")
+        }
+        Notice::GoalDropped { goal } => format!("goal `{goal}` from the previous run is not part of this one"),
+        Notice::TasksRemoved { tasks, more } => {
+            let tasks: Vec<String> = tasks.iter().map(|task| format!("\"{task}\"")).collect();
+            let more = if *more == 0 {
+                String::new()
+            } else {
+                format!(" and {more} more")
+            };
+            format!(
+                "taken out of the plan since it was last read, presumably by you: {}{more}",
+                tasks.join(", ")
+            )
+        }
+        Notice::NothingToDo => "nothing to do: the plan has no open task".to_owned(),
+        Notice::PlanUnreadable { why } => why.clone(),
+        Notice::GoalsChanged => {
+            "the goals differ from those that the run began with: from here on the new ones count".to_owned()
+        }
+        Notice::MessageOutstanding { message } => format!(
+            "the work is done, but message {} has not reached the agent: one more iteration",
+            message.0
+        ),
+        Notice::StaleDoneFile => {
+            "`.ralph-done` was there before the iteration began: it is removed and not taken for a claim".to_owned()
+        }
+        Notice::DoneFileStuck { path, why } => {
+            format!("{}: cannot be removed, so it claims nothing: {why}", shown(path))
+        }
+        Notice::NoRepository { why } => format!("no checkpoints, no statistics: {why}"),
+        Notice::NoCheckpoint { iteration, moment, why } => match moment {
+            RestoreMoment::Before => format!("no checkpoint before iteration {iteration}: {why}"),
+            RestoreMoment::After => format!("no checkpoint after iteration {iteration}: {why}"),
+        },
+        Notice::ChangesUncounted { why } => format!("the changes cannot be counted: {why}"),
+        Notice::ProgressUnknown { why } => {
+            format!("no change of files can count as progress, only ticked tasks: {why}")
+        }
+        Notice::SocketUnavailable { path, why } => {
+            format!("no steering from other terminals: {}: {why}", shown(path))
+        }
+        Notice::OldRunKept { why } => why.clone(),
+        Notice::JournalTorn { bytes } => {
+            format!("the journal's last line was cut off by a crash and is left out ({bytes} bytes)")
+        }
+        Notice::RunSuperseded { run, plan } => format!(
+            "run {run} was cut off while it worked on {}: it is closed, this is a new one",
+            shown(plan)
+        ),
+        Notice::OrphansEnded { count: 1, first_pid } => {
+            format!("ended a process that an earlier run left behind (pid {first_pid})")
+        }
+        Notice::OrphansEnded { count, .. } => format!("ended {count} processes that an earlier run left behind"),
+        Notice::StartsPaused => "`.ralph-pause` is there: the run starts paused; remove the file to resume".to_owned(),
+        Notice::WorkOverdue { work } => {
+            format!("{} did not end soon after the run's time was over", own_work(*work))
+        }
+        Notice::CommandRefused { refusal } => command_refusal_in_words(*refusal),
+        Notice::Text { text, .. } => text.clone(),
+    }
+}
+
+/// Why a command is not taken, as a clause.
+pub fn command_refusal_in_words(refusal: CommandRefusal) -> String {
+    match refusal {
+        CommandRefusal::MessageTooLong { bytes } => format!(
+            "the message has {} KiB, {} are the most: put the rest into a file and name it",
+            bytes.div_ceil(1024),
+            MESSAGE_CAP_BYTES / 1024
+        ),
+    }
+}
+
+/// Why a run that is over takes no message, and what does.
+pub fn closed_in_words(closed: Closed) -> String {
+    match closed {
+        Closed::Superseded => "the run was followed by another one".to_owned(),
+        Closed::UsedUp { limit } => used_up_in_words(limit),
+    }
+}
+
+/// Says that nothing can go on below a limit, and what can be done.
+pub fn used_up_in_words(limit: LimitKind) -> String {
+    let what = match limit {
+        LimitKind::MaxIterations => "iterations",
+        LimitKind::MaxTime => "time",
+        LimitKind::MaxCost => "money",
+        LimitKind::MaxTokens => "tokens",
+    };
+    format!("the run has used up its {what}: the same command starts a new one, which takes messages")
+}
+
+/// Work of ralph's own, as what took too long.
+pub(super) fn own_work(work: OwnWork) -> String {
+    match work {
+        OwnWork::Preparing { iteration } => {
+            format!("preparing iteration {iteration}, its checkpoint, plan or prompt,")
+        }
+        OwnWork::Settling { iteration } => {
+            format!("looking at the result of iteration {iteration}, its checkpoint or plan,")
+        }
+        OwnWork::Verifying => "checking the goals".to_owned(),
+    }
+}
+
+/// A bound in whole seconds or minutes.
+pub(super) fn whole(duration_ms: u64) -> String {
+    match duration_ms {
+        0..60_000 => format!("{} s", duration_ms.div_ceil(1000)),
+        60_000.. => format!("{} min", duration_ms.div_ceil(60_000)),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::SteeringId;
+
+    #[test]
+    fn tasks_that_were_removed_are_named_and_those_left_out_counted() {
+        let tasks = vec!["One".to_owned(), "Two".to_owned()];
+        let said = notice_in_words(&Notice::TasksRemoved { tasks, more: 3 });
+        assert!(said.ends_with(": \"One\", \"Two\" and 3 more"), "{said}");
+    }
+
+    #[test]
+    fn a_message_that_outlasts_the_work_is_named() {
+        let message = SteeringId(4);
+        let said = notice_in_words(&Notice::MessageOutstanding { message });
+        assert!(said.contains("message 4 has not reached the agent"), "{said}");
+    }
+
+    #[test]
+    fn a_notice_of_an_older_journal_is_said_as_it_was() {
+        assert_eq!(notice_in_words(&Notice::warning("as it was")), "as it was");
+    }
+}
