@@ -33,7 +33,7 @@ use crate::{
     ui::{Presentation, front_end::FrontEnd, summary, terminal, tui},
 };
 
-use agents::Agents;
+use agents::{Agents, Chooser};
 use end::concluded;
 pub(crate) use place::Place;
 use plan::check_confidence;
@@ -85,7 +85,7 @@ fn logged_run(
         "ralph started"
     );
     signals::survive_file_size_limit();
-    let prepared = prepare(place, loaded, supervisor)?;
+    let prepared = prepare(place, loaded, presentation.screen.is_some(), supervisor)?;
     supervisor.become_subreaper();
     let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan, supervisor)?;
     diagnostics.write_to(&open.files.log());
@@ -184,7 +184,7 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
 }
 
 /// Checks everything that can be wrong before a run.
-fn prepare(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Prepared, Failure> {
+fn prepare(place: &Place, loaded: &Loaded, watched: bool, supervisor: &Supervisor) -> Result<Prepared, Failure> {
     let config = &loaded.config;
     let mut notices: Vec<Notice> = loaded.notices.iter().map(Notice::warning).collect();
     let template = template(place, config)?;
@@ -192,7 +192,14 @@ fn prepare(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Pr
     check_confidence(config, &snapshot)?;
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));
-    let Agents { id, agents, logins } = Agents::choose(&catalog, config, &place.project, supervisor, &mut notices)?;
+    let chooser = Chooser {
+        catalog: &catalog,
+        config,
+        project: &place.project,
+        watched,
+        supervisor,
+    };
+    let Agents { id, agents, logins } = chooser.choose(&mut notices)?;
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
     let settings = Settings {
         adapter: id,
@@ -232,7 +239,14 @@ pub(crate) fn chosen_adapter(
     project: &Path,
     supervisor: &Supervisor,
 ) -> Result<String, Failure> {
-    Agents::choose(catalog, config, project, supervisor, &mut Vec::new()).map(|chosen| chosen.id)
+    let chooser = Chooser {
+        catalog,
+        config,
+        project,
+        watched: false,
+        supervisor,
+    };
+    chooser.choose(&mut Vec::new()).map(|chosen| chosen.id)
 }
 
 /// All adapters that can be seen from `place`.

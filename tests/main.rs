@@ -16,6 +16,7 @@ mod helpers;
 mod journals;
 mod layering;
 mod leftovers;
+mod live_channel;
 mod loop_behaviour;
 mod opencode_server;
 mod processes;

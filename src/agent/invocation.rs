@@ -9,7 +9,7 @@ use crate::{
 
 use super::{
     SessionRequest, check,
-    manifest::{Manifest, PromptBy},
+    manifest::{Live, Manifest, PromptBy},
     template::{Placeholder, Template},
 };
 
@@ -18,7 +18,7 @@ use super::{
 /// # Errors
 /// A [`Problem`] that stops the loop: the program is missing, or the request asks for what the agent has no way to be
 /// told. Running it with another model than the one asked for would be worse than not running it.
-pub(super) fn launch(manifest: &Manifest, request: &SessionRequest) -> Result<Launch, Problem> {
+pub(super) fn launch(manifest: &Manifest, request: &SessionRequest, live: Option<&Live>) -> Result<Launch, Problem> {
     let values = Values::new(manifest, request)?;
     let program = check::find(manifest, &request.cwd).map_err(|error| {
         Problem::said(
@@ -38,15 +38,16 @@ pub(super) fn launch(manifest: &Manifest, request: &SessionRequest) -> Result<La
     env.extend(request.env.iter().cloned());
     Ok(Launch {
         program,
-        args: values.args(manifest),
+        args: values.args(manifest, live.map_or(&command.args, |live| &live.args)),
         cwd: request.cwd.clone(),
         env,
         env_remove: command.env_remove.clone(),
         stdin: match command.prompt {
+            _ if live.is_some() => Stdin::Piped,
             PromptBy::Stdin => Stdin::File(request.prompt.clone()),
             PromptBy::File => Stdin::Null,
         },
-        stdout: if manifest.dialect.is_structured() {
+        stdout: if live.is_some() || manifest.dialect.is_structured() {
             Stdout::Piped
         } else {
             Stdout::Terminal
@@ -99,10 +100,10 @@ impl Values {
         })
     }
 
-    fn args(&self, manifest: &Manifest) -> Vec<OsString> {
+    fn args(&self, manifest: &Manifest, written: &[Template]) -> Vec<OsString> {
         let command = &manifest.command;
         let mut args = Vec::new();
-        for arg in &command.args {
+        for arg in written {
             let group = match arg.whole() {
                 Some(Placeholder::Model) => &command.model,
                 Some(Placeholder::Agent) => &command.agent,
@@ -187,7 +188,7 @@ mod tests {
     }
 
     fn args(manifest: &Manifest, request: &SessionRequest) -> Vec<String> {
-        let launch = launch(manifest, request).expect("a launch");
+        let launch = launch(manifest, request, None).expect("a launch");
         launch
             .args
             .into_iter()
@@ -223,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_prompt_is_standard_input_and_stdout_is_apart_from_the_terminal() {
-        let launch = launch(&codex(), &request()).expect("a launch");
+        let launch = launch(&codex(), &request(), None).expect("a launch");
         assert_eq!(launch.stdin, Stdin::File(PathBuf::from("/state/prompt.md")));
         assert_eq!(launch.stdout, Stdout::Piped);
         assert!(launch.program.is_absolute());
@@ -238,7 +239,7 @@ mod tests {
                 "program": "sh", "args": ["--file={prompt_file}"], "prompt": "file", "env": {"M": "{model}", "X": "1"},
             }}),
         );
-        let launch = launch(&custom, &request()).expect("a launch");
+        let launch = launch(&custom, &request(), None).expect("a launch");
         assert_eq!(launch.args, ["--file=/state/prompt.md"]);
         assert_eq!((launch.stdin, launch.stdout), (Stdin::Null, Stdout::Terminal));
         assert!(launch.env.contains(&("X".to_owned(), "1".to_owned())));
@@ -254,7 +255,7 @@ mod tests {
             "codex",
             serde_json::json!({"command": {"program": "no-such-program-anywhere"}}),
         );
-        let problem = launch(&codex, &request()).expect_err("no launch");
+        let problem = launch(&codex, &request(), None).expect_err("no launch");
         assert_eq!(problem.kind, ProblemKind::NotInstalled);
         assert!(
             problem.text.contains("`no-such-program-anywhere` is not on PATH"),
@@ -267,7 +268,7 @@ mod tests {
     #[test]
     fn what_an_agent_cannot_be_told_is_refused_and_not_ignored() {
         let demo = manifest("demo", serde_json::json!({}));
-        let kind = |request| launch(&demo, &request).expect_err("no launch").kind;
+        let kind = |request| launch(&demo, &request, None).expect_err("no launch").kind;
         assert_eq!(
             kind(SessionRequest {
                 model: Some("m".to_owned()),
@@ -297,7 +298,7 @@ mod tests {
             ..request()
         };
         assert_eq!(
-            launch(&wants, &with("m")).expect_err("no launch").kind,
+            launch(&wants, &with("m"), None).expect_err("no launch").kind,
             ProblemKind::Usage
         );
         assert!(args(&wants, &with("p/m")).contains(&"p/m".to_owned()));
@@ -305,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_demo_agent_is_ralph_itself() {
-        let launch = launch(&manifest("demo", serde_json::json!({})), &request()).expect("a launch");
+        let launch = launch(&manifest("demo", serde_json::json!({})), &request(), None).expect("a launch");
         assert_eq!(launch.program, std::env::current_exe().expect("an executable"));
         assert_eq!(launch.args, ["__demo-agent"]);
         assert_ne!(launch.program, Path::new(""));

@@ -14,6 +14,7 @@ use super::{
     login::Credentials,
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
+    protocol::LiveKind,
     template::{Placeholder, Template},
 };
 use reader::Reader;
@@ -31,6 +32,8 @@ pub struct Manifest {
     pub transport: Transport,
     pub dialect: DialectKind,
     pub command: Command,
+    /// The channel on which the agent can be told something while it works.
+    pub live: Option<Live>,
     pub model_form: ModelForm,
     /// Whether usage is reported as the sum over a session, those of its turns that came before included.
     pub sums_usage: bool,
@@ -57,6 +60,16 @@ pub struct Command {
     pub env_remove: Vec<String>,
     /// Its tools do not see the user's configuration of git, and need the committer's identity.
     pub git_identity: bool,
+}
+
+/// How a session is run that is talked to while it works: the program of [`Command`], with other arguments, and its
+/// standard input open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Live {
+    pub protocol: LiveKind,
+    pub args: Vec<Template>,
+    /// Whether they are as ralph has them, or whoever changed those of the command has changed these, too.
+    pub is_current: bool,
 }
 
 /// What carries a session's bytes.
@@ -92,6 +105,7 @@ impl Manifest {
         let transport = written.transport;
         let dialect = reader.dialect()?;
         let command = reader.command()?;
+        let live = reader.live(&command)?;
         let capabilities = Capabilities {
             live_steering: reader.live_steering()?,
             permissions: transport == Transport::Http,
@@ -104,6 +118,7 @@ impl Manifest {
             transport,
             dialect,
             command,
+            live,
             model_form: written.model.form,
             sums_usage: match written.usage.counts {
                 Some(Counts::Turn) => false,

@@ -14,6 +14,7 @@ pub(crate) mod manifest;
 mod manifest_error;
 pub(crate) mod model;
 pub mod opencode;
+pub mod protocol;
 mod queries;
 mod reporter;
 mod signal_writer;
@@ -27,7 +28,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 
 use crate::{
-    event::{AgentSignal, RunId, SessionId, SteeringId},
+    event::{AgentSignal, RunId, SessionId},
     proc::{Size, Stop},
 };
 
@@ -35,6 +36,7 @@ pub use crate::proc::Activity;
 pub use error::AgentError;
 pub use identity::GitIdentity;
 pub use manifest_error::ManifestError;
+pub use protocol::SessionCommand;
 
 /// Runs sessions of one agent.
 pub trait AgentAdapter: Send + Sync {
@@ -60,6 +62,17 @@ pub struct Capabilities {
     pub resume: bool,
     pub usage: bool,
     pub cost: bool,
+}
+
+/// How an agent is talked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// Live where somebody watches and the agent can do it.
+    Auto,
+    /// It gets its prompt and is listened to.
+    OneWay,
+    /// It can be told something while it works.
+    Live,
 }
 
 /// One session's input.
@@ -92,15 +105,15 @@ pub trait Session: Send {
     fn resize(&self, size: Size);
     /// Types bytes into the agent's terminal.
     fn type_bytes(&self, bytes: &[u8]);
-    /// Sets out to hand a message to the running turn. What the agent said to it follows as
-    /// [`AgentSignal::MessageAnswered`]; nothing follows if the session ends before.
+    /// Sets out to tell the agent something. What became of it follows as a signal; nothing follows if the session ends
+    /// before.
     ///
     /// # Errors
-    /// [`NotLive`] where the agent takes none before its next prompt.
-    fn steer(&self, id: SteeringId, text: &str) -> Result<(), NotLive>;
+    /// [`NotLive`] where the agent is told nothing before its next prompt.
+    fn send(&self, command: SessionCommand) -> Result<(), NotLive>;
     fn activity(&self) -> Activity;
 }
 
-/// The agent takes no text while it works.
+/// The agent is told nothing while it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotLive;

@@ -4,8 +4,11 @@
 //! dialect (stop 3), whose signals go into the session's channel.
 
 use std::{
+    collections::VecDeque,
+    fs,
+    path::PathBuf,
     sync::{
-        Arc, OnceLock, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     thread,
@@ -23,7 +26,8 @@ use crate::{
 
 use super::{
     Display, SessionRequest,
-    dialect::{Clock, Dialect, DialectKind, Finish, Tail},
+    dialect::{Clock, DialectKind, Finish, Tail},
+    protocol::{Exchange, LiveKind, OneWay, Opening, Protocol, SessionCommand},
     queries::Queries,
     transcript::Transcript,
     usage::Meter,
@@ -37,6 +41,8 @@ pub(super) struct Link {
     size: AtomicU32,
     /// From here on the reporter answers for the session's end, even if it panics.
     started: AtomicBool,
+    /// What the agent is to be told.
+    commands: Mutex<VecDeque<SessionCommand>>,
 }
 
 impl Link {
@@ -45,7 +51,18 @@ impl Link {
             child: OnceLock::new(),
             size: AtomicU32::new(packed(size)),
             started: AtomicBool::new(false),
+            commands: Mutex::default(),
         }
+    }
+
+    /// Leaves a command for the reporter, which has to be woken.
+    pub(super) fn send(&self, command: SessionCommand) {
+        self.commands().push_back(command);
+    }
+
+    fn commands(&self) -> MutexGuard<'_, VecDeque<SessionCommand>> {
+        // A queue that a panic left behind is whole.
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn start(&self, child: &Arc<Child>) {
@@ -92,7 +109,9 @@ pub(super) fn send_apart(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSigna
 pub(super) struct Reporter {
     out: mpsc::Sender<AgentSignal>,
     display: Box<dyn Display>,
-    dialect: Box<dyn Dialect>,
+    protocol: Box<dyn Protocol>,
+    /// What a live session begins with, until it has.
+    opening: Option<(Opening, PathBuf)>,
     /// Where the machine is, for times that are said without a zone.
     zone: TimeZone,
     form: Form,
@@ -105,6 +124,12 @@ pub(super) struct Reporter {
     /// The program was ended because it would not have ended by itself.
     cut_short: bool,
     ended: bool,
+}
+
+/// How an agent is talked with.
+pub(super) enum Conversation {
+    OneWay(DialectKind),
+    Live(LiveKind, Opening),
 }
 
 /// What the terminal is to a dialect.
@@ -123,13 +148,21 @@ enum Form {
 
 impl Reporter {
     pub(super) fn new(
-        dialect: DialectKind,
+        conversation: Conversation,
         request: SessionRequest,
         out: mpsc::Sender<AgentSignal>,
         link: Arc<Link>,
         meter: Option<Arc<Meter>>,
     ) -> Self {
-        let form = if dialect.is_structured() {
+        let is_structured = match &conversation {
+            Conversation::OneWay(dialect) => dialect.is_structured(),
+            Conversation::Live(..) => true,
+        };
+        let (protocol, opening): (Box<dyn Protocol>, _) = match conversation {
+            Conversation::OneWay(dialect) => (Box::new(OneWay(dialect.parser())), None),
+            Conversation::Live(kind, opening) => (kind.protocol(), Some((opening, request.prompt.clone()))),
+        };
+        let form = if is_structured {
             Form::Structured {
                 transcript: Box::default(),
                 plain: PlainText::new(Keep::Nothing),
@@ -144,7 +177,8 @@ impl Reporter {
         Self {
             out,
             display: request.display,
-            dialect: dialect.parser(),
+            protocol,
+            opening,
             zone: TimeZone::system(),
             form,
             link,
@@ -166,26 +200,63 @@ impl Reporter {
         }
     }
 
-    /// Reports what was understood, and ends a program that has nothing more to tell and would not end.
-    fn report_so_far(&mut self, signals: Vec<AgentSignal>) {
+    fn child(&self) -> Option<Arc<Child>> {
+        self.link.child.get().and_then(Weak::upgrade)
+    }
+
+    /// Reports what was understood, tells the agent what follows from it, and ends a program that has nothing more to tell
+    /// and would not end.
+    fn carry_out(&mut self, exchange: Exchange) {
+        let Exchange { signals, input, close } = exchange;
         self.report(signals);
-        if self.dialect.is_stuck()
+        if let Some(child) = self.child().filter(|_| close || !input.is_empty()) {
+            // An agent that takes no more is about to end, and says why itself, or has stopped reading for good.
+            if child.write_input(&input).is_err() && !self.cut_short {
+                self.cut_short = true;
+                child.stop(Stop::Graceful);
+            }
+            if close {
+                child.close_input();
+            }
+        }
+        if self.protocol.is_stuck()
             && !std::mem::replace(&mut self.cut_short, true)
-            && let Some(child) = self.link.child.get().and_then(Weak::upgrade)
+            && let Some(child) = self.child()
         {
             child.stop(Stop::Graceful);
         }
     }
 
+    /// Begins a live conversation.
+    fn open(&mut self) {
+        let Some((opening, path)) = self.opening.take() else {
+            return;
+        };
+        let mut exchange = Exchange::default();
+        match fs::read_to_string(&path) {
+            Ok(prompt) => self.protocol.start(Opening { prompt, ..opening }, &mut exchange),
+            Err(error) => {
+                let text = format!("{}: the prompt cannot be read: {error}", path.display());
+                let kind = ProblemKind::Other;
+                exchange.signals.push(AgentSignal::Problem {
+                    problem: Problem::said(kind, text),
+                });
+                exchange.close = true;
+            }
+        }
+        self.carry_out(exchange);
+    }
+
     /// Shows and sends signals, in this order: what is seen must not wait for a slow listener.
     fn report(&mut self, signals: Vec<AgentSignal>) {
-        let signals: Vec<_> = signals.into_iter().filter_map(|signal| self.metered(signal)).collect();
+        let mut signals: Vec<_> = signals.into_iter().filter_map(|signal| self.metered(signal)).collect();
         if let Form::Structured {
             transcript, mid_line, ..
         } = &mut self.form
         {
             let mut shown = Vec::new();
             signals.iter().for_each(|signal| transcript.render(signal, &mut shown));
+            signals.retain(|signal| !signal.is_live_text());
             if !shown.is_empty() {
                 if std::mem::take(mid_line) {
                     self.display.show(b"\r\n");
@@ -213,20 +284,20 @@ impl Reporter {
         }
     }
 
-    fn finish(&mut self, exit: Option<Exit>, signals: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, exit: Option<Exit>, exchange: &mut Exchange) {
         let clock = self.clock();
-        let Self { form, dialect, .. } = self;
+        let Self { form, protocol, .. } = self;
         let stderr = match form {
             Form::Structured { plain, tail, .. } => {
                 plain.finish(|line| {
                     tail.push(line);
-                    dialect.stderr_line(line, &clock, signals);
+                    protocol.stderr_line(line, &clock, exchange);
                 });
                 tail.text()
             }
             Form::Terminal { .. } => String::new(),
         };
-        dialect.finish(Finish { exit, stderr: &stderr }, &clock, signals);
+        protocol.finish(Finish { exit, stderr: &stderr }, &clock, exchange);
     }
 }
 
@@ -234,16 +305,16 @@ impl Output for Reporter {
     fn terminal(&mut self, bytes: &[u8]) {
         self.output_bytes += bytes.len() as u64;
         self.display.show(bytes);
-        let mut signals = Vec::new();
+        let mut exchange = Exchange::default();
         let clock = self.clock();
-        let Self { form, dialect, .. } = self;
+        let Self { form, protocol, .. } = self;
         match form {
             Form::Structured {
                 plain, tail, mid_line, ..
             } => {
                 plain.feed(bytes, |line| {
                     tail.push(line);
-                    dialect.stderr_line(line, &clock, &mut signals);
+                    protocol.stderr_line(line, &clock, &mut exchange);
                 });
                 *mid_line = bytes.last() != Some(&b'\n');
             }
@@ -254,22 +325,32 @@ impl Output for Reporter {
                 if let Some(child) = child.filter(|_| !replies.is_empty()) {
                     child.type_bytes(&replies);
                 }
-                dialect.feed(bytes, &clock, &mut signals);
+                protocol.feed(bytes, &clock, &mut exchange);
             }
         }
-        self.report_so_far(signals);
+        self.carry_out(exchange);
     }
 
     fn stdout(&mut self, bytes: &[u8]) {
         self.output_bytes += bytes.len() as u64;
-        let mut signals = Vec::new();
+        let mut exchange = Exchange::default();
         let clock = self.clock();
-        self.dialect.feed(bytes, &clock, &mut signals);
-        self.report_so_far(signals);
+        self.protocol.feed(bytes, &clock, &mut exchange);
+        self.carry_out(exchange);
+    }
+
+    fn woken(&mut self) {
+        self.open();
+        let commands = std::mem::take(&mut *self.link.commands());
+        for command in commands {
+            let mut exchange = Exchange::default();
+            self.protocol.command(command, &mut exchange);
+            self.carry_out(exchange);
+        }
     }
 
     fn ended(&mut self, end: End) {
-        let mut signals = Vec::new();
+        let mut exchange = Exchange::default();
         let exit = match end {
             End::NotStarted { why, missing } => {
                 let kind = if missing {
@@ -277,25 +358,25 @@ impl Output for Reporter {
                 } else {
                     ProblemKind::Other
                 };
-                signals.push(AgentSignal::Problem {
+                exchange.signals.push(AgentSignal::Problem {
                     problem: Problem::said(kind, why),
                 });
                 None
             }
             End::Exited(exit) => {
-                self.finish(Some(exit), &mut signals);
+                self.finish(Some(exit), &mut exchange);
                 Some(exit)
             }
             End::GuardLost => {
-                self.finish(None, &mut signals);
+                self.finish(None, &mut exchange);
                 None
             }
         };
-        signals.push(AgentSignal::Ended {
+        exchange.signals.push(AgentSignal::Ended {
             exit,
             output_bytes: self.output_bytes,
         });
-        self.report(signals);
+        self.report(exchange.signals);
         self.ended = true;
     }
 }

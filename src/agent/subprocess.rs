@@ -13,14 +13,16 @@ use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 use crate::{
-    event::{AgentSignal, Problem, ProblemKind, SteeringId},
+    event::{AgentSignal, Problem, ProblemKind},
     proc::{Child, Launch, Size, SpawnError, Stop, Supervisor},
 };
 
 use super::{
-    Activity, AgentAdapter, AgentError, Capabilities, GitIdentity, NotLive, Session, SessionRequest, check, invocation,
+    Activity, AgentAdapter, AgentError, Capabilities, GitIdentity, NotLive, Session, SessionCommand, SessionRequest,
+    check, invocation,
     manifest::Manifest,
-    reporter::{Link, Reporter, send_apart},
+    protocol::Opening,
+    reporter::{Conversation, Link, Reporter, send_apart},
     usage::Meter,
 };
 
@@ -32,6 +34,7 @@ pub struct SubprocessAdapter {
     guard: Option<PathBuf>,
     identity: Option<GitIdentity>,
     meter: Arc<Meter>,
+    live: bool,
 }
 
 impl SubprocessAdapter {
@@ -42,7 +45,15 @@ impl SubprocessAdapter {
             guard: None,
             identity: None,
             meter: Arc::default(),
+            live: false,
         }
+    }
+
+    /// Runs sessions on the live channel, if the agent has one.
+    #[must_use]
+    pub fn live(mut self, live: bool) -> Self {
+        self.live = live && self.manifest.live.is_some();
+        self
     }
 
     /// Has sessions guarded by another executable than the one that is running: for whoever is not ralph itself.
@@ -70,7 +81,10 @@ impl AgentAdapter for SubprocessAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.manifest.capabilities
+        Capabilities {
+            live_steering: self.live || self.manifest.capabilities.live_steering,
+            ..self.manifest.capabilities
+        }
     }
 
     fn check(&self, cwd: &Path) -> Result<(), AgentError> {
@@ -78,7 +92,8 @@ impl AgentAdapter for SubprocessAdapter {
     }
 
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
-        let mut launch = match invocation::launch(&self.manifest, &request) {
+        let live = self.manifest.live.as_ref().filter(|_| self.live);
+        let mut launch = match invocation::launch(&self.manifest, &request, live) {
             Ok(launch) => Launch {
                 guard: self.guard.clone(),
                 ..launch
@@ -98,8 +113,12 @@ impl AgentAdapter for SubprocessAdapter {
             }
         }
         let link = Arc::new(Link::new(request.size));
+        let conversation = match live {
+            Some(live) => Conversation::Live(live.protocol, opening(&self.manifest, &request)),
+            None => Conversation::OneWay(self.manifest.dialect),
+        };
         let reporter = Reporter::new(
-            self.manifest.dialect,
+            conversation,
             request,
             out.clone(),
             Arc::clone(&link),
@@ -111,7 +130,15 @@ impl AgentAdapter for SubprocessAdapter {
                 info!(adapter = self.id(), ?program, "agent started");
                 let child = Arc::new(child);
                 link.start(&child);
-                Box::new(Running { child, link })
+                if self.live {
+                    // The reporter begins the conversation, now that it can write.
+                    child.wake();
+                }
+                Box::new(Running {
+                    child,
+                    link,
+                    live: self.live,
+                })
             }
             Err(error) => {
                 warn!(adapter = self.id(), ?program, %error, "agent not started");
@@ -142,9 +169,25 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }
 
+/// What the agent is told at the start of a live session, but for the prompt.
+fn opening(manifest: &Manifest, request: &SessionRequest) -> Opening {
+    let named = request
+        .model
+        .as_deref()
+        .and_then(|model| manifest.model_form.of(model).ok());
+    Opening {
+        cwd: request.cwd.display().to_string(),
+        seed: format!("{}/{}", request.run, request.iteration),
+        model: named.map(|model| model.name.to_owned()),
+        resume: request.resume.clone(),
+        ..Opening::default()
+    }
+}
+
 struct Running {
     child: Arc<Child>,
     link: Arc<Link>,
+    live: bool,
 }
 
 impl Session for Running {
@@ -161,8 +204,13 @@ impl Session for Running {
         self.child.type_bytes(bytes);
     }
 
-    fn steer(&self, _id: SteeringId, _text: &str) -> Result<(), NotLive> {
-        Err(NotLive)
+    fn send(&self, command: SessionCommand) -> Result<(), NotLive> {
+        if !self.live {
+            return Err(NotLive);
+        }
+        self.link.send(command);
+        self.child.wake();
+        Ok(())
     }
 
     fn activity(&self) -> Activity {
@@ -194,7 +242,7 @@ impl Session for NeverRan {
 
     fn type_bytes(&self, _bytes: &[u8]) {}
 
-    fn steer(&self, _id: SteeringId, _text: &str) -> Result<(), NotLive> {
+    fn send(&self, _command: SessionCommand) -> Result<(), NotLive> {
         Err(NotLive)
     }
 

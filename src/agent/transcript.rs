@@ -34,6 +34,8 @@ pub(crate) struct Transcript {
     last: Last,
     /// The last message that was shown.
     said: Option<String>,
+    /// A text that is being written.
+    live: Option<Live>,
     /// Why the turn failed has been shown.
     explained: bool,
     /// The calls of tools under way, the latest last.
@@ -45,6 +47,25 @@ pub(crate) struct Transcript {
     /// What was used and not shown yet: some agents tell it after every step, and it is of interest at the end.
     usage: Option<Usage>,
 }
+
+/// A text of which pieces have been shown as they came.
+#[derive(Debug)]
+struct Live {
+    voice: Voice,
+    /// All of it so far, up to a bound; its whole may come as a signal that need not be shown again.
+    text: String,
+    /// Its last line has no end yet.
+    mid_line: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    Said,
+    Thought,
+}
+
+/// Most bytes of a text under way that are remembered; the whole of a longer one is shown again.
+const LIVE_CAP_BYTES: usize = 1024 * 1024;
 
 /// A call of a tool, as it was shown when it began.
 #[derive(Debug)]
@@ -65,8 +86,19 @@ enum Last {
 }
 
 impl Transcript {
-    /// Appends what `signal` looks like to `out`: whole lines, each ended with CR and LF.
+    /// Appends what `signal` looks like to `out`: whole lines, each ended with CR and LF, but for a text that is being
+    /// written.
     pub(crate) fn render(&mut self, signal: &AgentSignal, out: &mut Vec<u8>) {
+        match signal {
+            AgentSignal::TextDelta { text } => return self.grow(Voice::Said, text, out),
+            AgentSignal::ThoughtDelta { text } => return self.grow(Voice::Thought, text, out),
+            AgentSignal::Said { text } if self.was_live(Voice::Said, text, out) => {
+                self.said = Some(text.clone());
+                return;
+            }
+            AgentSignal::Thought { text } if self.was_live(Voice::Thought, text, out) => return,
+            _ => self.end_live_line(out),
+        }
         match signal {
             AgentSignal::Opened { session, model } => {
                 let session = session.as_ref().map(|session| format!("session {}", session.0));
@@ -110,8 +142,73 @@ impl Transcript {
             AgentSignal::Problem { problem } => self.problem(problem, out),
             AgentSignal::TurnEnded { ok, message } => self.turn_ended(*ok, message.as_deref(), out),
             AgentSignal::Unknown { text } => self.note(DIM, text, out),
-            AgentSignal::MessageAnswered { .. } => {}
+            AgentSignal::PermissionRequested { request } => {
+                let text = format!("asks for permission: {} {}", request.tool, request.title);
+                self.note(YELLOW, &text, out);
+            }
+            AgentSignal::PermissionWithdrawn { .. } => self.note(DIM, "does not ask any more", out),
+            AgentSignal::ToolOutput { text, .. } => {
+                self.last = Last::Tool;
+                text_lines(DIM, "  ", text, RESULT_CAP_LINES, out);
+            }
+            AgentSignal::MessageAnswered { .. } | AgentSignal::TextDelta { .. } | AgentSignal::ThoughtDelta { .. } => {}
             AgentSignal::Ended { .. } => self.show_usage(out),
+        }
+    }
+
+    /// Shows a piece of a text as it comes.
+    fn grow(&mut self, voice: Voice, piece: &str, out: &mut Vec<u8>) {
+        let goes_on = |live: &mut Live| live.voice == voice && self.last == Last::Text;
+        if !self.live.as_mut().is_some_and(goes_on) {
+            self.end_live_line(out);
+            self.live = None;
+        }
+        if self.live.is_none() {
+            // Blank lines before the first word would be taken off the whole, too.
+            if piece.trim().is_empty() {
+                return;
+            }
+            self.begin(Last::Text, out);
+        }
+        let live = self.live.get_or_insert_with(|| Live {
+            voice,
+            text: String::new(),
+            mid_line: false,
+        });
+        if live.text.len() + piece.len() <= LIVE_CAP_BYTES {
+            live.text.push_str(piece);
+        }
+        let (colour, reset) = match voice {
+            Voice::Said => ("", ""),
+            Voice::Thought => (ITALIC, RESET),
+        };
+        let piece = sanitized(piece);
+        for (at, part) in piece.split('\n').enumerate() {
+            if at > 0 {
+                out.extend_from_slice(b"\r\n");
+                live.mid_line = false;
+            }
+            if !part.is_empty() {
+                for text in [colour, part, reset] {
+                    out.extend_from_slice(text.as_bytes());
+                }
+                live.mid_line = true;
+            }
+        }
+    }
+
+    /// Whether the text was shown as it came; it is complete with this.
+    fn was_live(&mut self, voice: Voice, text: &str, out: &mut Vec<u8>) -> bool {
+        self.end_live_line(out);
+        let shown = self.live.take_if(|live| live.voice == voice);
+        shown.is_some_and(|live| live.text.trim() == text.trim())
+    }
+
+    fn end_live_line(&mut self, out: &mut Vec<u8>) {
+        if let Some(live) = &mut self.live
+            && std::mem::take(&mut live.mid_line)
+        {
+            out.extend_from_slice(b"\r\n");
         }
     }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use crate::{
     agent::{
-        AgentAdapter, GitIdentity,
+        AgentAdapter, Channel, GitIdentity,
         catalog::Catalog,
         dialect::DialectKind,
         manifest::{Manifest, Transport},
@@ -34,32 +34,31 @@ pub(super) struct Agents {
     pub(super) logins: BTreeMap<String, String>,
 }
 
-impl Agents {
-    /// Chooses the agents that `config` asks for, each of which can be started as far as can be told.
+/// What the choice of agents goes by.
+pub(super) struct Chooser<'a> {
+    pub(super) catalog: &'a Catalog,
+    pub(super) config: &'a Config,
+    pub(super) project: &'a Path,
+    /// Somebody looks at a screen.
+    pub(super) watched: bool,
+    pub(super) supervisor: &'a Supervisor,
+}
+
+impl Chooser<'_> {
+    /// Chooses the agents that the configuration asks for, each of which can be started as far as can be told.
     ///
     /// # Errors
     /// A [`Failure`] if the first one is unknown, broken or not there, or if another is unknown or broken.
-    pub(super) fn choose(
-        catalog: &Catalog,
-        config: &Config,
-        project: &Path,
-        supervisor: &Supervisor,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Self, Failure> {
-        let chooser = Chooser {
-            catalog,
-            config,
-            project,
-            supervisor,
-        };
+    pub(super) fn choose(&self, notices: &mut Vec<Notice>) -> Result<Agents, Failure> {
+        let Self { catalog, config, .. } = self;
         let id = match &config.adapter {
             Some(id) => id.clone(),
-            None => chooser.default_adapter(notices)?,
+            None => self.default_adapter(notices)?,
         };
         let manifest = catalog.manifest(&id)?;
         manifest.can_be_given(config.model.as_deref(), config.agent.as_deref())?;
-        let mut agents = vec![chooser.agent(&id)?];
-        agents.extend(chooser.fallback(&id, notices)?);
+        let mut agents = vec![self.agent(&id, notices)?];
+        agents.extend(self.fallback(&id, notices)?);
         notices.extend(stripped_model(&manifest, config.model.as_deref()));
         notices.extend(about_server(&manifest, config));
         let logins = agents.iter().filter_map(|agent| {
@@ -67,22 +66,36 @@ impl Agents {
             let hint = catalog.manifest(id).ok()?.credentials.hint?;
             Some((id.to_owned(), hint))
         });
-        Ok(Self {
+        Ok(Agents {
             logins: logins.collect(),
             id,
             agents,
         })
     }
-}
 
-struct Chooser<'a> {
-    catalog: &'a Catalog,
-    config: &'a Config,
-    project: &'a Path,
-    supervisor: &'a Supervisor,
-}
+    /// Whether sessions of the agent are live.
+    fn live(&self, manifest: &Manifest, notices: &mut Vec<Notice>) -> Result<bool, Failure> {
+        let id = &manifest.id;
+        match (self.config.channel, &manifest.live) {
+            // Its server is always talked with.
+            (_, _) if manifest.transport == Transport::Http => Ok(false),
+            (Channel::OneWay, _) | (Channel::Auto, None) => Ok(false),
+            (Channel::Live, Some(_)) => Ok(true),
+            (Channel::Live, None) => Err(Failure::new(
+                FailureKind::Usage,
+                format!("adapter `{id}` has no live channel"),
+            )
+            .hint("`--channel auto` takes the one that there is")
+            .hint("`ralph adapters list` shows which adapters have one")),
+            (Channel::Auto, Some(_)) if !self.watched => Ok(false),
+            (Channel::Auto, Some(live)) if !live.is_current => {
+                notices.push(Notice::LiveArgsUnchanged { adapter: id.clone() });
+                Ok(false)
+            }
+            (Channel::Auto, Some(_)) => Ok(true),
+        }
+    }
 
-impl Chooser<'_> {
     fn default_adapter(&self, notices: &mut Vec<Notice>) -> Result<String, Failure> {
         let listed = self.catalog.list(self.project);
         let installed = |id: &str| {
@@ -128,14 +141,16 @@ impl Chooser<'_> {
     }
 
     /// The agent of adapter `id`, which can be started as far as can be told.
-    fn agent(&self, id: &str) -> Result<Agent, Failure> {
+    fn agent(&self, id: &str, notices: &mut Vec<Notice>) -> Result<Agent, Failure> {
         let manifest = self.catalog.manifest(id)?;
+        let live = self.live(&manifest, notices)?;
         let last_line_claims = manifest.dialect == DialectKind::Terminal;
         let adapter: Arc<dyn AgentAdapter> = match manifest.transport {
             Transport::Pty => {
                 let is_told = manifest.command.git_identity;
                 let identity = is_told.then(|| identity(self.project, self.supervisor)).flatten();
-                Arc::new(SubprocessAdapter::new(manifest, self.supervisor).committing_as(identity))
+                let adapter = SubprocessAdapter::new(manifest, self.supervisor);
+                Arc::new(adapter.committing_as(identity).live(live))
             }
             Transport::Http => {
                 let options = server_options(self.config);
@@ -153,7 +168,7 @@ impl Chooser<'_> {
     fn fallback(&self, first: &str, notices: &mut Vec<Notice>) -> Result<Vec<Agent>, Failure> {
         let mut agents = Vec::new();
         for id in self.config.fallback.iter().filter(|id| *id != first) {
-            match self.agent(id) {
+            match self.agent(id, notices) {
                 Ok(agent) => agents.push(agent),
                 Err(failure) if failure.kind == FailureKind::AgentUnavailable => {
                     notices.push(Notice::FallbackMissing { adapter: id.clone() });

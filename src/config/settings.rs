@@ -5,6 +5,7 @@
 //! told.
 
 use crate::{
+    agent::Channel,
     event::{Backoff, BreakerLimits, GoalsWhen, Limits, SessionMode},
     settings::{
         Amount, BigCount, Choice, Count, Duration, FilePath, Limit, Line, Maybe, Names, OneOf, OptionalLimit, Percent,
@@ -47,6 +48,11 @@ settings! {
         /// What an agent on an opencode server is answered that asks for a permission while nobody is there: "deny", with a
         /// word about it, and it goes on without; or "allow".
         permissions("permissions"): OneOf<Permissions> = "deny",
+        /// How the agent is talked with. "one-way": it gets its prompt and is listened to. "live": it can be told something
+        /// while it works, so that messages reach the running turn; an agent without such a channel is refused. "auto" takes
+        /// the live one where somebody watches on a screen, if there is one. `ralph adapters list` shows who has one.
+        #[flag("--channel", "MODE", "How the agent is talked with: auto, one-way or live [default: auto]")]
+        channel("channel"): OneOf<Channel> = "auto",
         /// The plan, relative to the project. null takes the first that exists of PLAN.md, prd.json, IMPLEMENTATION_PLAN.md,
         /// REFACTOR_PLAN.md and @fix_plan.md.
         #[flag("--plan", "FILE", "The plan: a check-list in Markdown, or a prd.json [default: the first of PLAN.md, prd.json, IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md that exists]")]
@@ -203,6 +209,14 @@ impl Choice for Permissions {
     const CHOICES: &'static [(&'static str, Self)] = &[("deny", Permissions::Deny), ("allow", Permissions::Allow)];
 }
 
+impl Choice for Channel {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("auto", Channel::Auto),
+        ("one-way", Channel::OneWay),
+        ("live", Channel::Live),
+    ];
+}
+
 impl Choice for SessionMode {
     const CHOICES: &'static [(&'static str, Self)] = &[("fresh", SessionMode::Fresh), ("resume", SessionMode::Resume)];
 }
@@ -323,6 +337,7 @@ mod tests {
                 "session" => "resume",
                 "server" => "http://127.0.0.1:7",
                 "permissions" => "allow",
+                "channel" => "live",
                 "goalsWhen" => "both",
                 "goalsParallel" => "false",
                 "goals" => "tests=true",

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tracing::debug;
 
 use crate::{
-    agent::SessionRequest,
+    agent::{SessionCommand, SessionRequest},
     diagnostics::{inherited, kind},
     event::{AgentSignal, Claim, Notice},
     machine::{Effect, Input, Refusal, Settlement, Verification},
@@ -39,8 +39,9 @@ impl Driver {
                 }
             }
             Effect::SteerLive { iteration, id, text } => {
-                let asked = self.session.as_ref().is_some_and(|session| session.steer(id, &text));
-                if !asked {
+                let command = SessionCommand::Steer { id, text };
+                let told = self.session.as_ref().is_some_and(|session| session.send(command));
+                if !told {
                     self.own.push_back(Input::NotSteered { iteration, id });
                 }
             }

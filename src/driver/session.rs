@@ -11,8 +11,8 @@ use std::{
 use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
-    agent::{Activity, AgentAdapter, Display, Session, SessionRequest},
-    event::{AgentSignal, SteeringId, Usage},
+    agent::{Activity, AgentAdapter, Display, Session, SessionCommand, SessionRequest},
+    event::{AgentSignal, Usage},
     proc::{Size, Stop},
     store::{recording::Recording, signal_log::SignalLog},
 };
@@ -130,9 +130,9 @@ impl Current {
         self.session.type_bytes(bytes);
     }
 
-    /// Whether the agent is asked to take a message; its answer is a signal.
-    pub(super) fn steer(&self, id: SteeringId, text: &str) -> bool {
-        self.session.steer(id, text).is_ok()
+    /// Whether the agent is told; what became of it is a signal.
+    pub(super) fn send(&self, command: SessionCommand) -> bool {
+        self.session.send(command).is_ok()
     }
 
     /// Looks at the session and tells for how long it has neither written nor computed.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SessionId, SteeringId, clip::cut};
+use super::{AskId, PermissionRequest, SessionId, SteeringId, clip::cut};
 
 /// What an agent's session tells, in the order it happened. `Ended` comes exactly once and last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +75,27 @@ pub enum AgentSignal {
     MessageAnswered {
         id: SteeringId,
         taken: bool,
+    },
+    /// A use of a tool waits for an answer.
+    PermissionRequested {
+        request: Box<PermissionRequest>,
+    },
+    /// It waits no more: the agent has thought better of it.
+    PermissionWithdrawn {
+        id: AskId,
+    },
+    /// A piece of a message that is being written; the whole of it follows as `Said`. Shown at once and never kept.
+    TextDelta {
+        text: String,
+    },
+    /// The same of what follows as `Thought`.
+    ThoughtDelta {
+        text: String,
+    },
+    /// A piece of what a running tool writes, shown at once and never kept.
+    ToolOutput {
+        call: String,
+        text: String,
     },
     /// The dialect's verdict on the turn; `message` is the final assistant message, where claims are looked for.
     TurnEnded {

@@ -14,6 +14,14 @@ const GOAL_TAIL_BYTES: usize = 8 * 1024;
 const ENVELOPE_BYTES: u64 = 128;
 
 impl AgentSignal {
+    /// It is shown as it comes and of no account afterwards.
+    pub fn is_live_text(&self) -> bool {
+        matches!(
+            self,
+            AgentSignal::TextDelta { .. } | AgentSignal::ThoughtDelta { .. } | AgentSignal::ToolOutput { .. }
+        )
+    }
+
     /// The signal with its texts cut to what a record may carry: a final message keeps its end, where claims are. The
     /// iteration's signal log has them whole.
     #[must_use]
@@ -76,12 +84,25 @@ impl AgentSignal {
                 message: message.as_deref().map(|message| clip_start(message, TEXT_CAP_BYTES)),
             },
             AgentSignal::Unknown { text } => AgentSignal::Unknown { text: cut(text) },
+            AgentSignal::PermissionRequested { request } => AgentSignal::PermissionRequested {
+                request: Box::new(request.bounded()),
+            },
+            AgentSignal::PermissionWithdrawn { id } => AgentSignal::PermissionWithdrawn { id: id.bounded() },
+            AgentSignal::TextDelta { text } => AgentSignal::TextDelta { text: cut(text) },
+            AgentSignal::ThoughtDelta { text } => AgentSignal::ThoughtDelta { text: cut(text) },
+            AgentSignal::ToolOutput { call, text } => AgentSignal::ToolOutput {
+                call: cut(call),
+                text: cut(text),
+            },
             AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. } => self.clone(),
         }
     }
 
     /// About how many bytes a record of it takes, and never fewer by more than its numbers.
     pub fn record_bytes(&self) -> u64 {
+        if let AgentSignal::PermissionRequested { request } = self {
+            return ENVELOPE_BYTES + request.texts().map(escaped_bytes).sum::<u64>();
+        }
         let texts: [&str; 3] = match self {
             AgentSignal::Opened { session, model } => [
                 session.as_ref().map_or("", |session| &session.0),
@@ -90,6 +111,8 @@ impl AgentSignal {
             ],
             AgentSignal::Said { text }
             | AgentSignal::Thought { text }
+            | AgentSignal::TextDelta { text }
+            | AgentSignal::ThoughtDelta { text }
             | AgentSignal::LimitHit { text, .. }
             | AgentSignal::Unknown { text } => [text, "", ""],
             AgentSignal::ToolStarted { call, tool, input } => [call, tool, input],
@@ -99,7 +122,12 @@ impl AgentSignal {
             AgentSignal::PermissionAsked { id, text, .. } | AgentSignal::QuestionAsked { id, text } => [id, text, ""],
             AgentSignal::Problem { problem } => [&problem.text, "", ""],
             AgentSignal::TurnEnded { message, .. } => [message.as_deref().unwrap_or_default(), "", ""],
-            AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. } => ["", "", ""],
+            AgentSignal::PermissionWithdrawn { id } => [&id.0, "", ""],
+            AgentSignal::ToolOutput { call, text } => [call, text, ""],
+            AgentSignal::PermissionRequested { .. }
+            | AgentSignal::Usage { .. }
+            | AgentSignal::MessageAnswered { .. }
+            | AgentSignal::Ended { .. } => ["", "", ""],
         };
         ENVELOPE_BYTES + texts.into_iter().map(escaped_bytes).sum::<u64>()
     }

@@ -22,6 +22,10 @@ pub enum Notice {
     FallbackMissing {
         adapter: String,
     },
+    /// The arguments of the one-way channel are the user's, and those of the live one are not: it is not used.
+    LiveArgsUnchanged {
+        adapter: String,
+    },
     /// The model was named with its provider, which this agent does not take.
     ProviderStripped {
         adapter: String,
@@ -179,6 +183,7 @@ impl Notice {
             | Notice::AgentIdle { .. } => Level::Info,
             Notice::AdapterChosen { .. }
             | Notice::FallbackMissing { .. }
+            | Notice::LiveArgsUnchanged { .. }
             | Notice::ProviderStripped { .. }
             | Notice::ServerUnused { .. }
             | Notice::PasswordInClear { .. }
@@ -227,6 +232,7 @@ impl Notice {
             }
             Notice::AdapterChosen { .. }
             | Notice::FallbackMissing { .. }
+            | Notice::LiveArgsUnchanged { .. }
             | Notice::ProviderStripped { .. }
             | Notice::ServerUnused { .. }
             | Notice::PasswordInClear { .. }

@@ -175,6 +175,11 @@ pub(super) fn is_getting_on(signal: &AgentSignal) -> bool {
         | AgentSignal::QuestionAsked { .. }
         | AgentSignal::Problem { .. }
         | AgentSignal::MessageAnswered { .. }
+        | AgentSignal::PermissionRequested { .. }
+        | AgentSignal::PermissionWithdrawn { .. }
+        | AgentSignal::TextDelta { .. }
+        | AgentSignal::ThoughtDelta { .. }
+        | AgentSignal::ToolOutput { .. }
         | AgentSignal::TurnEnded { .. }
         | AgentSignal::Unknown { .. }
         | AgentSignal::Ended { .. } => false,

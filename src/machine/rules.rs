@@ -253,6 +253,11 @@ impl Rules {
             | AgentSignal::PermissionAsked { .. }
             | AgentSignal::Unknown { .. }
             | AgentSignal::MessageAnswered { .. }
+            | AgentSignal::PermissionRequested { .. }
+            | AgentSignal::PermissionWithdrawn { .. }
+            | AgentSignal::TextDelta { .. }
+            | AgentSignal::ThoughtDelta { .. }
+            | AgentSignal::ToolOutput { .. }
             | AgentSignal::Ended { .. } => {}
         }
     }

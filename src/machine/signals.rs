@@ -12,6 +12,11 @@ pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
         | AgentSignal::FileChanged { .. }
         | AgentSignal::Usage { .. }
         | AgentSignal::PermissionAsked { .. }
+        | AgentSignal::PermissionRequested { .. }
+        | AgentSignal::PermissionWithdrawn { .. }
+        | AgentSignal::TextDelta { .. }
+        | AgentSignal::ThoughtDelta { .. }
+        | AgentSignal::ToolOutput { .. }
         | AgentSignal::QuestionAsked { .. }
         | AgentSignal::TurnEnded { .. } => true,
         // It was there, whatever it did.

@@ -2,16 +2,16 @@
 
 use std::{
     fmt,
+    fs::File,
     io::PipeWriter,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use filedescriptor::FileDescriptor;
 use nix::{
-    errno::Errno,
     sys::signal::{Signal, kill},
     unistd::{Pid, write},
 };
@@ -19,12 +19,15 @@ use portable_pty::{MasterPty, PtySize};
 
 use super::{
     Activity, End, Size, Stop,
+    inlet::Inlet,
     liveness::CpuMeter,
     signals::{STOP_GRACEFULLY, STOP_IMMEDIATELY},
 };
 
 /// Most bytes that wait to be typed; what comes on top of that is dropped, as a terminal does.
 const TYPED_CAP_BYTES: usize = 1 << 20;
+/// Most bytes that wait to be read from standard input: a program that lets more pile up does not read.
+const INPUT_CAP_BYTES: usize = 64 << 20;
 
 /// A running child tree. Dropping it stops the tree at once; the output still gets its `ended`.
 #[derive(Debug)]
@@ -57,6 +60,30 @@ impl Child {
         }
     }
 
+    /// Writes to the program's standard input ([`Stdin::Piped`](super::Stdin)), without ever blocking: what is not read
+    /// now waits, up to 64 MiB.
+    ///
+    /// # Errors
+    /// [`NotTaken`] if there is no such input any more, or no room; nothing of `bytes` is written then.
+    pub fn write_input(&self, bytes: &[u8]) -> Result<(), NotTaken> {
+        match self.shared.terminal().as_mut() {
+            Some(terminal) => terminal.write_input(bytes),
+            None => Err(NotTaken),
+        }
+    }
+
+    /// Ends the program's standard input once everything that waits has been read.
+    pub fn close_input(&self) {
+        if let Some(terminal) = self.shared.terminal().as_mut() {
+            terminal.close_input();
+        }
+    }
+
+    /// Has the reader call [`Output::woken`](super::Output) soon, from its thread.
+    pub fn wake(&self) {
+        self.shared.ask_reader();
+    }
+
     /// Reads how much the tree has done so far. Costs a few file reads per process.
     pub fn activity(&self) -> Activity {
         self.shared.activity()
@@ -67,6 +94,10 @@ impl Child {
         self.shared.guard.as_raw().cast_unsigned()
     }
 }
+
+/// The program takes no input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotTaken;
 
 impl Drop for Child {
     fn drop(&mut self) {
@@ -82,6 +113,8 @@ pub(super) struct Shared {
     /// None once the child has ended.
     terminal: Mutex<Option<Terminal>>,
     pub output_bytes: AtomicU64,
+    /// The output is to be called, whatever there is to read.
+    asked: AtomicBool,
     cpu: Mutex<CpuMeter>,
     /// The keeper's finding, for the reader.
     pub end: Mutex<Option<Finding>>,
@@ -106,44 +139,97 @@ pub(super) struct Finding {
 pub(super) struct Terminal {
     master: Box<dyn MasterPty + Send>,
     /// The same terminal as `master`, as a descriptor that does not block.
-    writer: FileDescriptor,
-    /// Typed, but not yet taken by the terminal.
-    typed: Vec<u8>,
+    typed: Inlet<FileDescriptor>,
+    input: Input,
     wake: PipeWriter,
 }
 
+/// The program's standard input.
+enum Input {
+    /// It is no pipe of ours, or it was closed.
+    Closed,
+    Open(Inlet<Arc<File>>),
+    /// Closed as soon as everything that waits has been taken.
+    Closing(Inlet<Arc<File>>),
+}
+
+/// What has to be waited for, for it takes no more now.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    pub typed: bool,
+    pub input: Option<Arc<File>>,
+}
+
 impl Terminal {
-    /// Takes `wake`, which wakes the reader, and `writer`, which is the same terminal as `master` and does not block.
-    pub(super) fn new(master: Box<dyn MasterPty + Send>, writer: FileDescriptor, wake: PipeWriter) -> Terminal {
+    /// Takes `wake`, which wakes the reader, `writer`, which is the same terminal as `master` and does not block, and the
+    /// pipe that is the program's standard input, if it is one.
+    pub(super) fn new(
+        master: Box<dyn MasterPty + Send>,
+        writer: FileDescriptor,
+        input: Option<File>,
+        wake: PipeWriter,
+    ) -> Terminal {
         Terminal {
             master,
-            writer,
-            typed: Vec::new(),
+            typed: Inlet::new(writer, TYPED_CAP_BYTES),
+            input: input.map_or(Input::Closed, |pipe| {
+                Input::Open(Inlet::new(Arc::new(pipe), INPUT_CAP_BYTES))
+            }),
             wake,
         }
     }
 
     fn type_bytes(&mut self, bytes: &[u8]) {
-        let room = TYPED_CAP_BYTES - self.typed.len();
-        self.typed.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        self.write_typed();
-        if !self.typed.is_empty() {
+        if self.typed.push(bytes) {
             self.wake();
         }
     }
 
-    /// Writes as much as the terminal takes, and returns whether something is left.
-    pub(super) fn write_typed(&mut self) -> bool {
-        while !self.typed.is_empty() {
-            match write(&self.writer, &self.typed) {
-                Ok(written) => drop(self.typed.drain(..written)),
-                Err(Errno::EINTR) => {}
-                Err(Errno::EAGAIN) => return true,
-                // The terminal has no reader any more.
-                Err(_) => self.typed.clear(),
+    fn write_input(&mut self, bytes: &[u8]) -> Result<(), NotTaken> {
+        match &mut self.input {
+            Input::Open(inlet) if inlet.room() >= bytes.len() => {
+                if inlet.push(bytes) {
+                    self.wake();
+                }
+                Ok(())
+            }
+            Input::Open(_) | Input::Closed | Input::Closing(_) => Err(NotTaken),
+        }
+    }
+
+    fn close_input(&mut self) {
+        if let Input::Open(inlet) = std::mem::replace(&mut self.input, Input::Closed) {
+            self.input = Input::Closing(inlet);
+            if self.write_input_waiting() {
+                self.wake();
             }
         }
-        false
+    }
+
+    /// Writes as much as is taken, and tells what has not taken everything.
+    pub(super) fn write_waiting(&mut self) -> Waiting {
+        let typed = self.typed.write_waiting();
+        let left = self.write_input_waiting();
+        let pipe = match &self.input {
+            Input::Open(inlet) | Input::Closing(inlet) => Some(inlet.descriptor()),
+            Input::Closed => None,
+        };
+        Waiting {
+            typed,
+            input: pipe.filter(|_| left).cloned(),
+        }
+    }
+
+    fn write_input_waiting(&mut self) -> bool {
+        let (left, closing) = match &mut self.input {
+            Input::Closed => (false, false),
+            Input::Open(inlet) => (inlet.write_waiting(), false),
+            Input::Closing(inlet) => (inlet.write_waiting(), true),
+        };
+        if closing && !left {
+            self.input = Input::Closed;
+        }
+        left
     }
 
     /// Wakes the reader.
@@ -160,6 +246,7 @@ impl Shared {
             reaped: Mutex::new(false),
             terminal: Mutex::new(Some(terminal)),
             output_bytes: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
             cpu: Mutex::new(CpuMeter::default()),
             end: Mutex::new(None),
         }
@@ -188,6 +275,16 @@ impl Shared {
 
     pub(super) fn terminal(&self) -> MutexGuard<'_, Option<Terminal>> {
         lock(&self.terminal)
+    }
+
+    fn ask_reader(&self) {
+        self.asked.store(true, Ordering::Release);
+        self.wake_reader();
+    }
+
+    /// Whether the output is to be called. Asking for it is over with this.
+    pub(super) fn take_asked(&self) -> bool {
+        self.asked.swap(false, Ordering::AcqRel)
     }
 
     pub(super) fn wake_reader(&self) {

@@ -56,6 +56,8 @@ pub enum Stdin {
     File(PathBuf),
     Null,
     Terminal,
+    /// What [`Child::write_input`](super::Child::write_input) is given, until it is closed.
+    Piped,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +90,8 @@ pub trait Output: Send + 'static {
     fn terminal(&mut self, bytes: &[u8]);
     /// Bytes of the program's stdout; only with [`Stdout::Piped`].
     fn stdout(&mut self, bytes: &[u8]);
+    /// [`Child::wake`](super::Child::wake) was called since the last call.
+    fn woken(&mut self) {}
     /// The last call, once every descendant is gone and everything they wrote was handed over.
     fn ended(&mut self, end: End);
 }

@@ -13,6 +13,7 @@ mod child;
 mod ending;
 pub mod guard;
 pub mod helper;
+mod inlet;
 mod keeper;
 mod launch;
 mod leftovers;
@@ -36,7 +37,7 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use portable as system;
 
-pub use child::Child;
+pub use child::{Child, NotTaken};
 pub use launch::{Activity, End, Ladder, Launch, Output, RUN_ID_VAR, Size, Stdin, Stdout, Stop, StopSignal};
 pub use spawn::SpawnError;
 pub use supervisor::Supervisor;

@@ -70,9 +70,13 @@ pub(super) fn start(spec: &Spec) -> Result<Pid, NotStarted> {
         Stdin::File(path) => Some(fs::File::open(path).map_err(because(path))?),
         Stdin::Null => Some(fs::File::open("/dev/null").map_err(because(Path::new("/dev/null")))?),
         Stdin::Terminal => None,
+        Stdin::Piped => match &spec.input {
+            Some(path) => Some(open_fifo(path, Direction::In).map_err(because(path))?),
+            None => None,
+        },
     };
     let stdout = match &spec.fifo {
-        Some(path) => Some(open_fifo(path).map_err(because(path))?),
+        Some(path) => Some(open_fifo(path, Direction::Out).map_err(because(path))?),
         None => None,
     };
     let files = [(stdin.as_ref(), 0), (stdout.as_ref(), 1)];
@@ -156,14 +160,22 @@ fn missing_interpreter(program: &Path) -> Option<String> {
     (!Path::new(interpreter).exists()).then(|| interpreter.to_owned())
 }
 
-fn open_fifo(path: &Path) -> io::Result<fs::File> {
-    // Without O_NONBLOCK, opening would wait for a reader: for ever, if ralph has just died.
+/// Which way bytes go, from the program's point of view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    In,
+    Out,
+}
+
+fn open_fifo(path: &Path, direction: Direction) -> io::Result<fs::File> {
+    // Without O_NONBLOCK, opening would wait for the other end: for ever, if ralph has just died.
     let fifo = fs::OpenOptions::new()
-        .write(true)
+        .read(direction == Direction::In)
+        .write(direction == Direction::Out)
         .custom_flags(OFlag::O_NONBLOCK.bits())
         .open(path)?;
     let flags = OFlag::from_bits_retain(fcntl(&fifo, FcntlArg::F_GETFL)?);
-    // Programs expect a stdout that blocks, and the flag is shared with them.
+    // Programs expect streams that block, and the flag is shared with them.
     fcntl(&fifo, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
     Ok(fifo)
 }

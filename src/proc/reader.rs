@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 use super::{
     Output, Stop,
-    child::{Finding, Shared, lock},
+    child::{Finding, Shared, Terminal, lock},
 };
 
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -81,6 +81,9 @@ impl Reader {
         let _stop = StopOnPanic(Arc::clone(&self.shared));
         let finding = loop {
             self.wait();
+            if self.shared.take_asked() {
+                self.output.woken();
+            }
             self.pass_on();
             if let Some(finding) = lock(&self.shared.end).take() {
                 break finding;
@@ -91,23 +94,18 @@ impl Reader {
 
     /// Waits until there is something to read, to type, or to be told.
     fn wait(&mut self) {
-        let typing = self
-            .shared
-            .terminal()
-            .as_mut()
-            .is_some_and(|terminal| terminal.write_typed());
+        let waiting = self.shared.terminal().as_mut().map(Terminal::write_waiting);
+        let waiting = waiting.unwrap_or_default();
         let mut terminal = PollFlags::POLLIN;
-        terminal.set(PollFlags::POLLOUT, typing);
+        terminal.set(PollFlags::POLLOUT, waiting.typed);
         let mut fds = vec![
             PollFd::new(self.sources.wake.as_fd(), PollFlags::POLLIN),
             PollFd::new(self.sources.terminal.as_fd(), terminal),
         ];
-        fds.extend(
-            self.sources
-                .fifo
-                .as_ref()
-                .map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLIN)),
-        );
+        let output = self.sources.fifo.as_ref();
+        fds.extend(output.map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLIN)));
+        let input = waiting.input.as_ref();
+        fds.extend(input.map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLOUT)));
         // An interrupted wait is one that ended early.
         _ = poll(&mut fds, PollTimeout::NONE);
         drop(fds);

@@ -96,7 +96,8 @@ pub(super) fn spawn(
     let files = Files {
         dir: dir.path().to_path_buf(),
     };
-    let fifo = write_files(&launch, &files).map_err(|source| scratch_error(&launch, source))?;
+    let Fifos { output: fifo, input } =
+        write_files(&launch, &files).map_err(|source| scratch_error(&launch, source))?;
     let (wake_reader, wake) = wake_pipe().map_err(|source| scratch_error(&launch, source))?;
 
     let pair = native_pty_system()
@@ -110,7 +111,7 @@ pub(super) fn spawn(
 
     let child_id = child_id(&launch.run_id, number);
     let process = start_guard(children, &launch, &files, &child_id, &*pair.slave)?;
-    let terminal = Terminal::new(pair.master, writer, wake);
+    let terminal = Terminal::new(pair.master, writer, input, wake);
     let shared = Arc::new(Shared::new(process.1, terminal));
     let sources = Sources {
         terminal: reader,
@@ -197,15 +198,30 @@ fn check(launch: &Launch) -> Result<(), SpawnError> {
     Ok(())
 }
 
-/// Writes the guard's orders, and opens the FIFO if there is one.
-fn write_files(launch: &Launch, files: &Files) -> io::Result<Option<fs::File>> {
-    let fifo = match launch.stdout {
+/// ralph's ends of the FIFOs that there are.
+struct Fifos {
+    output: Option<fs::File>,
+    input: Option<fs::File>,
+}
+
+/// Writes the guard's orders, and opens the FIFOs.
+fn write_files(launch: &Launch, files: &Files) -> io::Result<Fifos> {
+    let output = match launch.stdout {
         Stdout::Terminal => None,
         Stdout::Piped => {
-            mkfifo(&files.fifo(), Mode::S_IRUSR | Mode::S_IWUSR)?;
+            make_fifo(&files.fifo())?;
             // Opened before the guard opens its end, which would fail without a reader. For writing as well: without any
             // writer, a look at it before the guard has opened its end would find the end of the file.
             Some(open_for_polling(&files.fifo())?)
+        }
+    };
+    let input = match launch.stdin {
+        Stdin::File(_) | Stdin::Null | Stdin::Terminal => None,
+        Stdin::Piped => {
+            make_fifo(&files.input())?;
+            // For reading as well: only so can it be opened before the guard has opened its end. The program sees its end
+            // all the same once this is closed.
+            Some(open_for_polling(&files.input())?)
         }
     };
     let spec = Spec {
@@ -214,11 +230,16 @@ fn write_files(launch: &Launch, files: &Files) -> io::Result<Option<fs::File>> {
         args: launch.args.clone(),
         cwd: launch.cwd.clone(),
         stdin: launch.stdin.clone(),
-        fifo: fifo.is_some().then(|| files.fifo()),
+        input: input.is_some().then(|| files.input()),
+        fifo: output.is_some().then(|| files.fifo()),
         ladder: launch.ladder,
     };
     fs::write(files.spec(), serde_json::to_vec(&spec)?)?;
-    Ok(fifo)
+    Ok(Fifos { output, input })
+}
+
+fn make_fifo(path: &Path) -> io::Result<()> {
+    Ok(mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?)
 }
 
 fn open_for_polling(path: &Path) -> io::Result<fs::File> {

@@ -20,6 +20,8 @@ pub(super) struct Spec {
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
     pub stdin: Stdin,
+    /// The FIFO to use as stdin where that is piped.
+    pub input: Option<PathBuf>,
     /// The FIFO to use as stdout; the terminal if there is none.
     pub fifo: Option<PathBuf>,
     pub ladder: Ladder,
@@ -53,6 +55,11 @@ impl Files {
 
     pub(super) fn fifo(&self) -> PathBuf {
         self.dir.join("stdout")
+    }
+
+    /// The FIFO that is standard input, where it is piped.
+    pub(super) fn input(&self) -> PathBuf {
+        self.dir.join("stdin")
     }
 
     fn report(&self) -> PathBuf {

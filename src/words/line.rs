@@ -196,6 +196,11 @@ fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<
         | AgentSignal::TurnEnded { .. }
         | AgentSignal::Unknown { .. }
         | AgentSignal::MessageAnswered { .. }
+        | AgentSignal::PermissionRequested { .. }
+        | AgentSignal::PermissionWithdrawn { .. }
+        | AgentSignal::TextDelta { .. }
+        | AgentSignal::ThoughtDelta { .. }
+        | AgentSignal::ToolOutput { .. }
         | AgentSignal::Ended { .. } => None,
     }
 }

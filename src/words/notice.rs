@@ -23,6 +23,9 @@ pub fn notice_in_words(notice: &Notice) -> String {
             }
         },
         Notice::FallbackMissing { adapter } => format!("`{adapter}` of `fallback` is not installed and is left out"),
+        Notice::LiveArgsUnchanged { adapter } => format!(
+            "messages do not reach a running turn of `{adapter}`: `command.args` is changed and `live.args` is not"
+        ),
         Notice::ProviderStripped {
             adapter,
             model,

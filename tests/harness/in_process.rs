@@ -17,15 +17,15 @@ use std::{
 use jiff::tz::TimeZone;
 use ralph::{
     agent::{
-        Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Session, SessionRequest,
+        Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Session, SessionCommand, SessionRequest,
         dialect::{self, Dialect, DialectKind, Finish},
     },
     config::Config,
     control::{Reply, Request, Status},
     driver::{self, Clock, Driver, DriverError, Handle, Hub, OpenRun, Reading, RunConfig},
     event::{
-        AgentSignal, Backoff, Event, Exit, Record, RequestedBy, SessionId, Settings, SteeringId, SteeringKind,
-        StopReason, StopRequest, UserCommand,
+        AgentSignal, Backoff, Event, Exit, Record, RequestedBy, SessionId, Settings, SteeringKind, StopReason,
+        StopRequest, UserCommand,
     },
     proc::{Size, Stop, Supervisor},
     prompt::Template,
@@ -635,7 +635,7 @@ impl Session for Played {
 
     fn type_bytes(&self, _bytes: &[u8]) {}
 
-    fn steer(&self, _id: SteeringId, _text: &str) -> Result<(), NotLive> {
+    fn send(&self, _command: SessionCommand) -> Result<(), NotLive> {
         Err(NotLive)
     }
 

@@ -4,7 +4,7 @@ use std::{net::TcpListener, path::Path, time::Duration};
 
 use ralph::{
     agent::{
-        AgentAdapter, AgentError, NotLive,
+        AgentAdapter, AgentError, NotLive, SessionCommand,
         opencode::{Credentials, Patience, ServerError, ServerOptions},
     },
     event::{AgentSignal, ProblemKind, SteeringId},
@@ -16,6 +16,13 @@ use super::{
     fake::{BRIEFLY, FakeServer, Manner, MessagesAre, SESSION, say},
     live::{Live, Started},
 };
+
+fn steer(id: SteeringId, text: &str) -> SessionCommand {
+    SessionCommand::Steer {
+        id,
+        text: text.to_owned(),
+    }
+}
 
 /// Options for a server at `url` that is soon given up.
 fn options(url: &str) -> ServerOptions {
@@ -163,7 +170,7 @@ fn a_message_that_is_taken_at_the_last_moment_is_worked_on() {
     let server = FakeServer::start();
     let live = Live::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
-    assert_eq!(started.session.steer(SteeringId(1), "And bananas."), Ok(()));
+    assert_eq!(started.session.send(steer(SteeringId(1), "And bananas.")), Ok(()));
     end_unheard(&server);
     server.emit("session.idle", say::idle());
     let body = server.wait_for("POST /session/ses_1/prompt_async", 2);
@@ -197,7 +204,7 @@ fn a_message_that_the_server_refuses_is_told_as_refused_and_the_turn_goes_on() {
     let mut started = in_a_tool(&server, &live);
     server.treat_messages(MessagesAre::Refused);
     let id = SteeringId(7);
-    assert_eq!(started.session.steer(id, "And bananas."), Ok(()));
+    assert_eq!(started.session.send(steer(id, "And bananas.")), Ok(()));
     started.wait_for("answer", |signal| {
         *signal == AgentSignal::MessageAnswered { id, taken: false }
     });
@@ -214,7 +221,7 @@ fn a_message_that_the_server_takes_is_told_as_taken() {
     let live = Live::new(options(&server.url()));
     let mut started = in_a_tool(&server, &live);
     let id = SteeringId(7);
-    assert_eq!(started.session.steer(id, "And bananas."), Ok(()));
+    assert_eq!(started.session.send(steer(id, "And bananas.")), Ok(()));
     started.wait_for("answer", |signal| {
         *signal == AgentSignal::MessageAnswered { id, taken: true }
     });
@@ -228,7 +235,7 @@ fn a_message_that_the_server_has_not_answered_when_the_session_ends_is_not_told_
     let live = Live::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     server.treat_messages(MessagesAre::Unanswered);
-    assert_eq!(started.session.steer(SteeringId(7), "And bananas."), Ok(()));
+    assert_eq!(started.session.send(steer(SteeringId(7), "And bananas.")), Ok(()));
     server.wait_for("POST /session/ses_1/prompt_async", 2);
     started.session.stop(Stop::Immediate);
     assert_eq!(answers(&started.finish().signals), []);
@@ -241,7 +248,7 @@ fn a_session_takes_messages_only_while_its_turn_runs() {
     server.behave(Manner::Silent);
     let started = live.start();
     server.wait_for("GET /global/health", 1);
-    assert_eq!(started.session.steer(SteeringId(1), "Too early."), Err(NotLive));
+    assert_eq!(started.session.send(steer(SteeringId(1), "Too early.")), Err(NotLive));
     started.session.stop(Stop::Immediate);
     started.finish();
 }

@@ -12,7 +12,7 @@ use nix::{
 
 use ralph::{
     event::Exit,
-    proc::{End, Launch, Output, Size, Stdin, Stdout, Stop, Supervisor},
+    proc::{End, Launch, NotTaken, Output, Size, Stdin, Stdout, Stop, Supervisor},
 };
 
 use super::{DEADLINE, GUARD, Sandbox, alive_in, wait_until};
@@ -37,6 +37,41 @@ fn the_prompt_arrives_byte_for_byte_and_ends() {
     };
     assert_eq!(sandbox.start(launch).end().end, DONE);
     assert_eq!(fs::read(sandbox.path("copy")).unwrap(), prompt);
+}
+
+#[test]
+fn what_is_written_to_a_piped_stdin_arrives_in_order_until_it_is_closed() {
+    let sandbox = Sandbox::new();
+    let launch = Launch {
+        stdin: Stdin::Piped,
+        ..sandbox.launch(&["save-prompt copy", "say over"])
+    };
+    let running = sandbox.start(launch);
+    // Far more than a pipe holds, so most of it waits.
+    let pieces: Vec<Vec<u8>> = (0..40_u8).map(|piece| vec![piece; 100_000]).collect();
+    for piece in &pieces {
+        assert_eq!(running.child.as_ref().unwrap().write_input(piece), Ok(()));
+    }
+    running.child.as_ref().unwrap().close_input();
+    assert_eq!(running.child.as_ref().unwrap().write_input(b"late"), Err(NotTaken));
+    assert_eq!(running.end().terminal, "over\r\n");
+    assert!(fs::read(sandbox.path("copy")).unwrap() == pieces.concat());
+}
+
+#[test]
+fn a_piped_stdin_that_nobody_closes_ends_with_the_child() {
+    let sandbox = Sandbox::new();
+    let launch = Launch {
+        stdin: Stdin::Piped,
+        ..sandbox.launch(&["say ready", "sleep 3600"])
+    };
+    let running = sandbox.start(launch);
+    assert_eq!(
+        running.child.as_ref().unwrap().write_input(&vec![b'x'; 1 << 20]),
+        Ok(())
+    );
+    running.child.as_ref().unwrap().stop(Stop::Immediate);
+    assert_ne!(running.end().end, DONE);
 }
 
 #[test]

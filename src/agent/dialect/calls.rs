@@ -75,7 +75,7 @@ pub(in crate::agent) fn short_input(input: &Value) -> String {
 }
 
 /// The file or directory that a tool is to work on.
-pub(super) fn path_in(input: &Value) -> Option<&str> {
+pub(in crate::agent) fn path_in(input: &Value) -> Option<&str> {
     [
         "file_path",
         "filePath",

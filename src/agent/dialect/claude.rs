@@ -26,8 +26,9 @@ pub(super) struct ClaudeStreamJson {
     turn: Turn,
 }
 
+/// One turn, as its events tell it.
 #[derive(Debug, Default)]
-struct Turn {
+pub(in crate::agent) struct Turn {
     seen: Seen,
     calls: Calls,
     opened: bool,
@@ -49,14 +50,25 @@ impl Dialect for ClaudeStreamJson {
     fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
-        if !turn.ended {
-            without_verdict(finish, turn.message.take(), clock, out);
-        }
+        turn.finish(finish, clock, out);
     }
 }
 
 impl Turn {
-    fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    /// Takes the end of the program, and gives the verdict if there was none.
+    pub(in crate::agent) fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        if !self.ended {
+            without_verdict(finish, self.message.take(), clock, out);
+        }
+    }
+
+    /// Takes a `result` that ends nothing: messages of the user wait.
+    pub(in crate::agent) fn passes(&mut self, result: &Value) {
+        let last = result.get("result").and_then(Value::as_str);
+        self.message = last.map(|text| tail(text, TEXT_CAP_BYTES)).or(self.message.take());
+    }
+
+    pub(in crate::agent) fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
         match text(event, "/type") {
             "system" => self.system(event, clock, out),
             "assistant" => self.assistant(event, clock, out),
@@ -64,7 +76,7 @@ impl Turn {
             "rate_limit_event" => self.limit(event, out),
             "result" => self.result(event, clock, out),
             // Pieces of what comes as a whole later; they are asked for as a sign of life.
-            "stream_event" => {}
+            "stream_event" => delta(event, out),
             other => self.unknown(other, event, out),
         }
     }
@@ -237,6 +249,24 @@ impl Turn {
             (kind, _) => with_time(kind, || until_in_text(&said, clock)),
         };
         Problem::said(kind, worded.text)
+    }
+}
+
+/// A piece of the agent's own text, as it is written.
+fn delta(event: &Value, out: &mut Vec<AgentSignal>) {
+    let own = event.get("parent_tool_use_id").is_none_or(Value::is_null);
+    if !own || text(event, "/event/type") != "content_block_delta" {
+        return;
+    }
+    let piece = |field| text(event, field).to_owned();
+    match text(event, "/event/delta/type") {
+        "text_delta" => out.push(AgentSignal::TextDelta {
+            text: piece("/event/delta/text"),
+        }),
+        "thinking_delta" => out.push(AgentSignal::ThoughtDelta {
+            text: piece("/event/delta/thinking"),
+        }),
+        _ => {}
     }
 }
 

@@ -75,13 +75,13 @@ impl Lines {
 
 /// Takes JSON objects, one a line, out of a stream that may hold anything else besides.
 #[derive(Debug, Default)]
-pub(super) struct Objects {
+pub(in crate::agent) struct Objects {
     lines: Lines,
     seen: Seen,
 }
 
 impl Objects {
-    pub(super) fn feed(
+    pub(in crate::agent) fn feed(
         &mut self,
         bytes: &[u8],
         out: &mut Vec<AgentSignal>,
@@ -91,7 +91,7 @@ impl Objects {
         lines.feed(bytes, |line| take(line, seen, out, &mut each));
     }
 
-    pub(super) fn finish(
+    pub(in crate::agent) fn finish(
         &mut self,
         out: &mut Vec<AgentSignal>,
         mut each: impl FnMut(Map<String, Value>, &mut Vec<AgentSignal>),
@@ -128,10 +128,10 @@ fn take(
 
 /// Says each kind of unknown thing once.
 #[derive(Debug, Default)]
-pub(super) struct Seen(BTreeSet<String>);
+pub(in crate::agent) struct Seen(BTreeSet<String>);
 
 impl Seen {
-    pub(super) fn unknown(&mut self, kind: &str, text: impl FnOnce() -> String, out: &mut Vec<AgentSignal>) {
+    pub(in crate::agent) fn unknown(&mut self, kind: &str, text: impl FnOnce() -> String, out: &mut Vec<AgentSignal>) {
         if self.0.len() >= UNKNOWN_CAP || self.0.contains(kind) {
             return;
         }

@@ -26,9 +26,11 @@ mod wording;
 
 use crate::event::{AgentSignal, Exit, clip};
 
-pub(super) use calls::short_input;
+pub(super) use calls::{path_in, short_input};
 pub(super) use classify::{classify, one_line};
+pub(super) use claude::Turn as ClaudeTurn;
 pub use clock::Clock;
+pub(super) use lines::{Objects, Seen};
 pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
 pub(super) use terminal::Tail;
 

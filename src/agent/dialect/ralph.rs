@@ -56,8 +56,11 @@ impl Turn {
             }
         };
         match signal {
-            // It is ralph that says when a session is over, and how; and it hands no messages to a program.
-            AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. } => {}
+            // It is ralph that says when a session is over, and how; and it tells a program nothing.
+            AgentSignal::MessageAnswered { .. }
+            | AgentSignal::PermissionRequested { .. }
+            | AgentSignal::PermissionWithdrawn { .. }
+            | AgentSignal::Ended { .. } => {}
             AgentSignal::TurnEnded { .. } if self.ended => {
                 self.seen.unknown(
                     "second turn-ended",
@@ -77,6 +80,9 @@ impl Turn {
                 self.message = Some(said.clone());
                 out.push(AgentSignal::Said { text: said });
             }
+            signal @ (AgentSignal::TextDelta { .. }
+            | AgentSignal::ThoughtDelta { .. }
+            | AgentSignal::ToolOutput { .. }) => out.push(signal),
             AgentSignal::Thought { text } => out.push(AgentSignal::Thought {
                 text: clip(&text, TEXT_CAP_BYTES),
             }),

@@ -15,7 +15,7 @@ use super::{
         manifest_error::ManifestError,
         template::{Placeholder, Template, UnknownPlaceholder},
     },
-    Command, PromptBy, Transport,
+    Command, Live, PromptBy, Transport,
     written::Written,
 };
 
@@ -26,6 +26,13 @@ const IN_ARGS: &[Placeholder] = &[
     Placeholder::Agent,
     Placeholder::Resume,
     Placeholder::PromptFile,
+    Placeholder::Ralph,
+];
+/// Of the live channel, where the prompt is a message.
+const IN_LIVE: &[Placeholder] = &[
+    Placeholder::Model,
+    Placeholder::Agent,
+    Placeholder::Resume,
     Placeholder::Ralph,
 ];
 /// Of a server, which is started for no session in particular.
@@ -89,6 +96,36 @@ impl Reader<'_> {
         }
     }
 
+    pub(super) fn live(&self, command: &Command) -> Result<Option<Live>, ManifestError> {
+        let written = &self.written.live;
+        let (Some(protocol), Some(args)) = (written.protocol, &written.args) else {
+            let half = [
+                ("live.protocol", written.args.is_some()),
+                ("live.args", written.protocol.is_some()),
+            ];
+            return match half.iter().find(|(_, missing)| *missing) {
+                Some((key, _)) => Err(ManifestError::Missing {
+                    at: self.at("live"),
+                    id: self.id.to_owned(),
+                    keys: vec![key],
+                }),
+                None => Ok(None),
+            };
+        };
+        let args = self.templates("live.args", args, IN_LIVE)?;
+        let live = Command {
+            args: args.clone(),
+            ..command.clone()
+        };
+        self.check_groups("live.args", &live)?;
+        let built_in = |key| self.merged.get(key).is_some_and(|node| node.origin == Origin::BuiltIn);
+        Ok(Some(Live {
+            protocol,
+            args,
+            is_current: built_in("live.args") == built_in("command.args"),
+        }))
+    }
+
     pub(super) fn credentials(&self) -> Credentials {
         let login = &self.written.login;
         Credentials {
@@ -150,7 +187,7 @@ impl Reader<'_> {
                 key: "command.program".to_owned(),
             });
         }
-        self.check_groups(&command)?;
+        self.check_groups("command.args", &command)?;
         self.check_use(&command)?;
         Ok(command)
     }
@@ -175,14 +212,14 @@ impl Reader<'_> {
     }
 
     /// `{model}`, `{agent}` and `{resume}` in `args` stand for whole lists, so they stand alone and have a list.
-    fn check_groups(&self, command: &Command) -> Result<(), ManifestError> {
+    fn check_groups(&self, key: &str, command: &Command) -> Result<(), ManifestError> {
         let groups = [
             (Placeholder::Model, &command.model),
             (Placeholder::Agent, &command.agent),
             (Placeholder::Resume, &command.resume),
         ];
         for (placeholder, group) in groups {
-            let key = "command.args".to_owned();
+            let key = key.to_owned();
             for arg in command
                 .args
                 .iter()

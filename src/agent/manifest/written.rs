@@ -6,7 +6,7 @@ use crate::{
 };
 
 use super::{
-    super::{dialect::DialectKind, model::ModelForm},
+    super::{dialect::DialectKind, model::ModelForm, protocol::LiveKind},
     PromptBy, Transport,
 };
 
@@ -32,6 +32,7 @@ settings! {
         /// How its output is understood.
         dialect("dialect"): Maybe<OneOf<DialectKind>>,
         command("command"): Section<WrittenCommand>,
+        live("live"): Section<WrittenLive>,
         model("model"): Section<WrittenModel>,
         usage("usage"): Section<WrittenUsage>,
         stop("stop"): Section<WrittenStop>,
@@ -63,6 +64,16 @@ settings! {
         env_remove("env_remove"): Texts = [],
         /// Its tools do not see the user's git configuration.
         git_identity("git_identity"): Switch = false,
+    }
+}
+
+settings! {
+    /// The channel on which it can be told something while it works.
+    pub(crate) struct WrittenLive {
+        /// What is spoken on it.
+        protocol("protocol"): Maybe<OneOf<LiveKind>>,
+        /// Arguments for it, in place of those of the command.
+        args("args"): Maybe<Texts>,
     }
 }
 
@@ -151,6 +162,10 @@ impl Choice for Transport {
 
 impl Choice for DialectKind {
     const CHOICES: &'static [(&'static str, Self)] = &DialectKind::NAMES;
+}
+
+impl Choice for LiveKind {
+    const CHOICES: &'static [(&'static str, Self)] = &LiveKind::NAMES;
 }
 
 impl Choice for PromptBy {

@@ -11,7 +11,7 @@ use std::{
 use tokio::sync::{mpsc, watch};
 
 use crate::{
-    agent::{Activity, NotLive, Session},
+    agent::{Activity, NotLive, Session, SessionCommand},
     event::SteeringId,
     proc::{Size, Stop},
 };
@@ -138,11 +138,11 @@ impl Session for ServerSession {
 
     fn type_bytes(&self, _bytes: &[u8]) {}
 
-    fn steer(&self, id: SteeringId, text: &str) -> Result<(), NotLive> {
-        self.shared.steer(Message {
-            id,
-            text: text.to_owned(),
-        })
+    fn send(&self, command: SessionCommand) -> Result<(), NotLive> {
+        let SessionCommand::Steer { id, text } = command else {
+            return Err(NotLive);
+        };
+        self.shared.steer(Message { id, text })
     }
 
     /// Events about the session count as output, heartbeats do not. The server's processes can be seen if ralph has

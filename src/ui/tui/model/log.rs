@@ -161,6 +161,11 @@ fn signal_line(signal: &AgentSignal) -> Option<(Sign, String)> {
         | AgentSignal::TurnEnded { .. }
         | AgentSignal::Unknown { .. }
         | AgentSignal::MessageAnswered { .. }
+        | AgentSignal::PermissionRequested { .. }
+        | AgentSignal::PermissionWithdrawn { .. }
+        | AgentSignal::TextDelta { .. }
+        | AgentSignal::ThoughtDelta { .. }
+        | AgentSignal::ToolOutput { .. }
         | AgentSignal::Ended { .. } => None,
     }
 }

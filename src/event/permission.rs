@@ -1,0 +1,101 @@
+//! What an agent asks to be allowed, and what it is answered.
+
+use serde::{Deserialize, Serialize};
+
+use super::{TEXT_CAP_BYTES, clip};
+
+/// Most paths of one request that a record names.
+const PATHS_CAP: usize = 32;
+
+/// The agent's own name for something it asks, unique within a session.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AskId(pub String);
+
+/// What a tool does, whatever the agent calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolKind {
+    Shell,
+    Edit,
+    Read,
+    Fetch,
+    Mcp,
+    Other,
+}
+
+/// A use of a tool that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionRequest {
+    pub id: AskId,
+    /// The call that waits, as [`AgentSignal::ToolStarted`](super::AgentSignal) names it.
+    pub call: Option<String>,
+    /// The tool's name, as the agent has it.
+    pub tool: String,
+    pub kind: ToolKind,
+    /// What for, in one line.
+    pub title: String,
+    /// Why, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The whole command of a shell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+impl AskId {
+    /// The name cut to what a record may carry; a name that long is nobody's.
+    #[must_use]
+    pub fn bounded(&self) -> Self {
+        Self(clip(&self.0, TEXT_CAP_BYTES))
+    }
+}
+
+impl PermissionRequest {
+    /// The request with its texts cut to what a record may carry.
+    #[must_use]
+    pub fn bounded(&self) -> Self {
+        let cut = |text: &str| clip(text, TEXT_CAP_BYTES);
+        let cut_some = |text: &Option<String>| text.as_deref().map(cut);
+        Self {
+            id: self.id.bounded(),
+            call: cut_some(&self.call),
+            tool: cut(&self.tool),
+            kind: self.kind,
+            title: cut(&self.title),
+            reason: cut_some(&self.reason),
+            command: cut_some(&self.command),
+            paths: self.paths.iter().take(PATHS_CAP).map(|path| cut(path)).collect(),
+            url: cut_some(&self.url),
+            diff: cut_some(&self.diff),
+        }
+    }
+
+    /// Everything in it that somebody else wrote.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let may_be = [&self.call, &self.reason, &self.command, &self.url, &self.diff];
+        [&self.id.0, &self.tool, &self.title]
+            .into_iter()
+            .chain(may_be.into_iter().flatten())
+            .chain(&self.paths)
+            .map(String::as_str)
+    }
+}
+
+/// What the agent is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum PermissionAnswer {
+    Allow,
+    /// It goes on without.
+    Deny {
+        message: String,
+    },
+}

@@ -1,0 +1,134 @@
+//! The live channel of the real agents: what they are told while they work, and what they ask.
+
+use std::time::Duration;
+
+use ralph::event::{AgentSignal, Delivery, Event, Record, SteeringId};
+
+use crate::{
+    agents_loop::{assert_done, in_order, plan_one_task, ralph, work_on},
+    harness::{Program, SOON, Sandbox, agent::Agent, events},
+    stand_in::{Scenario, StandIn, Step, say, shell},
+};
+
+/// Makes a test of a scenario for each agent with a live channel of its own.
+macro_rules! each_live_agent {
+    ($scenario:ident) => {
+        mod $scenario {
+            use crate::harness::agent::each_agent;
+
+            use super::$scenario;
+
+            each_agent!($scenario: claude Claude);
+        }
+    };
+}
+
+fn live(agent: Agent, sandbox: &Sandbox) -> Program {
+    ralph(agent, sandbox).args(["--channel", "live"])
+}
+
+fn a_tool_runs(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::AgentReported {
+            signal: AgentSignal::ToolStarted { .. },
+            ..
+        }
+    )
+}
+
+fn steer(sandbox: &Sandbox, text: &str) {
+    let steered = sandbox.ralph(["steer", "--now", text]).run(SOON);
+    assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
+}
+
+/// The messages that were delivered, each with how that was.
+fn deliveries(records: &[Record]) -> Vec<(u32, Delivery)> {
+    events(records)
+        .filter_map(|event| match event {
+            Event::SteeringDelivered {
+                id: SteeringId(id),
+                how,
+                ..
+            } => Some((*id, *how)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn a_plan_is_worked_off(agent: Agent) {
+    let model = StandIn::start(in_order([&work_on("hello"), &work_on("world")]));
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = live(agent, &sandbox).run(SOON);
+    assert_done(&finished, 2, 2);
+    sandbox.assert_nothing_runs();
+    let requests = model.main_requests();
+    assert_eq!(requests.len(), 4);
+    assert!(
+        requests[0].prompt().contains("Write hello.txt"),
+        "{}",
+        requests[0].prompt()
+    );
+}
+
+each_live_agent!(a_plan_is_worked_off);
+
+fn a_message_reaches_the_turn_that_runs(agent: Agent) {
+    let [work, done] = work_on("hello");
+    let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
+    let model = StandIn::start(in_order([&[waits.into(), work, done]]));
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    let running = live(agent, &sandbox).start();
+    running.wait_for_record(SOON, a_tool_runs);
+    steer(&sandbox, "Use British spelling.");
+    sandbox.write("go", "");
+    let finished = running.wait(SOON);
+    assert_done(&finished, 1, 1);
+    assert_eq!(deliveries(&finished.records()), [(1, Delivery::Live)]);
+    let mut requests = model.main_requests().into_iter();
+    let first = requests.position(|request| request.body.to_string().contains("Use British spelling."));
+    assert_eq!(first, Some(1), "the request after the tool has it");
+}
+
+each_live_agent!(a_message_reaches_the_turn_that_runs);
+
+/// Fifty messages, each sent about when the turn says its last word.
+fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent) {
+    const MESSAGES: u32 = 50;
+    // The answer comes from just before the message is there to just after.
+    let ends =
+        (0..1000_u64).map(|turn| Step::from(say("So far, so good.")).after(Duration::from_millis(turn % 10 * 5)));
+    let model = StandIn::start(ends.fold(Scenario::new(), Scenario::then));
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    let running = live(agent, &sandbox).args(["--max-iterations", "200"]).start();
+    for message in 1..=MESSAGES {
+        model.wait_for_request(model.main_requests().len().max(1), SOON);
+        steer(&sandbox, &format!("message-{message}-of-fifty"));
+    }
+    let [work, done] = work_on("hello");
+    model.play(in_order([&[work, done]]));
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stdout);
+    let mut delivered: Vec<_> = deliveries(&finished.records()).into_iter().map(|(id, _)| id).collect();
+    delivered.sort_unstable();
+    assert_eq!(delivered, (1..=MESSAGES).collect::<Vec<_>>(), "each is delivered once");
+    let requests = model.main_requests();
+    for message in 1..=MESSAGES {
+        let text = format!("message-{message}-of-fifty");
+        let most = requests
+            .iter()
+            .map(|request| request.body.to_string().matches(&text).count())
+            .max();
+        assert_eq!(most, Some(1), "{text} reaches the model, and never twice");
+    }
+}
+
+each_live_agent!(messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled);
