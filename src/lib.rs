@@ -32,6 +32,8 @@ pub mod prompt;
 pub mod run;
 pub mod settings;
 pub mod store;
+#[cfg(test)]
+mod testing;
 mod text;
 pub mod ui;
 pub mod words;

@@ -7,10 +7,11 @@ use crate::event::{
     PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, RunId, SessionId, Settings, SteeringId,
     SteeringKind, StopReason, StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
 };
+use crate::testing::{Dice, goal_checked, iteration_started};
 
 /// Makes events of all kinds in any order, the same for the same seed: a fold may not care what makes sense.
 struct Chaos {
-    state: u64,
+    dice: Dice,
     at_ms: u64,
     seq: u64,
 }
@@ -18,17 +19,14 @@ struct Chaos {
 impl Chaos {
     fn new(seed: u64) -> Self {
         Self {
-            state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            dice: Dice::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             at_ms: 1_000_000_000,
             seq: 0,
         }
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        self.state % end
+        self.dice.roll(end)
     }
 
     fn number(&mut self) -> u32 {
@@ -418,34 +416,10 @@ fn a_view_tells_neither_the_promise_nor_what_the_agent_says() {
 }
 
 fn iteration_of_a_long_run(number: u32) -> [Event; 4] {
-    let task = Some(format!("task {}", number % 50));
+    let task = format!("task {}", number % 50);
     [
-        Event::IterationStarted {
-            iteration: number,
-            adapter: "fake".to_owned(),
-            task,
-            resume: None,
-            live_steering: false,
-            checkpoint: None,
-            prompt_bytes: 1,
-            overhead_bytes: 1,
-            messages: Vec::new(),
-        },
-        Event::GoalChecked {
-            iteration: number,
-            result: GoalResult {
-                name: "tests".to_owned(),
-                passed: false,
-                exit: None,
-                score: None,
-                target: None,
-                duration_ms: 1,
-                why: Some(GoalFailure::Exited {
-                    exit: Exit::Code { code: 1 },
-                }),
-                tail: "x".repeat(8_000),
-            },
-        },
+        iteration_started(number, Some(&task), None),
+        goal_checked(number, "tests", 1, &"x".repeat(8_000)),
         Event::IterationEnded {
             iteration: number,
             outcome: Outcome::Completed,

@@ -165,18 +165,7 @@ pub(super) fn tail(text: &str, cap_bytes: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The same numbers in every run.
-    struct Numbers(u64);
-
-    impl Numbers {
-        fn below(&mut self, limit: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            usize::try_from(self.0 % limit as u64).expect("it is below a usize")
-        }
-    }
+    use crate::testing::Dice;
 
     /// Pieces of what agents write, and of what no agent should.
     const PIECES: [&[u8]; 40] = [
@@ -224,18 +213,18 @@ mod tests {
 
     #[test]
     fn whatever_arrives_every_dialect_ends_with_one_verdict() {
-        let mut numbers = Numbers(0x5eed);
+        let mut dice = Dice::new(0x5eed);
         for (name, kind) in DialectKind::NAMES {
             for round in 0..500 {
                 let clock = Clock::at("2026-11-20T10:00:00Z");
                 let mut parser = kind.parser();
                 let mut out = Vec::new();
-                for _ in 0..numbers.below(40) {
-                    let piece = PIECES[numbers.below(PIECES.len())];
+                for _ in 0..dice.index(40) {
+                    let piece = PIECES[dice.index(PIECES.len())];
                     parser.feed(piece, &clock, &mut out);
                     parser.stderr_line(&String::from_utf8_lossy(piece), &clock, &mut out);
                 }
-                let exit = [None, Some(Exit::Code { code: 1 }), Some(Exit::Signal { signal: 9 })][numbers.below(3)];
+                let exit = [None, Some(Exit::Code { code: 1 }), Some(Exit::Signal { signal: 9 })][dice.index(3)];
                 parser.finish(
                     Finish {
                         exit,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::Dice;
 
 const SIZE: Size = Size { cols: 80, rows: 24 };
 
@@ -12,18 +13,6 @@ fn replies_to(bytes: &[u8]) -> String {
     String::from_utf8(screen_after(bytes).take_replies())
         .unwrap()
         .replace('\x1b', "^")
-}
-
-/// Numbers that look random and are the same every time (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
 }
 
 #[test]
@@ -209,7 +198,7 @@ fn token(dice: &mut Dice, out: &mut Vec<u8>) {
 
 #[test]
 fn survives_whatever_is_written_to_it_at_any_size() {
-    let mut dice = Dice(0x5eed_1234_abcd_0001);
+    let mut dice = Dice::new(0x5eed_1234_abcd_0001);
     let mut rebuilds = 0;
     for _ in 0..120 {
         let size = |dice: &mut Dice| Size {

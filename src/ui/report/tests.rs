@@ -2,10 +2,13 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::event::{
-    AgentSignal, BreakerCause, BreakerState, Event, Exit, Goal, GoalFailure, GoalResult, Hint, LimitKind, Missing,
-    PlanSnapshot, PlanTask, Problem, ProblemKind, Record, Settings, Wait, WaitCause, WaitEnd,
+    AgentSignal, BreakerCause, BreakerState, Event, Exit, Goal, Hint, LimitKind, Missing, PlanSnapshot, PlanTask,
+    Problem, ProblemKind, Record, Settings, Wait, WaitCause, WaitEnd,
 };
-use crate::run::RunView;
+use crate::{
+    run::RunView,
+    testing::{goal_checked, iteration_started},
+};
 
 fn records(events: impl IntoIterator<Item = (u64, Event)>) -> Vec<Record> {
     let numbered = events.into_iter().zip(0..);
@@ -48,17 +51,7 @@ fn plan(tasks: &[(&str, bool)]) -> Event {
 }
 
 fn started(iteration: u32, task: &str) -> Event {
-    Event::IterationStarted {
-        iteration,
-        adapter: "codex".to_owned(),
-        task: Some(task.to_owned()),
-        resume: None,
-        live_steering: false,
-        checkpoint: None,
-        prompt_bytes: 0,
-        overhead_bytes: 0,
-        messages: Vec::new(),
-    }
+    iteration_started(iteration, Some(task), None)
 }
 
 fn ended(iteration: u32, outcome: Outcome) -> Event {
@@ -84,21 +77,7 @@ fn used(iteration: u32, input_tokens: u64) -> Event {
 }
 
 fn checked(iteration: u32, name: &str, passed: bool) -> Event {
-    Event::GoalChecked {
-        iteration,
-        result: GoalResult {
-            name: name.to_owned(),
-            passed,
-            exit: None,
-            score: None,
-            target: None,
-            duration_ms: 1_000,
-            why: (!passed).then_some(GoalFailure::Exited {
-                exit: Exit::Code { code: 1 },
-            }),
-            tail: "first\n\u{1b}[31mlast\n".to_owned(),
-        },
-    }
+    goal_checked(iteration, name, i32::from(!passed), "first\n\u{1b}[31mlast\n")
 }
 
 fn stopped(reason: StopReason) -> Event {

@@ -265,7 +265,10 @@ fn wait_for(woken: &(Mutex<bool>, Condvar), until: Option<Instant>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Notice, Outcome};
+    use crate::{
+        event::{Notice, Outcome},
+        testing::iteration_started,
+    };
 
     const BASE_MS: u64 = 1_000_000;
 
@@ -276,17 +279,7 @@ mod tests {
     }
 
     fn started(iteration: u32) -> Event {
-        Event::IterationStarted {
-            iteration,
-            adapter: "demo".to_owned(),
-            task: None,
-            resume: None,
-            live_steering: false,
-            checkpoint: None,
-            prompt_bytes: 0,
-            overhead_bytes: 0,
-            messages: Vec::new(),
-        }
+        iteration_started(iteration, None, None)
     }
 
     fn ended(iteration: u32) -> Event {

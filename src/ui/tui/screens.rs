@@ -170,6 +170,7 @@ impl LiveScreen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Dice;
 
     const WIDE: Size = Size { cols: 40, rows: 4 };
     const NARROW: Size = Size { cols: 10, rows: 4 };
@@ -180,7 +181,7 @@ mod tests {
     }
 
     /// Output that only adds lines, of all kinds.
-    fn lines(dice: &mut impl FnMut(usize) -> usize) -> String {
+    fn lines(dice: &mut Dice) -> String {
         const PIECES: [&str; 14] = [
             "word ",
             "漢字",
@@ -198,11 +199,11 @@ mod tests {
             "\x1b[?25h",
         ];
         let mut text = String::new();
-        for _ in 0..dice(400) {
-            match dice(4) {
+        for _ in 0..dice.index(400) {
+            match dice.index(4) {
                 0 => text.push_str("\r\n"),
-                1 => text.push_str(&"long ".repeat(dice(8))),
-                _ => text.push_str(PIECES[dice(PIECES.len())]),
+                1 => text.push_str(&"long ".repeat(dice.index(8))),
+                _ => text.push_str(PIECES[dice.index(PIECES.len())]),
             }
         }
         text
@@ -210,27 +211,21 @@ mod tests {
 
     #[test]
     fn what_is_left_undrawn_is_never_missed() {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut dice = |sides: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            usize::try_from(state % sides as u64).unwrap()
-        };
+        let mut dice = Dice::new(0x9e37_79b9_7f4a_7c15);
         for round in 0..300 {
             let size = Size {
-                cols: 2 + dice(30) as u16,
-                rows: 2 + dice(6) as u16,
+                cols: 2 + dice.index(30) as u16,
+                rows: 2 + dice.index(6) as u16,
             };
             let (mut live, mut whole) = (LiveScreen::new(size, false), Screen::new(size, SCROLLBACK_ROWS));
             for _ in 0..6 {
                 let text = lines(&mut dice);
-                let (head, tail) = text.as_bytes().split_at(dice(text.len() + 1));
+                let (head, tail) = text.as_bytes().split_at(dice.index(text.len() + 1));
                 for piece in [head, tail] {
                     live.process(piece);
                     whole.process(piece);
                 }
-                match dice(6) {
+                match dice.index(6) {
                     0 => drop(live.unfolded().vt()),
                     1 => live.fold(),
                     2 => live.process(b""),

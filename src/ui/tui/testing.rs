@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::event::{
-    AgentSignal, Changes, Checkpoint, Event, Goal, Limits, Outcome, PlanSnapshot, PlanTask, Record, RunId, Settings,
-    Totals, Usage,
+use crate::{
+    event::{
+        AgentSignal, Changes, Checkpoint, Event, Goal, Limits, Outcome, PlanSnapshot, PlanTask, Record, RunId,
+        Settings, Totals, Usage,
+    },
+    testing::iteration_started,
 };
 
 use super::model::Model;
@@ -90,17 +93,7 @@ pub(super) fn begun() -> Vec<Event> {
 }
 
 pub(super) fn started(iteration: u32) -> Event {
-    Event::IterationStarted {
-        iteration,
-        adapter: "codex".to_owned(),
-        task: Some("Write the parser".to_owned()),
-        resume: None,
-        live_steering: false,
-        checkpoint: Some(checkpoint()),
-        prompt_bytes: 1_000,
-        overhead_bytes: 900,
-        messages: Vec::new(),
-    }
+    iteration_started(iteration, Some("Write the parser"), Some(checkpoint()))
 }
 
 fn checkpoint() -> Checkpoint {

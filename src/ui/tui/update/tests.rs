@@ -5,6 +5,7 @@ use crossterm::event::{MouseButton, MouseEvent};
 use super::*;
 use crate::{
     event::{Event, PausedBy, SteeringId, SteeringKind, StopReason, Wait},
+    testing::Dice,
     ui::tui::{
         model::ReplayState,
         testing::{START_MS, begun, model, running, stopped},
@@ -280,13 +281,8 @@ fn a_replay_asks_no_loop_for_anything() {
 
 #[test]
 fn no_key_in_any_state_panics() {
-    let mut dice = 0x2545_f491_4f6c_dd1d_u64;
-    let mut roll = |sides: u64| {
-        dice ^= dice << 13;
-        dice ^= dice >> 7;
-        dice ^= dice << 17;
-        usize::try_from(dice % sides).unwrap()
-    };
+    let mut dice = Dice::new(0x2545_f491_4f6c_dd1d);
+    let mut roll = |sides: usize| dice.index(sides);
     let codes = [
         KeyCode::Enter,
         KeyCode::Esc,
@@ -305,7 +301,7 @@ fn no_key_in_any_state_panics() {
     let mut model = watching();
     for _ in 0..20_000 {
         let code = match roll(3) {
-            0 => codes[roll(codes.len() as u64)],
+            0 => codes[roll(codes.len())],
             _ => KeyCode::Char(char::from(b' ' + u8::try_from(roll(95)).unwrap())),
         };
         let modifiers = [KeyModifiers::NONE, KeyModifiers::CONTROL, KeyModifiers::ALT][roll(3)];

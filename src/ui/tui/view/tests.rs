@@ -10,6 +10,7 @@ use crate::{
         PlanTask, Problem, ProblemKind, SteeringId, SteeringKind, StopReason, Wait, WaitCause,
     },
     proc::{Size, screen::Screen},
+    testing::Dice,
     ui::tui::{
         editor::Editor,
         layout::Layout,
@@ -332,49 +333,38 @@ fn an_agents_cells_are_drawn_as_they_are() {
     );
 }
 
-/// Numbers that look random and are the same every time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-
-    fn bytes(&mut self, count: usize) -> Vec<u8> {
-        const PIECES: [&str; 12] = [
-            "\x1b[",
-            "\x1b]0;",
-            "漢",
-            "🦀",
-            "\u{200d}",
-            "\u{fe0f}",
-            "\t",
-            "\r\n",
-            "e\u{301}",
-            "\x1b[?1049h",
-            ";5H",
-            "\x1b[2J",
-        ];
-        let mut bytes = Vec::new();
-        while bytes.len() < count {
-            match self.roll(3) {
-                0 => bytes.push(self.roll(256) as u8),
-                _ => bytes.extend_from_slice(PIECES[self.roll(PIECES.len() as u64) as usize].as_bytes()),
-            }
+/// Bytes that agents write, and some that none should.
+fn bytes(dice: &mut Dice, count: usize) -> Vec<u8> {
+    const PIECES: [&str; 12] = [
+        "\x1b[",
+        "\x1b]0;",
+        "漢",
+        "🦀",
+        "\u{200d}",
+        "\u{fe0f}",
+        "\t",
+        "\r\n",
+        "e\u{301}",
+        "\x1b[?1049h",
+        ";5H",
+        "\x1b[2J",
+    ];
+    let mut bytes = Vec::new();
+    while bytes.len() < count {
+        match dice.roll(3) {
+            0 => bytes.push(dice.roll(256) as u8),
+            _ => bytes.extend_from_slice(PIECES[dice.index(PIECES.len())].as_bytes()),
         }
-        bytes
     }
+    bytes
 }
 
 #[test]
 fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut dice = Dice::new(0x9e37_79b9_7f4a_7c15);
     for round in 0..400 {
         let (cols, rows) = (1 + dice.roll(130) as u16, 1 + dice.roll(45) as u16);
-        let evil = String::from_utf8_lossy(&dice.bytes(60)).into_owned();
+        let evil = String::from_utf8_lossy(&bytes(&mut dice, 60)).into_owned();
         let mut events = running();
         events.push(Event::PlanRead {
             plan: PlanSnapshot {
@@ -421,7 +411,7 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
             rows: 2 + dice.roll(50) as u16,
         };
         let mut screen = Screen::new(size, 50);
-        screen.process(&dice.bytes(800));
+        screen.process(&bytes(&mut dice, 800));
         screen.scroll_to(dice.roll(20) as usize);
         let buffer = buffer(&model, &screen, &DARK);
         for cell in buffer.content() {

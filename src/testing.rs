@@ -1,0 +1,60 @@
+//! What unit tests of several modules share.
+
+use crate::event::{Checkpoint, Event, Exit, GoalFailure, GoalResult};
+
+/// Numbers that look random and are the same every time (xorshift).
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    /// `seed` is not 0, which would be all that is ever thrown.
+    pub(crate) fn new(seed: u64) -> Self {
+        assert_ne!(seed, 0, "a seed");
+        Self(seed)
+    }
+
+    /// Below `sides`.
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+
+    /// An index of a list of `length`.
+    pub(crate) fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.roll(length as u64)).expect("it is below a usize")
+    }
+}
+
+/// An iteration of `codex` that begins.
+pub(crate) fn iteration_started(iteration: u32, task: Option<&str>, checkpoint: Option<Checkpoint>) -> Event {
+    Event::IterationStarted {
+        iteration,
+        adapter: "codex".to_owned(),
+        task: task.map(str::to_owned),
+        resume: None,
+        live_steering: false,
+        checkpoint,
+        prompt_bytes: 1_000,
+        overhead_bytes: 900,
+        messages: Vec::new(),
+    }
+}
+
+/// A goal that took a second and passed, or ended with an exit code and said `tail`.
+pub(crate) fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event {
+    let exit = Exit::Code { code };
+    Event::GoalChecked {
+        iteration,
+        result: GoalResult {
+            name: name.to_owned(),
+            passed: code == 0,
+            exit: None,
+            score: None,
+            target: None,
+            duration_ms: 1_000,
+            why: (code != 0).then_some(GoalFailure::Exited { exit }),
+            tail: tail.to_owned(),
+        },
+    }
+}
