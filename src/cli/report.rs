@@ -94,21 +94,21 @@ pub(super) fn runs(args: &Args) -> Result<u8, Failure> {
 }
 
 fn row(place: &Place, run: &RunId, running: bool) -> String {
-    let Ok(report) = read_report(place, run) else {
+    let Ok(view) = read_view(&place.paths, run) else {
         return format!("{run}  its journal cannot be read\n");
     };
-    let totals = &report.totals;
-    let how = match &report.end {
-        Some(end) => one_line(&stop_in_words(&end.reason)),
+    let totals = view.end().map_or_else(|| view.totals(), |end| end.totals.clone());
+    let how = match view.stop_reason() {
+        Some(reason) => one_line(&stop_in_words(reason)),
         None if running => "running".to_owned(),
         None => "interrupted; resumes with the next `ralph`".to_owned(),
     };
-    let plan = std::path::Path::new(&report.plan);
+    let plan = &view.settings.plan;
     let plan = plan.strip_prefix(&place.project).unwrap_or(plan).display();
     let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
     format!(
         "{run}  {}  {plan}  {}/{} · {} · {}  {how}\n",
-        date_time(report.started_ms),
+        date_time(view.clock.started_ms),
         totals.tasks_done,
         counted(all, "task"),
         counted(u64::from(totals.iterations), "iteration"),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::{
     console::{print, print_json},
-    control::{self, BreakerStatus, ControlError, Reply, Request, Status},
+    control::{self, BreakerStatus, ControlError, Quiet, Reply, Request, Status},
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, SteeringKind},
@@ -15,32 +15,39 @@ use crate::{
 
 use super::{args::Args, run::place};
 
-fn print_status(status: &Status, how: &str, json: bool) {
-    if json {
-        let text = serde_json::to_string_pretty(status);
-        print_json(&(text.expect("a status has no failing serialisers") + "\n"));
-    } else {
-        print(&in_words(status, how));
-    }
+/// Prints the status with all that the records say.
+fn print_whole(view: RunView, pid: u32, quiet: Option<Quiet>) {
+    let mut status = status_of(&view, pid, quiet);
+    status.view = Some(Box::new(view));
+    let text = serde_json::to_string_pretty(&status);
+    print_json(&(text.expect("a status has no failing serialisers") + "\n"));
 }
 
-fn print_last(view: &RunView, json: bool) {
+fn print_last(view: RunView, json: bool) {
+    if json {
+        return print_whole(view, 0, None);
+    }
     let how = match view.stop_reason() {
         Some(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
         None => "not running; the next `ralph` resumes the last run".to_owned(),
     };
-    print_status(&status_of(view, 0, None), &how, json);
+    print(&in_words(&status_of(&view, 0, None), &how));
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     let place = place(args)?;
     match control::ask(&place.paths.socket(), &Request::Status) {
+        // From the journal and not from the loop, which has better things to do than to copy a long run.
+        Ok(Reply::Status { status }) if json => {
+            print_whole(read_view(&place.paths, &status.run)?, status.pid, status.quiet);
+            Ok(0)
+        }
         Ok(Reply::Status { status }) => {
             let how = match status.over {
                 false => format!("running (pid {}): {}", status.pid, status.phase),
                 true => format!("over, on the screen of pid {}: {}", status.pid, status.phase),
             };
-            print_status(&status, &how, json);
+            print(&in_words(&status, &how));
             Ok(0)
         }
         Ok(Reply::Done { .. }) => Err(Failure::new(
@@ -54,7 +61,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
                     .hint("`ralph --plan PLAN.md` starts one, `ralph demo` shows one"));
             };
             let view = read_view(&place.paths, &run)?;
-            print_last(&view, json);
+            print_last(view, json);
             Ok(0)
         }
         Err(error) => Err(error.into()),

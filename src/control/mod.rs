@@ -93,9 +93,9 @@ pub struct Status {
     pub breaker: BreakerStatus,
     pub totals: Totals,
     pub steering: Vec<QueuedSteering>,
-    /// All that the records say; empty where an older loop answers.
-    #[serde(default)]
-    pub view: Box<RunView>,
+    /// All that the records say. A loop does not send it: whoever wants it reads the journal, which is as young.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<Box<RunView>>,
 }
 
 /// An agent that does nothing.

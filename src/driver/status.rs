@@ -15,7 +15,7 @@ use super::{
     run::{Driver, DriverError},
 };
 
-/// Summarises `view`; `quiet` is what is known of the session that runs.
+/// Summarises `view`, which is not copied: the loop answers with this. `quiet` is what is known of the session that runs.
 pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
     Status {
         run: view.run.clone().unwrap_or_else(|| RunId(String::new())),
@@ -37,10 +37,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
             | Phase::Stopped { .. } => None,
         },
         quiet,
-        task: view
-            .plan
-            .current_except(&view.set_aside())
-            .map(|task| task.text.clone()),
+        task: view.task().map(|task| task.text.clone()),
         // A run that is over waits for nothing.
         paused: view.is_paused() && !view.is_over(),
         breaker: BreakerStatus {
@@ -65,7 +62,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
                 text: steering.text.clone(),
             })
             .collect(),
-        view: Box::new(view.clone()),
+        view: None,
     }
 }
 
@@ -220,4 +217,60 @@ fn stopped_iteration(events: &[Event]) -> Option<u32> {
         Event::CancelRequested { iteration, .. } => Some(*iteration),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Outcome, PlanSnapshot, PlanTask, StopReason, Totals},
+        testing::iteration_started,
+    };
+
+    fn planned() -> RunView {
+        let task = PlanTask {
+            text: "the open one".to_owned(),
+            done: false,
+            line: 1,
+            depth: 0,
+        };
+        let mut view = RunView::default();
+        let plan = PlanSnapshot { tasks: vec![task] };
+        view.apply_event(1, &Event::PlanRead { plan });
+        view
+    }
+
+    #[test]
+    fn the_answer_to_a_status_does_not_grow_with_the_iterations() {
+        let mut view = planned();
+        let bytes = |view: &RunView| serde_json::to_vec(&status_of(view, 1, None)).unwrap().len();
+        let before = bytes(&view);
+        for iteration in 1..=1_000 {
+            view.apply_event(2, &iteration_started(iteration, Some("the open one"), None));
+            let ended = Event::IterationEnded {
+                iteration,
+                outcome: Outcome::Completed,
+                exit: None,
+                duration_ms: 1,
+                output_bytes: 1,
+            };
+            view.apply_event(3, &ended);
+        }
+        assert!(bytes(&view) < before + 200, "{} after {before} bytes", bytes(&view));
+    }
+
+    #[test]
+    fn the_task_of_a_status_is_that_of_the_view_and_none_once_the_run_is_over() {
+        let mut view = planned();
+        let task = |view: &RunView| status_of(view, 1, None).task;
+        assert_eq!(task(&view).as_deref(), Some("the open one"));
+        let stopped = Event::RunStopped {
+            reason: StopReason::Requested,
+            hints: Vec::new(),
+            totals: Totals::default(),
+        };
+        view.apply_event(4, &stopped);
+        assert_eq!(task(&view), None);
+        assert_eq!(task(&view), view.task().map(|task| task.text.clone()));
+    }
 }

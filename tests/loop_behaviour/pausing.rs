@@ -1,6 +1,7 @@
 //! Pausing and going on: by file, from another terminal, by both.
 
 use ralph::event::{Event, PausedBy, Record, UserCommand};
+use serde_json::Value;
 
 use super::{notices, said, started};
 use crate::harness::{
@@ -139,6 +140,10 @@ fn another_terminal_pauses_and_resumes() {
     running.wait_for_record(SOON, held);
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
     assert!(status.contains("paused"), "{status}");
+    let status: Value = serde_json::from_str(&sandbox.ralph(["status", "--json"]).run(SOON).stdout).expect("JSON");
+    assert_eq!(status["phase"], "paused", "{status:#}");
+    assert_eq!(status["view"]["phase"]["type"], "paused", "{status:#}");
+    assert_eq!(status["view"]["run"], status["run"], "{status:#}");
     type_command(&sandbox, &["resume"]);
     finishes(running);
 }
