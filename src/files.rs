@@ -3,11 +3,13 @@
 //! Whoever can write into a project can put a pipe, a device or an endless file where a small text is expected. Only
 //! regular files are read, links to them included; nothing here waits for a writer, and nobody's memory depends on what
 //! lies on disk. What ralph keeps in its own state directory is not read through this module.
+//!
+//! Where an agent can put a link as well, in git's directories and ralph's own, files are opened without following one.
 
 use std::{
-    fs::{self, File, FileType, OpenOptions},
+    fs::{self, File, FileType, Metadata, OpenOptions, Permissions},
     io::{self, Read},
-    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt},
     path::Path,
 };
 
@@ -24,6 +26,9 @@ pub(crate) const PROMPT_CAP_BYTES: u64 = 1 << 20;
 pub(crate) const ADAPTER_CAP_BYTES: u64 = 256 << 10;
 /// Most bytes of a plan: far more than any has, and little enough to be read again after every iteration.
 pub(crate) const PLAN_CAP_BYTES: u64 = 4 << 20;
+
+/// An agent may have put anything there: no link is followed, no pipe is waited for, and no terminal becomes ralph's.
+const UNFOLLOWED: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK).union(OFlag::O_NOCTTY);
 
 /// Why a file was not read. The path is not in it: whoever asked knows it.
 #[derive(Debug, Error)]
@@ -98,6 +103,47 @@ fn open(path: &Path) -> Result<File, ReadError> {
         .open(path)?;
     only_regular(file.metadata()?.file_type())?;
     Ok(file)
+}
+
+/// Opens what an agent may have put there: neither a link to follow nor anything to wait for. None unless it is a regular
+/// file.
+///
+/// # Errors
+/// Whatever the file system says; `NotFound` if nothing is there.
+pub(crate) fn open_unfollowed(path: &Path) -> io::Result<Option<(File, Metadata)>> {
+    let opened = OpenOptions::new().read(true).custom_flags(UNFOLLOWED.bits()).open(path);
+    let file = match opened {
+        // What is looked at after a failure is only the reason for it.
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return match fs::symlink_metadata(path) {
+                Ok(metadata) if !metadata.is_file() => Ok(None),
+                Ok(_) | Err(_) => Err(error),
+            };
+        }
+        opened => opened?,
+    };
+    let metadata = file.metadata()?;
+    Ok(metadata.is_file().then_some((file, metadata)))
+}
+
+/// Opens a file of ralph's own to append to it, made where there is none, in a directory that an agent can write as well:
+/// with the same care as [`open_unfollowed`], and readable by the user alone.
+///
+/// # Errors
+/// Whatever the file system says; `InvalidInput` if something else is there.
+pub(crate) fn append_private(path: &Path) -> io::Result<(File, Metadata)> {
+    let file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .custom_flags(UNFOLLOWED.bits())
+        .open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok((file, metadata))
 }
 
 fn only_regular(kind: FileType) -> Result<(), ReadError> {

@@ -4,6 +4,7 @@
 //! bounded whatever arrives, and a sequence that never ends cannot swallow the rest of the output.
 
 pub(crate) mod escapes;
+mod json;
 mod position;
 mod shown;
 
@@ -11,6 +12,7 @@ use std::borrow::Cow;
 
 use escapes::{CANCEL, Escapes, Params, Perform};
 
+pub(crate) use json::{JSON_WITH_COMMENTS, STRICT_JSON};
 pub(crate) use position::{Lines, Position};
 pub(crate) use shown::{Form, Shown, shown, shown_name};
 

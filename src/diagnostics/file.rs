@@ -2,14 +2,13 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
-use nix::fcntl::OFlag;
+use crate::files::append_private;
 
 /// Most bytes of `ralph.log`; then it becomes `ralph.log.1`, in place of the one before.
 const CAP_BYTES: u64 = 4 << 20;
@@ -71,22 +70,11 @@ impl LogFile {
 
 impl Open {
     fn at(path: &Path) -> io::Result<Open> {
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            // An agent may have put anything there: no link is followed, and no pipe is waited for.
-            .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits())
-            .open(path)?;
-        let meta = file.metadata()?;
-        if !meta.is_file() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        let (file, metadata) = append_private(path)?;
         Ok(Open {
             path: path.to_owned(),
             file,
-            bytes: meta.len(),
+            bytes: metadata.len(),
         })
     }
 
@@ -110,6 +98,8 @@ fn older(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

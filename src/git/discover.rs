@@ -9,10 +9,10 @@ use std::{
 use super::{
     DEADLINE, DISCOVERY_DEADLINE, GitError, NoRepository, Repository,
     checkpoint::State,
-    layout::{Layout, inspect_above, open_regular, root_of},
+    layout::{Layout, inspect_above, root_of},
     process::{self, Git},
 };
-use crate::proc::Supervisor;
+use crate::{files::open_unfollowed, proc::Supervisor};
 
 impl Repository {
     /// Finds the repository that `project` is in; `scratch` is an existing directory outside of it that only ralph
@@ -82,7 +82,7 @@ impl Repository {
     fn refuse_ignored(&self, project: &Path) -> Result<(), NoRepository> {
         // What is tracked is not ignored, as far as there is an index that git can read.
         let theirs = self.layout.git_dir.join("index");
-        let by = if matches!(open_regular(&theirs), Ok(Some(_))) {
+        let by = if matches!(open_unfollowed(&theirs), Ok(Some(_))) {
             theirs
         } else {
             self.index.clone()

@@ -13,9 +13,9 @@ use super::{
     GitError, Repository,
     checkpoint::State,
     entries::{self, Entry},
-    layout::open_regular,
     process,
 };
+use crate::files::open_unfollowed;
 
 /// A larger index is not plausible: git's own have a hundred bytes for each file.
 const CAP_BYTES: u64 = 512 << 20;
@@ -139,7 +139,7 @@ impl Repository {
 
     fn open_theirs(&self) -> Result<Theirs, GitError> {
         let path = self.theirs();
-        match open_regular(&path) {
+        match open_unfollowed(&path) {
             Ok(Some((file, metadata))) if metadata.len() <= CAP_BYTES => Ok(Theirs::File(file, metadata)),
             Ok(_) => Ok(Theirs::Odd),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Theirs::Missing),
@@ -169,7 +169,7 @@ impl Repository {
 
     /// What ralph's index holds, by path; none if it cannot be read.
     fn read_ours(&self) -> Option<HashMap<Vec<u8>, Entry>> {
-        let (file, metadata) = open_regular(&self.index).ok()??;
+        let (file, metadata) = open_unfollowed(&self.index).ok()??;
         let mut bytes = Vec::new();
         file.take(CAP_BYTES).read_to_end(&mut bytes).ok()?;
         let written = Written::of(&metadata);

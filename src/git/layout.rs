@@ -4,16 +4,15 @@
 //! this one would get its checkpoints.
 
 use std::{
-    fs::{self, File, Metadata},
+    fs::{self, Metadata},
     io::{self, Read},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use nix::fcntl::OFlag;
-
 use super::{GitError, process};
+use crate::files::open_unfollowed;
 
 /// What git reads of a work tree's root and of its own directories, whatever it is asked.
 const OF_THE_ROOT: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
@@ -145,30 +144,8 @@ impl Mark {
     }
 }
 
-/// Opens what an agent may have put there: neither a link to follow nor anything to wait for. None unless it is a regular
-/// file.
-///
-/// # Errors
-/// Whatever the file system says; `NotFound` if nothing is there.
-pub(super) fn open_regular(path: &Path) -> io::Result<Option<(File, Metadata)>> {
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-    let opened = fs::OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
-    let file = match opened {
-        // What is looked at after a failure is only the reason for it.
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return match fs::symlink_metadata(path) {
-                Ok(metadata) if !metadata.is_file() => Ok(None),
-                Ok(_) | Err(_) => Err(error),
-            };
-        }
-        opened => opened?,
-    };
-    let metadata = file.metadata()?;
-    Ok(metadata.is_file().then_some((file, metadata)))
-}
-
 fn read_small(path: &Path) -> Option<Vec<u8>> {
-    let (file, _) = open_regular(path).ok()??;
+    let (file, _) = open_unfollowed(path).ok()??;
     let mut bytes = Vec::new();
     file.take(GITFILE_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)

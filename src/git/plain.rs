@@ -15,9 +15,9 @@ use std::{
 use super::{
     GitError, Repository,
     entries::Entry,
-    layout::open_regular,
     process::{self, Git},
 };
+use crate::files::open_unfollowed;
 
 const ATTRIBUTES: &str = "* -text -eol -crlf -ident -filter -working-tree-encoding\n";
 const LINKED: [&str; 7] = [
@@ -133,7 +133,7 @@ fn config_home() -> Option<PathBuf> {
 
 /// Whether a file of attributes may change what is stored; one that cannot be looked through may.
 fn is_converting(path: &Path) -> bool {
-    let file = match open_regular(path) {
+    let file = match open_unfollowed(path) {
         Ok(Some((file, metadata))) if metadata.len() <= ATTRIBUTES_BYTES => file,
         Ok(_) => return true,
         Err(error) => return error.kind() != io::ErrorKind::NotFound && error.kind() != io::ErrorKind::NotADirectory,

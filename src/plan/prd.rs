@@ -1,7 +1,6 @@
 //! User stories in JSON: `prd.json`.
 
 use jsonc_parser::{
-    ParseOptions,
     ast::{Object, Value},
     common::Ranged,
     parse_to_ast,
@@ -10,21 +9,7 @@ use jsonc_parser::{
 use super::{error::PlanError, line::one_line};
 use crate::{
     event::PlanTask,
-    text::{Lines, Position},
-};
-
-/// The file is read by `jq` and agents alike: nothing beyond JSON.
-const STRICT: ParseOptions = ParseOptions {
-    allow_comments: false,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: false,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
+    text::{Lines, Position, STRICT_JSON},
 };
 
 /// Lists the stories of `{"userStories": […]}`, or of a bare list, in file order: `priority` does not reorder them.
@@ -32,7 +17,8 @@ const STRICT: ParseOptions = ParseOptions {
 /// A story's text is its `title`, or else its `description`, after its `id`; it is done when `passes` is true, and open
 /// when that is absent. Other fields are the user's.
 pub(super) fn tasks(text: &str) -> Result<Vec<PlanTask>, PlanError> {
-    let parsed = parse_to_ast(text, &Default::default(), &STRICT).map_err(|error| PlanError::NotJson {
+    // The file is read by `jq` and agents alike.
+    let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).map_err(|error| PlanError::NotJson {
         position: Position::of(text, error.range().start),
         expected: lowercased(&error.kind().to_string()),
     })?;

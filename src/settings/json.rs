@@ -3,7 +3,6 @@
 use std::{collections::HashMap, path::Path};
 
 use jsonc_parser::{
-    ParseOptions,
     ast::{Object, Value as Ast},
     common::Ranged,
     parse_to_ast,
@@ -16,20 +15,7 @@ use super::{
     origin::Place,
     record::within,
 };
-use crate::text::Position;
-
-const JSON_WITH_COMMENTS: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: true,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
+use crate::text::{JSON_WITH_COMMENTS, Position};
 
 /// Reads the text of a file; none if there is no value in it.
 ///

@@ -99,6 +99,23 @@ pub fn read_item<R: Record>(node: &Node, key: &str, name: &str, example: &str) -
         let found = node.described();
         return Err(vec![Mistake::ill_typed(&node.origin, key, found, example.to_owned())]);
     };
+    let is_known = |name: &String| R::FIELDS.iter().any(|field| field.key == name);
+    if written.iter().all(|(name, _)| is_known(name))
+        && let Some(read) = R::read(&mut Reader::new(Some(node), key))
+    {
+        return Ok(read);
+    }
+    Err(mistakes_of_item::<R>(node, written, key, name, example))
+}
+
+/// What is wrong with an item that was not read, in the order in which it is written.
+fn mistakes_of_item<R: Record>(
+    node: &Node,
+    written: &[(String, Node)],
+    key: &str,
+    name: &str,
+    example: &str,
+) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     for (field, value) in written {
         let key = within(key, field);
@@ -111,8 +128,6 @@ pub fn read_item<R: Record>(node: &Node, key: &str, name: &str, example: &str) -
             }
         }
     }
-    let mut reader = Reader::new(Some(node), key);
-    let read = R::read(&mut reader);
     let missing = R::FIELDS
         .iter()
         .filter(|field| field.default.is_none() && (field.kind.is_required)() && node.get(field.key).is_none());
@@ -120,10 +135,7 @@ pub fn read_item<R: Record>(node: &Node, key: &str, name: &str, example: &str) -
         let found = format!("an object without `{}`", field.key);
         Mistake::ill_typed(&node.origin, key, found, example.to_owned())
     }));
-    match read {
-        Some(read) if mistakes.is_empty() => Ok(read),
-        Some(_) | None => Err(mistakes),
-    }
+    mistakes
 }
 
 /// The field that was probably meant, else all of them.

@@ -1,0 +1,24 @@
+//! What is JSON, to its parser.
+
+use jsonc_parser::ParseOptions;
+
+/// What every program reads: nothing beyond the standard.
+pub(crate) const STRICT_JSON: ParseOptions = ParseOptions {
+    allow_comments: false,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// With comments and trailing commas, as people like their configuration.
+pub(crate) const JSON_WITH_COMMENTS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    ..STRICT_JSON
+};
