@@ -11,7 +11,7 @@ use std::{
 
 use ralph::{
     driver::{Hub, UiEvent, WhenSlow},
-    ui::headless::{Style, TextFace},
+    ui::headless::{Style, TextPrinter},
 };
 
 use support::{
@@ -104,7 +104,7 @@ fn pass(bytes: u64, followers: Followers) -> Passed {
 /// The owner of the run, as a headless ralph shows it.
 fn show(hub: &Hub) -> JoinHandle<()> {
     let events = hub.subscribe(0, WhenSlow::HoldAgentBack);
-    let mut text = TextFace::new(Style {
+    let mut text = TextPrinter::new(Style {
         colour: true,
         columns: None,
     });

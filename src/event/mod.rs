@@ -1,4 +1,4 @@
-//! The vocabulary of a run: what happened, as the journal keeps it and every face reads it.
+//! The vocabulary of a run: what happened, as the journal keeps it and every view reads it.
 //!
 //! State is the fold of these events, so each one carries all that is needed to rebuild it: an event never says
 //! "see the file", because the file may have changed since. What somebody else wrote is bounded

@@ -1,6 +1,6 @@
 //! Waits for one guard, and does the guard's work if it was killed.
 //!
-//! A thread of its own, because the reader may be blocked in its output for as long as a face likes: what a killed
+//! A thread of its own, because the reader may be blocked in its output for as long as a user interface likes: what a killed
 //! guard leaves behind must end all the same.
 
 use std::sync::Arc;

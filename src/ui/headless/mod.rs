@@ -1,4 +1,4 @@
-//! The face without a screen: records and transcript as text for people, or the records as JSON lines for machines.
+//! A run without a screen: records and transcript as text for people, or the records as JSON lines for machines.
 //!
 //! Nothing an agent writes reaches the terminal as it is: its output passes through `text::PlainText`,
 //! which leaves colours at most. Whoever shows a run writes it to what `text::Shown` makes of it.
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use crate::driver::{Subscription, UiEvent};
 
 pub use crate::ui::report::Style;
-pub use text::TextFace;
+pub use text::TextPrinter;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
@@ -23,14 +23,14 @@ pub enum Format {
 /// Shows a run until it is over. When `out` breaks (a pipe that was closed), the rest is taken and shown to nobody:
 /// the loop goes on.
 pub fn show(events: Subscription, format: Format, style: Style, out: &mut dyn Write) {
-    let mut face = TextFace::new(style);
+    let mut printer = TextPrinter::new(style);
     let mut broken = false;
     for event in events {
         if broken {
             continue;
         }
         let shown = match format {
-            Format::Text => face.show(&event, out),
+            Format::Text => printer.show(&event, out),
             Format::Jsonl => show_json(&event, out),
         };
         broken = shown.and_then(|()| out.flush()).is_err();

@@ -16,13 +16,13 @@ const GUTTER: &str = "│ ";
 
 /// Turns messages into text.
 #[derive(Debug)]
-pub struct TextFace {
+pub struct TextPrinter {
     style: Style,
     view: RunView,
     plain: PlainText,
 }
 
-impl TextFace {
+impl TextPrinter {
     pub fn new(style: Style) -> Self {
         Self {
             style,
