@@ -87,14 +87,14 @@ fn what_the_first_version_gave_as_reasons_is_reported_as_it_was_said() {
     let report = printed(&sandbox, &["report"]);
     for said in [
         "refused: 2 tasks are still open, the next is: Write the first file\n",
-        "after iteration 2: breaker half-open: 2 iterations running changed nothing\n",
+        "after iteration 2: stuck detector warning: 2 iterations running changed nothing\n",
         "confidence 10: the agent says so +10\n",
     ] {
         assert!(report.contains(said), "`{said}` is not in:\n{report}");
     }
     let status = printed(&sandbox, &["status"]);
     assert!(
-        status.contains("open: 4 iterations running changed nothing"),
+        status.contains("tripped: 4 iterations running changed nothing"),
         "{status}"
     );
 }

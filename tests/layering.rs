@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("diagnostics", &["console", "files"]),
     ("run", &["event"]),
     ("machine", &["event", "run"]),
-    ("words", &["event", "machine"]),
+    ("words", &["event", "machine", "run"]),
     ("plan", &["event", "text"]),
     ("claims", &["event"]),
     ("prompt", &["claims", "event", "plan", "text"]),

@@ -61,7 +61,7 @@ fn an_end_without_goals_is_unverified_and_wants_a_look() {
     assert_eq!(report["end"]["exitCode"], 0);
     assert_eq!(
         report["unverified"][0],
-        "all of it: no goals are configured, so nobody but the agent looked at the work"
+        "everything: no goals are configured, so nothing was checked"
     );
     assert_eq!(report["needsPerson"][0], "a look at the result: it is unverified");
     assert_eq!(report["iterations"].as_array().map(Vec::len), Some(2));
@@ -79,7 +79,7 @@ fn a_run_that_a_limit_ended_says_what_is_open_and_which_goal_was_never_run() {
     assert_has(
         &text,
         &[
-            "the decision to go on: 1 task not done\n",
+            "decide whether to continue (1 task open)\n",
             "goal tests was never run\n",
             "open: Write world.txt\n",
         ],
@@ -133,7 +133,7 @@ fn messages_are_reported_with_what_became_of_them() {
     let sent = sandbox.ralph(["steer", "mind the gap"]).run(SOON);
     assert_eq!(sent.code(), Some(0), "{sent:?}");
     let text = report(&sandbox, "text");
-    assert_has(&text, &["not over: ", "running, or nobody saw its end"]);
+    assert_has(&text, &["not finished: ", "running or interrupted"]);
     sandbox.let_go("go");
     running.wait(SOON);
     assert_has(

@@ -261,7 +261,7 @@ impl Transcript {
         let took = duration_ms.filter(|ms| *ms >= SHOWN_DURATION_MS).map(seconds);
         match (ok, took) {
             (true, None) => {}
-            (true, Some(took)) => line(out, &["  ", DIM, "after ", &took, RESET]),
+            (true, Some(took)) => line(out, &["  ", DIM, "took ", &took, RESET]),
             (false, None) => line(out, &["  ", RED, "✗ ", &one_line(tool), " failed", RESET]),
             (false, Some(took)) => line(out, &["  ", RED, "✗ ", &one_line(tool), " failed after ", &took, RESET]),
         }
@@ -521,7 +521,7 @@ mod tests {
           ^[2mresult of 1^[0m
         ^[36m◂ ^[1mEdit^[0m b.rs
           ^[2mresult of 2^[0m
-          ^[2mafter 1.2 s^[0m
+          ^[2mtook 1.2 s^[0m
         ^[36m▸ ^[1mEdit^[0m c.rs
           ^[2mresult of 3^[0m
           ^[31m✗ Edit failed after 1 min 1 s^[0m

@@ -10,7 +10,7 @@ use crate::{
     event::{BreakerState, SteeringKind},
     run::RunView,
     text::one_line,
-    words::{changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
+    words::{breaker_state_word, changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
 };
 
 use super::{args::Args, run::place};
@@ -111,7 +111,7 @@ fn in_words(status: &Status, how: &str) -> String {
     work.extend(usage_in_words(&totals.usage));
     line("work", &work.join(" · "));
     if let Some(breaker) = breaker_in_words(&status.breaker) {
-        line("breaker", &breaker);
+        line("stuck", &breaker);
     }
     for steering in &status.steering {
         let when = match steering.kind {
@@ -124,7 +124,7 @@ fn in_words(status: &Status, how: &str) -> String {
     text
 }
 
-/// The breaker's state and why, or what it has counted; none where there is nothing to say.
+/// What the stuck detector says and why, or what it has counted; none where there is nothing to say.
 fn breaker_in_words(breaker: &BreakerStatus) -> Option<String> {
     let counted = [
         (breaker.no_progress, "without progress"),
@@ -136,8 +136,9 @@ fn breaker_in_words(breaker: &BreakerStatus) -> Option<String> {
         .collect();
     match breaker.state {
         BreakerState::Closed if counted.is_empty() => None,
-        BreakerState::Closed => Some(format!("closed; {}", counted.join(", "))),
-        BreakerState::HalfOpen => Some(format!("half-open: {}", breaker.why)),
-        BreakerState::Open => Some(format!("open: {}", breaker.why)),
+        BreakerState::Closed => Some(format!("no; {}", counted.join(", "))),
+        BreakerState::HalfOpen | BreakerState::Open => {
+            Some(format!("{}: {}", breaker_state_word(breaker.state), breaker.why))
+        }
     }
 }

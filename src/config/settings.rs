@@ -165,14 +165,14 @@ settings! {
 }
 
 settings! {
-    /// Stops a loop that gets nowhere. After so many iterations running the agent is told; after twice as many the breaker
-    /// opens. "unlimited" gives one of them up.
+    /// The stuck detector: stops a loop that makes no progress. After so many consecutive iterations the agent is told; after
+    /// twice as many the run pauses for the cooldown, tries once more, and stops. "unlimited" gives one of them up.
     impl BreakerLimits {
-        /// Iterations running without progress: no new tree, no new box, nothing committed.
+        /// Consecutive iterations without progress: no new tree, no new box, nothing committed.
         no_progress("noProgress"): Limit<Count> = 3,
-        /// Iterations running that failed in the same way.
+        /// Consecutive iterations that failed in the same way.
         same_error("sameError"): Limit<Count> = 5,
-        /// How long an open breaker waits before one last try. `ralph reset-circuit` closes it.
+        /// How long a stuck run pauses before one last try. `ralph reset-circuit` resets the stuck detector and ends the pause.
         cooldown_ms("cooldown"): Duration = "30m",
     }
 }

@@ -31,4 +31,4 @@ pub use hub::{Detail, Hub, Poll, Subscription, UiEvent, Waker, WhenSlow};
 pub use open::{OpenError, OpenRun, Reset, read_shortened, read_view, reset_circuit};
 pub use plan_file::{Taskless, read_plan};
 pub use run::{Driver, DriverError};
-pub use status::{phase_in_words, status_of};
+pub use status::status_of;

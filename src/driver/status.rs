@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::{
     control::{BreakerStatus, QueuedSteering, Quiet, Reply, Request, Status},
-    event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand, Wait},
+    event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
     machine::{Input, LoopState},
     run::{Phase, RunView},
-    words::{breaker_cause_in_words, closed_in_words, command_refusal_in_words, stop_in_words},
+    words::{breaker_cause_in_words, closed_in_words, command_refusal_in_words, phase_in_words},
 };
 
 use super::{
@@ -63,36 +63,6 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
             })
             .collect(),
         view: None,
-    }
-}
-
-/// Says what the loop does now.
-pub fn phase_in_words(view: &RunView) -> String {
-    match &view.phase {
-        Phase::Idle => "starting".to_owned(),
-        Phase::Preparing { iteration } => format!("preparing iteration {iteration}"),
-        Phase::Running { iteration, .. } if view.is_paused() => {
-            format!("running iteration {iteration}, paused after it")
-        }
-        Phase::Running { iteration, .. } => format!("running iteration {iteration}"),
-        Phase::Cancelling { iteration, .. } => format!("ending iteration {iteration}"),
-        Phase::Settling { iteration, .. } => format!("looking at the result of iteration {iteration}"),
-        Phase::Verifying { .. } => "checking the goals".to_owned(),
-        Phase::Waiting {
-            wait: Wait::Backoff, ..
-        } => "waiting before the next try".to_owned(),
-        Phase::Waiting {
-            wait: Wait::LimitReset, ..
-        } => "waiting for the agent's limit to reset".to_owned(),
-        Phase::Waiting {
-            wait: Wait::CallBudget, ..
-        } => "waiting for the next call of the hour".to_owned(),
-        Phase::Waiting {
-            wait: Wait::Cooldown, ..
-        } => "waiting before one last try".to_owned(),
-        Phase::Paused if view.paused_by_file => "paused by `.ralph-pause`".to_owned(),
-        Phase::Paused => "paused".to_owned(),
-        Phase::Stopped { end } => stop_in_words(&end.reason),
     }
 }
 
@@ -156,7 +126,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
             None => "starting the next iteration".to_owned(),
         }),
         UserCommand::RetryNow => done("trying again now"),
-        UserCommand::ResetCircuit => done("the breaker is closed"),
+        UserCommand::ResetCircuit => done("the stuck detector is reset"),
         UserCommand::Stop { stop } => done(match stop {
             StopRequest::AfterIteration => "will stop after this iteration",
             StopRequest::InOrder => "stopping",
@@ -175,13 +145,13 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
             Some(closed) => format!("the message was not taken: {}", closed_in_words(closed)),
             None => "the message was not taken: the run is over".to_owned(),
         },
-        _ if state.view.is_over() => "the run is over; a message makes it go on".to_owned(),
+        _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
         UserCommand::Pause => "paused already".to_owned(),
         UserCommand::Resume => "not paused".to_owned(),
         UserCommand::Skip => "no iteration is running".to_owned(),
         UserCommand::RetryNow => "not waiting".to_owned(),
-        UserCommand::ResetCircuit => "the breaker is closed and has counted nothing".to_owned(),
+        UserCommand::ResetCircuit => "the stuck detector has counted nothing".to_owned(),
         UserCommand::Stop { .. } => "stopping already".to_owned(),
     };
     Reply::Refused { why }
@@ -197,7 +167,7 @@ fn message_in_words(kind: SteeringKind, events: &[Event], state: &LoopState) -> 
     let reopened = events.iter().any(|event| matches!(event, Event::RunReopened { .. }));
     match (kind, &state.view.phase, stopped_iteration(events)) {
         (_, Phase::Preparing { iteration }, _) if reopened => {
-            format!("message {id}: the run goes on, and iteration {iteration} starts with it")
+            format!("message {id}: the run resumes, and iteration {iteration} starts with it")
         }
         (_, _, Some(iteration)) => {
             format!(

@@ -63,7 +63,7 @@ pub enum SpawnError {
         #[source]
         source: io::Error,
     },
-    #[error("no terminal to be had")]
+    #[error("cannot allocate a terminal")]
     Terminal {
         #[source]
         source: Box<dyn error::Error + Send + Sync>,
@@ -74,7 +74,7 @@ pub enum SpawnError {
         #[source]
         source: Box<dyn error::Error + Send + Sync>,
     },
-    #[error("no thread to be had")]
+    #[error("cannot start a thread")]
     Thread {
         #[source]
         source: io::Error,

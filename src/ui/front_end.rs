@@ -133,7 +133,7 @@ impl FrontEnd {
                     tui::terminal::take_held()
                         .iter()
                         .for_each(|what| console::complain(what));
-                    console::warn("the screen broke; the run goes on as text");
+                    console::warn("the screen broke; the run continues as text");
                 }
             }
             leaving.unwatch();

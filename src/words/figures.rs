@@ -56,6 +56,15 @@ pub fn short_duration(duration_ms: u64) -> String {
     }
 }
 
+/// A duration that counts seconds: `0:07`, `12:41`, `1:05:00`.
+pub fn ticking(duration_ms: u64) -> String {
+    let seconds = duration_ms / 1000;
+    match seconds {
+        0..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        3600.. => format!("{}:{:02}:{:02}", seconds / 3600, seconds % 3600 / 60, seconds % 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,9 @@ use crate::event::{Hint, LimitKind, RestoreMoment};
 pub fn hint_in_words(hint: &Hint) -> String {
     match hint {
         Hint::Resume => "run the same command to resume".to_owned(),
-        Hint::StartAgain => "run the same command to start again; a new run begins with a closed breaker".to_owned(),
+        Hint::StartAgain => {
+            "run the same command to start again; a new run begins with the stuck detector reset".to_owned()
+        }
         Hint::SetGoal => {
             "no goal was checked: look at the result, or let ralph check it with `--goal tests='COMMAND'`".to_owned()
         }

@@ -63,7 +63,7 @@ pub fn wait_cause_in_words(cause: &WaitCause) -> String {
     }
 }
 
-/// Why the breaker moved, as a clause.
+/// Why the stuck detector moved, as a clause.
 pub fn breaker_cause_in_words(cause: &BreakerCause) -> String {
     let consecutive = |iterations: u32| counted(u64::from(iterations), "consecutive iteration");
     match cause {
@@ -71,27 +71,29 @@ pub fn breaker_cause_in_words(cause: &BreakerCause) -> String {
         BreakerCause::SameError { iterations } => format!("{} failed in the same way", consecutive(*iterations)),
         BreakerCause::Progress => "progress was made".to_owned(),
         BreakerCause::OneMoreTry => "one more try after a pause".to_owned(),
-        BreakerCause::ResetByUser => "reset by the user".to_owned(),
+        BreakerCause::ResetByUser => "asked by the user".to_owned(),
         BreakerCause::Text { text } => text.clone(),
     }
 }
 
-/// `closed`, `half-open: 3 consecutive iterations without changes`.
+/// Whether the loop is stuck: `no`, `warning: 3 consecutive iterations without changes`.
 pub fn breaker_in_words(state: BreakerState, why: Option<&BreakerCause>) -> String {
-    let name = breaker_state_word(state);
-    match (state, why) {
-        (BreakerState::Closed, _) | (_, None) => name.to_owned(),
-        (BreakerState::HalfOpen | BreakerState::Open, Some(why)) => {
-            format!("{name}: {}", breaker_cause_in_words(why))
-        }
+    let name = match state {
+        BreakerState::Closed => return "no".to_owned(),
+        BreakerState::HalfOpen | BreakerState::Open => breaker_state_word(state),
+    };
+    match why {
+        None => name.to_owned(),
+        Some(why) => format!("{name}: {}", breaker_cause_in_words(why)),
     }
 }
 
+/// What the stuck detector did when it moved there: `stuck detector tripped`.
 pub fn breaker_state_word(state: BreakerState) -> &'static str {
     match state {
-        BreakerState::Closed => "closed",
-        BreakerState::HalfOpen => "half-open",
-        BreakerState::Open => "open",
+        BreakerState::Closed => "reset",
+        BreakerState::HalfOpen => "warning",
+        BreakerState::Open => "tripped",
     }
 }
 

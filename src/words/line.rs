@@ -112,7 +112,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
                 BreakerState::HalfOpen | BreakerState::Open => Tone::Bad,
             };
             let to = breaker_state_word(*to);
-            line(tone, format!("breaker {to}: {}", breaker_cause_in_words(why)))
+            line(tone, format!("stuck detector {to}: {}", breaker_cause_in_words(why)))
         }
         Event::ClockMoved { gap_ms } => line(Tone::Wait, clock_moved(*gap_ms)),
         Event::AdapterLimited { adapter, until_ms } => {

@@ -10,18 +10,20 @@ mod hint;
 mod iteration;
 mod line;
 mod notice;
+mod phase;
 mod problem;
 pub(crate) mod prompt;
 mod tone;
 
 pub use claim::{claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words};
 pub use end::stop_in_words;
-pub use figures::{changes_in_words, counted, short_count, short_duration, usage_in_words};
+pub use figures::{changes_in_words, counted, short_count, short_duration, ticking, usage_in_words};
 pub use hint::hint_in_words;
 pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };
 pub use line::{Line, narrate};
 pub use notice::{closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words};
+pub use phase::{phase_headline, phase_in_words};
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
 pub use tone::Tone;

@@ -95,14 +95,14 @@ async fn resetting_it_while_a_loop_runs_begins_the_count_anew_and_status_shows_b
     assert!(events(&records).any(started(9)) && !events(&records).any(started(10)));
     let stopped = status(&project);
     assert!(
-        stopped.contains("breaker   open: 6 consecutive iterations without changes"),
+        stopped.contains("stuck     tripped: 6 consecutive iterations without changes"),
         "{stopped}"
     );
     let report = project.ralph(["report"]).run(SOON).stdout;
     for line in [
-        "after iteration 3: breaker half-open: 3 consecutive iterations without changes",
-        "after iteration 4: breaker closed: reset by the user",
-        "after iteration 9: breaker open: 6 consecutive iterations without changes",
+        "after iteration 3: stuck detector warning: 3 consecutive iterations without changes",
+        "after iteration 4: stuck detector reset: asked by the user",
+        "after iteration 9: stuck detector tripped: 6 consecutive iterations without changes",
     ] {
         assert!(report.contains(line), "{line} is not in {report}");
     }
@@ -170,10 +170,10 @@ async fn where_no_loop_runs_there_is_nothing_to_reset_but_in_a_run_that_was_cut_
     let running = project.looping(&agent).start();
     running.wait_for_record(said("ready")).await;
     running.kill().await;
-    assert!(status(&project).contains("breaker   half-open"), "{}", status(&project));
+    assert!(status(&project).contains("stuck     warning"), "{}", status(&project));
     let reset = project.ralph(["reset-circuit"]).run(SOON);
     assert!(reset.stdout.starts_with("the stuck detector is reset"), "{reset:?}");
-    assert!(!status(&project).contains("breaker"), "{}", status(&project));
+    assert!(!status(&project).contains("stuck"), "{}", status(&project));
     let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(7), "{finished:?}");
     let records = finished.records();

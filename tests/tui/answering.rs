@@ -23,7 +23,7 @@ fn a_blocked_run_is_answered_where_its_question_is_shown() {
     terminal.sees("blocked: needs your answer (Which key do I use?)");
     terminal.sees(": answer");
     terminal.press(":the blue one");
-    terminal.sees("the run goes on with it");
+    terminal.sees("the run resumes with it");
     terminal.press("\r");
     terminal.sees("1 of 1 task ");
     assert!(sandbox.prompt(2).contains("the blue one"), "{}", sandbox.prompt(2));
@@ -47,7 +47,7 @@ fn a_run_on_whose_end_somebody_looks_is_answered_from_another_terminal() {
     assert!(
         steered
             .stdout
-            .contains("message 1: the run goes on, and iteration 2 starts with it"),
+            .contains("message 1: the run resumes, and iteration 2 starts with it"),
         "{steered:?}"
     );
     terminal.sees("1 of 1 task ");

@@ -50,7 +50,7 @@ fn leaving_after_the_iteration_lets_it_finish() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     terminal.press("qa");
-    terminal.sees("stops after it");
+    terminal.sees("will stop after it");
     sandbox.let_go("go1");
     assert_eq!(terminal.ends(), 130);
     assert_eq!(sandbox.commits(), 2, "the iteration did its work");
@@ -101,7 +101,7 @@ fn a_screen_that_breaks_becomes_text_and_the_run_goes_on() {
     let mut terminal = Terminal::start(&program, 100, 30);
     terminal.sees("ready 1");
     terminal.press("\x1b[24~");
-    terminal.sees("the screen broke; the run goes on as text");
+    terminal.sees("the screen broke; the run continues as text");
     assert!(!terminal.on_other_screen());
     sandbox.let_go("go1");
     sandbox.let_go("go2");

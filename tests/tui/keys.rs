@@ -41,9 +41,9 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
         }
         Action::PauseOrResume => {
             terminal.press(key);
-            terminal.sees("pauses after it");
+            terminal.sees("will pause after it");
             terminal.press(key);
-            terminal.sees_no("pauses after it");
+            terminal.sees_no("will pause after it");
         }
         Action::RetryNow => {
             terminal.press(key);
@@ -69,7 +69,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
                 Pane::Diff => "new of the agent",
                 Pane::History => "outcome",
                 Pane::Messages => "No messages.",
-                Pane::Limits => "calls an hour",
+                Pane::Limits => "calls per hour",
             });
             terminal.press("t");
             terminal.sees("line 299");
@@ -125,7 +125,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
         }
         Action::Back => {
             terminal.press("c");
-            terminal.sees("calls an hour");
+            terminal.sees("calls per hour");
             terminal.press(key);
             terminal.sees("line 299");
         }

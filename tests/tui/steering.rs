@@ -30,7 +30,7 @@ fn a_message_for_now_ends_the_iteration_and_begins_the_next_with_it() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     terminal.press(":!Stop that");
-    terminal.sees("now: iteration 1 is ended, the next starts with it");
+    terminal.sees("now: iteration 1 is stopped; the next starts with it");
     terminal.press("\r");
     terminal.sees("ready 2");
     assert!(sandbox.prompt(2).contains("Stop that"));
@@ -88,7 +88,7 @@ fn the_run_is_paused_and_goes_on_by_key() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     terminal.press("p");
-    terminal.sees("pauses after it");
+    terminal.sees("will pause after it");
     sandbox.let_go("go1");
     terminal.sees("… paused");
     sandbox.let_go("go2");
@@ -104,9 +104,9 @@ fn the_pause_file_pauses_and_the_key_takes_it_away() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     sandbox.write(".ralph-pause", "");
-    terminal.sees("pauses after it");
+    terminal.sees("will pause after it");
     sandbox.let_go("go1");
-    terminal.sees("paused by .ralph-pause");
+    terminal.sees("paused by `.ralph-pause`");
     sandbox.let_go("go2");
     terminal.press("p");
     terminal.sees("2 of 2 tasks");
@@ -135,7 +135,7 @@ fn the_run_stops_after_the_iteration() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     terminal.press("s");
-    terminal.sees("stops after it");
+    terminal.sees("will stop after it");
     sandbox.let_go("go1");
     assert_eq!(terminal.ends(), 130);
     assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Requested));

@@ -89,7 +89,7 @@ impl AgentAdapter for ServerAdapter {
         let prompt_options = prompt_options(&request);
         let (Ok(runtime), Ok(writer)) = (Handle::try_current(), SignalWriter::start(request.display, out.clone()))
         else {
-            let problem = Problem::said(ProblemKind::Other, "no runtime or no thread for a session is to be had");
+            let problem = Problem::said(ProblemKind::Other, "cannot start a runtime or a thread for the session");
             return NeverRan::report(problem, out);
         };
         let (shared, steering) = Shared::new();

@@ -21,10 +21,17 @@ pub enum ServerUrlError {
     Credentials,
     #[error("an address has no path, query or fragment")]
     Path,
-    #[error("`{0}` is no host")]
+    #[error("{}", not_a("host", .0))]
     Host(String),
-    #[error("`{0}` is no port")]
+    #[error("{}", not_a("port", .0))]
     Port(String),
+}
+
+fn not_a(part: &str, text: &str) -> String {
+    match text {
+        "" => format!("missing {part}"),
+        text => format!("`{text}` is not a {part}"),
+    }
 }
 
 impl ServerUrl {

@@ -160,7 +160,7 @@ fn limits_in_words(limits: &Limits) -> String {
     parts.extend(
         limits
             .calls_per_hour
-            .map(|max| format!("{} an hour", counted(u64::from(max), "call"))),
+            .map(|max| format!("{} per hour", counted(u64::from(max), "call"))),
     );
     parts.join(" · ")
 }

@@ -28,7 +28,7 @@ pub(super) fn unverified(report: &Report) -> Vec<String> {
         return vec![if report.iterations.is_empty() {
             "no goals are configured: nothing was checked".to_owned()
         } else {
-            "all of it: no goals are configured, so nobody but the agent looked at the work".to_owned()
+            "everything: no goals are configured, so nothing was checked".to_owned()
         }];
     }
     let results = last_results(report);
@@ -108,7 +108,7 @@ fn end_needs(report: &Report) -> Option<String> {
         | StopReason::HungUp
             if report.totals.tasks_open > 0 =>
         {
-            Some(format!("the decision to go on: {open} not done"))
+            Some(format!("decide whether to continue ({open} open)"))
         }
         StopReason::LimitReached { .. }
         | StopReason::Requested

@@ -44,7 +44,7 @@ fn trouble_in_words(trouble: &Trouble) -> String {
         Trouble::BreakerMoved { iteration, to, why } => {
             let to = breaker_state_word(*to);
             format!(
-                "after iteration {iteration}: breaker {to}: {}",
+                "after iteration {iteration}: stuck detector {to}: {}",
                 breaker_cause_in_words(why)
             )
         }

@@ -144,7 +144,7 @@ fn iterations(report: &Report) -> Vec<Item> {
     let each = report.iterations.iter().map(|iteration| {
         let outcome = match &iteration.outcome {
             Some(outcome) => outcome_in_words(outcome).1,
-            None => "running, or nobody saw its end".to_owned(),
+            None => "running or interrupted".to_owned(),
         };
         let task = iteration.task.as_deref().unwrap_or("check that everything is done");
         let took = short_duration(iteration.duration_ms);
@@ -260,7 +260,7 @@ fn wait_in_words(wait: &Waited) -> String {
         Wait::Backoff => "after a failure",
         Wait::LimitReset => "for a limit to reset",
         Wait::CallBudget => "for the next hour's calls",
-        Wait::Cooldown => "for the open breaker",
+        Wait::Cooldown => "for the stuck detector",
     };
     let took = match wait.duration_ms {
         Some(duration_ms) => short_duration(duration_ms),

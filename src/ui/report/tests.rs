@@ -168,7 +168,7 @@ hint: run the same command to resume
   1 wait, 1m00s in all
 
 Needs a person
-  the decision to go on: 1 task not done
+  decide whether to continue (1 task open)
 
 Unverified
   goal tests did not pass when it was last run: exit code 1
@@ -338,7 +338,7 @@ fn a_breaker_that_opened_is_named_as_what_needs_a_person() {
     let report = report([began(&[]), moved, stopped(StopReason::BreakerOpen { why })]);
     assert_eq!(
         report.troubles,
-        ["after iteration 0: breaker open: 6 consecutive iterations without changes"]
+        ["after iteration 0: stuck detector tripped: 6 consecutive iterations without changes"]
     );
     assert_eq!(report.needs_person, ["stopped: no progress in 6 iterations"]);
 }

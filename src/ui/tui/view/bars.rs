@@ -3,7 +3,7 @@
 use ratatui::{layout::Rect, style::Style};
 
 use crate::{
-    event::{BreakerState, EndKind, StopReason, StopRequest, Usage, Wait},
+    event::{BreakerState, EndKind, StopReason, Usage},
     run::Phase,
     text::one_line,
     ui::tui::{
@@ -12,7 +12,8 @@ use crate::{
         theme::Role,
     },
     words::{
-        changes_in_words, counted, hint_in_words, short_count, short_duration, stop_in_words, wait_cause_in_words,
+        changes_in_words, counted, hint_in_words, phase_headline, short_count, short_duration, stop_in_words, ticking,
+        wait_cause_in_words,
     },
 };
 
@@ -111,46 +112,19 @@ fn phase_sign(model: &Model, pen: &Pen<'_>) -> &'static str {
 }
 
 pub(super) fn phase_in_words(model: &Model) -> (String, Role) {
-    let run = &model.run;
-    let then = match (run.stop.map(|stop| stop.request), run.is_paused()) {
-        (Some(StopRequest::AfterIteration), _) => " · stops after it",
-        (Some(StopRequest::InOrder | StopRequest::AtOnce), _) => " · stopping",
-        (None, true) => " · pauses after it",
-        (None, false) => "",
-    };
-    let since = || {
-        let since_ms = run.phase.running_since_ms().unwrap_or(model.now_ms);
-        ticking(model.now_ms.saturating_sub(since_ms))
-    };
-    match &run.phase {
-        Phase::Idle => ("starting".to_owned(), Role::Wait),
-        Phase::Preparing { iteration } => (format!("preparing iteration {iteration}{then}"), Role::Accent),
-        Phase::Running { iteration, .. } => (format!("iteration {iteration} · {}{then}", since()), Role::Accent),
-        Phase::Cancelling { iteration, .. } => (format!("ending iteration {iteration}{then}"), Role::Wait),
-        Phase::Settling { iteration, .. } => (format!("checking iteration {iteration}{then}"), Role::Accent),
-        Phase::Verifying { .. } => ("checking the goals".to_owned(), Role::Accent),
-        Phase::Waiting { wait, until_ms, .. } => {
-            let what = match wait {
-                Wait::Backoff => "trying again",
-                Wait::LimitReset => "limited, going on",
-                Wait::CallBudget => "next call",
-                Wait::Cooldown => "one more try",
-            };
-            let left_ms = until_ms.saturating_sub(model.now_ms).div_ceil(1000) * 1000;
-            let text = format!("{what} in {} ({})", ticking(left_ms), model.clock(*until_ms));
-            (text, Role::Wait)
+    let words = phase_headline(&model.run, model.now_ms, |at_ms| model.clock(at_ms));
+    let role = match &model.run.phase {
+        Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. } => {
+            Role::Accent
         }
-        Phase::Paused if run.paused_by_file => ("paused by .ralph-pause".to_owned(), Role::Wait),
-        Phase::Paused => ("paused".to_owned(), Role::Wait),
-        Phase::Stopped { end } => {
-            let role = match end.reason.kind() {
-                EndKind::Good => Role::Good,
-                EndKind::Bad => Role::Bad,
-                EndKind::Unfinished => Role::Wait,
-            };
-            (one_line(&stop_in_words(&end.reason)), role)
-        }
-    }
+        Phase::Idle | Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused => Role::Wait,
+        Phase::Stopped { end } => match end.reason.kind() {
+            EndKind::Good => Role::Good,
+            EndKind::Bad => Role::Bad,
+            EndKind::Unfinished => Role::Wait,
+        },
+    };
+    (one_line(&words), role)
 }
 
 pub(super) fn footer(model: &Model, area: Rect, pen: &mut Pen<'_>) {
@@ -203,16 +177,11 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let run = &model.run;
     let dim = pen.theme.style(Role::Dim);
     let mut pieces: Vec<Piece> = Vec::new();
-    let last = run
-        .iterations
-        .rows
-        .iter()
-        .rev()
-        .find_map(|iteration| Some((iteration.number, iteration.changes?)));
+    let last = run.iterations.rows.iter().rev().find_map(|iteration| iteration.changes);
     let breaker = match run.breaker.state {
         BreakerState::Closed => None,
-        BreakerState::HalfOpen => Some("breaker half-open"),
-        BreakerState::Open => Some("breaker open"),
+        BreakerState::HalfOpen => Some("stuck detector: warning"),
+        BreakerState::Open => Some("stuck detector: tripped"),
     };
     if let Some(breaker) = breaker {
         pieces.push((format!("{breaker} "), pen.theme.style(Role::Bad)));
@@ -223,8 +192,9 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
             pen.theme.style(Role::Wait),
         ));
     }
-    if let Some((number, changes)) = last {
-        pieces.push((format!("#{number} "), dim));
+    if let Some(changes) = last {
+        let gap = if pieces.is_empty() { "" } else { "· " };
+        pieces.push((format!("{gap}last "), dim));
         pieces.push((format!("+{}", changes.added), pen.theme.style(Role::Added)));
         pieces.push((
             format!(" {}{}", pen.theme.glyphs.minus, changes.removed),
@@ -234,7 +204,7 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let mut parts: Vec<String> = run
         .changes
         .iter()
-        .map(|changes| format!("in all {}", changes_in_words(changes)))
+        .map(|changes| format!("total {}", changes_in_words(changes)))
         .collect();
     parts.extend(usage_in_short(&run.usage));
     let due = run.messages.iter().filter(|message| message.is_due()).count();
@@ -291,10 +261,10 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         let hint = match binding.action {
             keys::Action::Steer => match model.run.stop_reason() {
                 Some(StopReason::Blocked { .. }) => "answer",
-                Some(_) => "go on with a message",
+                Some(_) => "resume with a message",
                 None => binding.hint,
             },
-            keys::Action::PauseOrResume if model.run.is_paused() && model.ui.replay.is_none() => "go on",
+            keys::Action::PauseOrResume if model.run.is_paused() && model.ui.replay.is_none() => "resume",
             _ => binding.hint,
         };
         let key = binding.keys[0].name();
@@ -310,15 +280,6 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         }
         x = pen.role(x, area.y, right, &key, Role::Key);
         x = pen.role(x, area.y, right, &format!(" {hint}"), Role::Dim) + 2;
-    }
-}
-
-/// A duration that counts seconds: `0:07`, `12:41`, `1:05:00`.
-pub(super) fn ticking(duration_ms: u64) -> String {
-    let seconds = duration_ms / 1000;
-    match seconds {
-        0..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
-        3600.. => format!("{}:{:02}:{:02}", seconds / 3600, seconds % 3600 / 60, seconds % 60),
     }
 }
 

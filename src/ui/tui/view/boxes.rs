@@ -11,12 +11,10 @@ use crate::{
         model::Model,
         theme::Role,
     },
+    words::ticking,
 };
 
-use super::{
-    bars::ticking,
-    pen::{Pen, columns, wrapped},
-};
+use super::pen::{Pen, columns, wrapped};
 
 /// Most lines of a message that are in view.
 const MESSAGE_ROWS: usize = 8;
@@ -53,7 +51,7 @@ pub(super) fn steering(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<P
 /// What would become of the message as it is typed now.
 fn explained(model: &Model) -> String {
     if model.run.is_over() {
-        return "message: the run goes on with it".to_owned();
+        return "message: the run resumes with it".to_owned();
     }
     let typed = model.ui.steering.text().trim_start();
     let kind = match (lines::parse_message(typed), typed.chars().next()) {
@@ -72,9 +70,9 @@ fn explained(model: &Model) -> String {
                 live_steering: true, ..
             } => "now: the agent gets it while it works".to_owned(),
             Phase::Running { iteration, .. } => {
-                format!("now: iteration {iteration} is ended, the next starts with it")
+                format!("now: iteration {iteration} is stopped; the next starts with it")
             }
-            _ => "now: in the next prompt, as nothing is running".to_owned(),
+            _ => "now: in the next prompt, since nothing is running".to_owned(),
         },
     }
 }
@@ -136,10 +134,11 @@ pub(super) fn search(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Pos
 }
 
 pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
-    let question = if model.run.is_busy() {
-        "An agent is running. Its work so far is kept."
-    } else {
-        "The run is not over."
+    let question = match model.run.phase {
+        _ if model.run.is_busy() => "An agent is running. Its work so far is kept.",
+        Phase::Paused => "The run is paused.",
+        Phase::Waiting { .. } => "The run is waiting.",
+        _ => "The run is not over.",
     };
     let answers = [("y", "stop now"), ("a", "stop after this iteration"), ("n", "stay")];
     ask("stop the run?", question, &answers, whole, pen);

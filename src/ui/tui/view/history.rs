@@ -10,7 +10,7 @@ use crate::{
         model::Model,
         theme::{Role, Theme},
     },
-    words::{outcome_word, short_duration},
+    words::{outcome_word, short_duration, ticking},
 };
 
 use super::pen::Pen;
@@ -67,7 +67,7 @@ fn cells(model: &Model, iteration: &Iteration, wide: bool, minus: &str) -> Strin
     let changes = iteration.changes;
     let duration = match iteration.outcome {
         Some(_) => short_duration(iteration.duration_ms),
-        None => super::bars::ticking(model.now_ms.saturating_sub(iteration.started_ms)),
+        None => ticking(model.now_ms.saturating_sub(iteration.started_ms)),
     };
     let added = changes.map_or_else(|| "-".to_owned(), |changes| format!("+{}", changes.added));
     let removed = changes.map_or_else(|| "-".to_owned(), |changes| format!("{minus}{}", changes.removed));

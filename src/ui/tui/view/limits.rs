@@ -51,7 +51,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
     for (name, text) in settings(model) {
         let Some(y) = rows.next() else { return };
-        let moved = name == "breaker" && model.run.breaker.state != BreakerState::Closed;
+        let moved = name == "stuck" && model.run.breaker.state != BreakerState::Closed;
         pen.role(area.x + 1, y, end, name, Role::Dim);
         pen.role(
             texts,
@@ -149,7 +149,7 @@ fn lines(model: &Model) -> Vec<Line> {
             share: share(tokens.unwrap_or(0), limits.max_tokens),
         },
         Line {
-            name: "calls an hour",
+            name: "calls per hour",
             text: of(calls.to_string(), limits.calls_per_hour.map(|max| max.to_string())),
             share: share(calls, limits.calls_per_hour.map(u64::from)),
         },
@@ -174,7 +174,7 @@ fn settings(model: &Model) -> Vec<(&'static str, String)> {
     let settings = &run.settings;
     let breaker = breaker_in_words(run.breaker.state, run.breaker.why.as_ref());
     let mut lines = vec![
-        ("breaker", breaker),
+        ("stuck", breaker),
         ("failures", format!("{} in a row", run.iterations.failures)),
         (
             "idle limit",

@@ -7,7 +7,7 @@ use crate::{
         model::{LogLine, Model, Sign},
         theme::Role,
     },
-    words::Tone,
+    words::{Tone, ticking},
 };
 
 use super::pen::{Pen, wrapped};
@@ -63,7 +63,7 @@ fn spinner(model: &Model, area: Rect, y: u16, pen: &mut Pen<'_>) {
     let spinner = pen.theme.glyphs.spinner;
     let sign = spinner[usize::try_from(running_ms / 1000).unwrap_or(0) % spinner.len()];
     let x = text_column(area);
-    let text = format!("{sign} {}", super::bars::ticking(running_ms));
+    let text = format!("{sign} {}", ticking(running_ms));
     pen.role(x.saturating_sub(2), y, area.right(), &text, Role::Accent);
 }
 

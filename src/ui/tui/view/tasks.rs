@@ -6,7 +6,7 @@ use crate::{
     event::{PlanSnapshot, PlanTask, SteeringKind},
     text::one_line,
     ui::tui::{layout::Layout, model::Model, theme::Role},
-    words::{counted, short_duration},
+    words::{counted, short_duration, ticking},
 };
 
 use super::{
@@ -202,7 +202,7 @@ fn iterations(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Rect {
         x = pen.role(x, y, end, &format!("{:>3} ", iteration.number), Role::Dim);
         let duration = match iteration.outcome {
             Some(_) => short_duration(iteration.duration_ms),
-            None => super::bars::ticking(model.now_ms.saturating_sub(iteration.started_ms)),
+            None => ticking(model.now_ms.saturating_sub(iteration.started_ms)),
         };
         x = pen.role(x, y, end, &format!("{duration:>6} "), Role::Dim);
         let (added, removed) = iteration.changes.map_or_else(Default::default, |changes| {

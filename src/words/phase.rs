@@ -1,0 +1,102 @@
+//! What a loop does now, in words: for `ralph status` as it is, for a headline as it counts.
+
+use crate::{
+    event::{StopRequest, Wait},
+    run::{Phase, RunView},
+};
+
+use super::{stop_in_words, ticking};
+
+/// What the loop does now, in a clause that holds until the next record.
+pub fn phase_in_words(view: &RunView) -> String {
+    match &view.phase {
+        Phase::Running { iteration, .. } if view.is_paused() => {
+            format!("running iteration {iteration}, will pause after it")
+        }
+        Phase::Running { iteration, .. } => format!("running iteration {iteration}"),
+        Phase::Waiting { wait, .. } => match wait {
+            Wait::Backoff => "waiting before the next try".to_owned(),
+            Wait::LimitReset => "waiting for the agent's limit to reset".to_owned(),
+            Wait::CallBudget => "waiting for the next call of the hour".to_owned(),
+            Wait::Cooldown => "waiting before one last try".to_owned(),
+        },
+        phase => still(phase, view),
+    }
+}
+
+/// The same at `now_ms`, with what follows. `time` renders a moment as the user's clock shows it.
+pub fn phase_headline(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String) -> String {
+    match &view.phase {
+        Phase::Running { iteration, .. } => {
+            let since_ms = view.phase.running_since_ms().unwrap_or(now_ms);
+            let since = ticking(now_ms.saturating_sub(since_ms));
+            format!("iteration {iteration} · {since}{}", then(view))
+        }
+        phase @ (Phase::Preparing { .. } | Phase::Cancelling { .. } | Phase::Settling { .. }) => {
+            format!("{}{}", still(phase, view), then(view))
+        }
+        Phase::Waiting { wait, until_ms, .. } => {
+            let what = match wait {
+                Wait::Backoff => "trying again",
+                Wait::LimitReset => "rate-limited, resuming",
+                Wait::CallBudget => "next call",
+                Wait::Cooldown => "one more try",
+            };
+            let left_ms = until_ms.saturating_sub(now_ms).div_ceil(1000) * 1000;
+            format!("{what} in {} ({})", ticking(left_ms), time(*until_ms))
+        }
+        phase @ (Phase::Idle | Phase::Verifying { .. } | Phase::Paused | Phase::Stopped { .. }) => still(phase, view),
+    }
+}
+
+/// What is said of a phase in the same words everywhere.
+fn still(phase: &Phase, view: &RunView) -> String {
+    match phase {
+        Phase::Idle => "starting".to_owned(),
+        Phase::Preparing { iteration } => format!("preparing iteration {iteration}"),
+        Phase::Running { iteration, .. } => format!("running iteration {iteration}"),
+        Phase::Cancelling { iteration, .. } => format!("ending iteration {iteration}"),
+        Phase::Settling { iteration, .. } => format!("checking iteration {iteration}"),
+        Phase::Verifying { .. } => "checking the goals".to_owned(),
+        Phase::Waiting { .. } => "waiting".to_owned(),
+        Phase::Paused if view.paused_by_file => "paused by `.ralph-pause`".to_owned(),
+        Phase::Paused => "paused".to_owned(),
+        Phase::Stopped { end } => stop_in_words(&end.reason),
+    }
+}
+
+/// What follows the iteration, where that is not the next one.
+fn then(view: &RunView) -> &'static str {
+    match (view.stop.map(|stop| stop.request), view.is_paused()) {
+        (Some(StopRequest::AfterIteration), _) => " · will stop after it",
+        (Some(StopRequest::InOrder | StopRequest::AtOnce), _) => " · stopping",
+        (None, true) => " · will pause after it",
+        (None, false) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{event::RequestedBy, run::StopAsked};
+
+    #[test]
+    fn a_headline_counts_and_says_what_follows() {
+        let mut view = RunView {
+            phase: Phase::Running {
+                iteration: 3,
+                started_ms: 1_000,
+                live_steering: false,
+            },
+            ..RunView::default()
+        };
+        let headline = |view: &RunView| phase_headline(view, 13_000, |_| String::new());
+        assert_eq!(headline(&view), "iteration 3 · 0:12");
+        view.stop = Some(StopAsked {
+            request: StopRequest::AfterIteration,
+            by: RequestedBy::User,
+        });
+        assert_eq!(headline(&view), "iteration 3 · 0:12 · will stop after it");
+        assert_eq!(phase_in_words(&view), "running iteration 3");
+    }
+}
