@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
+use super::Place;
 use crate::{
     agent::{
         AgentAdapter, Channel, GitIdentity,
-        catalog::Catalog,
+        catalog::{Catalog, Sources},
         dialect::DialectKind,
         manifest::{Manifest, Transport},
         opencode::{Credentials, PermissionAnswer, ServerAdapter, ServerOptions},
@@ -178,6 +179,38 @@ impl Chooser<'_> {
         }
         Ok(agents)
     }
+}
+
+/// The adapter that a run would use, which can be started as far as can be told.
+///
+/// # Errors
+/// The [`Failure`] that such a run would end with.
+pub(crate) fn chosen_adapter(
+    catalog: &Catalog,
+    config: &Config,
+    project: &Path,
+    supervisor: &Supervisor,
+) -> Result<String, Failure> {
+    let chooser = Chooser {
+        catalog,
+        config,
+        project,
+        watched: false,
+        supervisor,
+    };
+    chooser.choose(&mut Vec::new()).map(|chosen| chosen.id)
+}
+
+/// All adapters that can be seen from `place`.
+pub(crate) fn catalog(place: &Place, config: &Config) -> Catalog {
+    let user = dirs::config_dir().map(|dir| dir.join("ralph").join("adapters"));
+    Catalog::load(&Sources {
+        directories: user
+            .into_iter()
+            .chain([place.project.join(".ralph").join("adapters")])
+            .collect(),
+        config: config.adapters.clone(),
+    })
 }
 
 /// Who commits in `project`, if it is not the repository that says so.

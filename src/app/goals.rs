@@ -1,0 +1,38 @@
+//! The configured goals, checked without a loop.
+
+use super::{Place, agents::catalog, runtime::runtime};
+use crate::{
+    config::Loaded,
+    driver,
+    error::{Failure, FailureKind},
+    event::GoalResult,
+    proc::Supervisor,
+};
+
+/// Runs the configured goals once, without a loop.
+///
+/// # Errors
+/// A [`Failure`] if there are none, or if nothing can be run here.
+pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Vec<GoalResult>, Failure> {
+    let config = &loaded.config;
+    if config.goals.is_empty() {
+        return Err(
+            Failure::new(FailureKind::Configuration, "there are no goals to check")
+                .hint("name some with `\"goals\": [{\"name\": \"tests\", \"command\": \"cargo test\"}]` in .ralph/config.json")
+                .hint("or one with `ralph --goal tests=\"cargo test\" goals check`"),
+        );
+    }
+    let scratch = tempfile::tempdir()
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
+    supervisor.become_subreaper();
+    let checks = driver::check_goals(
+        config.goals.clone(),
+        config.goals_parallel,
+        place.project.clone(),
+        format!("goals-{}", std::process::id()),
+        scratch.path().to_owned(),
+        catalog(place, config).keys(),
+        supervisor,
+    );
+    Ok(runtime()?.block_on(checks))
+}

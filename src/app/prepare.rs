@@ -1,0 +1,80 @@
+//! Finds out, before anything is started, whether a run can be.
+
+use super::{
+    Place,
+    agents::{Agents, Chooser, catalog},
+    plan::{check_confidence, chosen_plan},
+    prompt::template,
+};
+use crate::{
+    config::Loaded,
+    driver::Agent,
+    error::Failure,
+    event::{Completion, Notice, PlanSnapshot, Settings},
+    proc::Supervisor,
+    prompt::Template,
+};
+
+/// Everything that has been found to be in order before a run starts.
+pub(super) struct Prepared {
+    pub(super) settings: Settings,
+    pub(super) template: Template,
+    pub(super) agents: Vec<Agent>,
+    /// What is shown of agents is made from their signals.
+    pub(super) transcript: bool,
+    pub(super) plan: PlanSnapshot,
+    /// Variables that are for agents alone.
+    pub(super) withheld: Vec<String>,
+    pub(super) notices: Vec<Notice>,
+}
+
+/// Checks everything that can be wrong before a run.
+pub(super) fn prepare(
+    place: &Place,
+    loaded: &Loaded,
+    watched: bool,
+    supervisor: &Supervisor,
+) -> Result<Prepared, Failure> {
+    let config = &loaded.config;
+    let mut notices: Vec<Notice> = loaded.notices.iter().map(Notice::warning).collect();
+    let template = template(place, config)?;
+    let (plan, snapshot) = chosen_plan(place, config)?;
+    check_confidence(config, &snapshot)?;
+    let catalog = catalog(place, config);
+    notices.extend(catalog.notices().iter().map(Notice::warning));
+    let chooser = Chooser {
+        catalog: &catalog,
+        config,
+        project: &place.project,
+        watched,
+        supervisor,
+    };
+    let Agents { id, agents, logins } = chooser.choose(&mut notices)?;
+    let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
+    let settings = Settings {
+        adapter: id,
+        model: config.model.clone(),
+        agent: config.agent.clone(),
+        plan,
+        session: config.session,
+        limits: config.limits.clone(),
+        backoff: config.backoff.clone(),
+        goals: config.goals.clone(),
+        goals_when: config.goals_when,
+        completion: Completion {
+            min_confidence: config.completion.min_confidence,
+        },
+        breaker: config.breaker,
+        fallback: stand_ins,
+        logins,
+    };
+    Ok(Prepared {
+        settings,
+        template,
+        transcript: !agents[0].last_line_claims,
+        agents,
+        plan: snapshot,
+        withheld: catalog.keys(),
+        notices,
+    })
+}
