@@ -90,7 +90,7 @@ impl Host {
     /// Makes commands of signals.
     async fn forward(&mut self, handle: &Handle, measure: Option<fn() -> Size>) -> Infallible {
         let command = UserCommand::Stop {
-            stop: StopRequest::InOrder,
+            stop: StopRequest::Graceful,
         };
         loop {
             match (self.next().await, measure) {

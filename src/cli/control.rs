@@ -106,8 +106,8 @@ pub(super) fn skip(args: &Args) -> Result<u8, Failure> {
 pub(super) fn stop(args: &Args, after_iteration: bool, at_once: bool) -> Result<u8, Failure> {
     let stop = match (after_iteration, at_once) {
         (true, _) => StopRequest::AfterIteration,
-        (false, true) => StopRequest::AtOnce,
-        (false, false) => StopRequest::InOrder,
+        (false, true) => StopRequest::Immediate,
+        (false, false) => StopRequest::Graceful,
     };
     send(args, UserCommand::Stop { stop })
 }

@@ -15,7 +15,7 @@ use crate::{
 
 use super::{
     clock::now_ms,
-    handle::Wish,
+    handle::InboxMessage,
     open::{OpenError, latest},
     run::{Arrived, Driver, DriverError},
 };
@@ -50,10 +50,16 @@ impl Driver {
         let leaves = match arrived {
             Arrived::Input(Input::Command { command, .. })
             | Arrived::Asked(Request::Command { command }, _)
-            | Arrived::Wish(Wish::Command { command, .. }) => stops(command),
+            | Arrived::Message(InboxMessage::Command { command, .. }) => stops(command),
             Arrived::Input(_)
             | Arrived::Asked(Request::Status, _)
-            | Arrived::Wish(Wish::PauseFile { .. } | Wish::Type(_) | Wish::Resize(_) | Wish::Leave | Wish::Unwatch)
+            | Arrived::Message(
+                InboxMessage::PauseFile { .. }
+                | InboxMessage::Type(_)
+                | InboxMessage::Resize(_)
+                | InboxMessage::Leave
+                | InboxMessage::Unwatch,
+            )
             | Arrived::Nothing => false,
         };
         self.watched &= !leaves;
@@ -68,7 +74,7 @@ impl Driver {
         // A message made the run go on as its screen was left.
         self.advance(&Input::Command {
             command: UserCommand::Stop {
-                stop: StopRequest::InOrder,
+                stop: StopRequest::Graceful,
             },
             by: RequestedBy::User,
         })?;
@@ -77,7 +83,7 @@ impl Driver {
 
     /// The pause file may have come or gone while nothing ran.
     pub(super) fn look_for_pause(&mut self) {
-        let present = self.workshop.paths.pause_file().symlink_metadata().is_ok();
+        let present = self.jobs.paths.pause_file().symlink_metadata().is_ok();
         self.own.push_back(Input::PauseFile { present });
     }
 }

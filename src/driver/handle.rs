@@ -13,8 +13,8 @@ use crate::{
     proc::Size,
 };
 
-/// Wishes under way to the loop; a user is far slower than it.
-const WISHES: usize = 256;
+/// Messages under way to the loop; a user is far slower than it.
+const MESSAGES: usize = 256;
 /// Requests that wait for their replies.
 const REQUESTS: usize = 64;
 /// How long a user interface waits for a loop that is behind: a disk may keep it for a while, and a command must not be lost to that.
@@ -24,19 +24,20 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Reaches the loop from another thread or task. The loop does not depend on it.
 #[derive(Debug, Clone)]
 pub struct Handle {
-    wishes: mpsc::Sender<Wish>,
+    messages: mpsc::Sender<InboxMessage>,
     asked: mpsc::Sender<Asked>,
 }
 
 /// The loop's end of its [`Handle`]s.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    pub(super) wishes: mpsc::Receiver<Wish>,
+    pub(super) messages: mpsc::Receiver<InboxMessage>,
     pub(super) asked: mpsc::Receiver<Asked>,
 }
 
+/// What is asked of the loop through a [`Handle`], without a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum InboxMessage {
     Command { command: UserCommand, by: RequestedBy },
     PauseFile { present: bool },
     Type(Vec<u8>),
@@ -47,23 +48,23 @@ pub(super) enum Wish {
 
 impl Handle {
     pub(super) fn new() -> (Self, Inbox) {
-        let (wishes_in, wishes) = mpsc::channel(WISHES);
+        let (messages_in, messages) = mpsc::channel(MESSAGES);
         let (asked_in, asked) = mpsc::channel(REQUESTS);
         let handle = Self {
-            wishes: wishes_in,
+            messages: messages_in,
             asked: asked_in,
         };
-        (handle, Inbox { wishes, asked })
+        (handle, Inbox { messages, asked })
     }
 
     /// Asks the loop for something; what comes of it is in the records. After the run it means nothing.
     pub fn command(&self, command: UserCommand, by: RequestedBy) {
-        self.send(Wish::Command { command, by });
+        self.send(InboxMessage::Command { command, by });
     }
 
     /// Does the same from a task.
     pub async fn command_soon(&self, command: UserCommand, by: RequestedBy) {
-        _ = self.wishes.send(Wish::Command { command, by }).await; // the run is over
+        _ = self.messages.send(InboxMessage::Command { command, by }).await; // the run is over
     }
 
     /// Asks the loop for something, and waits for the answer.
@@ -78,42 +79,42 @@ impl Handle {
 
     /// Tells whether the pause file is there. Waits for a loop that is behind: nothing would tell again.
     pub fn pause_file(&self, present: bool) {
-        _ = self.wishes.blocking_send(Wish::PauseFile { present }); // the run is over
+        _ = self.messages.blocking_send(InboxMessage::PauseFile { present }); // the run is over
     }
 
     /// Types into the running agent's terminal; nowhere if none runs.
     pub fn type_bytes(&self, bytes: Vec<u8>) {
-        self.send(Wish::Type(bytes));
+        self.send(InboxMessage::Type(bytes));
     }
 
     /// Gives the agents' terminal the size of the pane that shows it, now and in later iterations.
     pub fn resize(&self, size: Size) {
-        self.send(Wish::Resize(size));
+        self.send(InboxMessage::Resize(size));
     }
 
     /// Does the same from a task.
     pub async fn resize_soon(&self, size: Size) {
-        _ = self.wishes.send(Wish::Resize(size)).await; // the run is over
+        _ = self.messages.send(InboxMessage::Resize(size)).await; // the run is over
     }
 
     /// Tells that the user has left the screen.
     pub fn leave(&self) {
-        self.send(Wish::Leave);
+        self.send(InboxMessage::Leave);
     }
 
     /// Tells that there is no screen any more on which the run could stay after its end.
     pub fn unwatch(&self) {
-        self.send(Wish::Unwatch);
+        self.send(InboxMessage::Unwatch);
     }
 
-    fn send(&self, wish: Wish) {
+    fn send(&self, message: InboxMessage) {
         let deadline = Instant::now() + PATIENCE;
-        let mut wish = wish;
-        while let Err(TrySendError::Full(back)) = self.wishes.try_send(wish) {
+        let mut message = message;
+        while let Err(TrySendError::Full(back)) = self.messages.try_send(message) {
             if Instant::now() >= deadline {
                 return; // the loop has hung: a screen that hung with it could not even be left
             }
-            wish = back;
+            message = back;
             thread::sleep(PAUSE);
         }
         // Closed when the run is over: then it means nothing.
@@ -127,12 +128,14 @@ mod tests {
     #[test]
     fn a_command_waits_for_a_loop_that_is_behind_and_is_not_lost() {
         let (handle, mut inbox) = Handle::new();
-        for _ in 0..WISHES {
+        for _ in 0..MESSAGES {
             handle.type_bytes(b"k".to_vec());
         }
         let commanding = thread::spawn(move || handle.command(UserCommand::Pause, RequestedBy::User));
-        let taken = std::iter::from_fn(|| inbox.wishes.blocking_recv());
-        let commanded = taken.skip(WISHES).any(|wish| matches!(wish, Wish::Command { .. }));
+        let taken = std::iter::from_fn(|| inbox.messages.blocking_recv());
+        let commanded = taken
+            .skip(MESSAGES)
+            .any(|message| matches!(message, InboxMessage::Command { .. }));
         assert!(commanded, "the command is behind the keys");
         commanding.join().unwrap();
     }

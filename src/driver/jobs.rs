@@ -37,7 +37,7 @@ const PLAN_READ_PAUSE: Duration = Duration::from_millis(50);
 
 /// What all jobs of a run share.
 #[derive(Debug)]
-pub(super) struct Workshop {
+pub(super) struct JobContext {
     pub(super) run: RunId,
     pub(super) paths: ProjectPaths,
     pub(super) files: RunPaths,
@@ -117,7 +117,7 @@ impl Settle {
     }
 }
 
-impl Workshop {
+impl JobContext {
     pub(super) fn prepare(&self, job: &Prepare) -> Result<Preparation, Refusal> {
         let mut notices = Vec::new();
         if self.take_done_file(&mut notices) == DoneFile::Taken {

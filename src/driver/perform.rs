@@ -59,7 +59,7 @@ impl Driver {
             }
             Effect::RemovePauseFile => {
                 // If it cannot be removed, the loop goes on all the same, as the user wanted; the next run will pause.
-                _ = std::fs::remove_file(self.workshop.paths.pause_file());
+                _ = std::fs::remove_file(self.jobs.paths.pause_file());
             }
             // The loop leaves when it sees the phase.
             Effect::Finish => {}
@@ -79,7 +79,7 @@ impl Driver {
         else {
             return;
         };
-        self.untold.push(Notice::AgentIdle {
+        self.pending_notices.push(Notice::AgentIdle {
             quiet_ms: millis(quiet),
             left_ms: millis(idle.saturating_sub(quiet)),
         });
@@ -92,9 +92,9 @@ impl Driver {
         };
         let live_steering = self.agent().adapter.capabilities().live_steering;
         let job = Prepare::of(self.state(), iteration, untouched, live_steering);
-        let workshop = Arc::clone(&self.workshop);
+        let jobs = Arc::clone(&self.jobs);
         self.offload(
-            move || workshop.prepare(&job),
+            move || jobs.prepare(&job),
             move |result| Input::Prepared {
                 iteration,
                 result: result.unwrap_or(Err(Refusal::Internal)),
@@ -107,13 +107,13 @@ impl Driver {
         self.session = None;
         // Recorded before it is removed: a claim must outlive a ralph that is killed in between.
         let recorded = self.state().rules.stated.claims.contains(&Claim::DoneFile);
-        if !recorded && self.workshop.has_done_file() {
+        if !recorded && self.jobs.has_done_file() {
             return self.own.push_back(Input::DoneFileFound { iteration });
         }
         let job = Settle::of(self.state(), iteration);
-        let workshop = Arc::clone(&self.workshop);
+        let jobs = Arc::clone(&self.jobs);
         self.offload(
-            move || workshop.settle(&job),
+            move || jobs.settle(&job),
             move |settlement| Input::Settled {
                 iteration,
                 settlement: Box::new(settlement.unwrap_or_else(nothing_found)),
@@ -123,16 +123,16 @@ impl Driver {
 
     fn verify(&mut self, iteration: u32) {
         let place = goals::Place {
-            project: self.workshop.paths.project().to_owned(),
-            run_id: self.workshop.run.0.clone(),
-            scratch: self.workshop.files.scratch(),
-            supervisor: self.workshop.supervisor.clone(),
+            project: self.jobs.paths.project().to_owned(),
+            run_id: self.jobs.run.0.clone(),
+            scratch: self.jobs.files.scratch(),
+            supervisor: self.jobs.supervisor.clone(),
             withheld: self.withheld.clone(),
         };
         let goals = self.state().view.settings.goals.clone();
-        let workshop = Arc::clone(&self.workshop);
+        let jobs = Arc::clone(&self.jobs);
         let before = self.state().view.plan.clone();
-        let look = move |results| workshop.look_again(&before, results);
+        let look = move |results| jobs.look_again(&before, results);
         let done = move |found: Option<Verification>| Input::Verified {
             iteration,
             verification: Box::new(found.unwrap_or_else(nothing_verified)),
@@ -181,11 +181,11 @@ impl Driver {
     }
 
     fn start_session(&mut self, iteration: u32, now_ms: u64) {
-        let workshop = &self.workshop;
+        let jobs = &self.jobs;
         let settings = &self.state().view.settings;
         let is_first = self.state().view.adapter == settings.adapter;
         let recording = Recording::create(
-            &workshop.files.recording(iteration),
+            &jobs.files.recording(iteration),
             self.size.cols,
             self.size.rows,
             now_ms / 1000,
@@ -194,10 +194,10 @@ impl Driver {
         // A disk without room for a recording shows in the journal; the session itself can go on.
         let recording = SharedRecording::new(recording.ok());
         let request = SessionRequest {
-            run: workshop.run.clone(),
+            run: jobs.run.clone(),
             iteration,
-            prompt: workshop.files.prompt(iteration),
-            cwd: workshop.paths.project().to_owned(),
+            prompt: jobs.files.prompt(iteration),
+            cwd: jobs.paths.project().to_owned(),
             // They are named for the first adapter; another would not know them.
             model: settings.model.clone().filter(|_| is_first),
             agent: settings.agent.clone().filter(|_| is_first),
@@ -205,19 +205,19 @@ impl Driver {
             size: self.size,
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),
-                ("RALPH_PLAN".to_owned(), workshop.plan.to_string_lossy().into_owned()),
+                ("RALPH_PLAN".to_owned(), jobs.plan.to_string_lossy().into_owned()),
                 (
                     "RALPH_PROJECT".to_owned(),
-                    workshop.paths.project().to_string_lossy().into_owned(),
+                    jobs.paths.project().to_string_lossy().into_owned(),
                 ),
             ],
-            scratch: workshop.files.scratch(),
+            scratch: jobs.files.scratch(),
             display: Box::new(Tee {
                 recording: recording.clone(),
                 hub: self.hub.clone(),
             }),
         };
-        let log = SignalLog::new(&workshop.files.signals(iteration), self.recording_cap_bytes);
+        let log = SignalLog::new(&jobs.files.signals(iteration), self.recording_cap_bytes);
         self.hub.set_lossy(false);
         self.session = Some(Current::start(
             &self.agent().adapter,

@@ -26,9 +26,9 @@ use super::{
     clock::{Clock, LOOK, new_promise},
     config::{Agent, RunConfig},
     goals::GoalRun,
-    handle::{Handle, Inbox, Wish},
+    handle::{Handle, Inbox, InboxMessage},
     hub::Hub,
-    jobs::Workshop,
+    jobs::JobContext,
     log::log_step,
     open::OpenRun,
     plan_file::Taskless,
@@ -57,7 +57,7 @@ pub struct Driver {
     /// The goals that are being run.
     pub(super) goals: Option<GoalRun>,
     /// Used from blocking threads.
-    pub(super) workshop: Arc<Workshop>,
+    pub(super) jobs: Arc<JobContext>,
     pub(super) size: Size,
     pub(super) recording_cap_bytes: u64,
     pub(super) hub: Hub,
@@ -67,8 +67,8 @@ pub struct Driver {
     pub(super) results: mpsc::Sender<Input>,
     /// Inputs that the driver made itself.
     pub(super) own: VecDeque<Input>,
-    /// What is to be said before the loop waits again.
-    pub(super) untold: Vec<Notice>,
+    /// Recorded before the loop waits again.
+    pub(super) pending_notices: Vec<Notice>,
     /// Set only between steps.
     state: Option<LoopState>,
     journal: Journal,
@@ -92,7 +92,7 @@ pub(super) enum Arrived {
     Nothing,
     Input(Input),
     Asked(Request, oneshot::Sender<Reply>),
-    Wish(Wish),
+    Message(InboxMessage),
 }
 
 impl Driver {
@@ -117,7 +117,7 @@ impl Driver {
                 earlier_starts_ms: std::mem::take(&mut open.earlier_starts_ms),
             }))
         };
-        let workshop = Workshop {
+        let jobs = JobContext {
             run: open.run.clone(),
             paths: open.paths.clone(),
             files: open.files.clone(),
@@ -137,7 +137,7 @@ impl Driver {
             goals_parallel: config.goals_parallel,
             withheld: config.withheld,
             goals: None,
-            workshop: Arc::new(workshop),
+            jobs: Arc::new(jobs),
             size: config.size,
             recording_cap_bytes: config.recording_cap_bytes,
             hub,
@@ -146,7 +146,7 @@ impl Driver {
             clock: config.clock,
             results,
             own: VecDeque::new(),
-            untold: Vec::new(),
+            pending_notices: Vec::new(),
             state: Some(state),
             journal,
             results_in,
@@ -195,9 +195,9 @@ impl Driver {
         result
     }
 
-    /// Takes no more wishes and requests. Each request that waits for its reply is told that the run is over.
+    /// Takes no more messages and requests. Each request that waits for its reply is told that the run is over.
     fn hang_up(&mut self) {
-        self.inbox.wishes.close();
+        self.inbox.messages.close();
         self.inbox.asked.close();
         while self.inbox.asked.try_recv().is_ok() {}
     }
@@ -228,7 +228,7 @@ impl Driver {
             {
                 return Ok(reason.clone());
             }
-            for notice in std::mem::take(&mut self.untold) {
+            for notice in std::mem::take(&mut self.pending_notices) {
                 self.note(notice)?;
             }
             let arrived = match self.own.pop_front() {
@@ -254,21 +254,21 @@ impl Driver {
                     let answer = self.answer(request)?;
                     _ = reply.send(answer); // whoever asked may have gone
                 }
-                Arrived::Wish(Wish::Command { command, by }) => match command.refusal() {
+                Arrived::Message(InboxMessage::Command { command, by }) => match command.refusal() {
                     Some(refusal) => self.note(Notice::CommandRefused { refusal })?,
                     None => _ = self.advance(&Input::Command { command, by })?,
                 },
-                Arrived::Wish(Wish::PauseFile { present }) => {
+                Arrived::Message(InboxMessage::PauseFile { present }) => {
                     self.advance(&Input::PauseFile { present })?;
                 }
-                Arrived::Wish(Wish::Type(bytes)) => {
+                Arrived::Message(InboxMessage::Type(bytes)) => {
                     if let Some(session) = &self.session {
                         session.type_bytes(&bytes);
                     }
                 }
-                Arrived::Wish(Wish::Resize(size)) => self.resize(size),
-                Arrived::Wish(Wish::Leave) => self.screen_left()?,
-                Arrived::Wish(Wish::Unwatch) => self.watched = false,
+                Arrived::Message(InboxMessage::Resize(size)) => self.resize(size),
+                Arrived::Message(InboxMessage::Leave) => self.screen_left()?,
+                Arrived::Message(InboxMessage::Unwatch) => self.watched = false,
             }
             if over.is_some() && !self.state().view.is_over() {
                 self.look_for_pause();
@@ -295,7 +295,7 @@ impl Driver {
         };
         tokio::select! {
             biased;
-            Some(wish) = self.inbox.wishes.recv() => Arrived::Wish(wish),
+            Some(message) = self.inbox.messages.recv() => Arrived::Message(message),
             Some((request, reply)) = self.inbox.asked.recv() => Arrived::Asked(request, reply),
             timer = self.timers.next(|| self.clock.now_ms()) => Arrived::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => Arrived::Input(input),

@@ -40,8 +40,8 @@ pub(super) struct Current {
     seen: Activity,
     /// By [`super::clock::Clock::lived`].
     quiet_since: Duration,
-    /// Since when it is quiet, and how many quarters of the idle limit were told of that.
-    told: (Duration, u64),
+    /// Since when it is quiet, and how many quarters of the idle limit were announced.
+    announced: (Duration, u64),
 }
 
 impl Current {
@@ -65,7 +65,7 @@ impl Current {
             recording,
             seen: Activity::default(),
             quiet_since: lived,
-            told: (lived, 0),
+            announced: (lived, 0),
         }
     }
 
@@ -160,8 +160,8 @@ impl Current {
         let quiet = self.long_quiet(lived, idle)?;
         let quarters = quiet.as_millis().saturating_mul(4) / idle.as_millis().max(1);
         let quarters = u64::try_from(quarters).unwrap_or(u64::MAX);
-        let told = std::mem::replace(&mut self.told, (self.quiet_since, quarters));
-        (told < self.told && quiet < idle).then_some(quiet)
+        let before = std::mem::replace(&mut self.announced, (self.quiet_since, quarters));
+        (before < self.announced && quiet < idle).then_some(quiet)
     }
 }
 

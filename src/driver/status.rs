@@ -129,8 +129,8 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         UserCommand::ResetCircuit => done("the stuck detector is reset"),
         UserCommand::Stop { stop } => done(match stop {
             StopRequest::AfterIteration => "will stop after this iteration",
-            StopRequest::InOrder => "stopping",
-            StopRequest::AtOnce => "stopping at once",
+            StopRequest::Graceful => "stopping",
+            StopRequest::Immediate => "stopping at once",
         }),
     }
 }

@@ -4,12 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{BreakerCause, Problem, ProblemKind, clip::cut};
 
+/// How soon a run is to stop, from the latest on. The aliases are what journals had before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopRequest {
     AfterIteration,
-    InOrder,
-    AtOnce,
+    /// The agent is asked to end, and what it did is looked at.
+    #[serde(alias = "in-order")]
+    Graceful,
+    /// The agent is killed.
+    #[serde(alias = "at-once")]
+    Immediate,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,5 +226,32 @@ impl StopReason {
             StopReason::Terminated => 143,
             StopReason::HungUp => 129,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    #[test]
+    fn a_stop_request_is_read_under_its_earlier_names() {
+        for (name, request) in [
+            ("after-iteration", StopRequest::AfterIteration),
+            ("in-order", StopRequest::Graceful),
+            ("graceful", StopRequest::Graceful),
+            ("at-once", StopRequest::Immediate),
+            ("immediate", StopRequest::Immediate),
+        ] {
+            let read: StopRequest = serde_json::from_str(&format!("\"{name}\"")).unwrap();
+            assert_eq!(read, request, "{name}");
+        }
+        // As journals of the second version have it.
+        let record = r#"{"type":"stop-requested","stop":"in-order","by":"interrupt"}"#;
+        let stop = Event::StopRequested {
+            stop: StopRequest::Graceful,
+            by: RequestedBy::Interrupt,
+        };
+        assert_eq!(serde_json::from_str::<Event>(record).unwrap(), stop);
     }
 }

@@ -289,7 +289,7 @@ fn probe_pause_ms(idle_ms: u64) -> u64 {
 }
 
 fn wants_at_once(stop: Option<StopAsked>) -> bool {
-    stop.is_some_and(|stop| stop.request == StopRequest::AtOnce)
+    stop.is_some_and(|stop| stop.request == StopRequest::Immediate)
 }
 
 fn arm(kind: TimerKind, epoch: Option<u32>, at_ms: u64) -> Effect {

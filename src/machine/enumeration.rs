@@ -354,7 +354,7 @@ fn a_killed_run_recovers_from_every_reachable_state() {
 fn whatever_happened_two_interrupts_end_the_run() {
     let interrupt = Input::Command {
         command: UserCommand::Stop {
-            stop: StopRequest::InOrder,
+            stop: StopRequest::Graceful,
         },
         by: RequestedBy::Interrupt,
     };

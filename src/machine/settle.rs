@@ -370,7 +370,7 @@ pub(super) fn requested(state: &LoopState) -> Option<StopReason> {
         (RequestedBy::Interrupt, _) => StopReason::Interrupted,
         (RequestedBy::Terminate, _) => StopReason::Terminated,
         (RequestedBy::Hangup, _) => StopReason::HungUp,
-        (RequestedBy::User, StopRequest::AfterIteration | StopRequest::InOrder | StopRequest::AtOnce) => {
+        (RequestedBy::User, StopRequest::AfterIteration | StopRequest::Graceful | StopRequest::Immediate) => {
             StopReason::Requested
         }
     })

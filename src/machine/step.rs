@@ -316,7 +316,7 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
 /// Whoever wants to stop at once does not wait for a settlement.
 pub(super) fn stop_if_at_once(decision: &mut Decision) {
     let asked = decision.state.view.stop;
-    if asked.is_some_and(|asked| asked.request == StopRequest::AtOnce)
+    if asked.is_some_and(|asked| asked.request == StopRequest::Immediate)
         && let Some(reason) = settle::requested(&decision.state)
     {
         decision.stop(reason);

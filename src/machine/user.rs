@@ -165,8 +165,8 @@ fn request_stop(decision: &mut Decision, stop: StopRequest, by: RequestedBy) {
     // Asked again to stop in order means: now.
     let earlier = decision.state.view.stop.map(|earlier| earlier.request);
     let stop = match earlier {
-        Some(StopRequest::InOrder | StopRequest::AtOnce) if stop >= StopRequest::InOrder => StopRequest::AtOnce,
-        Some(StopRequest::AtOnce) => StopRequest::AtOnce,
+        Some(StopRequest::Graceful | StopRequest::Immediate) if stop >= StopRequest::Graceful => StopRequest::Immediate,
+        Some(StopRequest::Immediate) => StopRequest::Immediate,
         Some(_) | None => stop,
     };
     if earlier.is_some_and(|earlier| earlier >= stop) {
@@ -200,7 +200,7 @@ fn request_stop(decision: &mut Decision, stop: StopRequest, by: RequestedBy) {
         }
         // The result of the last iteration is kept, unless even that takes too long for the user.
         Phase::Settling { .. } => {
-            if stop == StopRequest::AtOnce {
+            if stop == StopRequest::Immediate {
                 decision.stop(reason);
             }
         }

@@ -17,7 +17,7 @@ impl StopAsked {
     pub(super) fn and(self, later: StopAsked) -> StopAsked {
         match self.request {
             StopRequest::AfterIteration if later.request > self.request => later,
-            StopRequest::AfterIteration | StopRequest::InOrder | StopRequest::AtOnce => StopAsked {
+            StopRequest::AfterIteration | StopRequest::Graceful | StopRequest::Immediate => StopAsked {
                 request: self.request.max(later.request),
                 by: self.by,
             },

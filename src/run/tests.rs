@@ -322,7 +322,11 @@ impl Chaos {
                 how: Delivery::Prompt,
             },
             31 => Event::StopRequested {
-                stop: self.any(&[StopRequest::AfterIteration, StopRequest::InOrder, StopRequest::AtOnce]),
+                stop: self.any(&[
+                    StopRequest::AfterIteration,
+                    StopRequest::Graceful,
+                    StopRequest::Immediate,
+                ]),
                 by: self.any(&[RequestedBy::User, RequestedBy::Interrupt]),
             },
             _ => match self.coin() {

@@ -224,8 +224,8 @@ fn stop_request(stop: StopRequest, by: RequestedBy) -> String {
     };
     let how = match stop {
         StopRequest::AfterIteration => "stopping after this iteration",
-        StopRequest::InOrder => "stopping (repeat to force)",
-        StopRequest::AtOnce => "stopping at once",
+        StopRequest::Graceful => "stopping (repeat to force)",
+        StopRequest::Immediate => "stopping at once",
     };
     format!("{by}: {how}")
 }

@@ -69,7 +69,7 @@ fn still(phase: &Phase, view: &RunView) -> String {
 fn then(view: &RunView) -> &'static str {
     match (view.stop.map(|stop| stop.request), view.is_paused()) {
         (Some(StopRequest::AfterIteration), _) => " · will stop after it",
-        (Some(StopRequest::InOrder | StopRequest::AtOnce), _) => " · stopping",
+        (Some(StopRequest::Graceful | StopRequest::Immediate), _) => " · stopping",
         (None, true) => " · will pause after it",
         (None, false) => "",
     }

@@ -326,7 +326,7 @@ impl Running {
     /// Stops the loop as Ctrl-C does.
     pub async fn interrupt(&self) {
         let command = UserCommand::Stop {
-            stop: StopRequest::InOrder,
+            stop: StopRequest::Graceful,
         };
         self.handle.command_soon(command, RequestedBy::Interrupt).await;
     }

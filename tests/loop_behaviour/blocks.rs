@@ -157,7 +157,7 @@ async fn a_message_for_a_run_that_was_stopped_is_queued_and_one_for_no_run_is_re
     });
     let running = project.looping(&agent).start();
     running.wait_for_record(said("ready")).await;
-    let stop = StopRequest::InOrder;
+    let stop = StopRequest::Graceful;
     running.command(UserCommand::Stop { stop }).await.unwrap();
     assert_eq!(running.wait().await.code(), Some(130));
     assert_eq!(project.ralph(["steer", "use tabs"]).run(SOON).code(), Some(0));

@@ -306,7 +306,7 @@ async fn the_calls_of_an_hour_are_waited_for_and_can_be_stopped_while_they_are()
         panic!("no wait")
     };
     assert!(until_ms <= waiting.at_ms + HOUR_MS && until_ms > waiting.at_ms);
-    let stop = StopRequest::InOrder;
+    let stop = StopRequest::Graceful;
     running.command(UserCommand::Stop { stop }).await.unwrap();
     assert_eq!(running.wait().await.code(), Some(130));
 }

@@ -229,7 +229,7 @@ async fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
     let running = running_here(&project, 2).await;
     running.steer(SteeringKind::Next, "too late").await;
     running.steer(SteeringKind::Standing, "always").await;
-    let stop = StopRequest::InOrder;
+    let stop = StopRequest::Graceful;
     running.command(UserCommand::Stop { stop }).await.unwrap();
     let finished = running.wait().await;
     let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {

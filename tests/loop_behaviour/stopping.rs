@@ -62,10 +62,10 @@ fn a_second_interrupt_ends_everything_at_once() {
     let script = Script::jsonl(STUBBORN).stopped_by("interrupt", 60_000);
     let running = running(&sandbox, &script);
     running.signal(Signal::SIGINT);
-    running.wait_for_record(SOON, stop_requested(StopRequest::InOrder, RequestedBy::Interrupt));
+    running.wait_for_record(SOON, stop_requested(StopRequest::Graceful, RequestedBy::Interrupt));
     running.signal(Signal::SIGINT);
     let records = ended(running, 130).records();
-    assert!(events(&records).any(stop_requested(StopRequest::AtOnce, RequestedBy::Interrupt)));
+    assert!(events(&records).any(stop_requested(StopRequest::Immediate, RequestedBy::Interrupt)));
     sandbox.assert_nothing_runs();
 }
 

@@ -304,8 +304,8 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         steer(SteeringKind::Next),
         steer(SteeringKind::Standing),
         stop(StopRequest::AfterIteration, RequestedBy::User),
-        stop(StopRequest::InOrder, RequestedBy::Interrupt),
-        stop(StopRequest::AtOnce, RequestedBy::Terminate),
+        stop(StopRequest::Graceful, RequestedBy::Interrupt),
+        stop(StopRequest::Immediate, RequestedBy::Terminate),
     ];
     for kind in [
         ProblemKind::Auth,
@@ -354,7 +354,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 UserCommand::Steer { .. } | UserCommand::Withdraw { .. } | UserCommand::Pause => false,
                 UserCommand::Resume | UserCommand::Skip => false,
                 UserCommand::RetryNow | UserCommand::ResetCircuit => true,
-                UserCommand::Stop { stop } => *stop == StopRequest::InOrder,
+                UserCommand::Stop { stop } => *stop == StopRequest::Graceful,
             },
             // One failure that is waited for, one that is not, and one that is worked around.
             Input::Agent {

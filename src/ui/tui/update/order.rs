@@ -72,7 +72,7 @@ impl Order {
         if model.run.is_over() || model.ui.replay.is_some() {
             Order::Leave
         } else {
-            Order::stop(StopRequest::InOrder, RequestedBy::Interrupt)
+            Order::stop(StopRequest::Graceful, RequestedBy::Interrupt)
         }
     }
 }

@@ -20,10 +20,10 @@ pub(super) fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     model.ui.mode = Mode::Normal;
     match (chord.code, chord.modifiers) {
         (KeyCode::Char('y' | 'q') | KeyCode::Enter, KeyModifiers::NONE) => {
-            vec![Order::stop(StopRequest::InOrder, RequestedBy::User)]
+            vec![Order::stop(StopRequest::Graceful, RequestedBy::User)]
         }
         (KeyCode::Char('a'), KeyModifiers::NONE) => vec![Order::stop(StopRequest::AfterIteration, RequestedBy::User)],
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![Order::stop(StopRequest::InOrder, RequestedBy::Interrupt)],
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![Order::stop(StopRequest::Graceful, RequestedBy::Interrupt)],
         (KeyCode::Char('n') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
         // Anything else is no answer.
         _ => {

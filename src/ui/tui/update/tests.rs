@@ -75,7 +75,7 @@ fn leaving_asks_until_the_run_is_over() {
     assert_eq!(model.ui.mode, Mode::Normal);
     assert_eq!(
         press(&mut model, "qy"),
-        [Order::stop(StopRequest::InOrder, RequestedBy::User)]
+        [Order::stop(StopRequest::Graceful, RequestedBy::User)]
     );
     assert_eq!(
         press(&mut model, "qa"),
@@ -88,7 +88,7 @@ fn leaving_asks_until_the_run_is_over() {
 
 #[test]
 fn ctrl_c_stops_whatever_is_shown_but_closes_a_line_first() {
-    let interrupt = [Order::stop(StopRequest::InOrder, RequestedBy::Interrupt)];
+    let interrupt = [Order::stop(StopRequest::Graceful, RequestedBy::Interrupt)];
     for keys in ["", "?", "q", "l", "h"] {
         let mut model = watching();
         press(&mut model, keys);
