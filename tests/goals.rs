@@ -128,7 +128,7 @@ fn an_adapter_to_fall_back_on_that_is_not_installed_is_left_out_and_an_unknown_o
     assert!(
         finished
             .stdout
-            .contains("`missing` of `fallback` is not installed and is left out"),
+            .contains(r#"{"type":"fallback-missing","adapter":"missing"}"#),
         "{}",
         finished.stdout
     );
