@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Name of a fixture, what `ralph runs` says of its end, and the kind of end in the report.
-const RUNS: [(&str, &str, Option<&str>); 10] = [
+pub const RUNS: [(&str, &str, Option<&str>); 10] = [
     ("done", "done", Some("done")),
     ("messages", "done (not verified)", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
@@ -29,13 +29,13 @@ const RUNS: [(&str, &str, Option<&str>); 10] = [
     ("second-cut-off", "interrupted", None),
 ];
 
-fn fixture(name: &str) -> String {
+pub fn fixture(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/journals/{name}.jsonl"));
     fs::read_to_string(path).expect("a fixture")
 }
 
 /// A project whose only run left the journal `text`.
-fn left_behind(text: &str) -> Sandbox {
+pub fn left_behind(text: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
     let run = RunId(first["event"]["run"].as_str().expect("a run").to_owned());

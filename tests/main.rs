@@ -24,5 +24,6 @@ mod protocols;
 mod report;
 mod sessions;
 mod stand_in;
+mod status_schema;
 mod tui;
 mod vandals;

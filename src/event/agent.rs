@@ -122,6 +122,7 @@ pub enum FileChange {
 
 /// Tokens and money; `None` where the agent does not tell. Never guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// All of them, those that came from a cache included.
@@ -156,6 +157,7 @@ impl Usage {
 
 /// What went wrong in a session: what the agent says of it, what ralph found, or both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Problem {
     pub kind: ProblemKind,
     /// One line, as the agent put it; empty where it said nothing.
@@ -166,6 +168,7 @@ pub struct Problem {
 
 /// What ralph found of a session that did not go well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Finding {
     /// It ended without a verdict on its turn.
@@ -206,6 +209,7 @@ impl Problem {
 
 /// Why a session failed; the kind decides what the loop does about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ProblemKind {
     /// The program is not there or cannot be started.
@@ -237,6 +241,7 @@ pub enum ProblemKind {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Exit {
     Code { code: i32 },

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::clip::cut;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BreakerState {
     #[default]
@@ -16,6 +17,7 @@ pub enum BreakerState {
 
 /// Why the breaker moves, or stands where it does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BreakerCause {
     /// So many consecutive iterations changed nothing.

@@ -9,6 +9,7 @@ use super::{
 
 /// The agent's word that it is done, never taken as true by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
     DoneFile,
@@ -20,6 +21,7 @@ pub enum Claim {
 
 /// What the agent says against being done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Denial {
     /// In its own words.
@@ -30,6 +32,7 @@ pub enum Denial {
 
 /// One reason for the confidence in a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfidencePart {
     pub evidence: Evidence,
     pub points: u8,
@@ -37,6 +40,7 @@ pub struct ConfidencePart {
 
 /// What speaks for a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Evidence {
     /// The agent said itself that it is done.
@@ -54,6 +58,7 @@ pub enum Evidence {
 
 /// What a claim lacks, or what speaks against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Missing {
     /// The agent's last message said that the work is not done.

@@ -31,6 +31,7 @@ pub enum UserCommand {
 
 /// Why the loop does not take a command, whatever it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum CommandRefusal {
     /// Longer than [`MESSAGE_CAP_BYTES`].

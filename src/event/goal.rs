@@ -6,6 +6,7 @@ use super::{Exit, clip::cut};
 
 /// A command with what it has to come to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Goal {
     pub name: String,
@@ -18,6 +19,7 @@ pub struct Goal {
 
 /// When goals are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GoalsWhen {
     /// When the agent claims to be done and the plan does not contradict it.
@@ -29,6 +31,7 @@ pub enum GoalsWhen {
 
 /// What a goal came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GoalResult {
     pub name: String,
@@ -46,6 +49,7 @@ pub struct GoalResult {
 
 /// Why a goal did not pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum GoalFailure {
     Exited {

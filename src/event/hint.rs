@@ -6,6 +6,7 @@ use super::{LimitKind, SteeringId, clip::cut};
 
 /// One thing the user can do next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Hint {
     /// Run the same command to resume.
@@ -59,6 +60,7 @@ pub enum Hint {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RestoreMoment {
     Before,

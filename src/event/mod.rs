@@ -54,6 +54,7 @@ pub struct Record {
 
 /// Names one run, and with it its directory below the state directory: `20261120-102835-0424f2a90b1c3d7e86a`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct RunId(pub String);
 
@@ -70,6 +71,7 @@ pub struct SessionId(pub String);
 
 /// Numbers the user's messages within a run, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SteeringId(pub u32);
 
@@ -287,6 +289,7 @@ pub enum Event {
 
 /// A commit object under `refs/ralph/` that holds the work tree as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Checkpoint {
     pub commit: String,
     pub tree: String,
@@ -296,6 +299,7 @@ pub struct Checkpoint {
 
 /// What changed between two points, untracked files included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Changes {
     pub commits: u32,
     pub files: u32,
@@ -305,6 +309,7 @@ pub struct Changes {
 
 /// How an iteration ended, from the loop's point of view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Outcome {
     /// The agent finished its turn.
@@ -335,6 +340,7 @@ impl Outcome {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CancelReason {
     /// The user wants the next iteration.
@@ -363,6 +369,7 @@ pub enum PausedBy {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SteeringKind {
     /// In the next prompt, once.
@@ -374,6 +381,7 @@ pub enum SteeringKind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
     Prompt,
@@ -382,6 +390,7 @@ pub enum Delivery {
 
 /// Sums over a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
     pub iterations: u32,

@@ -11,6 +11,7 @@ use super::{
 
 /// Something the user should know that changes nothing in the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Notice {
     /// No adapter is named: this one was chosen.
@@ -149,6 +150,7 @@ pub enum Notice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     Info,
@@ -157,6 +159,7 @@ pub enum Level {
 
 /// Why an adapter was chosen where none is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ChoiceReason {
     ServerNamed,

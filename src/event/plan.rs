@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// A plan's tasks in file order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanSnapshot {
     pub tasks: Vec<PlanTask>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanTask {
     /// The task's text without marker and box.
     pub text: String,

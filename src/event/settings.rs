@@ -8,6 +8,7 @@ use super::{Goal, GoalsWhen, LimitKind, Usage};
 
 /// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
     pub adapter: String,
@@ -36,6 +37,7 @@ pub struct Settings {
 
 /// What it takes to believe a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Completion {
     /// Confidence, 0 to 100, below which a claim is refused.
@@ -50,6 +52,7 @@ impl Default for Completion {
 
 /// When a loop that gets nowhere is stopped. The breaker opens at twice the counts that make it half-open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BreakerLimits {
     /// Iterations running without progress.
@@ -71,6 +74,7 @@ impl Default for BreakerLimits {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionMode {
     /// Every iteration begins without memory of the one before.
@@ -82,6 +86,7 @@ pub enum SessionMode {
 
 /// What a run may use; `None` is unlimited.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
     pub max_iterations: Option<u32>,
@@ -127,6 +132,7 @@ impl Limits {
 
 /// Delays after a failure: `base · 2ⁿ⁻¹`, at most `max`, plus up to `jitter` of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Backoff {
     pub base_ms: u64,

@@ -6,6 +6,7 @@ use super::{BreakerCause, Problem, ProblemKind, clip::cut};
 
 /// How soon a run is to stop, from the latest on. The aliases are what journals had before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StopRequest {
     AfterIteration,
@@ -18,6 +19,7 @@ pub enum StopRequest {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestedBy {
     /// SIGINT, or Ctrl-C on a screen.
@@ -30,6 +32,7 @@ pub enum RequestedBy {
 
 /// Why a run is over. [`StopReason::exit_code`] is what the shell sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum StopReason {
     Done {
@@ -70,6 +73,7 @@ pub enum StopReason {
 
 /// Why ralph itself cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Breakdown {
     /// Work of ralph's own took longer than it may.
@@ -84,6 +88,7 @@ pub enum Breakdown {
 
 /// What ralph does itself around a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum OwnWork {
     /// Checkpoint, plan and prompt of the iteration.
@@ -105,6 +110,7 @@ impl Breakdown {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
     MaxIterations,

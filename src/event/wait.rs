@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{BreakerCause, Problem, clip::cut};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Wait {
     Backoff,
@@ -17,6 +18,7 @@ pub enum Wait {
 
 /// What a wait was begun for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum WaitCause {
     /// The agent failed.

@@ -8,6 +8,7 @@ use crate::event::{BreakerCause, BreakerState, CancelReason, Outcome, Problem, P
 
 /// What the breaker has counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Breaker {
     pub state: BreakerState,

@@ -9,6 +9,7 @@ const HOUR_MS: u64 = 3_600_000;
 
 /// Times in milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Clock {
     /// When the run began, moved by the times in which nobody worked.

@@ -12,6 +12,7 @@ const NOTICES: usize = 500;
 
 /// What happened beside the iterations.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Incidents {
     pub waits: Recent<Waited, WAITS>,
@@ -69,6 +70,7 @@ impl Incidents {
 
 /// A time in which the loop waited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Waited {
     pub kind: Wait,
@@ -82,6 +84,7 @@ pub struct Waited {
 
 /// What went wrong beside the iterations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Trouble {
     BreakerMoved {
@@ -100,6 +103,7 @@ pub enum Trouble {
 
 /// Something the user should know that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Noticed {
     pub at_ms: u64,
@@ -108,6 +112,7 @@ pub struct Noticed {
 
 /// A question or a permission that nobody was there for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Asked {
     pub iteration: u32,

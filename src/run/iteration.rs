@@ -6,6 +6,7 @@ use crate::event::{Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResul
 
 /// One session and what became of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Iteration {
     pub number: u32,
@@ -55,6 +56,7 @@ impl Iteration {
 
 /// What was claimed, and what ralph found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Look {
     pub claims: Vec<Claim>,

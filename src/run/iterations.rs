@@ -12,6 +12,7 @@ const ROWS: usize = 10_000;
 const WHOLE_ROWS: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Iterations {
     /// Of the latest one, from 1.

@@ -10,6 +10,7 @@ const DELIVERIES: usize = 1_000;
 
 /// A message of the user and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
     pub id: SteeringId,
@@ -21,6 +22,7 @@ pub struct Message {
 
 /// The iteration that a message was delivered to, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Delivered {
     pub iteration: u32,

@@ -22,6 +22,8 @@ mod tool;
 mod view;
 
 #[cfg(test)]
+mod schema_tests;
+#[cfg(test)]
 mod tests;
 
 pub use breaker::{Breaker, Observation};

@@ -6,6 +6,7 @@ use crate::event::{CancelReason, Hint, Outcome, StopReason, Totals, Wait, WaitCa
 
 /// Where the loop is. Each phase names what it waits for, so each has a way out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Phase {
     #[default]
@@ -51,6 +52,7 @@ pub enum Phase {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct End {
     pub at_ms: u64,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Keeps the newest `CAP` entries, oldest first, and counts those that had to make room.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Recent{T}"))]
 pub struct Recent<T, const CAP: usize> {
     dropped: u64,
     kept: VecDeque<T>,

@@ -6,6 +6,7 @@ use crate::event::{RequestedBy, StopRequest};
 
 /// The strongest request to stop so far, and the first one who made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct StopAsked {
     pub request: StopRequest,

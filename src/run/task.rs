@@ -31,6 +31,7 @@ pub enum TaskState {
 
 /// What was spent on a task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
     /// Numbers of the iterations that were to work on it.
@@ -41,6 +42,7 @@ pub struct Work {
 
 /// What keeps an agent from going on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Block {
     pub task: Option<String>,
@@ -49,6 +51,7 @@ pub struct Block {
 
 /// A goal of the settings and what is known of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GoalStatus {
     pub name: String,
@@ -56,6 +59,7 @@ pub struct GoalStatus {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum GoalState {
     Unknown,

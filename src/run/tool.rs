@@ -9,6 +9,7 @@ const INPUT_BYTES: usize = 200;
 
 /// What the agent does, as far as the records say: of many tools at once, the one that began last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     pub call: String,

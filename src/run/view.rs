@@ -15,6 +15,7 @@ use crate::event::{
 
 /// All that the records say of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
     /// How many records were taken into account: in a journal, the number of the one that comes next.
