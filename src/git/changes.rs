@@ -224,6 +224,14 @@ impl Repository {
     }
 
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Commits, GitError> {
+        if let Some(count) = from.and_then(|from| self.loose()?.commits_between(from, to)) {
+            return Ok(Commits {
+                from: from.map(str::to_owned),
+                to: to.to_owned(),
+                count,
+                is_onward: true,
+            });
+        }
         let git = self.git().args(["rev-list", "--count"]);
         let git = match from {
             Some(from) => git.args(["--left-right".to_owned(), format!("{from}...{to}")]),

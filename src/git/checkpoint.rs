@@ -11,9 +11,11 @@ use std::{
 use super::{
     Counted, GitError, Moment, Repository, Taken,
     changes::{Counts, Point},
-    index::{Copied, Identity, When},
+    file_identity::Identity,
+    index::When,
     layout::Mark,
     process::Git,
+    table::Table,
 };
 use crate::event::{Checkpoint, RunId};
 
@@ -33,6 +35,8 @@ pub(super) struct State {
     /// Tracked files that are not to be in the work tree, and are not.
     pub(super) absent: Vec<PathBuf>,
     counts: Counts,
+    /// What ralph's index holds, as far as ralph can go on from there without git.
+    pub(super) table: Option<Table>,
     /// The checkpoint that ralph's index holds; none when that is not known.
     pub(super) last: Option<Checkpoint>,
     /// A repeated checkpoint that gets its second name.
@@ -51,11 +55,18 @@ impl State {
             origin: None,
             absent: Vec::new(),
             counts: Counts::default(),
+            table: None,
             last: None,
             naming: None,
             untold: Vec::new(),
             told: HashSet::new(),
         }
+    }
+
+    /// Forgets what ralph's index holds.
+    pub(super) fn forget(&mut self) {
+        self.table = None;
+        self.last = None;
     }
 
     /// Keeps a sentence for the user until the next checkpoint.
@@ -141,7 +152,7 @@ impl Repository {
         if taken.is_err() {
             // A process that was killed may have left a lock; the next checkpoint starts from the user's index.
             state.origin = None;
-            state.last = None;
+            state.forget();
             _ = self.forget_index(); // the error before this one says more
         }
         taken
@@ -151,27 +162,21 @@ impl Repository {
         state.finish_naming();
         self.verify(state)?;
         let copied = self.follow_index(state, When::Changed)?;
-        let (mut status, mut warnings) = self.scan()?;
-        if copied == Copied::No && status.changes_ignoring() {
-            // ralph's index goes on holding what is ignored from now on; the user's has never held it.
-            self.follow_index(state, When::Always)?;
-            (status, warnings) = self.scan()?;
+        let found = match self.find_alone(state) {
+            Some(found) => found,
+            None => self.find_by_git(state, copied)?,
+        };
+        let last = state.last.take().filter(|_| found.unchanged);
+        let table = &mut state.table;
+        let (checkpoint, counted) = self.keep(&mut state.counts, table, last, found.head, name, since)?;
+        if let Some((ignored, rules)) = found.ignoring {
+            state.table = self.read_table(ignored, rules, &checkpoint.tree);
         }
-        let head = status.head.clone();
-        let mut work = self.sort(status)?;
-        let unchanged = work.add.is_empty() && work.remove.is_empty();
-        let last = state.last.take().filter(|_| unchanged);
-        self.update_index(&mut work)?;
-        let (checkpoint, counted) = self.keep(&mut state.counts, last, head, name, since)?;
         state.kept = Some((name.reference.to_owned(), checkpoint.commit.clone()));
         state.last = Some(checkpoint.clone());
         let untold = mem::take(&mut state.untold);
-        let notices = work.notices().into_iter();
-        let notices = notices
-            .chain(warnings)
-            .chain(untold)
-            .filter(|notice| state.told.insert(notice.clone()))
-            .collect();
+        let notices = found.notices.into_iter().chain(untold);
+        let notices = notices.filter(|notice| state.told.insert(notice.clone())).collect();
         Ok((Taken { checkpoint, notices }, counted))
     }
 
@@ -179,6 +184,7 @@ impl Repository {
     fn keep(
         &self,
         counts: &mut Counts,
+        table: &mut Option<Table>,
         last: Option<Checkpoint>,
         head: Option<String>,
         name: Name,
@@ -192,9 +198,12 @@ impl Repository {
         self.count_beside(counts, &since, head.as_deref(), known.as_deref(), |now| {
             let tree = match &known {
                 Some(tree) => tree.clone(),
-                None => self.own_index_git().args(["write-tree"]).run()?.line()?,
+                None => self.write_trees(table)?,
             };
             now.is(&tree);
+            if let Some(table) = table {
+                self.write_table(table)?;
+            }
             let here = Point {
                 tree: &tree,
                 head: head.as_deref(),

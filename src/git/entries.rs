@@ -2,6 +2,8 @@
 //!
 //! The file is the user's, so an agent's: what is not understood is answered with none, and git is asked instead.
 
+use std::{fs::Metadata, os::unix::fs::MetadataExt};
+
 /// What a cached `stat` takes: times, device, inode, mode, owner, group and size.
 const STAT_BYTES: usize = 40;
 const MODIFIED: usize = 8;
@@ -12,7 +14,10 @@ const EXTENDED: u16 = 0x4000;
 const NAME: u16 = 0x0fff;
 const SKIP_WORKTREE: u16 = 0x4000;
 
-const DIRECTORY: u32 = 0o040_000;
+pub(super) const DIRECTORY: u32 = 0o040_000;
+const REGULAR: u32 = 0o100_644;
+const EXECUTABLE: u32 = 0o100_755;
+const SYMBOLIC: u32 = 0o120_000;
 const LINK: u32 = 0o160_000;
 
 /// One file of an index.
@@ -42,7 +47,23 @@ impl Entry {
         }
     }
 
-    fn mode(&self) -> u32 {
+    /// An entry of a file that was looked at before it was read; none of what git does not store.
+    pub(super) fn of(path: &[u8], id: &[u8], metadata: &Metadata) -> Option<Entry> {
+        Some(Entry {
+            path: path.to_vec(),
+            id: id.to_vec(),
+            stage: 0,
+            absent: false,
+            stat: stat_of(metadata)?,
+        })
+    }
+
+    /// Whether the file looks as it did when it was read, in all that is cached of it.
+    pub(super) fn looks_like(&self, metadata: &Metadata) -> bool {
+        stat_of(metadata) == Some(self.stat)
+    }
+
+    pub(super) fn mode(&self) -> u32 {
         number(&self.stat[MODE..]).unwrap_or_default()
     }
 
@@ -70,6 +91,31 @@ impl Entry {
         let is_part = |part: &[u8]| !matches!(part, b"" | b"." | b".." | b".git");
         self.path.split(|&byte| byte == b'/').all(is_part)
     }
+}
+
+/// What git caches of a file: the lower 32 bits of each number, and a mode that says only what git stores.
+fn stat_of(metadata: &Metadata) -> Option<[u8; STAT_BYTES]> {
+    let kind = metadata.file_type();
+    let mode = match metadata.mode() & 0o100 {
+        _ if kind.is_symlink() => SYMBOLIC,
+        _ if !kind.is_file() => return None,
+        0 => REGULAR,
+        _ => EXECUTABLE,
+    };
+    let low = |number: i64| number.to_be_bytes()[4..].try_into().unwrap_or([0; 4]);
+    let numbers: [[u8; 4]; STAT_BYTES / 4] = [
+        low(metadata.ctime()),
+        low(metadata.ctime_nsec()),
+        low(metadata.mtime()),
+        low(metadata.mtime_nsec()),
+        low(metadata.dev().cast_signed()),
+        low(metadata.ino().cast_signed()),
+        mode.to_be_bytes(),
+        metadata.uid().to_be_bytes(),
+        metadata.gid().to_be_bytes(),
+        low(metadata.size().cast_signed()),
+    ];
+    numbers.concat().try_into().ok()
 }
 
 /// Reads an index. None if it is not one, or one that needs more than its own file, as split and sparse ones do.

@@ -13,25 +13,15 @@ use super::{
     GitError, Repository,
     checkpoint::State,
     entries::{self, Entry},
+    file_identity::Identity,
     process,
+    rules::Rules,
+    table::Table,
 };
 use crate::files::open_unfollowed;
 
 /// A larger index is not plausible: git's own have a hundred bytes for each file.
 const CAP_BYTES: u64 = 512 << 20;
-
-/// Tells one file from the one that replaces it: git never writes an index in place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Identity {
-    Missing,
-    /// A pipe, a link, a directory: nothing to read.
-    Odd,
-    File {
-        inode: u64,
-        bytes: u64,
-        modified: (i64, i64),
-    },
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Copied {
@@ -74,17 +64,6 @@ fn settled(entry: Entry, written: Written) -> Entry {
     }
 }
 
-impl Identity {
-    fn of(metadata: &Metadata) -> Identity {
-        let modified = (metadata.mtime(), metadata.mtime_nsec());
-        Identity::File {
-            inode: metadata.ino(),
-            bytes: metadata.len(),
-            modified,
-        }
-    }
-}
-
 impl Repository {
     /// Brings ralph's index up to the user's, unless that is the one it was brought up to last.
     ///
@@ -100,6 +79,16 @@ impl Repository {
         let is_known = state.origin == Some(identity) && !self.any_appeared(&state.absent);
         if is_known && when == When::Changed {
             return Ok(Copied::No);
+        }
+        if let Some(mut table) = state.table.take().filter(|_| when == When::Changed) {
+            let (mut theirs, _) = self.read_theirs()?;
+            theirs.retain(|entry| !self.spares(&process::path(&entry.path)));
+            if table.follow(&self.layout.root, &theirs) {
+                state.table = Some(table);
+                state.origin = Some(identity);
+                return Ok(Copied::No);
+            }
+            self.write_table(&mut table)?;
         }
         let ours = match state.origin.take() {
             Some(_) => self.read_ours(),
@@ -180,6 +169,36 @@ impl Repository {
                 .map(|entry| (entry.path.clone(), settled(entry, written)))
                 .collect(),
         )
+    }
+
+    /// Has ralph's index hold what the table does, unless it does already.
+    pub(super) fn write_table(&self, table: &mut Table) -> Result<(), GitError> {
+        if !table.is_written {
+            self.write_ours(&table.entries())?;
+            table.is_written = true;
+        }
+        Ok(())
+    }
+
+    /// Reads what ralph's index holds, for the next checkpoint to do without git. None where something about the repository
+    /// is unusual, or another tree is found in it than git has written.
+    pub(super) fn read_table(&self, ignored: HashSet<Vec<u8>>, rules: Rules, tree: &str) -> Option<Table> {
+        if self.loose().is_none() || !self.include.is_empty() {
+            return None;
+        }
+        let (theirs, _) = self.read_theirs().ok()?;
+        let tracked = theirs.into_iter().map(|entry| entry.path);
+        let tracked = tracked.filter(|path| !self.spares(&process::path(path))).collect();
+        let (file, metadata) = open_unfollowed(&self.index).ok()??;
+        let mut bytes = Vec::new();
+        file.take(CAP_BYTES).read_to_end(&mut bytes).ok()?;
+        let written = Written::of(&metadata);
+        let entries = entries::read(&bytes, self.id_bytes)?.into_iter().map(|entry| {
+            let is_suspect = entry.is_racy(written.0);
+            (entry, is_suspect)
+        });
+        let mut table = Table::new(entries.collect(), tracked, ignored, rules)?;
+        table.is_of(tree).then_some(table)
     }
 
     fn write_ours(&self, entries: &[Entry]) -> Result<(), GitError> {

@@ -144,7 +144,8 @@ impl Mark {
     }
 }
 
-fn read_small(path: &Path) -> Option<Vec<u8>> {
+/// Reads what ought to be a short regular file, up to some kilobytes.
+pub(super) fn read_small(path: &Path) -> Option<Vec<u8>> {
     let (file, _) = open_unfollowed(path).ok()??;
     let mut bytes = Vec::new();
     file.take(GITFILE_BYTES).read_to_end(&mut bytes).ok()?;

@@ -1,16 +1,20 @@
-//! Writes a commit and a reference as git does: git takes longer to start than to write them.
+//! Writes objects and references as git does, and reads commits: git takes longer to start than to do it.
 //!
 //! Only where git would write the same: objects that are named by SHA-1, references in files of their own, and no setting
 //! about modes or durability. Whatever is not as expected is left to git, which knows what to do or says what is wrong.
 
 use std::{
     fs::{self, File, Permissions},
-    io::{self, Write},
-    os::unix::fs::PermissionsExt,
+    io::{self, Read, Write},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
+use miniz_oxide::{deflate::compress_to_vec_zlib, inflate::decompress_to_vec_zlib_with_limit};
+
 use super::{Repository, sha1::sha1};
+use crate::files::open_unfollowed;
 
 /// Settings that decide how git writes objects and references, and extensions of the repository's format.
 const SETTINGS: &str = r"^(core\.(sharedrepository|fsync.*)|extensions\..*)$";
@@ -25,6 +29,15 @@ const HARMLESS: [&str; 5] = [
 
 /// Bytes of the names of objects, in hexadecimal.
 const NAME_BYTES: usize = 40;
+/// What files and trees are compressed with: the fastest level, since git compresses them anew when it packs them.
+const LEVEL: u8 = 1;
+/// A larger commit is left to git.
+const COMMIT_BYTES: usize = 64 << 10;
+/// Commits that are followed one by one.
+const MOST_COMMITS: u32 = 64;
+
+/// The name of an object.
+pub(super) type Id = [u8; NAME_BYTES / 2];
 
 /// Where a repository has objects and references that are files of their own.
 #[derive(Debug, Clone)]
@@ -55,10 +68,92 @@ impl Loose {
 
     /// Writes the commit of this text and returns its name.
     pub(super) fn write_commit(&self, text: &str) -> Option<String> {
-        let object = [format!("commit {}\0", text.len()).as_bytes(), text.as_bytes()].concat();
-        let name: String = sha1(&object).iter().map(|byte| format!("{byte:02x}")).collect();
+        let object = object_of("commit", text.as_bytes());
+        let name = hex(&sha1(&object));
         write_object(&self.object(&name), &stored(&object)?).ok()?;
         Some(name)
+    }
+
+    /// Writes a file's content or a tree, unless it is there, and returns its name.
+    pub(super) fn write(&self, kind: &str, content: &[u8]) -> Option<Id> {
+        let object = object_of(kind, content);
+        let id = sha1(&object);
+        let path = self.object(&hex(&id));
+        if !is_kept(&path) {
+            write_object(&path, &compress_to_vec_zlib(&object, LEVEL)).ok()?;
+        }
+        Some(id)
+    }
+
+    /// How many commits lead from one to another, each with one parent; none where it is not so or not known.
+    ///
+    /// git is asked where something may take the place of a commit or of its parents.
+    pub(super) fn commits_between(&self, from: &str, to: &str) -> Option<u32> {
+        let is_replaced = ["refs/replace", "info/grafts", "shallow"]
+            .into_iter()
+            .any(|name| self.common_dir.join(name).symlink_metadata().is_ok());
+        if is_replaced || self.packs_replacements() {
+            return None;
+        }
+        let mut commit = to.to_owned();
+        for count in 0..MOST_COMMITS {
+            if commit == from {
+                return Some(count);
+            }
+            commit = self.only_parent(&commit)?;
+        }
+        None
+    }
+
+    fn packs_replacements(&self) -> bool {
+        let name = b"refs/replace/";
+        match fs::read(self.common_dir.join("packed-refs")) {
+            Ok(packed) => packed.windows(name.len()).any(|part| part == name),
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
+    }
+
+    fn only_parent(&self, commit: &str) -> Option<String> {
+        if !is_name(commit) {
+            return None;
+        }
+        let (mut file, metadata) = open_unfollowed(&self.object(commit)).ok()??;
+        if metadata.len() > COMMIT_BYTES as u64 {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        let object = decompress_to_vec_zlib_with_limit(&bytes, COMMIT_BYTES).ok()?;
+        if hex(&sha1(&object)) != commit {
+            return None;
+        }
+        let end = object.iter().position(|&byte| byte == 0)?;
+        let (head, text) = (object.get(..end)?, object.get(end + 1..)?);
+        let mut lines = text.split(|&byte| byte == b'\n');
+        let parents: Vec<&[u8]> = lines
+            .by_ref()
+            .skip(1)
+            .map_while(|line| line.strip_prefix(b"parent "))
+            .collect();
+        match parents[..] {
+            [parent] if head.starts_with(b"commit ") => String::from_utf8(parent.to_vec()).ok(),
+            _ => None,
+        }
+    }
+
+    /// Tells one set of packs from another; none where there may be others than the repository's own.
+    pub(super) fn packs(&self) -> Option<Packs> {
+        let objects = self.common_dir.join("objects");
+        let alternates = objects.join("info/alternates");
+        if alternates.symlink_metadata().is_ok() {
+            return None;
+        }
+        let metadata = objects.join("pack").metadata().ok()?;
+        Some(Packs {
+            inode: metadata.ino(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
     }
 
     /// Sets a reference, in ralph's own directory of them, to an object that is there; tells whether it did.
@@ -99,7 +194,35 @@ impl Loose {
     }
 }
 
-fn is_name(name: &str) -> bool {
+/// The directory of packs as it was at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Packs {
+    inode: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// The name of a file's content.
+pub(super) fn id_of(content: &[u8]) -> Id {
+    sha1(&object_of("blob", content))
+}
+
+/// The name of an object as git prints it.
+pub(super) fn hex(id: &[u8]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn object_of(kind: &str, content: &[u8]) -> Vec<u8> {
+    [format!("{kind} {}\0", content.len()).as_bytes(), content].concat()
+}
+
+/// Whether an object is there, and stays for as long as one that was just written: git clears away what is old.
+fn is_kept(path: &Path) -> bool {
+    let now = SystemTime::now();
+    File::open(path).is_ok_and(|file| file.set_modified(now).is_ok())
+}
+
+pub(super) fn is_name(name: &str) -> bool {
     name.len() == NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

@@ -12,7 +12,10 @@ mod checkpoint;
 mod differ;
 mod discover;
 mod entries;
+mod file_identity;
+mod find;
 pub(crate) mod fingerprint;
+mod head;
 mod identity;
 mod index;
 mod layout;
@@ -21,14 +24,17 @@ mod patch;
 mod plain;
 mod process;
 mod restore;
+mod rules;
 mod scan;
 mod sha1;
 mod show;
 mod status;
 mod survey;
+mod table;
 mod take;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use std::{
     fmt, io,

@@ -124,7 +124,7 @@ impl Repository {
     }
 }
 
-fn config_home() -> Option<PathBuf> {
+pub(super) fn config_home() -> Option<PathBuf> {
     let named = env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());
     named
         .map(PathBuf::from)

@@ -117,6 +117,8 @@ impl Repository {
             reference: &saved.reference(run),
             message: &format!("ralph {run}: before restoring {moment} iteration {n}"),
         };
+        // git leaves files alone that it has not found unchanged itself.
+        self.lock().table = None;
         let (now, _) = self.checkpoint_as(name, &[])?;
         let (written, deleted) = self.replace(&now.checkpoint.tree, &target.checkpoint.tree)?;
         Ok(Restored {
@@ -130,7 +132,7 @@ impl Repository {
     /// Turns the files of one tree, which ralph's index holds, into those of another.
     fn replace(&self, from: &str, to: &str) -> Result<(Vec<PathBuf>, Vec<PathBuf>), GitError> {
         // From here on ralph's index may hold either tree.
-        self.lock().last = None;
+        self.lock().forget();
         let args = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to];
         let output = self.git().args(args).run()?;
         let (mut added, mut written, mut deleted) = (Vec::new(), Vec::new(), Vec::new());

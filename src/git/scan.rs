@@ -39,6 +39,7 @@ impl Repository {
             "--branch",
             "-z",
             "--untracked-files=all",
+            "--ignored=matching",
             "--no-renames",
         ];
         let git = self

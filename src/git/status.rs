@@ -1,6 +1,6 @@
-//! Reads `git status --porcelain=v2 --branch -z`: where HEAD is and which files differ from the index.
+//! Reads `git status --porcelain=v2 --branch --ignored -z`: where HEAD is and which files differ from the index.
 
-use std::{ffi::OsStr, path::PathBuf};
+use std::{collections::HashSet, ffi::OsStr, path::PathBuf};
 
 use super::process::{nul_separated, path};
 
@@ -14,6 +14,8 @@ pub(super) struct Status {
     pub(super) untracked: Vec<PathBuf>,
     /// Untracked directories that are repositories themselves.
     pub(super) nested: Vec<PathBuf>,
+    /// Untracked files and directories that are ignored; a directory ends with a slash and stands for all below it.
+    pub(super) ignored: HashSet<Vec<u8>>,
 }
 
 impl Status {
@@ -45,6 +47,9 @@ pub(super) fn parse(output: &[u8]) -> Option<Status> {
                 Some(directory) => status.nested.push(path(directory)),
                 None => status.untracked.push(path(rest)),
             },
+            b'!' => {
+                status.ignored.insert(rest.to_vec());
+            }
             _ => return None,
         }
     }
@@ -67,12 +72,13 @@ mod tests {
             1 .M N... 100644 100644 100644 1 2 a b\0\
             1 AD N... 000000 100644 000000 1 2 gone\0\
             u UU N... 100644 100644 100644 100644 1 2 3 merged\0\
-            ? new\xff\0? inner/\0";
+            ? new\xff\0? inner/\0! built/\0! a.log\0";
         let status = parse(output).unwrap();
         assert_eq!(status.head.as_deref(), Some("abc"));
         assert_eq!(status.changed, ["a b", "gone", "merged"].map(PathBuf::from));
         assert_eq!(status.untracked, [path(b"new\xff")]);
         assert_eq!(status.nested, [PathBuf::from("inner")]);
+        assert_eq!(status.ignored, HashSet::from([b"built/".to_vec(), b"a.log".to_vec()]));
     }
 
     #[test]

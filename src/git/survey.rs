@@ -35,6 +35,11 @@ pub(super) enum LeftOut {
 }
 
 impl Work {
+    /// Whether no file is left out.
+    pub(super) fn is_whole(&self) -> bool {
+        self.left_out.is_empty()
+    }
+
     pub(super) fn leave_out(&mut self, why: LeftOut, path: PathBuf) {
         let path = path.display();
         let (kind, sentence) = match why {

@@ -3,6 +3,7 @@
 mod checkpoints;
 mod discovery;
 mod fidelity;
+mod known;
 mod restoring;
 mod selection;
 mod unaided;

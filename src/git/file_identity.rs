@@ -1,0 +1,40 @@
+//! Tells a file from another one that has taken its place.
+
+use std::{
+    fs::{self, Metadata},
+    os::unix::fs::MetadataExt,
+    path::Path,
+};
+
+/// Tells one file from the one that replaces it: git never writes an index in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Identity {
+    Missing,
+    /// A pipe, a link, a directory: nothing to read.
+    Odd,
+    File {
+        inode: u64,
+        bytes: u64,
+        modified: (i64, i64),
+    },
+}
+
+impl Identity {
+    pub(super) fn of(metadata: &Metadata) -> Identity {
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        Identity::File {
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified,
+        }
+    }
+
+    /// What a path leads to.
+    pub(super) fn at(path: &Path) -> Identity {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => Identity::of(&metadata),
+            Ok(_) => Identity::Odd,
+            Err(_) => Identity::Missing,
+        }
+    }
+}
