@@ -26,6 +26,7 @@ pub mod glossary;
 mod host;
 pub mod machine;
 pub mod os;
+pub mod permissions;
 mod plan;
 pub mod proc;
 pub mod prompt;

@@ -30,11 +30,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["control", "event"]),
     ("git", &["event", "files", "proc", "store"]),
     ("settings", &["event", "files", "text"]),
+    ("permissions", &["event", "settings", "text"]),
     (
         "agent",
         &["diagnostics", "proc", "event", "files", "text", "settings", "words"],
     ),
-    ("config", &["agent", "claims", "event", "files", "settings"]),
+    (
+        "config",
+        &["agent", "claims", "event", "files", "permissions", "settings"],
+    ),
     ("demo", &["plan", "event", "files"]),
     (
         "driver",
@@ -117,6 +121,7 @@ const PURE: &[&str] = &[
     "agent/opencode/wire",
     "agent/transcript",
     "cli/doctor/model",
+    "permissions",
     "settings",
     "words",
     "ui/report",

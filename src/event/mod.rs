@@ -32,7 +32,7 @@ pub use command::{CommandRefusal, UserCommand};
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
 pub use notice::{ChoiceReason, Level, Notice};
-pub use permission::{AskId, PermissionAnswer, PermissionRequest, ToolKind};
+pub use permission::{AskId, Decision, PermissionAnswer, PermissionMode, PermissionRequest, ToolKind, Unanswered};
 pub use plan::{PlanSnapshot, PlanTask};
 pub use settings::{Backoff, BreakerLimits, Completion, Limits, SessionMode, Settings};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};

@@ -1,4 +1,4 @@
-//! What an agent asks to be allowed, and what it is answered.
+//! What an agent asks to be allowed, what it is answered, and by which mode.
 
 use serde::{Deserialize, Serialize};
 
@@ -98,4 +98,42 @@ pub enum PermissionAnswer {
     Deny {
         message: String,
     },
+}
+
+/// What becomes of something that an agent wants to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decision {
+    // From the mildest to the strictest: of several parts, the strictest decides.
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// What decides where no rule does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PermissionMode {
+    /// What no rule names is allowed.
+    #[default]
+    Auto,
+    /// It is asked.
+    Ask,
+    /// It is denied.
+    Restricted,
+    /// Only tools that read are allowed.
+    Readonly,
+}
+
+/// What becomes of a question that nobody answers in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unanswered {
+    #[default]
+    Deny,
+    Allow,
+    /// The run is held.
+    Pause,
+    /// The task is set aside.
+    Block,
 }

@@ -1,0 +1,67 @@
+//! Paths as rules see them: absolute, with `..` gone and symlinks followed.
+
+use super::shell::HOLE;
+
+/// Where things are. What needs a disk is the business of whoever implements it.
+pub trait Paths {
+    /// The project, canonical, and the directory that agents work in.
+    fn project(&self) -> &str;
+    /// The user's home.
+    fn home(&self) -> Option<&str>;
+    /// Follows the symlinks in an absolute path, also in the directories of a file that is not there yet; none if it
+    /// cannot be told.
+    fn canonical(&self, absolute: &str) -> Option<String>;
+}
+
+/// The forms of a path that an agent names: as it is written, and where it leads.
+pub(super) fn forms(path: &str, world: &dyn Paths) -> Vec<String> {
+    let absolute = absolute(path, world);
+    if absolute.contains(HOLE) {
+        return vec![absolute];
+    }
+    let mut forms = vec![without_dots(&absolute)];
+    forms.extend(world.canonical(&absolute));
+    forms.dedup();
+    forms
+}
+
+fn absolute(path: &str, world: &dyn Paths) -> String {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    match (path.strip_prefix('~'), world.home()) {
+        (Some(""), Some(home)) => home.to_owned(),
+        (Some(rest), Some(home)) if rest.starts_with('/') => format!("{home}{rest}"),
+        // The home of somebody else is anywhere.
+        (Some(_), _) => format!("{HOLE}/{path}"),
+        (None, _) if path.starts_with(['/', HOLE]) => path.to_owned(),
+        (None, _) => format!("{}/{path}", world.project()),
+    }
+}
+
+/// The absolute pattern of a rule: `//` from the root, `~/` from the home, else from the project. A name alone is
+/// anywhere in the project.
+pub(super) fn pattern(spec: &str, world: &dyn Paths) -> String {
+    let project = world.project();
+    let absolute = match spec {
+        _ if spec.starts_with("//") => spec[1..].to_owned(),
+        _ if spec == "~" || spec.starts_with("~/") => format!("{}{}", world.home().unwrap_or("/"), &spec[1..]),
+        _ if spec.starts_with('/') => format!("{project}{spec}"),
+        _ => match spec.strip_prefix("./") {
+            Some(rest) => format!("{project}/{rest}"),
+            None if spec.contains('/') => format!("{project}/{spec}"),
+            None => format!("{project}/**/{spec}"),
+        },
+    };
+    without_dots(&absolute)
+}
+
+fn without_dots(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => _ = names.pop(),
+            name => names.push(name),
+        }
+    }
+    format!("/{}", names.join("/"))
+}

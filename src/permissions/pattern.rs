@@ -1,0 +1,254 @@
+//! Patterns of rules, and whether a text of which parts are not known matches them.
+
+use super::shell::{HOLE, possible};
+
+/// Whether a text matches, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Match {
+    No,
+    /// It depends on what is computed when the command runs.
+    Maybe,
+    Yes,
+}
+
+/// A pattern over commands.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CommandPattern {
+    text: Vec<char>,
+    /// ` *` at the end: arguments, or none.
+    has_arguments: bool,
+}
+
+impl CommandPattern {
+    pub(super) fn new(spec: &str) -> Self {
+        let spec = spec.split_whitespace().collect::<Vec<_>>().join(" ");
+        let open = spec.strip_suffix(":*").or_else(|| spec.strip_suffix(" *"));
+        CommandPattern {
+            text: open.unwrap_or(&spec).chars().collect(),
+            has_arguments: open.is_some(),
+        }
+    }
+
+    /// Whether it says which program it is for.
+    pub(super) fn names_a_program(&self) -> bool {
+        self.text.first().is_some_and(|first| *first != '*')
+    }
+
+    pub(super) fn matches(&self, command: &str) -> Match {
+        let with = |text: &str, fits: fn(&[char], &[char]) -> bool| {
+            let text: Vec<char> = text.chars().collect();
+            let arguments = [&self.text[..], &[' ', '*']].concat();
+            fits(&self.text, &text) || self.has_arguments && fits(&arguments, &text)
+        };
+        if with(command, always) {
+            return Match::Yes;
+        }
+        match command.contains(HOLE) && (with(command, sometimes) || with(&possible(command), sometimes)) {
+            true => Match::Maybe,
+            false => Match::No,
+        }
+    }
+}
+
+/// Whether `text` matches `pattern` whatever its holes are.
+fn always(pattern: &[char], text: &[char]) -> bool {
+    let (mut at, mut from) = (0, 0);
+    // The last star, and where in the text it was tried to end.
+    let mut star: Option<(usize, usize)> = None;
+    while from < text.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, from));
+                at += 1;
+            }
+            Some(known) if *known == text[from] => {
+                at += 1;
+                from += 1;
+            }
+            _ => match star {
+                Some((last, end)) => {
+                    star = Some((last, end + 1));
+                    at = last + 1;
+                    from = end + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|rest| *rest == '*')
+}
+
+/// Whether `text` matches `pattern` for some text in its holes.
+fn sometimes(pattern: &[char], text: &[char]) -> bool {
+    // Nearly all are told apart by how they begin.
+    let known = pattern.iter().zip(text).take_while(|(a, b)| **a != '*' && **b != HOLE);
+    if known.into_iter().any(|(a, b)| a != b) {
+        return false;
+    }
+    // Where in the text one may be after each character of the pattern.
+    let mut reached = vec![false; text.len() + 1];
+    reached[0] = true;
+    skip_holes(&mut reached, text);
+    for next in pattern {
+        let mut then = vec![false; text.len() + 1];
+        for at in (0..=text.len()).filter(|at| reached[*at]) {
+            match text.get(at) {
+                _ if *next == '*' => then[at..].fill(true),
+                Some(&HOLE) => then[at] = true,
+                Some(known) if known == next => then[at + 1] = true,
+                Some(_) | None => {}
+            }
+            if *next == '*' {
+                break;
+            }
+        }
+        skip_holes(&mut then, text);
+        reached = then;
+    }
+    reached[text.len()]
+}
+
+/// A hole may be nothing, or have taken all it takes.
+fn skip_holes(reached: &mut [bool], text: &[char]) {
+    for at in 0..text.len() {
+        if reached[at] && text[at] == HOLE {
+            reached[at + 1] = true;
+        }
+    }
+}
+
+/// A pattern over absolute paths: `*` within a name, `**` across names, and everything below what matches.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PathPattern {
+    names: Vec<Vec<char>>,
+}
+
+impl PathPattern {
+    pub(super) fn new(absolute: &str) -> Self {
+        let names = absolute.split('/').filter(|name| !name.is_empty() && *name != ".");
+        let mut names: Vec<Vec<char>> = names.map(|name| name.chars().collect()).collect();
+        // Everything below a path belongs to it, and so does the path itself.
+        if names.last().is_some_and(|last| last[..] == ['*', '*']) {
+            names.pop();
+        }
+        PathPattern { names }
+    }
+
+    pub(super) fn matches(&self, absolute: &str) -> Match {
+        if let Some((known, _)) = absolute.split_once(HOLE) {
+            let known: Vec<&str> = names(known.rsplit_once('/').map_or("", |(directory, _)| directory)).collect();
+            return match self.begins_like(&known) {
+                true => Match::Maybe,
+                false => Match::No,
+            };
+        }
+        match self.covers(&names(absolute).collect::<Vec<_>>()) {
+            true => Match::Yes,
+            false => Match::No,
+        }
+    }
+
+    /// Whether the pattern matches the path or a directory that it is in.
+    fn covers(&self, path: &[&str]) -> bool {
+        // Which numbers of names of the path are matched by the pattern so far.
+        let mut reached = vec![false; path.len() + 1];
+        reached[0] = true;
+        for pattern in &self.names {
+            let mut then = vec![false; path.len() + 1];
+            let any = pattern[..] == ['*', '*'];
+            for at in (0..=path.len()).filter(|at| reached[*at]) {
+                if any {
+                    then[at..].fill(true);
+                    break;
+                }
+                if path.get(at).is_some_and(|name| name_matches(pattern, name)) {
+                    then[at + 1] = true;
+                }
+            }
+            reached = then;
+        }
+        reached.contains(&true)
+    }
+
+    /// Whether a path that begins with `known` could match.
+    fn begins_like(&self, known: &[&str]) -> bool {
+        let pairs = self.names.iter().zip(known);
+        let mut fixed = pairs.take_while(|(pattern, _)| pattern[..] != ['*', '*']);
+        fixed.all(|(pattern, name)| name_matches(pattern, name))
+    }
+}
+
+fn names(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|name| !name.is_empty())
+}
+
+fn name_matches(pattern: &[char], name: &str) -> bool {
+    let name: Vec<char> = name.chars().collect();
+    always(pattern, &name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_of_commands_ends_at_a_word() {
+        for (pattern, command, expected) in [
+            ("git push *", "git push", Match::Yes),
+            ("git push:*", "git push origin", Match::Yes),
+            ("git push *", "git pushed", Match::No),
+            ("git push*", "git pushed", Match::Yes),
+            ("git push", "git push origin", Match::No),
+            ("* --force", "git push --force", Match::Yes),
+            ("git * main", "git push origin main", Match::Yes),
+            ("git  push", "git push", Match::Yes),
+        ] {
+            assert_eq!(
+                CommandPattern::new(pattern).matches(command),
+                expected,
+                "{pattern} {command}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_may_match() {
+        for (pattern, command, expected) in [
+            ("git push *", "git \0", Match::Maybe),
+            ("git push *", "git \0 origin", Match::Maybe),
+            ("git push *", "git \0 push", Match::Maybe),
+            ("git push *", "git pu\0", Match::Maybe),
+            ("git push *", "git push \0", Match::Yes),
+            ("git push *", "git commit \0", Match::No),
+            ("git push *", "\0", Match::Maybe),
+            ("npm run *", "npm run \0", Match::Yes),
+            ("rm *.o", "rm \0", Match::Maybe),
+        ] {
+            assert_eq!(
+                CommandPattern::new(pattern).matches(command),
+                expected,
+                "{pattern} {command:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_paths_covers_what_is_below() {
+        for (pattern, path, expected) in [
+            ("/p/src/**", "/p/src/a/b.rs", Match::Yes),
+            ("/p/src/**", "/p/src", Match::Yes),
+            ("/p/src", "/p/src/a", Match::Yes),
+            ("/p/src/*.rs", "/p/src/a.rs", Match::Yes),
+            ("/p/src/*.rs", "/p/src/a/b.rs", Match::No),
+            ("/p/**/b.rs", "/p/b.rs", Match::Yes),
+            ("/p/**/b.rs", "/p/x/y/b.rs", Match::Yes),
+            ("/p/src", "/p/source", Match::No),
+            ("/", "/etc/passwd", Match::Yes),
+            ("/p/src/**", "/p/\0", Match::Maybe),
+            ("/p/src/**", "\0/x", Match::Maybe),
+            ("/p/src/**", "/q/\0", Match::No),
+        ] {
+            assert_eq!(PathPattern::new(pattern).matches(path), expected, "{pattern} {path:?}");
+        }
+    }
+}

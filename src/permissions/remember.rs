@@ -1,0 +1,96 @@
+//! The rules that would allow a request from now on, as narrow as they can be read.
+
+use super::{
+    shell::{HOLE, What, parts},
+    tools::{ToolKind, rule_name},
+    verdict::Request,
+};
+
+/// Programs whose first words say what they do, and how many of them.
+const SUBCOMMANDS: &[(&str, usize)] = &[
+    ("npm run", 3),
+    ("pnpm run", 3),
+    ("yarn run", 3),
+    ("bun run", 3),
+    ("docker compose", 3),
+    ("npm", 2),
+    ("pnpm", 2),
+    ("yarn", 2),
+    ("bun", 2),
+    ("cargo", 2),
+    ("go", 2),
+    ("git", 2),
+    ("make", 2),
+    ("uv", 2),
+    ("docker", 2),
+    ("kubectl", 2),
+    ("gh", 3),
+];
+
+/// The rules of `allow` that "always" adds for a request; none if no rule could say it.
+pub fn rule_for(request: &Request) -> Vec<String> {
+    let mut rules = match (&request.kind, &request.command, &request.url) {
+        (ToolKind::Shell, Some(command), _) => return for_command(command).unwrap_or_default(),
+        (ToolKind::Edit | ToolKind::Read, ..) => {
+            let rules = request.paths.iter().map(|path| for_path(&request.kind, path));
+            rules.collect::<Option<Vec<_>>>().unwrap_or_default()
+        }
+        (ToolKind::Fetch, _, Some(url)) => super::policy::host(url)
+            .filter(|host| !host.contains('*'))
+            .map(|host| format!("WebFetch(domain:{host})"))
+            .into_iter()
+            .collect(),
+        (ToolKind::Mcp { server, tool }, ..) if !tool.is_empty() => vec![format!("mcp__{server}__{tool}")],
+        (ToolKind::Search, ..) => vec!["WebSearch".to_owned()],
+        (ToolKind::Shell | ToolKind::Fetch | ToolKind::Mcp { .. } | ToolKind::Other, ..) => Vec::new(),
+    };
+    rules.dedup();
+    rules
+}
+
+fn for_command(command: &str) -> Option<Vec<String>> {
+    let mut rules = Vec::new();
+    for part in parts(command) {
+        let rule = match &part.what {
+            What::Run { own, .. } => for_program(own.last()?)?,
+            What::Through { .. } => continue,
+            What::Write(path) => for_path(&ToolKind::Edit, path)?,
+            What::Read(path) => for_path(&ToolKind::Read, path)?,
+            What::Unclear { .. } => return None,
+        };
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    Some(rules)
+}
+
+fn for_program(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let starts = |known: &str| text == known || text.strip_prefix(known).is_some_and(|rest| rest.starts_with(' '));
+    let known = SUBCOMMANDS.iter().find(|(known, _)| starts(known));
+    let named = known.and_then(|(_, count)| words.get(..*count));
+    let plain = |word: &&str| !word.starts_with('-') && !word.contains(HOLE);
+    let (text, end) = match named.filter(|named| named.iter().all(plain)) {
+        Some(named) => (named.join(" "), " *"),
+        None => (text.to_owned(), ""),
+    };
+    // What a rule says otherwise than it is meant.
+    let odd = [HOLE, '*', '"', '\'', '\\', ';', '|', '&', '<', '>', '`', '\n', '(', ')'];
+    (!text.contains(odd) && !text.contains("$(") && !text.contains("  ") && !text.ends_with(' '))
+        .then(|| format!("Bash({text}{end})"))
+}
+
+fn for_path(kind: &ToolKind, path: &str) -> Option<String> {
+    let name = rule_name(kind)?;
+    let path = path.strip_prefix("./").unwrap_or(path);
+    if path.is_empty() || path.contains([HOLE, '*', '(', ')']) || path.contains(char::is_control) {
+        return None;
+    }
+    Some(match path {
+        _ if path.starts_with("~/") => format!("{name}({path})"),
+        _ if path.starts_with('~') => return None,
+        _ if path.starts_with('/') => format!("{name}(/{path})"),
+        _ => format!("{name}(./{path})"),
+    })
+}

@@ -1,0 +1,309 @@
+//! Programs that run another one, and the options in front of it.
+
+use super::words::Word;
+
+/// How the command is found that a program runs.
+pub(super) struct Front {
+    name: &'static str,
+    /// Letters of options with a value, then of those without.
+    letters: [&'static str; 2],
+    /// Long options with a value, then those without.
+    long: [&'static [&'static str]; 2],
+    /// Words in front of the command that are no options.
+    pub(super) positional: usize,
+    /// The user, the host or the input becomes another: whoever allows the command has not allowed that.
+    pub(super) is_more: bool,
+}
+
+const fn front(name: &'static str, valued: &'static str, flags: &'static str) -> Front {
+    Front {
+        name,
+        letters: [valued, flags],
+        long: [&[], &[]],
+        positional: 0,
+        is_more: false,
+    }
+}
+
+/// Programs that run the command behind their options.
+const FRONTS: &[Front] = &[
+    Front {
+        long: [&["--unset", "--chdir"], &["--ignore-environment", "--null", "--debug"]],
+        ..front("env", "uC", "i0v")
+    },
+    Front {
+        long: [
+            &[
+                "--user",
+                "--group",
+                "--prompt",
+                "--chdir",
+                "--host",
+                "--chroot",
+                "--close-from",
+                "--role",
+                "--type",
+            ],
+            &[
+                "--non-interactive",
+                "--stdin",
+                "--preserve-env",
+                "--set-home",
+                "--reset-timestamp",
+                "--background",
+            ],
+        ],
+        is_more: true,
+        ..front("sudo", "ugpChRrtTUD", "nSEHkKAbBPN")
+    },
+    Front {
+        is_more: true,
+        ..front("doas", "uCa", "nL")
+    },
+    Front {
+        long: [
+            &["--signal", "--kill-after"],
+            &["--foreground", "--preserve-status", "--verbose"],
+        ],
+        positional: 1,
+        ..front("timeout", "sk", "v")
+    },
+    Front {
+        long: [&["--adjustment"], &[]],
+        ..front("nice", "n", "0123456789")
+    },
+    Front {
+        long: [&["--class", "--classdata"], &["--ignore"]],
+        ..front("ionice", "cn", "t")
+    },
+    front("nohup", "", ""),
+    Front {
+        long: [&["--input", "--output", "--error"], &[]],
+        ..front("stdbuf", "ioe", "")
+    },
+    Front {
+        long: [&[], &["--ctty", "--fork", "--wait"]],
+        ..front("setsid", "", "cfw")
+    },
+    Front {
+        long: [
+            &["--format", "--output"],
+            &["--append", "--portability", "--verbose", "--quiet"],
+        ],
+        ..front("time", "fo", "apvq")
+    },
+    front("command", "", "p"),
+    front("builtin", "", ""),
+    front("exec", "a", "cl"),
+    front("busybox", "", ""),
+    front("toybox", "", ""),
+    front("noglob", "", ""),
+    front("nocorrect", "", ""),
+    front("-", "", ""),
+    Front {
+        long: [
+            &[
+                "--max-args",
+                "--max-procs",
+                "--max-lines",
+                "--delimiter",
+                "--arg-file",
+                "--max-chars",
+                "--replace",
+            ],
+            &[
+                "--null",
+                "--no-run-if-empty",
+                "--verbose",
+                "--exit",
+                "--interactive",
+                "--open-tty",
+            ],
+        ],
+        ..front("xargs", "InPLdEsa", "0rtpxo")
+    },
+];
+
+/// The way past the options of `name`, if it is a program that runs another.
+pub(super) fn front_of(name: &str) -> Option<&'static Front> {
+    FRONTS.iter().find(|front| front.name == name)
+}
+
+/// Whether rules for what `name` runs decide, and none for itself.
+pub(in crate::permissions) fn is_transparent(name: &str) -> bool {
+    front_of(name).is_some_and(|front| !front.is_more) || is_shell(name)
+}
+
+/// An option that is not known: it could have a value, or another meaning.
+pub(super) struct UnknownOption;
+
+impl Front {
+    /// Where in `words` the command begins, behind the name of the program itself.
+    pub(super) fn command(&self, words: &[Word]) -> Result<usize, UnknownOption> {
+        let mut at = 1;
+        let assigns = matches!(self.name, "env" | "sudo");
+        while let Some(word) = words.get(at) {
+            if word.value == "--" {
+                at += 1;
+                break;
+            }
+            if word.is_computed() {
+                return Err(UnknownOption);
+            }
+            at += match word.value.strip_prefix('-') {
+                Some(letters) if !letters.is_empty() && self.name != "-" => self.width(&word.value, letters)?,
+                _ => break,
+            };
+        }
+        while assigns && words.get(at).is_some_and(|word| word.value.contains('=')) {
+            at += 1;
+        }
+        Ok(words.len().min(at + self.positional))
+    }
+
+    /// How many words an option takes.
+    fn width(&self, option: &str, letters: &str) -> Result<usize, UnknownOption> {
+        if option.starts_with("--") {
+            let (name, value) = option
+                .split_once('=')
+                .map_or((option, None), |(name, value)| (name, Some(value)));
+            return match (self.long[0].contains(&name), value) {
+                (true, None) => Ok(2),
+                (true, Some(_)) => Ok(1),
+                (false, _) if self.long[1].contains(&name) => Ok(1),
+                (false, _) => Err(UnknownOption),
+            };
+        }
+        for (at, letter) in letters.char_indices() {
+            if self.letters[0].contains(letter) {
+                let is_last = at + letter.len_utf8() == letters.len();
+                return Ok(if is_last { 2 } else { 1 });
+            }
+            if !self.letters[1].contains(letter) {
+                return Err(UnknownOption);
+            }
+        }
+        Ok(1)
+    }
+
+    /// Whether an option of it sets what the placeholder for its input is.
+    pub(super) fn placeholder<'w>(&self, words: &'w [Word], command: usize) -> Option<&'w str> {
+        let front = &words[1..command.min(words.len())];
+        let at = front
+            .iter()
+            .position(|word| word.value.starts_with("-I") || word.value.starts_with("--replace"))?;
+        let attached = front[at].value.strip_prefix("-I").unwrap_or_default();
+        match (front[at].value.split_once('='), attached) {
+            (Some((_, value)), _) => Some(value),
+            (None, "") => front.get(at + 1).map(|word| word.value.as_str()),
+            (None, attached) => Some(attached),
+        }
+    }
+}
+
+/// Programs that run what they are given, or change what others run, in ways that are not followed.
+const RUNNERS: &[&str] = &[
+    "eval",
+    "source",
+    ".",
+    "trap",
+    "alias",
+    "ssh",
+    "parallel",
+    "fish",
+    "csh",
+    "tcsh",
+    "coproc",
+    "repeat",
+    "foreach",
+    "fc",
+    "compgen",
+    "complete",
+    "enable",
+    "bind",
+    "let",
+    "unshare",
+    "nsenter",
+    "chroot",
+    "flock",
+    "taskset",
+    "chrt",
+    "prlimit",
+    "setpriv",
+    "setarch",
+    "runuser",
+    "pkexec",
+    "systemd-run",
+    "start-stop-daemon",
+    "at",
+    "batch",
+    "crontab",
+    "screen",
+    "tmux",
+    "expect",
+    "entr",
+    "strace",
+    "ltrace",
+    "gdb",
+    "unbuffer",
+    "chronic",
+    "rlwrap",
+    "socat",
+    "zargs",
+    "autoload",
+    "zmodload",
+    "sched",
+    "emulate",
+    "functions",
+    "disable",
+    "hash",
+];
+
+pub(super) fn is_runner(name: &str) -> bool {
+    RUNNERS.contains(&name)
+}
+
+/// Shells whose scripts are read.
+pub(super) fn is_shell(name: &str) -> bool {
+    ["bash", "sh", "zsh", "dash", "ash", "ksh", "mksh", "rbash"].contains(&name)
+}
+
+/// Whether a variable changes what programs run, or how a shell reads what it runs.
+pub(super) fn changes_programs(name: &str) -> bool {
+    const NAMES: [&str; 30] = [
+        "PATH",
+        "IFS",
+        "ENV",
+        "BASH_ENV",
+        "PS4",
+        "PROMPT_COMMAND",
+        "SHELLOPTS",
+        "BASHOPTS",
+        "SHELL",
+        "HOME",
+        "PAGER",
+        "MANPAGER",
+        "EDITOR",
+        "VISUAL",
+        "BROWSER",
+        "LESSOPEN",
+        "LESSCLOSE",
+        "PYTHONSTARTUP",
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "NODE_OPTIONS",
+        "NODE_PATH",
+        "PERL5OPT",
+        "PERL5LIB",
+        "RUBYOPT",
+        "RUBYLIB",
+        "ZDOTDIR",
+        "XDG_CONFIG_HOME",
+        "RUSTC_WRAPPER",
+        "MAKEFLAGS",
+    ];
+    NAMES.contains(&name)
+        || ["GIT_", "LD_", "DYLD_", "BASH_FUNC_", "npm_config_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+}

@@ -1,0 +1,603 @@
+//! Takes a script apart into the simple commands that it could run.
+//!
+//! What is not the grammar of bash is refused as a whole, and what was found before is kept: a denied command in front of a
+//! mistake is still a denied one. Whether a command is ever reached does not matter here, and neither does in which shell.
+//!
+//! The parser is ralph's own. It has to be sure of every character, to end on any input within a bounded stack and in
+//! linear time, and to stop at what shells read differently, where a parser for running scripts guesses.
+
+use super::{
+    cursor::Cursor,
+    unclear::Unclear,
+    words::{self, Commands, Word, arithmetic, here_document, word},
+};
+
+/// Deepest nesting that is read.
+const DEEPEST: u32 = 40;
+
+/// A program with its arguments, or what stands in the place of one.
+#[derive(Debug, Default)]
+pub(super) struct Simple {
+    pub(super) assignments: Vec<Word>,
+    pub(super) words: Vec<Word>,
+    pub(super) redirects: Vec<Redirect>,
+    /// Its standard input is text of the script.
+    pub(super) is_fed: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Redirect {
+    Read(Word),
+    Write(Word),
+}
+
+/// What was found in a script.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    pub(super) commands: Vec<Simple>,
+    /// Names of variables that loops and expansions set.
+    pub(super) assigned: Vec<String>,
+    /// Why it is not known what else there is.
+    pub(super) unclear: Option<Unclear>,
+}
+
+/// Takes `text` apart.
+pub(super) fn read(text: &str) -> Script {
+    let mut script = Script::default();
+    let mut reader = Reader {
+        cursor: Cursor::new(text),
+        depth: 0,
+        script: &mut script,
+        pending: Vec::new(),
+    };
+    script.unclear = reader.list(End::Text).err();
+    script
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Text,
+    Parenthesis,
+}
+
+/// What has to be closed by a word of its own.
+#[derive(Clone, Copy, PartialEq)]
+enum Open {
+    /// In front of `then`.
+    Condition,
+    If,
+    /// In front of `do`.
+    Head,
+    Loop,
+    Brace,
+    /// In front of a pattern of `case`.
+    Patterns,
+    /// In the commands of a pattern.
+    Branch,
+}
+
+/// What may come next.
+#[derive(Clone, Copy, PartialEq)]
+enum Next {
+    Command,
+    /// A compound command has ended: redirects, separators and closing words.
+    End,
+}
+
+struct HereDocument {
+    delimiter: String,
+    is_literal: bool,
+    is_indented: bool,
+}
+
+struct Reader<'t, 's> {
+    cursor: Cursor<'t>,
+    depth: u32,
+    script: &'s mut Script,
+    /// Here-documents that begin on the next line.
+    pending: Vec<HereDocument>,
+}
+
+impl<'t> Commands<'t> for Reader<'t, '_> {
+    fn cursor(&mut self) -> &mut Cursor<'t> {
+        &mut self.cursor
+    }
+
+    fn substituted(&mut self) -> Result<(), Unclear> {
+        let outer = std::mem::take(&mut self.pending);
+        let start = self.cursor.at();
+        self.nested()?;
+        if !outer.is_empty() && self.cursor.since(start).contains('\n') {
+            return Err(Unclear::Syntax);
+        }
+        self.pending = outer;
+        Ok(())
+    }
+
+    fn backquoted(&mut self, script: &str) -> Result<(), Unclear> {
+        self.deeper()?;
+        self.within(script).list(End::Text)?;
+        self.shallower();
+        Ok(())
+    }
+
+    fn deeper(&mut self) -> Result<(), Unclear> {
+        self.depth += 1;
+        match self.depth > DEEPEST {
+            true => Err(Unclear::TooDeep),
+            false => Ok(()),
+        }
+    }
+
+    fn shallower(&mut self) {
+        self.depth -= 1;
+    }
+
+    fn without_arithmetic(&mut self, expression: &str) {
+        // Substitutions were read already: to read them twice at every level would take exponential time.
+        if expression.contains(['$', '`']) || self.deeper().is_err() {
+            return;
+        }
+        let mut other = Script::default();
+        let mut reader = Reader {
+            cursor: Cursor::new(expression),
+            depth: self.depth,
+            script: &mut other,
+            pending: Vec::new(),
+        };
+        let is_whole = reader.list(End::Text).is_ok();
+        self.shallower();
+        // No expression has two operands side by side.
+        let is_operand = |word: &Word| {
+            let start = word.value.trim_start_matches('-').chars().next();
+            start.is_some_and(|start| start.is_alphanumeric() || "_./".contains(start))
+        };
+        let has_arguments = |simple: &Simple| simple.words.windows(2).any(|pair| pair.iter().all(is_operand));
+        if is_whole && other.commands.iter().any(has_arguments) {
+            self.script.commands.extend(other.commands);
+        }
+    }
+
+    fn line_ended(&mut self) -> Result<(), Unclear> {
+        match self.pending.is_empty() {
+            true => Ok(()),
+            false => Err(Unclear::Syntax),
+        }
+    }
+
+    fn assigns(&mut self, name: &str) {
+        self.script.assigned.push(name.to_owned());
+    }
+}
+
+impl<'t> Reader<'t, '_> {
+    /// Reads another text, with what it finds added to this one's.
+    fn within<'o>(&mut self, text: &'o str) -> Reader<'o, '_> {
+        Reader {
+            cursor: Cursor::new(text),
+            depth: self.depth,
+            script: &mut *self.script,
+            pending: Vec::new(),
+        }
+    }
+
+    /// Reads up to a closing parenthesis, and it.
+    fn nested(&mut self) -> Result<(), Unclear> {
+        self.deeper()?;
+        self.list(End::Parenthesis)?;
+        self.shallower();
+        Ok(())
+    }
+
+    fn list(&mut self, end: End) -> Result<(), Unclear> {
+        let (mut open, mut next) = (Vec::new(), Next::Command);
+        loop {
+            self.cursor.skip_blank();
+            if open.last() == Some(&Open::Patterns) {
+                next = match self.cursor.eat("\n") {
+                    true => self.here_documents().map(|()| Next::Command)?,
+                    false => self.patterns(&mut open)?,
+                };
+                continue;
+            }
+            match self.cursor.peek() {
+                None if end == End::Text && open.is_empty() && self.pending.is_empty() => return Ok(()),
+                None => return Err(Unclear::Syntax),
+                Some(')') if end == End::Parenthesis && open.is_empty() && self.pending.is_empty() => {
+                    self.cursor.bump();
+                    return Ok(());
+                }
+                Some(')') => return Err(Unclear::Syntax),
+                Some(_) => next = self.item(&mut open, next)?,
+            }
+        }
+    }
+
+    /// Reads a command, a word of the grammar or a separator.
+    fn item(&mut self, open: &mut Vec<Open>, next: Next) -> Result<Next, Unclear> {
+        let is_redirect = |cursor: &Cursor<'_>| cursor.starts_with("&>") || cursor.rest().starts_with(['<', '>']);
+        match self.cursor.peek() {
+            Some('\n') => {
+                self.cursor.bump();
+                self.here_documents()?;
+                Ok(Next::Command)
+            }
+            Some(';') => match [";;&", ";;", ";&"].iter().any(|end| self.cursor.eat(end)) {
+                true if open.last() == Some(&Open::Branch) => Ok(instead(open, Open::Patterns)),
+                true => Err(Unclear::Syntax),
+                false => {
+                    self.cursor.bump();
+                    Ok(Next::Command)
+                }
+            },
+            Some('|' | '&') if next == Next::Command || !self.cursor.starts_with("&>") => {
+                if next == Next::Command && self.cursor.starts_with("&>") {
+                    return self.command();
+                }
+                _ = ["&&", "||", "|&", "|", "&"]
+                    .iter()
+                    .any(|operator| self.cursor.eat(operator));
+                Ok(Next::Command)
+            }
+            Some('(') if next == Next::Command => self.parenthesis(),
+            Some(_) if next == Next::Command => match self.reserved(open)? {
+                Some(next) => Ok(next),
+                None => self.command(),
+            },
+            Some(_)
+                if is_redirect(&self.cursor)
+                    || self.cursor.rest().starts_with(|digit: char| digit.is_ascii_digit()) =>
+            {
+                let mut simple = Simple::default();
+                match self.redirect(&mut simple)? {
+                    true => self.script.commands.push(simple),
+                    false => return Err(Unclear::Syntax),
+                }
+                Ok(Next::End)
+            }
+            Some(_) | None => {
+                let closes = ["then", "do", "done", "fi", "else", "elif", "esac", "}", "{"];
+                match closes.contains(&self.cursor.bare()) {
+                    true => self.reserved(open)?.ok_or(Unclear::Syntax),
+                    false => Err(Unclear::Syntax),
+                }
+            }
+        }
+    }
+
+    /// Reads a subshell, or a command of arithmetic.
+    fn parenthesis(&mut self) -> Result<Next, Unclear> {
+        if self.cursor.starts_with("((") && self.cursor.is_arithmetic() {
+            self.cursor.eat("((");
+            arithmetic(self)?;
+            return Ok(Next::End);
+        }
+        self.cursor.bump();
+        self.nested()?;
+        Ok(Next::End)
+    }
+
+    /// Reads a word that is part of the grammar; none if what is here is a command.
+    fn reserved(&mut self, open: &mut Vec<Open>) -> Result<Option<Next>, Unclear> {
+        let bare = self.cursor.bare();
+        let last = open.last().copied();
+        let next = match bare {
+            "if" => {
+                open.push(Open::Condition);
+                Next::Command
+            }
+            "while" | "until" => {
+                open.push(Open::Head);
+                Next::Command
+            }
+            "{" => {
+                open.push(Open::Brace);
+                Next::Command
+            }
+            "then" if last == Some(Open::Condition) => instead(open, Open::If),
+            "elif" if last == Some(Open::If) => instead(open, Open::Condition),
+            "else" if last == Some(Open::If) => Next::Command,
+            "do" if last == Some(Open::Head) => instead(open, Open::Loop),
+            "!" | "coproc" => Next::Command,
+            "fi" if last == Some(Open::If) => close(open),
+            "done" if last == Some(Open::Loop) => close(open),
+            "}" if last == Some(Open::Brace) => close(open),
+            "esac" if last == Some(Open::Branch) => close(open),
+            "then" | "elif" | "else" | "do" | "fi" | "done" | "}" | "esac" => return Err(Unclear::Syntax),
+            "for" | "select" => return self.repeated(open).map(Some),
+            "case" => return self.choice(open).map(Some),
+            "[[" => return self.test().map(Some),
+            "function" => return self.function().map(Some),
+            "time" => {
+                let mut behind = self.cursor;
+                behind.eat("time");
+                behind.skip_blank();
+                match behind.bare() {
+                    "-p" => behind.eat("-p"),
+                    option if option.starts_with('-') => return Ok(None),
+                    _ => true,
+                };
+                self.cursor = behind;
+                return Ok(Some(Next::Command));
+            }
+            _ => return Ok(None),
+        };
+        self.cursor.eat(bare);
+        Ok(Some(next))
+    }
+
+    /// Reads the head of `for` and `select`.
+    fn repeated(&mut self, open: &mut Vec<Open>) -> Result<Next, Unclear> {
+        let keyword = self.cursor.bare();
+        self.cursor.eat(keyword);
+        self.cursor.skip_blank();
+        open.push(Open::Head);
+        if self.cursor.starts_with("((") {
+            if !self.cursor.is_arithmetic() {
+                return Err(Unclear::Syntax);
+            }
+            self.cursor.eat("((");
+            arithmetic(self)?;
+            return Ok(Next::Command);
+        }
+        let name = self.cursor.bare();
+        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        if name.is_empty() || !name.chars().all(is_name) {
+            return Err(Unclear::Syntax);
+        }
+        self.cursor.eat(name);
+        self.script.assigned.push(name.to_owned());
+        self.blank_lines()?;
+        if self.cursor.bare() == "in" {
+            self.cursor.eat("in");
+            loop {
+                self.cursor.skip_blank();
+                if word(self)?.is_none() {
+                    break;
+                }
+            }
+            if !self.cursor.rest().starts_with([';', '\n']) {
+                return Err(Unclear::Syntax);
+            }
+        }
+        Ok(Next::Command)
+    }
+
+    /// Reads the head of `case`.
+    fn choice(&mut self, open: &mut Vec<Open>) -> Result<Next, Unclear> {
+        self.cursor.eat("case");
+        self.cursor.skip_blank();
+        word(self)?.ok_or(Unclear::Syntax)?;
+        self.blank_lines()?;
+        if self.cursor.bare() != "in" {
+            return Err(Unclear::Syntax);
+        }
+        self.cursor.eat("in");
+        open.push(Open::Patterns);
+        Ok(Next::Command)
+    }
+
+    /// Reads the patterns in front of a branch, or the end of all branches.
+    fn patterns(&mut self, open: &mut Vec<Open>) -> Result<Next, Unclear> {
+        if self.cursor.bare() == "esac" {
+            self.cursor.eat("esac");
+            return Ok(close(open));
+        }
+        self.cursor.eat("(");
+        loop {
+            self.cursor.skip_blank();
+            word(self)?.ok_or(Unclear::Syntax)?;
+            self.cursor.skip_blank();
+            if self.cursor.eat(")") {
+                return Ok(instead(open, Open::Branch));
+            }
+            if !self.cursor.eat("|") {
+                return Err(Unclear::Syntax);
+            }
+        }
+    }
+
+    /// Reads `[[ … ]]`.
+    fn test(&mut self) -> Result<Next, Unclear> {
+        self.cursor.eat("[[");
+        loop {
+            while let Some(blank @ (' ' | '\t' | '\n')) = self.cursor.peek() {
+                self.cursor.bump();
+                if blank == '\n' {
+                    self.line_ended()?;
+                }
+            }
+            match self.cursor.peek() {
+                _ if self.cursor.bare() == "]]" => {
+                    self.cursor.eat("]]");
+                    return Ok(Next::End);
+                }
+                // In a regular expression it is a character, elsewhere it begins a comment.
+                None | Some('#' | ';') => return Err(Unclear::Syntax),
+                Some('(' | ')' | '|' | '&') => {
+                    self.cursor.bump();
+                }
+                Some('<' | '>') if !self.cursor.rest()[1..].starts_with('(') => {
+                    self.cursor.bump();
+                }
+                Some(_) => {
+                    let operand = word(self)?.ok_or(Unclear::Syntax)?;
+                    if evaluates(&operand) {
+                        return Err(Unclear::Arithmetic);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads `function name` and `()`.
+    fn function(&mut self) -> Result<Next, Unclear> {
+        self.cursor.eat("function");
+        self.cursor.skip_blank();
+        word(self)?.ok_or(Unclear::Syntax)?;
+        self.cursor.skip_blank();
+        if self.cursor.eat("(") {
+            self.cursor.skip_blank();
+            if !self.cursor.eat(")") {
+                return Err(Unclear::Syntax);
+            }
+        }
+        self.blank_lines()?;
+        Ok(Next::Command)
+    }
+
+    /// Reads a simple command, or the head of a function.
+    fn command(&mut self) -> Result<Next, Unclear> {
+        let mut simple = Simple::default();
+        let outcome = self.simple(&mut simple);
+        // What was read of it counts also where the rest is a mistake.
+        let is_function = matches!(outcome, Ok(Next::Command));
+        if !is_function {
+            self.script.commands.push(simple);
+        }
+        outcome?;
+        if is_function {
+            self.blank_lines()?;
+        }
+        Ok(match is_function {
+            true => Next::Command,
+            false => Next::End,
+        })
+    }
+
+    fn simple(&mut self, simple: &mut Simple) -> Result<Next, Unclear> {
+        loop {
+            self.cursor.skip_blank();
+            match self.cursor.peek() {
+                Some('&') if self.cursor.starts_with("&>") => _ = self.redirect(simple)?,
+                None | Some('\n' | ';' | '&' | '|' | ')') => return Ok(Next::End),
+                Some('(')
+                    if simple.words.len() == 1 && simple.assignments.is_empty() && simple.redirects.is_empty() =>
+                {
+                    self.cursor.bump();
+                    self.cursor.skip_blank();
+                    return match self.cursor.eat(")") {
+                        true => Ok(Next::Command),
+                        false => Err(Unclear::Syntax),
+                    };
+                }
+                Some('(') => return Err(Unclear::Syntax),
+                Some(_) if self.redirect(simple)? => {}
+                Some(_) => {
+                    let word = word(self)?.ok_or(Unclear::Syntax)?;
+                    match simple.words.is_empty() && word.assigned().is_some() {
+                        true => simple.assignments.push(word),
+                        false => simple.words.push(word),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads a redirect; false if there is none here.
+    fn redirect(&mut self, simple: &mut Simple) -> Result<bool, Unclear> {
+        const OPERATORS: [&str; 13] = [
+            "&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">|", ">&", "<", ">!", ">",
+        ];
+        let mut behind = self.cursor;
+        while behind.peek().is_some_and(|digit| digit.is_ascii_digit()) {
+            behind.bump();
+        }
+        let is_substitution = behind.starts_with("<(") || behind.starts_with(">(");
+        let Some(operator) = OPERATORS.iter().find(|operator| behind.eat(operator)) else {
+            return Ok(false);
+        };
+        if is_substitution {
+            return Ok(false);
+        }
+        self.cursor = behind;
+        self.cursor.skip_blank();
+        let target = word(self)?.ok_or(Unclear::Syntax)?;
+        match *operator {
+            "<<" | "<<-" => {
+                if target.is_computed() {
+                    return Err(Unclear::Syntax);
+                }
+                self.pending.push(HereDocument {
+                    is_literal: target.is_quoted(),
+                    delimiter: target.value,
+                    is_indented: *operator == "<<-",
+                });
+                simple.is_fed = true;
+            }
+            "<<<" => simple.is_fed = true,
+            "<&" | ">&" if is_descriptor(&target.value) => {}
+            "<&" => return Err(Unclear::Syntax),
+            _ if target.source.starts_with("<(") || target.source.starts_with(">(") => {}
+            "<" => simple.redirects.push(Redirect::Read(target)),
+            _ => simple.redirects.push(Redirect::Write(target)),
+        }
+        Ok(true)
+    }
+
+    /// Reads the here-documents that begin here, at the start of a line.
+    fn here_documents(&mut self) -> Result<(), Unclear> {
+        for document in std::mem::take(&mut self.pending) {
+            let start = self.cursor.at();
+            let mut body = "";
+            loop {
+                if self.cursor.peek().is_none() {
+                    return Err(Unclear::Syntax);
+                }
+                let line = self.cursor.line();
+                let line = match document.is_indented {
+                    true => line.trim_start_matches('\t'),
+                    false => line,
+                };
+                if line == document.delimiter {
+                    break;
+                }
+                // The end could be on a line that is continued.
+                if !document.is_literal && line.ends_with('\\') {
+                    return Err(Unclear::Syntax);
+                }
+                body = self.cursor.since(start);
+            }
+            if !document.is_literal {
+                self.deeper()?;
+                here_document(&mut self.within(body))?;
+                self.shallower();
+            }
+        }
+        Ok(())
+    }
+
+    /// Skips blanks, comments and ends of lines.
+    fn blank_lines(&mut self) -> Result<(), Unclear> {
+        loop {
+            self.cursor.skip_blank();
+            if !self.cursor.eat("\n") {
+                return Ok(());
+            }
+            self.line_ended()?;
+        }
+    }
+}
+
+fn close(open: &mut Vec<Open>) -> Next {
+    open.pop();
+    Next::End
+}
+
+/// Puts another word that has to be closed in the place of the last.
+fn instead(open: &mut Vec<Open>, other: Open) -> Next {
+    open.pop();
+    open.push(other);
+    Next::Command
+}
+
+fn is_descriptor(target: &str) -> bool {
+    let number = target.strip_suffix('-').unwrap_or(target);
+    !target.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())
+}
+
+/// Whether a text could be evaluated as arithmetic with a command in a subscript, although it is quoted.
+pub(super) fn evaluates(word: &words::Word) -> bool {
+    let subscript = word.value.split_once('[').map_or("", |(_, rest)| rest);
+    subscript.contains("$(") || subscript.contains('`')
+}
