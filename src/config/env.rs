@@ -67,8 +67,8 @@ fn unknown(keys: &Keys, name: &str) -> String {
         .filter(|(likeness, _)| *likeness >= 0.94)
         .max_by(|(a, _), (b, _)| a.total_cmp(b));
     match nearest {
-        Some((_, known)) => format!("the variable `{name}` is no setting; did you mean `{known}`?"),
-        None => format!("the variable `{name}` is no setting"),
+        Some((_, known)) => format!("the variable `{name}` is not a setting; did you mean `{known}`?"),
+        None => format!("the variable `{name}` is not a setting"),
     }
 }
 
@@ -140,8 +140,8 @@ mod tests {
         assert_eq!(
             read.notices,
             [
-                "the variable `RALPH_ADPTER` is no setting; did you mean `RALPH_ADAPTER`?",
-                "the variable `RALPH_XYZ` is no setting"
+                "the variable `RALPH_ADPTER` is not a setting; did you mean `RALPH_ADAPTER`?",
+                "the variable `RALPH_XYZ` is not a setting"
             ]
         );
     }

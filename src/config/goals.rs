@@ -199,7 +199,7 @@ mod tests {
             ),
             (
                 r#"{ "name": "a", "comand": "x", "command": "x" }"#,
-                "project.json:2:16: `goals[0].comand` is no field of a goal; expected `command`",
+                "project.json:2:16: `goals[0].comand` is not a field of a goal; expected `command`",
             ),
             (
                 r#"{ "command": "x" }"#,

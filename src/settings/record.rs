@@ -122,7 +122,7 @@ fn mistakes_of_item<R: Record>(
         match R::FIELDS.iter().find(|known| known.key == field) {
             Some(known) => mistakes.extend((known.kind.check)(value, &key)),
             None => {
-                let found = format!("no field of {name}");
+                let found = format!("not a field of {name}");
                 let expected = known_fields::<R>(field);
                 mistakes.push(Mistake::ill_typed(&value.origin, &key, found, expected));
             }

@@ -135,7 +135,7 @@ fn lines(model: &Model) -> Vec<Line> {
             text: of(
                 run.usage
                     .cost_usd
-                    .map_or_else(|| "not told".to_owned(), |cost| format!("${cost:.4}")),
+                    .map_or_else(|| "not reported".to_owned(), |cost| format!("${cost:.4}")),
                 limits.max_cost_usd.map(|max| format!("${max}")),
             ),
             share: limits.max_cost_usd.map(|max| run.usage.cost_usd.unwrap_or(0.0) / max),
@@ -143,7 +143,7 @@ fn lines(model: &Model) -> Vec<Line> {
         Line {
             name: "tokens",
             text: of(
-                tokens.map_or_else(|| "not told".to_owned(), |tokens| in_and_out(tokens, &run.usage)),
+                tokens.map_or_else(|| "not reported".to_owned(), |tokens| in_and_out(tokens, &run.usage)),
                 limits.max_tokens.map(short_count),
             ),
             share: share(tokens.unwrap_or(0), limits.max_tokens),
