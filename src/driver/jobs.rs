@@ -131,7 +131,7 @@ impl JobContext {
         })?;
         let checkpoint = self.checkpoint_before(job, &mut notices);
         if checkpoint.is_none() {
-            self.take_census(&mut notices);
+            self.take_fingerprint(&mut notices);
         }
         let prompt = self.render(job, &plan);
         let path = self.files.prompt(job.iteration);
@@ -166,7 +166,7 @@ impl JobContext {
         let moved = if checkpoint.is_some() {
             None
         } else {
-            self.take_census(&mut notices)
+            self.take_fingerprint(&mut notices)
         };
         let plan = self.read_plan();
         let edits = edits(&job.plan, &plan);
@@ -272,7 +272,7 @@ impl JobContext {
     }
 
     /// Tells whether the files are as they never were before when this was asked; none where that cannot be told.
-    fn take_census(&self, notices: &mut Vec<Notice>) -> Option<bool> {
+    fn take_fingerprint(&self, notices: &mut Vec<Notice>) -> Option<bool> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (is_new, blind) = seen.look(self.paths.project(), &self.paths.states());
         notices.extend(blind.map(|error| Notice::ProgressUnknown {

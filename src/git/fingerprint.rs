@@ -51,7 +51,7 @@ const IGNORE_BYTES: u64 = 64 << 10;
 
 /// Why files cannot be compared.
 #[derive(Debug, Error)]
-pub(crate) enum CensusError {
+pub(crate) enum FingerprintError {
     #[error("there are more than {MOST_FILES} files")]
     TooMany,
     #[error("{path}", path = path.display())]
@@ -71,8 +71,8 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// Tells whether the files below `root` are as they never were before; none where that cannot be told, and why, once.
-    pub(crate) fn look(&mut self, root: &Path, states: &States) -> (Option<bool>, Option<CensusError>) {
-        match census(root, states) {
+    pub(crate) fn look(&mut self, root: &Path, states: &States) -> (Option<bool>, Option<FingerprintError>) {
+        match fingerprint(root, states) {
             Ok(number) => (Some(self.known.insert(number)), None),
             Err(error) => {
                 let is_news = !mem::replace(&mut self.is_blind, true);
@@ -88,8 +88,8 @@ impl Seen {
 /// ralph's `states`, caches, what tools fetch and build, and what the root's `.gitignore` names without a pattern.
 ///
 /// # Errors
-/// [`CensusError`] if there are too many files, or if a directory cannot be read.
-fn census(root: &Path, states: &States) -> Result<u64, CensusError> {
+/// [`FingerprintError`] if there are too many files, or if a directory cannot be read.
+fn fingerprint(root: &Path, states: &States) -> Result<u64, FingerprintError> {
     let ignored = Ignored::of(root);
     let is_left_out = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
@@ -103,14 +103,14 @@ fn census(root: &Path, states: &States) -> Result<u64, CensusError> {
         if directory != root && directory.join(CACHE_MARK).is_file() {
             continue;
         }
-        let entries = sorted_entries(&directory).map_err(|source| CensusError::Unreadable {
+        let entries = sorted_entries(&directory).map_err(|source| FingerprintError::Unreadable {
             path: directory.clone(),
             source,
         })?;
         for path in entries.into_iter().filter(|path| !is_left_out(path)) {
             files += 1;
             if files > MOST_FILES {
-                return Err(CensusError::TooMany);
+                return Err(FingerprintError::TooMany);
             }
             path.strip_prefix(root).unwrap_or(&path).hash(&mut hasher);
             let Ok(meta) = path.symlink_metadata() else { continue };
@@ -208,7 +208,7 @@ mod tests {
 
     fn count(root: &Path) -> Option<u64> {
         let paths = ProjectPaths::new(root, Some(Path::new("/elsewhere"))).unwrap();
-        census(root, &paths.states()).ok()
+        fingerprint(root, &paths.states()).ok()
     }
 
     #[test]
@@ -250,9 +250,9 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         let paths = ProjectPaths::new(&root, Some(&root.join("state"))).unwrap();
         fs::create_dir_all(paths.state()).unwrap();
-        let first = census(&root, &paths.states()).unwrap();
+        let first = fingerprint(&root, &paths.states()).unwrap();
         fs::write(paths.lock(), "x").unwrap();
-        assert_eq!(census(&root, &paths.states()).unwrap(), first);
+        assert_eq!(fingerprint(&root, &paths.states()).unwrap(), first);
     }
 
     #[test]
