@@ -111,6 +111,7 @@ const PURE: &[&str] = &[
     "claims",
     "prompt",
     "agent/dialect",
+    "agent/live_output",
     "agent/protocol",
     "agent/opencode/messages",
     "agent/opencode/ignored_events",

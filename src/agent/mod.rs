@@ -9,6 +9,7 @@ pub mod dialect;
 mod error;
 mod identity;
 mod invocation;
+mod live_output;
 pub(crate) mod login;
 pub(crate) mod manifest;
 mod manifest_error;

@@ -11,6 +11,8 @@ use crate::{
     words::{problem_in_words, problem_kind_in_words},
 };
 
+use super::live_output::LiveOutput;
+
 /// Most lines of a tool's input and of its result that are shown.
 const INPUT_CAP_LINES: usize = 12;
 const RESULT_CAP_LINES: usize = 100;
@@ -42,6 +44,8 @@ pub(crate) struct Transcript {
     calls: VecDeque<Call>,
     /// The call whose head was shown last, if no result came after it.
     head: Option<String>,
+    /// What the latest tool has written so far.
+    output: Option<LiveOutput>,
     /// What the latest tool was asked for: a path that was changed need not be named again.
     input: String,
     /// What was used and not shown yet: some agents tell it after every step, and it is of interest at the end.
@@ -121,6 +125,8 @@ impl Transcript {
                 duration_ms,
             } => {
                 self.tool_ends(call, out);
+                let live = self.output.take_if(|live| live.is_of(call));
+                let output = live.map_or(output.as_str(), |live| live.left_of(call, output));
                 self.tool_ended(tool, *ok, output, *duration_ms, out);
             }
             AgentSignal::FileChanged { path, change } => self.file_changed(path, *change, out),
@@ -147,10 +153,7 @@ impl Transcript {
                 self.note(YELLOW, &text, out);
             }
             AgentSignal::PermissionWithdrawn { .. } => self.note(DIM, "does not ask any more", out),
-            AgentSignal::ToolOutput { text, .. } => {
-                self.last = Last::Tool;
-                text_lines(DIM, "  ", text, RESULT_CAP_LINES, out);
-            }
+            AgentSignal::ToolOutput { call, text } => self.tool_output(call, text, out),
             AgentSignal::MessageAnswered { .. } | AgentSignal::TextDelta { .. } | AgentSignal::ThoughtDelta { .. } => {}
             AgentSignal::Ended { .. } => self.show_usage(out),
         }
@@ -238,6 +241,20 @@ impl Transcript {
         let first = lines.next().unwrap_or_default();
         line(out, &[CYAN, "▸ ", BOLD, &one_line(tool), RESET, " ", first]);
         capped(lines, INPUT_CAP_LINES - 1, |text| line(out, &["  ", text]));
+    }
+
+    /// Shows what a tool writes, where its head was the last thing shown.
+    fn tool_output(&mut self, call: &str, piece: &str, out: &mut Vec<u8>) {
+        if self.head.as_deref() != Some(call) || self.last != Last::Tool {
+            return;
+        }
+        if !self.output.as_ref().is_some_and(|live| live.is_of(call)) {
+            self.output = Some(LiveOutput::new(call));
+        }
+        let Some(live) = &mut self.output else { return };
+        for text in sanitized(live.grow(piece)).lines() {
+            line(out, &["  ", DIM, text, RESET]);
+        }
     }
 
     /// Says which call ends, unless it is the one that was shown last.
@@ -528,6 +545,29 @@ mod tests {
           ^[33mupdated^[0m
         ^[33m▸ updated^[0m d.rs
         ");
+    }
+
+    #[test]
+    fn what_a_tool_writes_is_shown_as_it_comes_and_once() {
+        let started = AgentSignal::ToolStarted {
+            call: "1".to_owned(),
+            tool: "shell".to_owned(),
+            input: "make".to_owned(),
+        };
+        let piece = |call: &str, text: &str| AgentSignal::ToolOutput {
+            call: call.to_owned(),
+            text: text.to_owned(),
+        };
+        let live = [
+            started.clone(),
+            piece("1", "one\ntw"),
+            piece("2", "other\n"),
+            piece("1", "o\nth"),
+        ];
+        assert!(rendered(&live).contains("two"), "it is shown before the tool ends");
+        let whole = "one\ntwo\nthree\n";
+        let all: Vec<_> = live.into_iter().chain([tool_ended(true, whole)]).collect();
+        assert_eq!(rendered(&all), rendered(&[started, tool_ended(true, whole)]));
     }
 
     #[test]
