@@ -18,7 +18,7 @@ macro_rules! each_live_agent {
 
             use super::$scenario;
 
-            each_agent!($scenario: claude Claude);
+            each_agent!($scenario: claude Claude, codex Codex);
         }
     };
 }
@@ -113,6 +113,11 @@ fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent)
         model.wait_for_request(model.main_requests().len().max(1), SOON);
         steer(&sandbox, &format!("message-{message}-of-fifty"));
     }
+    // A message that comes while an answer is written has codex throw that answer away and ask again.
+    running.wait_for_record(
+        SOON,
+        |event| matches!(event, Event::SteeringDelivered { id, .. } if *id == SteeringId(MESSAGES)),
+    );
     let [work, done] = work_on("hello");
     model.play(in_order([&[work, done]]));
     let finished = running.wait(SOON);

@@ -121,7 +121,7 @@ fn the_tables_have_every_built_in_adapter_as_it_is() {
             cost,
             ..
         } = manifest.capabilities;
-        let can = [live_steering, resume, usage, cost];
+        let can = [live_steering || manifest.live.is_some(), resume, usage, cost];
         let verified = manifest.verified.as_deref();
 
         let cells = row(reference, id);
@@ -172,6 +172,8 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     command.env.A = "project"                                     # /project/codex.toml:2:1
     command.env.B = "2"                                           # /project/codex.toml:3:1
     command.env.MY_API_KEY = (not shown)                          # /project/codex.toml:4:1
+    live.protocol = "codex-app-server"                            # built in
+    live.args = ["app-server"]                                    # built in
     model.form = "name"                                           # built in
     stop.first = "interrupt"                                      # built in
     stop.grace_ms = 500                                           # config.json:1:1

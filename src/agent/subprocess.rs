@@ -117,12 +117,13 @@ impl AgentAdapter for SubprocessAdapter {
             Some(live) => Conversation::Live(live.protocol, opening(&self.manifest, &request)),
             None => Conversation::OneWay(self.manifest.dialect),
         };
+        let sums_usage = self.manifest.sums_usage && live.is_none_or(|live| !live.protocol.counts_turns());
         let reporter = Reporter::new(
             conversation,
             request,
             out.clone(),
             Arc::clone(&link),
-            self.manifest.sums_usage.then(|| Arc::clone(&self.meter)),
+            sums_usage.then(|| Arc::clone(&self.meter)),
         );
         let program = launch.program.clone();
         match self.supervisor.spawn(launch, Box::new(reporter)) {

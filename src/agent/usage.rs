@@ -24,22 +24,10 @@ impl Meter {
             .map(|(_, usage)| usage);
         *last = session.map(|id| (id.clone(), total));
         match before {
-            Some(before) => Some(less(total, before)),
+            Some(before) => Some(total.since(before)),
             None if continued => None,
             None => Some(total),
         }
-    }
-}
-
-fn less(total: Usage, before: Usage) -> Usage {
-    let count = |total: Option<u64>, before: Option<u64>| Some(total?.saturating_sub(before.unwrap_or_default()));
-    Usage {
-        input_tokens: count(total.input_tokens, before.input_tokens),
-        cached_tokens: count(total.cached_tokens, before.cached_tokens),
-        output_tokens: count(total.output_tokens, before.output_tokens),
-        cost_usd: total
-            .cost_usd
-            .map(|cost| (cost - before.cost_usd.unwrap_or_default()).max(0.0)),
     }
 }
 

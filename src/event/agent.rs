@@ -153,6 +153,20 @@ impl Usage {
             },
         }
     }
+
+    /// What came on top of `before`. A sum that shrank counts as nothing.
+    #[must_use]
+    pub fn since(self, before: Usage) -> Usage {
+        let tokens = |sum: Option<u64>, before: Option<u64>| Some(sum?.saturating_sub(before.unwrap_or_default()));
+        Usage {
+            input_tokens: tokens(self.input_tokens, before.input_tokens),
+            cached_tokens: tokens(self.cached_tokens, before.cached_tokens),
+            output_tokens: tokens(self.output_tokens, before.output_tokens),
+            cost_usd: self
+                .cost_usd
+                .map(|cost| (cost - before.cost_usd.unwrap_or_default()).max(0.0)),
+        }
+    }
 }
 
 /// What went wrong in a session: what the agent says of it, what ralph found, or both.

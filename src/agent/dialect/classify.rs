@@ -35,7 +35,7 @@ pub(in crate::agent) fn one_line(text: &str) -> String {
 }
 
 /// The kind with the time of its end, if it is one that ends by itself and does not say yet when.
-pub(super) fn with_time(kind: ProblemKind, until: impl FnOnce() -> Option<u64>) -> ProblemKind {
+pub(in crate::agent) fn with_time(kind: ProblemKind, until: impl FnOnce() -> Option<u64>) -> ProblemKind {
     match kind {
         ProblemKind::RateLimited { until_ms: None } => ProblemKind::RateLimited { until_ms: until() },
         ProblemKind::QuotaExhausted { until_ms: None } => ProblemKind::QuotaExhausted { until_ms: until() },
@@ -44,7 +44,7 @@ pub(super) fn with_time(kind: ProblemKind, until: impl FnOnce() -> Option<u64>) 
 }
 
 /// What is told of a request that the agent repeats: what it waits for, or a login that it asks with in vain.
-pub(super) fn repeated(kind: ProblemKind) -> Option<ProblemKind> {
+pub(in crate::agent) fn repeated(kind: ProblemKind) -> Option<ProblemKind> {
     (is_transient(kind) || kind == ProblemKind::Auth).then_some(kind)
 }
 
@@ -118,7 +118,7 @@ pub(super) fn from_name(name: &str) -> Option<ProblemKind> {
     })
 }
 
-pub(super) fn from_status(status: u16) -> Option<ProblemKind> {
+pub(in crate::agent) fn from_status(status: u16) -> Option<ProblemKind> {
     Some(match status {
         401 | 403 => ProblemKind::Auth,
         402 => ProblemKind::QuotaExhausted { until_ms: None },

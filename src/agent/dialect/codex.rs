@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::event::{AgentSignal, FileChange, SessionId, Usage, clip};
+use crate::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip};
 
 use super::{
     Clock, Dialect, Finish, TEXT_CAP_BYTES,
@@ -18,14 +18,18 @@ use super::{
     verdict::without_verdict,
 };
 
+/// What is said of a failure that codex says nothing about.
+pub(in crate::agent) const UNEXPLAINED: &str = "the turn failed, and codex does not say why";
+
 #[derive(Debug, Default)]
 pub(super) struct CodexJson {
     objects: Objects,
     turn: Turn,
 }
 
+/// One turn, as its events tell it.
 #[derive(Debug, Default)]
-struct Turn {
+pub(in crate::agent) struct Turn {
     seen: Seen,
     calls: Calls,
     /// The last assistant message, the final one once the turn has ended.
@@ -44,18 +48,23 @@ impl Dialect for CodexJson {
     fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
-        if turn.ended {
-            return;
-        }
-        match turn.error.take() {
-            Some(error) => turn.fail(&error, clock, out),
-            None => without_verdict(finish, turn.message.take(), clock, out),
-        }
+        turn.finish(finish, clock, out);
     }
 }
 
 impl Turn {
-    fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    /// Takes the end of the program, and gives the verdict if there was none.
+    pub(in crate::agent) fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        if self.ended {
+            return;
+        }
+        match self.error.take() {
+            Some(error) => self.fail(&error, clock, out),
+            None => without_verdict(finish, self.message.take(), clock, out),
+        }
+    }
+
+    pub(in crate::agent) fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let kind = text(event, "/type");
         match kind {
             "thread.started" => out.push(AgentSignal::Opened {
@@ -145,21 +154,23 @@ impl Turn {
     }
 
     fn fail(&mut self, message: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
-        if self.ended {
-            return;
-        }
         let message = match (message.is_empty(), self.error.take()) {
             (true, Some(error)) => error,
-            (true, None) => "the turn failed, and codex does not say why".to_owned(),
+            (true, None) => UNEXPLAINED.to_owned(),
             (false, _) => message.to_owned(),
         };
-        out.push(AgentSignal::Problem {
-            problem: classify(&message, clock),
-        });
-        self.end(false, out);
+        self.fail_with(classify(&message, clock), out);
     }
 
-    fn end(&mut self, ok: bool, out: &mut Vec<AgentSignal>) {
+    /// Ends the turn with the problem that it failed from.
+    pub(in crate::agent) fn fail_with(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
+        if !self.ended {
+            out.push(AgentSignal::Problem { problem });
+            self.end(false, out);
+        }
+    }
+
+    pub(in crate::agent) fn end(&mut self, ok: bool, out: &mut Vec<AgentSignal>) {
         if !std::mem::replace(&mut self.ended, true) {
             out.push(AgentSignal::TurnEnded {
                 ok,
@@ -177,9 +188,7 @@ impl Turn {
             Some((count, why)) => (count.trim(), why.strip_suffix(')').unwrap_or(why)),
             None => (retry.trim(), retry.trim()),
         };
-        let numbers = count
-            .split_once('/')
-            .and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)));
+        let numbers = attempts(count);
         out.push(AgentSignal::Retrying {
             attempt: numbers.map(|(attempt, _)| attempt),
             of: numbers.map(|(_, of)| of),
@@ -187,6 +196,12 @@ impl Turn {
             kind: repeated(classify(why, clock).kind),
         });
     }
+}
+
+/// The numbers in `2/5`: which repetition of a request it is, and of how many.
+pub(in crate::agent) fn attempts(count: &str) -> Option<(u32, u32)> {
+    let (attempt, of) = count.trim().split_once('/')?;
+    Some((attempt.parse().ok()?, of.parse().ok()?))
 }
 
 /// Tool and short input of an item that is a use of a tool.

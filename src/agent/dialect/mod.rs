@@ -27,11 +27,13 @@ mod wording;
 use crate::event::{AgentSignal, Exit, clip};
 
 pub(super) use calls::{path_in, short_input};
-pub(super) use classify::{classify, one_line};
+pub(super) use classify::{classify, from_status, one_line, repeated, with_time};
 pub(super) use claude::Turn as ClaudeTurn;
 pub use clock::Clock;
+pub(super) use codex::{Turn as CodexTurn, UNEXPLAINED as UNEXPLAINED_BY_CODEX, attempts};
 pub(super) use lines::{Objects, Seen};
 pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
+pub(super) use reset::{epoch_ms, until_in_text};
 pub(super) use terminal::Tail;
 
 /// Most bytes of one agent text in a signal; longer messages keep their end, where claims are.

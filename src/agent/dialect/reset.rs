@@ -40,7 +40,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// The time that `text` names as the end of a limit, in milliseconds since 1970.
-pub(super) fn until_in_text(text: &str, clock: &Clock) -> Option<u64> {
+pub(in crate::agent) fn until_in_text(text: &str, clock: &Clock) -> Option<u64> {
     // ASCII only: every position is the same in both.
     let lower = text.to_ascii_lowercase();
     let mut found: Vec<_> = MARKERS
@@ -101,7 +101,7 @@ pub(super) fn until_in_header(value: &str, clock: &Clock) -> Option<u64> {
 }
 
 /// Seconds or milliseconds since 1970, as milliseconds: what is seconds now would be in the year 5138.
-pub(super) fn epoch_ms(number: u64) -> u64 {
+pub(in crate::agent) fn epoch_ms(number: u64) -> u64 {
     if number < 100_000_000_000 {
         number.saturating_mul(1000)
     } else {

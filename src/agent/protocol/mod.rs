@@ -4,6 +4,9 @@
 //! protocol also writes: the prompt, messages for the running turn, answers to what the agent asks.
 
 mod claude;
+mod codex;
+mod codex_items;
+mod codex_steering;
 
 use serde_json::Value;
 
@@ -75,16 +78,30 @@ pub trait Protocol: Send {
 pub enum LiveKind {
     /// `claude -p --input-format stream-json --output-format stream-json`.
     ClaudeStreamJson,
+    /// `codex app-server`.
+    CodexAppServer,
 }
 
 impl LiveKind {
     /// The names that manifests use.
-    pub const NAMES: [(&'static str, LiveKind); 1] = [("claude-stream-json", LiveKind::ClaudeStreamJson)];
+    pub const NAMES: [(&'static str, LiveKind); 2] = [
+        ("claude-stream-json", LiveKind::ClaudeStreamJson),
+        ("codex-app-server", LiveKind::CodexAppServer),
+    ];
+
+    /// Whether it tells what each turn of a continued session used, whatever the one-way channel tells.
+    pub(super) fn counts_turns(self) -> bool {
+        match self {
+            LiveKind::ClaudeStreamJson => false,
+            LiveKind::CodexAppServer => true,
+        }
+    }
 
     /// The protocol of a new session.
     pub fn protocol(self) -> Box<dyn Protocol> {
         match self {
             LiveKind::ClaudeStreamJson => Box::new(claude::ClaudeLive::default()),
+            LiveKind::CodexAppServer => Box::new(codex::CodexLive::default()),
         }
     }
 }
