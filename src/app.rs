@@ -3,6 +3,7 @@
 mod agents;
 mod end;
 mod goals;
+mod permissions;
 mod place;
 mod plan;
 mod prepare;
@@ -35,6 +36,7 @@ use crate::{
 pub(crate) use agents::{catalog, chosen_adapter};
 use end::concluded;
 pub(crate) use goals::check_goals;
+pub(crate) use permissions::Disk;
 pub(crate) use place::Place;
 pub(crate) use plan::chosen_plan;
 use prepare::prepare;

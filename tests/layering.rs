@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("diagnostics", &["console", "files"]),
     ("run", &["event"]),
     ("machine", &["event", "run"]),
-    ("words", &["event", "machine", "run"]),
+    ("words", &["event", "machine", "permissions", "run"]),
     ("plan", &["event", "text"]),
     ("claims", &["event"]),
     ("prompt", &["claims", "event", "plan", "text"]),

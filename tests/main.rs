@@ -19,6 +19,7 @@ mod leftovers;
 mod live_channel;
 mod loop_behaviour;
 mod opencode_server;
+mod permissions;
 mod processes;
 mod protocols;
 mod report;

@@ -12,10 +12,10 @@ use crate::{
         opencode::{Credentials, PermissionAnswer, ServerAdapter, ServerOptions},
         subprocess::SubprocessAdapter,
     },
-    config::{Config, Permissions},
+    config::Config,
     driver::Agent,
     error::{Failure, FailureKind},
-    event::{ChoiceReason, Notice},
+    event::{ChoiceReason, Notice, Unanswered},
     git::Identity,
     proc::Supervisor,
     settings::Origin,
@@ -227,9 +227,9 @@ fn server_options(config: &Config) -> ServerOptions {
     ServerOptions {
         url: config.server.clone(),
         timeout: Duration::from_millis(u64::from(config.server_timeout_ms)),
-        permissions: match config.permissions {
-            Permissions::Deny => PermissionAnswer::Deny,
-            Permissions::Allow => PermissionAnswer::Allow,
+        permissions: match config.permissions.unanswered {
+            Unanswered::Allow => PermissionAnswer::Allow,
+            Unanswered::Deny | Unanswered::Pause | Unanswered::Block => PermissionAnswer::Deny,
         },
         credentials: Credentials::from_env(),
         ..ServerOptions::default()

@@ -3,6 +3,7 @@
 use super::{
     Place,
     agents::{Agents, Chooser, catalog},
+    permissions::enforceable,
     plan::{check_confidence, chosen_plan},
     prompt::template,
 };
@@ -50,6 +51,10 @@ pub(super) fn prepare(
         supervisor,
     };
     let Agents { id, agents, logins } = chooser.choose(&mut notices)?;
+    let policy = config.permissions.policy();
+    for agent in &agents {
+        enforceable(agent.adapter.id(), &policy)?;
+    }
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
     let settings = Settings {
         adapter: id,

@@ -153,6 +153,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: GoalsCommand,
     },
+    /// Try and list the rules on what agents may do
+    Permissions {
+        #[command(subcommand)]
+        command: PermissionsCommand,
+    },
     /// Summarize a run: what was done, why it ended, what is unverified, what needs your attention
     Report {
         /// The run [default: the latest]
@@ -254,6 +259,35 @@ pub(super) enum GoalsCommand {
 }
 
 #[derive(Debug, Subcommand)]
+pub(super) enum PermissionsCommand {
+    /// Say what the rules make of a command, part by part; exit code 0 if it is allowed, 1 if denied, 8 if asked
+    #[command(after_help = TEST_EXAMPLES)]
+    Test {
+        /// What a shell would run
+        #[arg(value_name = "COMMAND")]
+        shell: Option<String>,
+        /// The tool, by any of its names [default: Bash for a command, Edit for a path, WebFetch for an address]
+        #[arg(long, value_name = "NAME")]
+        tool: Option<String>,
+        /// A file that the tool is given
+        #[arg(long, value_name = "FILE")]
+        path: Vec<String>,
+        /// An address that the tool is given
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+        /// As one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the rules in effect, and where each is written
+    List {
+        /// As one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(super) enum AdaptersCommand {
     /// List the adapters and whether they are installed
     List,
@@ -272,6 +306,12 @@ pub(super) enum ConfigCommand {
     /// Print the files that are read
     Path,
 }
+
+const TEST_EXAMPLES: &str = "\
+Examples:
+    ralph permissions test 'git push && ls'
+    ralph permissions test --tool Edit --path src/main.rs
+    ralph permissions test --url https://example.org/";
 
 const EXIT_CODES: &str = "\
 Exit codes:

@@ -8,6 +8,7 @@ mod diff;
 mod doctor;
 mod goals;
 mod mistake;
+mod permissions;
 mod replay;
 mod report;
 mod restore;
@@ -81,6 +82,7 @@ fn dispatch(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
         Some(Command::Goals {
             command: GoalsCommand::Check,
         }) => goals::check(args, supervisor),
+        Some(Command::Permissions { command }) => permissions::run(args, command),
         Some(Command::Report { run, format }) => report::run(args, run.as_deref(), *format, supervisor),
         Some(Command::Runs) => report::runs(args),
         Some(Command::Diff { n, stat, run }) => diff::run(args, *n, *stat, run.as_deref(), supervisor),

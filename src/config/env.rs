@@ -2,7 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 
-use super::settings::{Config, REMOVED};
+use super::{
+    permissions::migrated_variable,
+    settings::{Config, REMOVED},
+};
 use crate::settings::{Field, Keys, Layer, Mistake, Node, Origin};
 
 const PREFIX: &str = "RALPH_";
@@ -33,6 +36,12 @@ pub(super) fn read(variables: &[(OsString, OsString)]) -> Layer {
             continue;
         };
         if RUNTIME_VARIABLES.contains(&name) || name.starts_with(TEST_PREFIX) || value.is_empty() {
+            continue;
+        }
+        if value
+            .to_str()
+            .is_some_and(|word| migrated_variable(name, word, &mut layer))
+        {
             continue;
         }
         match keys.iter().find(|(key, _)| variable(key) == name) {

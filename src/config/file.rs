@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use super::settings::{Config, REMOVED};
+use super::{
+    permissions::migrated,
+    settings::{Config, REMOVED},
+};
 use crate::{
     files::{self, CONFIG_CAP_BYTES, ReadError},
     settings::{Language, Layer, Mistake, from_json},
@@ -41,9 +44,11 @@ pub(super) fn read(path: &Path) -> Result<String, Mistake> {
 /// Reads what a file's text says; one without any value says nothing.
 pub(super) fn layer(path: &Path, text: &str) -> Layer {
     match from_json(path, text) {
-        Ok((root, repeated)) => {
+        Ok((mut root, repeated)) => {
+            let notice = root.as_mut().and_then(migrated);
             let mut layer = root.map_or_else(Layer::default, |root| Layer::of::<Config>(&root, &LANGUAGE));
             layer.mistakes.extend(repeated);
+            layer.notices.extend(notice);
             layer.in_order()
         }
         Err(mistake) => Layer {

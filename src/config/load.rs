@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     env, file,
+    permissions::{add_rules, hidden_rules},
     settings::Config,
     sources::{Flag, Sources},
 };
@@ -38,7 +39,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
         adapters.extend(adapters_of(&layer.leaves));
         for leaf in layer.leaves {
             match add_goals(&merged, leaf) {
-                Ok(leaf) => merged.set(leaf),
+                Ok(leaf) => merged.set(add_rules(&merged, leaf)),
                 Err(mistake) => mistakes.push(mistake),
             }
         }
@@ -54,6 +55,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
     if mistakes.is_empty() {
         // Not of a layer that could not be read whole: what is missing of it may be the other half.
         mistakes.extend(backoff_in_order(&config, &merged));
+        mistakes.extend(hidden_rules(&config.permissions));
     }
     match Mistakes::of(mistakes) {
         Some(mistakes) => Err(mistakes),

@@ -14,6 +14,7 @@ mod load;
 mod mistakes;
 #[cfg(test)]
 mod outputs;
+mod permissions;
 mod render;
 mod settings;
 mod sources;
@@ -24,8 +25,9 @@ mod values;
 pub use crate::settings::format_duration;
 pub use env::RUNTIME_VARIABLES;
 pub use load::{Loaded, load};
+pub use permissions::Permissions;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
-pub use settings::{Config, Keep, Permissions};
+pub use settings::{Config, Keep};
 pub use sources::{Flag, Sources};
 pub use values::Notify;
 

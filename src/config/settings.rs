@@ -15,6 +15,7 @@ use crate::{
 
 use super::{
     goals::Goals,
+    permissions::Permissions,
     values::{AdapterTables, Notify, Promise, ServerAddress},
 };
 
@@ -45,9 +46,7 @@ settings! {
         /// Milliseconds a connection to that server may take, and its answer to whether it is well.
         #[flag("--server-timeout", "MS", "Milliseconds that the server may take to answer [default: 5000]")]
         server_timeout_ms("serverTimeout"): Within<1, 600_000> = 5000,
-        /// What an agent on an opencode server is answered that asks for a permission while nobody is there: "deny", with a
-        /// word about it, and it goes on without; or "allow".
-        permissions("permissions"): OneOf<Permissions> = "deny",
+        permissions("permissions"): Section<Permissions>,
         /// How the agent is talked with. "one-way": it gets its prompt and is listened to. "live": it can be told something
         /// while it works, so that messages reach the running turn; an agent without such a channel is refused. "auto" takes
         /// the live one where somebody watches on a screen, if there is one. `ralph adapters list` shows who has one.
@@ -198,17 +197,6 @@ impl Default for Config {
     }
 }
 
-/// The answer to an agent that asks for a permission while nobody is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Permissions {
-    Deny,
-    Allow,
-}
-
-impl Choice for Permissions {
-    const CHOICES: &'static [(&'static str, Self)] = &[("deny", Permissions::Deny), ("allow", Permissions::Allow)];
-}
-
 impl Choice for Channel {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("auto", Channel::Auto),
@@ -336,13 +324,16 @@ mod tests {
             let other = match key {
                 "session" => "resume",
                 "server" => "http://127.0.0.1:7",
-                "permissions" => "allow",
+                "permissions.mode" => "ask",
+                "permissions.deny" | "permissions.ask" | "permissions.allow" => "Bash(rm *)",
+                "permissions.onTimeout" => "allow",
                 "channel" => "live",
                 "goalsWhen" => "both",
                 "goalsParallel" => "false",
                 "goals" => "tests=true",
                 "backoff.jitter" => "0.5",
-                "backoff.max"
+                "permissions.timeout"
+                | "backoff.max"
                 | "limits.maxTime"
                 | "limits.iterationTimeout"
                 | "limits.idleTimeout"

@@ -1,5 +1,12 @@
 //! Commands and what a policy says of them, as `commands.txt` has them; and scripts made up of them.
 
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Command, Stdio},
+};
+
 use super::{List, Paths, Policy, Request, Rule, ToolKind, Verdict, kind_of, rule_for};
 use crate::{
     event::{Decision, PermissionMode},
@@ -308,6 +315,130 @@ fn no_script_with_a_denied_part_is_allowed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // What is asked instead is what shells would refuse.
     assert!(plain > 17_000, "{plain}");
+}
+
+/// Runs a script by a real shell that finds no program but a git of the test's; true if that was told to push.
+fn pushes(shell: &str, script: &str, directory: &Path) -> bool {
+    let pushed = directory.join("pushed");
+    let outcome = Command::new(shell)
+        .args(["-c", script])
+        .env_clear()
+        .env("PATH", directory.join("bin"))
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(outcome.is_ok(), "{shell}: {outcome:?}");
+    fs::remove_file(pushed).is_ok()
+}
+
+#[test]
+fn what_is_allowed_pushes_in_no_real_shell() {
+    let directory = tempfile::tempdir().unwrap();
+    let git = directory.path().join("bin").join("git");
+    fs::create_dir(directory.path().join("bin")).unwrap();
+    let text = format!(
+        "#!/bin/sh\n[ \"$1\" = push ] && echo > {}/pushed\n",
+        directory.path().display()
+    );
+    fs::write(&git, text).unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(pushes("/bin/sh", "echo x; git push", directory.path()));
+    assert!(!pushes("/bin/sh", "echo git push", directory.path()));
+    let denied = policy("auto; deny Bash(git push *); deny Edit(/secret/**)");
+    // No loops and nothing in the background: what ends by itself.
+    let pieces = [
+        "(",
+        ")",
+        "((",
+        "))",
+        "{ ",
+        "; }",
+        ";",
+        "\n",
+        " && ",
+        " || ",
+        " | ",
+        "if ",
+        "; then ",
+        "; fi",
+        "for x in ",
+        "; do ",
+        "; done",
+        "case x in ",
+        "x) ",
+        ";; ",
+        "esac ",
+        "[[ ",
+        " ]] ",
+        "$(",
+        "$((",
+        "`",
+        "\"",
+        "'",
+        "${x:-",
+        "}",
+        "<<E\n",
+        "\nE\n",
+        "<<<",
+        " >x ",
+        "\\",
+        "#",
+        " # ",
+        "=",
+        "a=(",
+        "git push",
+        "git push ",
+        "git ",
+        "push",
+        " ",
+        "echo ",
+        "! ",
+        "time ",
+        "true",
+        "\t",
+        "\\\n",
+        "$'",
+        "{a,",
+        "eval",
+        "command ",
+        "x",
+        "1",
+        "a=b ",
+        "~",
+        "*",
+        "[",
+        "]",
+        "$x",
+    ];
+    let mut random = Random(0xDEAD_BEEF_CAFE_F00D);
+    let (mut ran, mut wrong) = (0, Vec::new());
+    let composed = (0..60_000).map(|_| {
+        let mut script: String = (0..3 + random.below(9))
+            .map(|_| pieces[random.below(pieces.len())])
+            .collect();
+        script.push_str(["", "git push", "; git push", "\ngit push\n"][random.below(4)]);
+        script
+    });
+    let table = rows()
+        .into_iter()
+        .map(|(_, _, command)| command)
+        .filter(|command| !command.contains(['\0', '/']));
+    for script in table.chain(composed) {
+        if !script.contains("push") || decided(&denied, &script).decision != Decision::Allow || ran > 600 {
+            continue;
+        }
+        ran += 1;
+        let shells = ["/bin/bash", "/bin/sh"]
+            .into_iter()
+            .filter(|shell| Path::new(shell).exists());
+        let pushing = shells.filter(|shell| pushes(shell, &script, directory.path()));
+        wrong.extend(pushing.map(|shell| format!("{shell} {script:?}")));
+    }
+    assert!(ran > 200, "{ran}");
+    wrong.truncate(10);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod hint;
 mod iteration;
 mod line;
 mod notice;
+mod permission;
 mod phase;
 mod problem;
 pub(crate) mod prompt;
@@ -24,6 +25,7 @@ pub use iteration::{
 };
 pub use line::{Line, narrate};
 pub use notice::{closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words};
+pub use permission::{because_in_words, decision_in_words};
 pub use phase::{phase_headline, phase_in_words};
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
 pub use tone::Tone;

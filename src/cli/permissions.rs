@@ -1,0 +1,144 @@
+//! `ralph permissions`: what the rules say, without an agent.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::{
+    app::Disk,
+    config,
+    console::{print, print_json},
+    error::{Failure, FailureKind},
+    event::Decision,
+    permissions::{List, Policy, Request, Rule, ToolKind, Verdict, kind_of},
+    settings::{Origin, format_duration},
+    text::one_line,
+    words::{because_in_words, decision_in_words},
+};
+
+use super::{
+    args::{Args, PermissionsCommand},
+    run::{place, sources},
+};
+
+/// Exit code of a command that would be asked: as of a run that needs an answer.
+const ASKED: u8 = 8;
+
+pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failure> {
+    let place = place(args)?;
+    let loaded = config::load(&sources(args, &place))?;
+    let permissions = &loaded.config.permissions;
+    let policy = permissions.policy();
+    match command {
+        PermissionsCommand::Test {
+            shell,
+            tool,
+            path,
+            url,
+            json,
+        } => {
+            let request = request(shell.as_deref(), tool.as_deref(), path, url.as_deref())?;
+            let verdict = policy.decide(&request, &Disk::of(&place));
+            match json {
+                true => print_json(&(serialised(&json!(verdict)) + "\n")),
+                false => print(&in_words(&verdict)),
+            }
+            Ok(match verdict.decision {
+                Decision::Allow => 0,
+                Decision::Deny => FailureKind::Failed.exit_code(),
+                Decision::Ask => ASKED,
+            })
+        }
+        PermissionsCommand::List { json: true } => {
+            let rules = |list| {
+                let rules = policy.list(list).iter();
+                let rules = rules.map(|rule| json!({ "rule": rule.text, "origin": rule.origin.to_string() }));
+                rules.collect::<Vec<_>>()
+            };
+            print_json(
+                &(serialised(&json!({
+                    "mode": policy.mode,
+                    "deny": rules(List::Deny),
+                    "ask": rules(List::Ask),
+                    "allow": rules(List::Allow),
+                    "timeoutMs": permissions.timeout_ms,
+                    "onTimeout": permissions.unanswered,
+                })) + "\n"),
+            );
+            Ok(0)
+        }
+        PermissionsCommand::List { json: false } => {
+            print(&listed(&policy, &loaded.config.permissions));
+            Ok(0)
+        }
+    }
+}
+
+fn serialised(value: &serde_json::Value) -> String {
+    serde_json::to_string_pretty(value).expect("a JSON value has no failing serialisers")
+}
+
+/// What an agent would ask.
+fn request(shell: Option<&str>, tool: Option<&str>, paths: &[String], url: Option<&str>) -> Result<Request, Failure> {
+    let usage = |message: String| {
+        Failure::new(FailureKind::Usage, message)
+            .hint("`ralph permissions test 'git push'`, or `ralph permissions test --tool Edit --path src/main.rs`")
+    };
+    let tool = match (tool, shell, paths, url) {
+        (Some(tool), ..) => tool,
+        (None, Some(_), ..) => "Bash",
+        (None, None, [_, ..], _) => "Edit",
+        (None, None, [], Some(_)) => "WebFetch",
+        (None, None, [], None) => return Err(usage("there is nothing to test".to_owned())),
+    };
+    // What no rule could be for is no tool.
+    if let Err(error) = Rule::read(tool, List::Deny, &Origin::Flag("--tool".to_owned())) {
+        return Err(usage(format!("--tool: {error}")));
+    }
+    let kind = kind_of(tool);
+    if shell.is_some() && kind != ToolKind::Shell {
+        return Err(usage(format!("`{tool}` is given no command")));
+    }
+    Ok(Request {
+        tool: tool.to_owned(),
+        kind,
+        command: shell.map(str::to_owned),
+        paths: paths.to_vec(),
+        url: url.map(str::to_owned),
+    })
+}
+
+fn in_words(verdict: &Verdict) -> String {
+    let parts: Vec<String> = verdict.parts.iter().map(|part| one_line(&part.part)).collect();
+    let width = parts.iter().map(|part| part.chars().count()).max().unwrap_or(0).min(48);
+    let mut text = String::new();
+    for (shown, part) in parts.iter().zip(&verdict.parts) {
+        let decision = decision_in_words(part.decision);
+        let because = one_line(&because_in_words(&part.because));
+        writeln!(text, "{shown:width$}  {decision:7}  {because}").expect("a string takes every write");
+    }
+    if verdict.parts.len() != 1 {
+        text += decision_in_words(verdict.decision);
+        text.push('\n');
+    }
+    text
+}
+
+fn listed(policy: &Policy, permissions: &config::Permissions) -> String {
+    let rows: Vec<(&str, String, String)> = List::ALL
+        .into_iter()
+        .flat_map(|list| policy.list(list).iter().map(move |rule| (list, rule)))
+        .map(|(list, rule)| (list.name(), one_line(&rule.text), rule.origin.to_string()))
+        .collect();
+    let width = rows.iter().map(|(_, rule, _)| rule.chars().count()).max().unwrap_or(0);
+    let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let mut text = format!("{:9}  {}\n", "mode", word(json!(policy.mode)));
+    for (list, rule, origin) in rows {
+        writeln!(text, "{list:9}  {rule:width$}  {origin}").expect("a string takes every write");
+    }
+    let (after, then) = (
+        format_duration(permissions.timeout_ms),
+        word(json!(permissions.unanswered)),
+    );
+    text + &format!("{:9}  {then} after {after}\n", "no answer")
+}

@@ -1,0 +1,327 @@
+//! What agents may do, as it is written.
+//!
+//! The lists of all layers add up, unlike other settings: what the user's file denies, a project's file cannot allow.
+
+use std::marker::PhantomData;
+
+use serde_json::{Value, json};
+
+use crate::{
+    event::{PermissionMode, Unanswered},
+    permissions::{List, Policy, Rule},
+    settings::{
+        Choice, Duration, Grammar, Layer, Leaf, Merged, Mistake, Node, OneOf, Origin, Shape, accept, accept_or,
+        settings,
+    },
+};
+
+settings! {
+    /// What an agent may do, in the words of Claude's rules: "Bash(git push *)", "Edit(src/**)", "Read(~/.ssh/**)",
+    /// "WebFetch(domain:example.org)", "mcp__server__tool", or a tool's name alone. A rule of `deny` decides before one of `ask`,
+    /// that before one of `allow`, and then the mode. The lists of all files add up. `ralph permissions test 'git push && ls'`
+    /// says which part of a command is decided by which rule. Rules see what an agent says it runs; they are no sandbox.
+    pub struct Permissions {
+        /// What decides where no rule does. "auto": it is allowed. "ask": it is asked. "restricted": it is denied. "readonly": only
+        /// tools that read are allowed.
+        mode("mode"): OneOf<PermissionMode> = "auto",
+        /// What is denied: ["Bash(git push *)", "Read(~/.ssh/**)"].
+        deny("deny"): Rules<Deny> = [],
+        /// What somebody is asked about: ["WebFetch", "Bash(npm publish *)"].
+        ask("ask"): Rules<Ask> = [],
+        /// What is allowed without asking: ["Bash(npm run test *)", "Edit(src/**)"].
+        allow("allow"): Rules<Allow> = [],
+        /// Time a question waits for an answer.
+        timeout_ms("timeout"): Duration = "5m",
+        /// What becomes of a question that nobody answers: "deny", with a word about it, and the agent goes on without; "allow";
+        /// "pause", which holds the run; or "block", which sets the task aside. On an opencode server, "allow" allows each
+        /// permission that it asks for, and all else denies it.
+        unanswered("onTimeout"): OneOf<Unanswered> = "deny",
+    }
+}
+
+impl Permissions {
+    /// The rules, ready to decide.
+    pub fn policy(&self) -> Policy {
+        Policy {
+            mode: self.mode,
+            deny: self.deny.clone(),
+            ask: self.ask.clone(),
+            allow: self.allow.clone(),
+        }
+    }
+}
+
+impl Choice for PermissionMode {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("auto", PermissionMode::Auto),
+        ("ask", PermissionMode::Ask),
+        ("restricted", PermissionMode::Restricted),
+        ("readonly", PermissionMode::Readonly),
+    ];
+}
+
+impl Choice for Unanswered {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("deny", Unanswered::Deny),
+        ("allow", Unanswered::Allow),
+        ("pause", Unanswered::Pause),
+        ("block", Unanswered::Block),
+    ];
+}
+
+/// Which list rules are of.
+pub trait Listed {
+    const LIST: List;
+}
+
+pub struct Deny;
+pub struct Ask;
+pub struct Allow;
+
+impl Listed for Deny {
+    const LIST: List = List::Deny;
+}
+
+impl Listed for Ask {
+    const LIST: List = List::Ask;
+}
+
+impl Listed for Allow {
+    const LIST: List = List::Allow;
+}
+
+/// Rules of one list.
+pub struct Rules<L>(PhantomData<L>);
+
+impl<L: Listed> Grammar for Rules<L> {
+    type Held = Vec<Rule>;
+
+    fn read(node: &Node, key: &str) -> Result<Vec<Rule>, Vec<Mistake>> {
+        let Some(items) = node.items() else {
+            return accept::<Self>(node, key, None);
+        };
+        let (mut rules, mut mistakes) = (Vec::<Rule>::new(), Vec::new());
+        for (index, item) in items.iter().enumerate() {
+            let key = format!("{key}[{index}]");
+            let read = match item.text() {
+                Some(text) => Rule::read(text, L::LIST, &item.origin).map_err(|error| Some(error.to_string())),
+                None => Err(None),
+            };
+            match accept_or::<ARule>(item, &key, read) {
+                // Of one file only: those of another may well say the same.
+                Ok(rule) => match rules
+                    .iter()
+                    .find(|other| other.text == rule.text && same_text(other, &rule))
+                {
+                    Some(first) => mistakes.push(Mistake::Conflict {
+                        why: format!("`{key}` is `{}` a second time, after {}", rule.text, first.origin),
+                        origin: rule.origin,
+                    }),
+                    None => rules.push(rule),
+                },
+                Err(found) => mistakes.extend(found),
+            }
+        }
+        match mistakes.is_empty() {
+            true => Ok(rules),
+            false => Err(mistakes),
+        }
+    }
+
+    fn expected() -> String {
+        r#"a list of rules, such as ["Bash(git push *)", "Edit(src/**)"]"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "array", "items": ARule::schema() })
+    }
+
+    /// A list in JSON, or rules separated by commas.
+    fn of_word(word: &str) -> Value {
+        let list = serde_json::from_str(word).ok().filter(Value::is_array);
+        list.unwrap_or_else(|| word.split(',').map(|rule| Value::from(rule.trim())).collect())
+    }
+}
+
+/// Whether two rules were written in one text.
+fn same_text(one: &Rule, other: &Rule) -> bool {
+    match (&one.origin, &other.origin) {
+        (Origin::File { path, .. }, Origin::File { path: other, .. }) => path == other,
+        (one, other) => one == other,
+    }
+}
+
+struct ARule;
+
+impl Grammar for ARule {
+    type Held = Rule;
+
+    /// Nobody reads one without knowing its list.
+    fn read(node: &Node, key: &str) -> Result<Rule, Vec<Mistake>> {
+        accept::<Self>(node, key, None)
+    }
+
+    fn expected() -> String {
+        r#"a rule, such as "Bash(git push *)""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "minLength": 1 })
+    }
+}
+
+/// Adds the rules of a layer to those of the weaker ones.
+pub(super) fn add_rules(merged: &Merged, mut leaf: Leaf) -> Leaf {
+    let key = leaf.path.join(".");
+    let is_list = List::ALL
+        .iter()
+        .any(|list| key == format!("permissions.{}", list.name()));
+    if let (true, Some(there), Shape::List(more)) = (is_list, merged.get(&key), &mut leaf.node.shape) {
+        more.splice(0..0, there.items().unwrap_or_default().iter().cloned());
+    }
+    leaf
+}
+
+/// Finds rules that can never decide, since stronger ones do.
+pub(super) fn hidden_rules(permissions: &Permissions) -> Vec<Mistake> {
+    let policy = permissions.policy();
+    let hidden = policy
+        .hidden()
+        .into_iter()
+        .map(|(rule, list, stronger)| Mistake::Conflict {
+            origin: rule.origin.clone(),
+            why: format!(
+                "`{}` can never decide: `{}` of `permissions.{}` ({}) decides before it; take one of the two out",
+                rule.text,
+                stronger.text,
+                list.name(),
+                stronger.origin
+            ),
+        });
+    hidden.collect()
+}
+
+/// Where the setting had one word, for servers of opencode: what it is now.
+const ONCE: [&str; 2] = ["deny", "allow"];
+
+/// Reads the one word that this setting once was.
+pub(super) fn migrated(root: &mut Node) -> Option<String> {
+    let Shape::Table(fields) = &mut root.shape else {
+        return None;
+    };
+    let (_, node) = fields.iter_mut().find(|(name, _)| name == "permissions")?;
+    let word = node.text().filter(|word| ONCE.contains(word))?.to_owned();
+    let value = node.clone();
+    node.shape = Shape::Table(vec![("onTimeout".to_owned(), value)]);
+    let instead = format!("{{ \"onTimeout\": \"{word}\" }}");
+    Some(format!(
+        "{}: `permissions` is now an object: write {instead}, as which it was read",
+        node.origin
+    ))
+}
+
+/// The same of its variable.
+pub(super) fn migrated_variable(name: &str, word: &str, layer: &mut Layer) -> bool {
+    let is_once = name == "RALPH_PERMISSIONS" && ONCE.contains(&word);
+    if is_once {
+        layer.leaves.push(Leaf {
+            path: vec!["permissions".to_owned(), "onTimeout".to_owned()],
+            node: Node::of(Value::from(word), &Origin::Env(name.to_owned())),
+        });
+        let notice = "the variable `RALPH_PERMISSIONS` is now `RALPH_PERMISSIONS_ON_TIMEOUT`, as which it was read";
+        layer.notices.push(notice.to_owned());
+    }
+    is_once
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::testing::Files;
+
+    fn with(permissions: &str) -> Files {
+        Files::of_project(&format!("{{ \"permissions\": {permissions} }}"))
+    }
+
+    #[test]
+    fn rules_of_all_layers_add_up_with_their_origins() {
+        let loaded = with(r#"{ "deny": ["Bash(npm publish *)"], "allow": ["Read"] }"#)
+            .with("user.json", r#"{ "permissions": { "deny": ["Bash(git push *)"] } }"#)
+            .env("RALPH_PERMISSIONS_DENY", "WebFetch, Task")
+            .load();
+        let deny = &loaded.config.permissions.deny;
+        let rules: Vec<&str> = deny.iter().map(|rule| rule.text.as_str()).collect();
+        assert_eq!(rules, ["Bash(git push *)", "Bash(npm publish *)", "WebFetch", "Task"]);
+        let origins: Vec<String> = deny.iter().map(|rule| rule.origin.to_string()).collect();
+        assert!(origins[0].ends_with("user.json:1:29"), "{origins:?}");
+        assert!(origins[1].ends_with("project.json:1:29"), "{origins:?}");
+        assert_eq!(origins[2], "RALPH_PERMISSIONS_DENY");
+        assert_eq!(loaded.config.permissions.allow.len(), 1);
+    }
+
+    #[test]
+    fn a_project_cannot_allow_what_the_user_denies() {
+        let files = with(r#"{ "deny": [], "allow": ["Bash(git push *)"] }"#)
+            .with("user.json", r#"{ "permissions": { "deny": ["Bash(git push:*)"] } }"#);
+        assert_eq!(
+            files.error()[0],
+            "project.json:1:42: `Bash(git push *)` can never decide: `Bash(git push:*)` of `permissions.deny` \
+             (user.json:1:29) decides before it; take one of the two out"
+        );
+    }
+
+    #[test]
+    fn a_rule_that_can_never_match_is_placed() {
+        for (permissions, error) in [
+            (
+                r#"{ "deny": ["Bsah(git push *)"] }"#,
+                "project.json:1:29: `permissions.deny[0]` is the text \"Bsah(git push *)\" (there is no tool `Bsah`; did you \
+                 mean `Bash`?); expected a rule, such as \"Bash(git push *)\"",
+            ),
+            (
+                r#"{ "ask": [7] }"#,
+                "project.json:1:28: `permissions.ask[0]` is the number 7; expected a rule, such as \"Bash(git push *)\"",
+            ),
+            (
+                r#"{ "ask": "Bash" }"#,
+                "project.json:1:20: `permissions.ask` is the text \"Bash\"; expected a list of rules, such as \
+                 [\"Bash(git push *)\", \"Edit(src/**)\"]",
+            ),
+            (
+                r#"{ "ask": ["Bash(a)", "Bash(a)"] }"#,
+                "project.json:1:39: `permissions.ask[1]` is `Bash(a)` a second time, after project.json:1:28",
+            ),
+            (
+                r#"{ "mode": "readonyl" }"#,
+                "project.json:1:20: `permissions.mode` is the text \"readonyl\" (did you mean \"readonly\"?); expected \
+                 \"auto\" or \"ask\" or \"restricted\" or \"readonly\"",
+            ),
+        ] {
+            assert_eq!(with(permissions).error()[0], error);
+        }
+    }
+
+    #[test]
+    fn the_one_word_that_it_once_was_is_still_read() {
+        let loaded = with(r#""allow""#).load();
+        assert_eq!(loaded.config.permissions.unanswered, Unanswered::Allow);
+        assert_eq!(loaded.config.permissions.mode, PermissionMode::Auto);
+        assert!(
+            loaded.notices[0]
+                .ends_with("`permissions` is now an object: write { \"onTimeout\": \"allow\" }, as which it was read"),
+            "{:?}",
+            loaded.notices
+        );
+        let loaded = Files::new().env("RALPH_PERMISSIONS", "allow").load();
+        assert_eq!(loaded.config.permissions.unanswered, Unanswered::Allow);
+        assert!(
+            loaded.notices[0].contains("RALPH_PERMISSIONS_ON_TIMEOUT"),
+            "{:?}",
+            loaded.notices
+        );
+        assert_eq!(
+            with(r#""ask""#).error()[0],
+            "project.json:1:3: `permissions` is the text \"ask\"; expected an object with settings"
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! The rules on what agents may do, by the real binary.
+
+use crate::harness::{SOON, Sandbox, Script, running::Finished};
+
+const RULES: &str = r#"{
+  "permissions": {
+    "deny": ["Bash(git push *)", "Edit(secret/**)", "Read(~/.ssh/**)"],
+    "ask": ["Bash(npm publish *)", "WebFetch(domain:example.org)"],
+    "allow": ["Bash(npm run test:*)"]
+  }
+}"#;
+
+fn with(rules: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(".ralph/config.json", rules);
+    sandbox
+}
+
+fn permissions(sandbox: &Sandbox, args: &[&str]) -> Finished {
+    sandbox.ralph([&["permissions"], args].concat()).run(SOON)
+}
+
+#[test]
+fn each_part_of_a_command_is_decided_by_a_rule_of_a_file() {
+    let sandbox = with(RULES);
+    let denied = permissions(&sandbox, &["test", "git push && ls"]);
+    assert_eq!(denied.code(), Some(1), "{denied:?}");
+    let lines: Vec<&str> = denied.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with("git push  denied   `Bash(git push *)` of `deny` (")
+            && lines[0].ends_with("config.json:3:14)"),
+        "{}",
+        denied.stdout
+    );
+    assert_eq!(lines[1..], ["ls        allowed  no rule; mode `auto`", "denied"]);
+    let asked = permissions(&sandbox, &["test", "npm run test && npm publish"]);
+    assert_eq!(asked.code(), Some(8), "{asked:?}");
+    let unclear = permissions(&sandbox, &["test", "$X push"]);
+    assert_eq!(unclear.code(), Some(8), "{unclear:?}");
+    let allowed = permissions(&sandbox, &["test", "npm run test -- --watch"]);
+    assert_eq!((allowed.code(), allowed.stderr.as_str()), (Some(0), ""), "{allowed:?}");
+}
+
+#[test]
+fn files_and_addresses_are_decided_as_they_really_are() {
+    let sandbox = with(RULES);
+    sandbox.write("secret/key", "");
+    std::os::unix::fs::symlink(sandbox.project().join("secret"), sandbox.project().join("link")).expect("a link");
+    for (args, code) in [
+        (&["--tool", "Edit", "--path", "secret/key"][..], 1),
+        (&["--tool", "apply_patch", "--path", "src/../secret/new"], 1),
+        (&["--path", "link/key"], 1),
+        (&["--path", "link/new/file"], 1),
+        (&["--path", "src/main.rs"], 0),
+        (&["--tool", "read_file", "--path", "~/.ssh/id_rsa"], 1),
+        (&["--url", "https://example.org/x"], 8),
+        (&["--url", "https://example.com/x"], 0),
+        (&["--tool", "mcp__db__read"], 0),
+        (&["echo x > link/key"], 1),
+    ] {
+        let finished = permissions(&sandbox, &[&["test"], args].concat());
+        assert_eq!(finished.code(), Some(code), "{args:?} {finished:?}");
+    }
+}
+
+#[test]
+fn verdicts_and_rules_are_there_for_programs() {
+    let sandbox = with(RULES);
+    let verdict = permissions(&sandbox, &["test", "--json", "git push; eval ls"]);
+    let verdict: serde_json::Value = serde_json::from_str(&verdict.stdout).expect("JSON");
+    assert_eq!(verdict["decision"], "deny");
+    assert_eq!(verdict["because"]["rule"], "Bash(git push *)");
+    assert_eq!(verdict["parts"][1]["because"]["why"]["type"], "runs");
+    let list = permissions(&sandbox, &["list", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&list.stdout).expect("JSON");
+    assert_eq!((&list["mode"], &list["timeoutMs"]), (&"auto".into(), &300_000.into()));
+    assert_eq!(list["ask"][0]["rule"], "Bash(npm publish *)");
+}
+
+#[test]
+fn rules_of_the_user_and_the_project_are_listed_with_their_origins() {
+    let sandbox = with(RULES);
+    let user = sandbox.config().join("ralph").join("config.json");
+    std::fs::create_dir_all(user.parent().expect("a directory")).expect("created");
+    std::fs::write(&user, r#"{ "permissions": { "deny": ["Task"], "mode": "ask" } }"#).expect("written");
+    let list = permissions(&sandbox, &["list"]);
+    assert_eq!(list.code(), Some(0), "{list:?}");
+    let lines: Vec<&str> = list.stdout.lines().collect();
+    assert_eq!(lines[0], "mode       ask");
+    assert!(
+        lines[1].starts_with("deny       Task") && lines[1].contains("ralph/config.json:1:29"),
+        "{lines:?}"
+    );
+    assert!(lines[2].starts_with("deny       Bash(git push *)"), "{lines:?}");
+    assert_eq!(lines.last(), Some(&"no answer  deny after 5m"));
+}
+
+#[test]
+fn a_rule_without_effect_is_refused_with_its_place_and_what_to_type() {
+    for (rules, told) in [
+        (
+            r#"{ "deny": ["Bsah(git push)"] }"#,
+            "config.json:1:29: `permissions.deny[0]`",
+        ),
+        (r#"{ "deny": ["Bsah(git push)"] }"#, "did you mean `Bash`?"),
+        (r#"{ "deny": ["Bash(  )"] }"#, "write `Bash` for all of it"),
+        (r#"{ "deny": ["git push)"] }"#, "write `Bash(git push)`"),
+        (r#"{ "deny": ["Bash(src/**)"] }"#, "write `Edit(src/**)`"),
+        (
+            r#"{ "deny": ["Bash"], "allow": ["Bash(ls)"] }"#,
+            "`Bash(ls)` can never decide: `Bash` of `permissions.deny`",
+        ),
+        (r#"{ "deny": ["Task", "Task"] }"#, "a second time"),
+        (r#"{ "mode": "yolo" }"#, "`permissions.mode` is the text \"yolo\""),
+        (r#"{ "defualt": "deny" }"#, "unknown setting `permissions.defualt`"),
+    ] {
+        let sandbox = with(&format!("{{ \"permissions\": {rules} }}"));
+        for args in [&["list"][..], &["test", "ls"]] {
+            let refused = permissions(&sandbox, args);
+            assert_eq!(refused.code(), Some(3), "{rules} {refused:?}");
+            assert!(refused.stderr.contains(told), "{rules}: {}", refused.stderr);
+        }
+    }
+}
+
+#[test]
+fn odd_commands_get_a_verdict() {
+    let sandbox = with(RULES);
+    let long = format!("echo {}", "x".repeat(100_000));
+    let deep = "(".repeat(5_000);
+    for command in [&long, &deep, "echo \"", "ls\r\ngit push", "git\u{a0}push"] {
+        let asked = permissions(&sandbox, &["test", command]);
+        assert_eq!(asked.code(), Some(8), "{:.40}", asked.stdout);
+        assert!(
+            asked.stdout.len() < 2_000 && !asked.stdout.contains('\r'),
+            "{}",
+            asked.stdout
+        );
+    }
+    let broken = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"git \xff push");
+    let refused = sandbox
+        .ralph(["permissions".as_ref(), "test".as_ref(), broken])
+        .run(SOON);
+    assert_eq!(refused.code(), Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("is not valid UTF-8"), "{}", refused.stderr);
+    for args in [
+        &["test"][..],
+        &["test", "--tool", "Edti", "--path", "x"],
+        &["test", "--tool", "Edit", "ls"],
+    ] {
+        let refused = permissions(&sandbox, args);
+        assert_eq!(refused.code(), Some(2), "{args:?} {refused:?}");
+        assert!(
+            refused.stderr.contains("hint: `ralph permissions test 'git push'`"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
+fn a_run_whose_agent_cannot_be_held_to_the_rules_is_refused() {
+    for (rules, told) in [
+        (
+            r#"{ "deny": ["Bash(git push *)", "Task"] }"#,
+            "cannot be held to `Bash(git push *)` of `permissions.deny` (",
+        ),
+        (
+            r#"{ "ask": ["WebFetch"] }"#,
+            "cannot be held to `WebFetch` of `permissions.ask` (",
+        ),
+        (r#"{ "mode": "readonly" }"#, "cannot be held to the mode `readonly`"),
+    ] {
+        let sandbox = with(&format!("{{ \"permissions\": {rules} }}"));
+        sandbox.install(&Script::jsonl("work; over Done."));
+        let refused = sandbox.looping([] as [&str; 0]).run(SOON);
+        assert_eq!(refused.code(), Some(3), "{rules} {refused:?}");
+        assert!(
+            refused.stderr.contains("error: adapter `") && refused.stderr.contains(told),
+            "{}",
+            refused.stderr
+        );
+    }
+    let sandbox = with(r#"{ "permissions": { "allow": ["Bash(ls *)"], "onTimeout": "allow" } }"#);
+    sandbox.install(&Script::jsonl("work; over Done."));
+    let finished = sandbox.looping(["--max-iterations", "1"]).run(SOON);
+    assert_ne!(finished.code(), Some(3), "{finished:?}");
+}
