@@ -34,6 +34,11 @@ impl CommandPattern {
         self.text.first().is_some_and(|first| *first != '*')
     }
 
+    /// Whether it is one command and no other.
+    pub(super) fn is_exact(&self) -> bool {
+        !self.has_arguments && !self.text.contains(&'*')
+    }
+
     pub(super) fn matches(&self, command: &str) -> Match {
         let with = |text: &str, fits: fn(&[char], &[char]) -> bool| {
             let text: Vec<char> = text.chars().collect();

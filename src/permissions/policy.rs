@@ -4,9 +4,9 @@ use crate::event::{Decision, PermissionMode};
 
 use super::{
     paths::{self, Paths},
-    pattern::{Match, PathPattern},
+    pattern::{CommandPattern, Match, PathPattern},
     rule::{List, Rule, Spec},
-    shell::{What, parts},
+    shell::{Unclear, What, is_runner, parts},
     tools::ToolKind,
     verdict::{Because, PartVerdict, Request, Verdict},
 };
@@ -164,8 +164,7 @@ impl Court<'_> {
             What::Unclear { why, names, own } => {
                 let because = Because::Unclear { why: why.clone() };
                 let decided = self.decided(&ToolKind::Shell, |spec, list| match (list, spec) {
-                    // A rule for all commands cannot know this one.
-                    (List::Allow, Spec::Command(pattern)) if pattern.names_a_program() => named(spec, own, list),
+                    (List::Allow, Spec::Command(pattern)) if self.knows(pattern, why) => named(spec, own, list),
                     (List::Allow, _) => Match::No,
                     (List::Deny | List::Ask, _) => named(spec, names, list),
                 });
@@ -173,6 +172,16 @@ impl Court<'_> {
             }
         });
         Verdict::of(verdicts.collect())
+    }
+
+    /// Whether a rule that allows can be meant for a command of which it is not clear what it runs.
+    ///
+    /// `git *` cannot: what `git -c alias.x=…` runs may be denied by another rule. `ssh *` can where nothing is denied,
+    /// since running something else is all that ssh is for.
+    fn knows(&self, pattern: &CommandPattern, why: &Unclear) -> bool {
+        let runs_others = matches!(why, Unclear::Runs { program } if is_runner(program));
+        let forbids = self.policy.deny.iter().chain(&self.policy.ask).next().is_some();
+        pattern.is_exact() || pattern.names_a_program() && runs_others && !forbids
     }
 
     fn on_program(&self, names: &[String], own: &[String]) -> (Decision, Because) {

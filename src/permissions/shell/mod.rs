@@ -10,7 +10,7 @@ mod script;
 mod unclear;
 mod words;
 
-pub(super) use options::is_transparent;
+pub(super) use options::{is_runner, is_transparent};
 pub(super) use parts::{What, parts, possible};
 pub(super) use words::HOLE;
 

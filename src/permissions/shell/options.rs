@@ -259,7 +259,8 @@ const RUNNERS: &[&str] = &[
     "hash",
 ];
 
-pub(super) fn is_runner(name: &str) -> bool {
+/// Whether running something else is all that `name` is for.
+pub(in crate::permissions) fn is_runner(name: &str) -> bool {
     RUNNERS.contains(&name)
 }
 
