@@ -13,12 +13,15 @@ use crate::{
 /// Makes a test of a scenario for each agent with a live channel of its own.
 macro_rules! each_live_agent {
     ($scenario:ident) => {
+        each_live_agent!($scenario: claude Claude, codex Codex, gemini Gemini, opencode Opencode);
+    };
+    ($scenario:ident: $($name:ident $agent:ident),+) => {
         mod $scenario {
             use crate::harness::agent::each_agent;
 
             use super::$scenario;
 
-            each_agent!($scenario: claude Claude, codex Codex);
+            each_agent!($scenario: $($name $agent),+);
         }
     };
 }
@@ -95,7 +98,34 @@ fn a_message_reaches_the_turn_that_runs(agent: Agent) {
     assert_eq!(first, Some(1), "the request after the tool has it");
 }
 
-each_live_agent!(a_message_reaches_the_turn_that_runs);
+each_live_agent!(a_message_reaches_the_turn_that_runs: claude Claude, codex Codex, opencode Opencode);
+
+/// gemini would end its turn for a message.
+fn a_message_waits_for_the_next_prompt_where_the_turn_takes_none(agent: Agent) {
+    let [work, done] = work_on("hello");
+    let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
+    let next = say("Spelling is British.");
+    let model = StandIn::start(in_order([&[waits.into(), work, done], &[next.into()]]));
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    let running = live(agent, &sandbox).start();
+    running.wait_for_record(SOON, a_tool_runs);
+    let steered = sandbox.ralph(["steer", "Use British spelling."]).run(SOON);
+    assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
+    sandbox.write("go", "");
+    let finished = running.wait(SOON);
+    assert_done(&finished, 1, 2);
+    assert_eq!(deliveries(&finished.records()), [(1, Delivery::Prompt)]);
+    let requests = model.main_requests();
+    let first = requests
+        .iter()
+        .position(|request| request.body.to_string().contains("Use British spelling."));
+    assert_eq!(first, Some(3), "the turn was not disturbed");
+}
+
+each_live_agent!(a_message_waits_for_the_next_prompt_where_the_turn_takes_none: gemini Gemini);
 
 /// Fifty messages, each sent about when the turn says its last word.
 fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent) {
@@ -136,4 +166,5 @@ fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent)
     }
 }
 
-each_live_agent!(messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled);
+// The others take seconds to start, and this starts them many times.
+each_live_agent!(messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled: claude Claude, codex Codex);

@@ -121,7 +121,8 @@ fn the_tables_have_every_built_in_adapter_as_it_is() {
             cost,
             ..
         } = manifest.capabilities;
-        let can = [live_steering || manifest.live.is_some(), resume, usage, cost];
+        let live = manifest.live.is_some_and(|live| live.capabilities.live_steering);
+        let can = [live_steering || live, resume, usage, cost];
         let verified = manifest.verified.as_deref();
 
         let cells = row(reference, id);

@@ -8,7 +8,7 @@ use crate::{
 };
 
 use super::{
-    SessionRequest, check,
+    Capabilities, SessionRequest, check,
     manifest::{Live, Manifest, PromptBy},
     template::{Placeholder, Template},
 };
@@ -19,7 +19,8 @@ use super::{
 /// A [`Problem`] that stops the loop: the program is missing, or the request asks for what the agent has no way to be
 /// told. Running it with another model than the one asked for would be worse than not running it.
 pub(super) fn launch(manifest: &Manifest, request: &SessionRequest, live: Option<&Live>) -> Result<Launch, Problem> {
-    let values = Values::new(manifest, request)?;
+    let capabilities = live.map_or(manifest.capabilities, |live| live.capabilities);
+    let values = Values::new(manifest, capabilities, request)?;
     let program = check::find(manifest, &request.cwd).map_err(|error| {
         Problem::said(
             ProblemKind::NotInstalled,
@@ -70,13 +71,13 @@ struct Values {
 }
 
 impl Values {
-    fn new(manifest: &Manifest, request: &SessionRequest) -> Result<Self, Problem> {
+    fn new(manifest: &Manifest, capabilities: Capabilities, request: &SessionRequest) -> Result<Self, Problem> {
         let id = &manifest.id;
         manifest
             .can_be_given(request.model.as_deref(), request.agent.as_deref())
             .map_err(|error| Problem::said(ProblemKind::Usage, error.to_string()))?;
         let takes_session = manifest.command.takes(Placeholder::Session);
-        if request.resume.is_some() && !manifest.capabilities.resume && !takes_session {
+        if request.resume.is_some() && !capabilities.resume && !takes_session {
             return Err(Problem::said(
                 ProblemKind::SessionLost,
                 format!("adapter `{id}` cannot continue a session"),

@@ -14,7 +14,7 @@ use super::{
     login::Credentials,
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
-    protocol::LiveKind,
+    protocol::{LiveKind, Steering},
     template::{Placeholder, Template},
 };
 use reader::Reader;
@@ -68,7 +68,10 @@ pub struct Command {
 pub struct Live {
     pub protocol: LiveKind,
     pub args: Vec<Template>,
-    /// Whether they are as ralph has them, or whoever changed those of the command has changed these, too.
+    pub steering: Steering,
+    /// What the agent can do there.
+    pub capabilities: Capabilities,
+    /// Whether the arguments are as ralph has them, or whoever changed those of the command has changed these, too.
     pub is_current: bool,
 }
 
@@ -165,6 +168,17 @@ impl Manifest {
             Some(agent) if !takes(Placeholder::Agent) => Err(no_place("agent", agent)),
             Some(_) | None => Ok(()),
         }
+    }
+}
+
+impl Live {
+    /// Whether the agent can be told something here, and nothing is lost by it that it does on its other channel.
+    pub fn is_better(&self, one_way: Capabilities) -> bool {
+        let live = self.capabilities;
+        live.live_steering
+            && (live.resume || !one_way.resume)
+            && (live.usage || !one_way.usage)
+            && (live.cost || !one_way.cost)
     }
 }
 

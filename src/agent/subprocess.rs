@@ -20,9 +20,10 @@ use crate::{
 use super::{
     Activity, AgentAdapter, AgentError, Capabilities, GitIdentity, NotLive, Session, SessionCommand, SessionRequest,
     check, invocation,
-    manifest::Manifest,
+    manifest::{Live, Manifest},
     protocol::Opening,
     reporter::{Conversation, Link, Reporter, send_apart},
+    template::Placeholder,
     usage::Meter,
 };
 
@@ -81,10 +82,8 @@ impl AgentAdapter for SubprocessAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            live_steering: self.live || self.manifest.capabilities.live_steering,
-            ..self.manifest.capabilities
-        }
+        let live = self.manifest.live.as_ref().filter(|_| self.live);
+        live.map_or(self.manifest.capabilities, |live| live.capabilities)
     }
 
     fn check(&self, cwd: &Path) -> Result<(), AgentError> {
@@ -114,7 +113,7 @@ impl AgentAdapter for SubprocessAdapter {
         }
         let link = Arc::new(Link::new(request.size));
         let conversation = match live {
-            Some(live) => Conversation::Live(live.protocol, opening(&self.manifest, &request)),
+            Some(live) => Conversation::Live(live.protocol, opening(&self.manifest, live, &request)),
             None => Conversation::OneWay(self.manifest.dialect),
         };
         let sums_usage = self.manifest.sums_usage && live.is_none_or(|live| !live.protocol.counts_turns());
@@ -171,16 +170,22 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 /// What the agent is told at the start of a live session, but for the prompt.
-fn opening(manifest: &Manifest, request: &SessionRequest) -> Opening {
+fn opening(manifest: &Manifest, live: &Live, request: &SessionRequest) -> Opening {
     let named = request
         .model
         .as_deref()
         .and_then(|model| manifest.model_form.of(model).ok());
+    let told = |placeholder| live.args.iter().any(|arg| arg.whole() == Some(placeholder));
     Opening {
         cwd: request.cwd.display().to_string(),
         seed: format!("{}/{}", request.run, request.iteration),
-        model: named.map(|model| model.name.to_owned()),
+        model: named
+            .filter(|_| !told(Placeholder::Model))
+            .map(|model| model.name.to_owned()),
+        agent: request.agent.clone().filter(|_| !told(Placeholder::Agent)),
         resume: request.resume.clone(),
+        steering: live.steering,
+        without_tokens: manifest.capabilities.usage && !live.capabilities.usage,
         ..Opening::default()
     }
 }

@@ -8,14 +8,14 @@ use crate::{
         AgentAdapter, Channel, GitIdentity,
         catalog::{Catalog, Sources},
         dialect::DialectKind,
-        manifest::{Manifest, Transport},
+        manifest::{Live, Manifest, Transport},
         opencode::{Credentials, PermissionAnswer, ServerAdapter, ServerOptions},
         subprocess::SubprocessAdapter,
     },
     config::Config,
     driver::Agent,
     error::{Failure, FailureKind},
-    event::{ChoiceReason, Notice, Unanswered},
+    event::{ChoiceReason, Notice, SessionMode, Unanswered},
     git::Identity,
     proc::Supervisor,
     settings::Origin,
@@ -81,6 +81,11 @@ impl Chooser<'_> {
             // Its server is always talked with.
             (_, _) if manifest.transport == Transport::Http => Ok(false),
             (Channel::OneWay, _) | (Channel::Auto, None) => Ok(false),
+            (Channel::Live, Some(live)) if self.loses_sessions(manifest, live) => Err(Failure::new(
+                FailureKind::Usage,
+                format!("adapter `{id}` cannot continue a session on its live channel"),
+            )
+            .hint("`--channel one-way` continues sessions, `--session fresh` does without")),
             (Channel::Live, Some(_)) => Ok(true),
             (Channel::Live, None) => Err(Failure::new(
                 FailureKind::Usage,
@@ -88,13 +93,18 @@ impl Chooser<'_> {
             )
             .hint("`--channel auto` takes the one that there is")
             .hint("`ralph adapters list` shows which adapters have one")),
-            (Channel::Auto, Some(_)) if !self.watched => Ok(false),
+            (Channel::Auto, Some(live)) if !self.watched || !live.is_better(manifest.capabilities) => Ok(false),
             (Channel::Auto, Some(live)) if !live.is_current => {
                 notices.push(Notice::LiveArgsUnchanged { adapter: id.clone() });
                 Ok(false)
             }
             (Channel::Auto, Some(_)) => Ok(true),
         }
+    }
+
+    /// Whether sessions are to be continued, and only the other channel can do it.
+    fn loses_sessions(&self, manifest: &Manifest, live: &Live) -> bool {
+        self.config.session == SessionMode::Resume && manifest.capabilities.resume && !live.capabilities.resume
     }
 
     fn default_adapter(&self, notices: &mut Vec<Notice>) -> Result<String, Failure> {

@@ -320,6 +320,17 @@ fn a_model_without_the_provider_that_the_agent_wants() {
 }
 
 #[test]
+fn a_session_that_is_to_be_continued_on_a_channel_that_cannot() {
+    let sandbox = sandbox();
+    sandbox.install_adapter("gemini", "[command]\nprogram = \"sh\"\n");
+    let args = ["--adapter", "gemini", "--session", "resume", "--channel", "live"];
+    let finished = sandbox.ralph(args).run(SOON);
+    let said = ["adapter `gemini` cannot continue a session on its live channel"];
+    assert_refused(&sandbox, &finished, 2, &said, "--channel one-way");
+    assert!(sandbox.paths().run_ids().is_empty(), "no run began");
+}
+
+#[test]
 fn an_adapter_of_a_program_that_claims_to_take_messages_while_it_works() {
     let sandbox = sandbox();
     let adapter = "dialect = \"terminal\"\ncapabilities.live_steering = true\n[command]\nprogram = \"true\"\n\

@@ -29,6 +29,18 @@ pub(in crate::agent) fn classify(message: &str, clock: &Clock) -> Problem {
     Problem::said(with_time(kind, || until_in_text(text, clock)), one_line(text))
 }
 
+/// Classifies one error message that came with the status of an answer, or without.
+pub(in crate::agent) fn classify_answer(message: &str, status: Option<u16>, clock: &Clock) -> Problem {
+    let problem = classify(message, clock);
+    match (problem.kind, status.and_then(from_status)) {
+        (ProblemKind::Other, Some(kind)) => Problem {
+            kind: with_time(kind, || until_in_text(&problem.text, clock)),
+            ..problem
+        },
+        (_, _) => problem,
+    }
+}
+
 /// One line, capped; whatever is in it is for the caller to show safely.
 pub(in crate::agent) fn one_line(text: &str) -> String {
     crate::event::clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), TEXT_CAP_BYTES)

@@ -27,14 +27,16 @@ mod wording;
 use crate::event::{AgentSignal, Exit, clip};
 
 pub(super) use calls::{path_in, short_input};
-pub(super) use classify::{classify, from_status, one_line, repeated, with_time};
+pub(super) use classify::{classify, classify_answer, from_status, one_line, repeated, with_time};
 pub(super) use claude::Turn as ClaudeTurn;
 pub use clock::Clock;
 pub(super) use codex::{Turn as CodexTurn, UNEXPLAINED as UNEXPLAINED_BY_CODEX, attempts};
+pub(super) use fields::{array, number, text};
 pub(super) use lines::{Objects, Seen};
 pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
 pub(super) use reset::{epoch_ms, until_in_text};
 pub(super) use terminal::Tail;
+pub(super) use verdict::without_verdict;
 
 /// Most bytes of one agent text in a signal; longer messages keep their end, where claims are.
 pub const TEXT_CAP_BYTES: usize = 1024 * 1024;
@@ -134,7 +136,7 @@ impl DialectKind {
 }
 
 /// The beginning of a tool's output. What is left out is counted here, since later stages do not see it.
-fn head(text: &str) -> String {
+pub(super) fn head(text: &str) -> String {
     let lines = text.lines().count();
     if lines <= OUTPUT_CAP_LINES && text.len() <= OUTPUT_CAP_BYTES {
         return text.to_owned();

@@ -9,7 +9,12 @@ use super::{
 };
 
 /// Reports a session that ended without a verdict: a failure, whatever its exit code is.
-pub(super) fn without_verdict(finish: Finish<'_>, message: Option<String>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+pub(in crate::agent) fn without_verdict(
+    finish: Finish<'_>,
+    message: Option<String>,
+    clock: &Clock,
+    out: &mut Vec<AgentSignal>,
+) {
     out.push(AgentSignal::Problem {
         problem: problem(finish, clock),
     });

@@ -10,9 +10,11 @@ use crate::{
 
 use super::{
     super::{
+        Capabilities,
         dialect::DialectKind,
         login::Credentials,
         manifest_error::ManifestError,
+        protocol::Steering,
         template::{Placeholder, Template, UnknownPlaceholder},
     },
     Command, Live, PromptBy, Transport,
@@ -121,7 +123,15 @@ impl Reader<'_> {
         let built_in = |key| self.merged.get(key).is_some_and(|node| node.origin == Origin::BuiltIn);
         Ok(Some(Live {
             protocol,
+            capabilities: Capabilities {
+                live_steering: written.steering != Steering::Never,
+                resume: written.resume && (protocol.hands_over() || live.takes(Placeholder::Resume)),
+                usage: written.usage && self.written.capabilities.usage,
+                cost: self.written.capabilities.cost,
+                ..Capabilities::default()
+            },
             args,
+            steering: written.steering,
             is_current: built_in("live.args") == built_in("command.args"),
         }))
     }

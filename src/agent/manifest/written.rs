@@ -6,7 +6,11 @@ use crate::{
 };
 
 use super::{
-    super::{dialect::DialectKind, model::ModelForm, protocol::LiveKind},
+    super::{
+        dialect::DialectKind,
+        model::ModelForm,
+        protocol::{LiveKind, Steering},
+    },
     PromptBy, Transport,
 };
 
@@ -74,6 +78,12 @@ settings! {
         protocol("protocol"): Maybe<OneOf<LiveKind>>,
         /// Arguments for it, in place of those of the command.
         args("args"): Maybe<Texts>,
+        /// How a message reaches the running turn.
+        steering("steering"): OneOf<Steering> = "protocol",
+        /// Whether a session can be continued on it.
+        resume("resume"): Switch = true,
+        /// Whether it tells there how many tokens a whole turn used.
+        usage("usage"): Switch = true,
     }
 }
 
@@ -166,6 +176,10 @@ impl Choice for DialectKind {
 
 impl Choice for LiveKind {
     const CHOICES: &'static [(&'static str, Self)] = &LiveKind::NAMES;
+}
+
+impl Choice for Steering {
+    const CHOICES: &'static [(&'static str, Self)] = &Steering::NAMES;
 }
 
 impl Choice for PromptBy {

@@ -3,6 +3,7 @@
 //! A [`Dialect`] only listens; as a [`OneWay`] protocol it is the channel that needs nothing but the agent's stdout. A live
 //! protocol also writes: the prompt, messages for the running turn, answers to what the agent asks.
 
+mod acp;
 mod claude;
 mod codex;
 mod codex_items;
@@ -21,10 +22,37 @@ pub struct Opening {
     pub cwd: String,
     /// Different for every session there ever is.
     pub seed: String,
+    /// What to use, where the command line does not say it.
     pub model: Option<String>,
+    pub agent: Option<String>,
     pub resume: Option<SessionId>,
     /// Every use of a tool waits for an answer; else the agent asks for nothing.
     pub asks: bool,
+    pub steering: Steering,
+    /// The tokens that it tells are not those of the whole turn. They are left out: a sum that is too small is worse than
+    /// none.
+    pub without_tokens: bool,
+}
+
+/// How a message reaches the running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Steering {
+    /// As the protocol has it, if the agent can do it.
+    #[default]
+    Protocol,
+    /// As another prompt, which joins the turn. Agents may as well end the turn for it, so it is said of each that can.
+    Prompt,
+    /// Not at all.
+    Never,
+}
+
+impl Steering {
+    /// The names that manifests use.
+    pub const NAMES: [(&'static str, Steering); 3] = [
+        ("protocol", Steering::Protocol),
+        ("prompt", Steering::Prompt),
+        ("never", Steering::Never),
+    ];
 }
 
 /// What a running session can be told.
@@ -80,20 +108,31 @@ pub enum LiveKind {
     ClaudeStreamJson,
     /// `codex app-server`.
     CodexAppServer,
+    /// Any agent with the Agent Client Protocol, version 1.
+    Acp,
 }
 
 impl LiveKind {
     /// The names that manifests use.
-    pub const NAMES: [(&'static str, LiveKind); 2] = [
+    pub const NAMES: [(&'static str, LiveKind); 3] = [
         ("claude-stream-json", LiveKind::ClaudeStreamJson),
         ("codex-app-server", LiveKind::CodexAppServer),
+        ("acp", LiveKind::Acp),
     ];
 
     /// Whether it tells what each turn of a continued session used, whatever the one-way channel tells.
     pub(super) fn counts_turns(self) -> bool {
         match self {
             LiveKind::ClaudeStreamJson => false,
-            LiveKind::CodexAppServer => true,
+            LiveKind::CodexAppServer | LiveKind::Acp => true,
+        }
+    }
+
+    /// Whether it hands over by itself what other agents get as arguments: the model and the session.
+    pub(super) fn hands_over(self) -> bool {
+        match self {
+            LiveKind::ClaudeStreamJson => false,
+            LiveKind::CodexAppServer | LiveKind::Acp => true,
         }
     }
 
@@ -102,6 +141,7 @@ impl LiveKind {
         match self {
             LiveKind::ClaudeStreamJson => Box::new(claude::ClaudeLive::default()),
             LiveKind::CodexAppServer => Box::new(codex::CodexLive::default()),
+            LiveKind::Acp => Box::new(acp::Acp::default()),
         }
     }
 }
