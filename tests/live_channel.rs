@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use ralph::event::{AgentSignal, Delivery, Event, Record, SteeringId};
+use ralph::event::{AgentSignal, Delivery, Event, ProblemKind, Record, SteeringId, StopReason, Usage};
 
 use crate::{
-    agents_loop::{assert_done, in_order, plan_one_task, ralph, work_on},
+    agents_loop::{assert_done, in_order, plan_one_task, ralph, stopped, work_on},
     harness::{Program, SOON, Sandbox, agent::Agent, events},
-    stand_in::{Scenario, StandIn, Step, say, shell},
+    stand_in::{Scenario, StandIn, Step, http, say, shell},
 };
 
 /// Makes a test of a scenario for each agent with a live channel of its own.
@@ -126,6 +126,63 @@ fn a_message_waits_for_the_next_prompt_where_the_turn_takes_none(agent: Agent) {
 }
 
 each_live_agent!(a_message_waits_for_the_next_prompt_where_the_turn_takes_none: gemini Gemini);
+
+/// What each of two iterations used, as its agent told.
+fn used(records: &[Record]) -> [Usage; 2] {
+    [1, 2].map(|wanted| {
+        let told = events(records).filter_map(|event| match event {
+            Event::AgentReported {
+                iteration,
+                signal: AgentSignal::Usage { usage },
+            } if *iteration == wanted => Some(*usage),
+            _ => None,
+        });
+        told.fold(Usage::default(), Usage::plus)
+    })
+}
+
+fn a_session_is_continued_and_each_turn_counts_for_itself(agent: Agent) {
+    let model = StandIn::start(in_order([&work_on("hello"), &work_on("world")]));
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = live(agent, &sandbox).args(["--session", "resume"]).run(SOON);
+    assert_done(&finished, 2, 2);
+    let third = &model.main_requests()[2];
+    assert!(third.prompt().contains("Write world.txt"), "{}", third.prompt());
+    let remembered = third.user_texts.iter().any(|text| text.contains("Write hello.txt"));
+    assert!(remembered, "{:#?}", third.user_texts);
+    let [first, second] = used(&finished.records());
+    assert!(first.input_tokens > Some(0), "{first:?}");
+    assert_eq!(
+        second,
+        Usage {
+            cost_usd: second.cost_usd,
+            ..first
+        },
+        "both asked as often"
+    );
+}
+
+// gemini cannot continue a session there, and opencode does not tell what the whole turn used.
+each_live_agent!(a_session_is_continued_and_each_turn_counts_for_itself: claude Claude, codex Codex);
+
+fn a_refused_key_ends_the_run(agent: Agent) {
+    let model = StandIn::start(Scenario::from(http(401)).side(http(401)));
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = live(agent, &sandbox).run(SOON);
+    let (reason, _, totals) = stopped(&finished);
+    assert!(
+        matches!(&reason, StopReason::AgentFailed { problem, .. } if problem.kind == ProblemKind::Auth),
+        "{reason:?}"
+    );
+    assert_eq!(totals.iterations, 1);
+    sandbox.assert_nothing_runs();
+}
+
+each_live_agent!(a_refused_key_ends_the_run);
 
 /// Fifty messages, each sent about when the turn says its last word.
 fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent) {
