@@ -78,6 +78,27 @@ fn a_plan_is_worked_off(agent: Agent) {
 
 each_live_agent!(a_plan_is_worked_off);
 
+#[test]
+fn an_adapter_of_your_own_with_nothing_but_a_live_channel_works_a_plan_off() {
+    let model = StandIn::start(in_order([&work_on("hello")]));
+    let Some(sandbox) = Agent::Opencode.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    let reference = include_str!("../adapters/README.md");
+    let name = "# ~/.config/ralph/adapters/opencode-acp.toml";
+    let (_, example) = reference.split_once(name).expect("the example");
+    let (example, _) = example.split_once("```").expect("its end");
+    sandbox.install_adapter("opencode-acp", example);
+    let args = ["--adapter", "opencode-acp", "--model", "standin/stand-in"];
+    let finished = sandbox
+        .ralph(args)
+        .args(["--plan", "PLAN.md", "--headless", "--format", "jsonl"])
+        .run(SOON);
+    assert_done(&finished, 1, 1);
+    sandbox.assert_nothing_runs();
+}
+
 fn a_message_reaches_the_turn_that_runs(agent: Agent) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");

@@ -128,7 +128,7 @@ fn the_tables_have_every_built_in_adapter_as_it_is() {
         let cells = row(reference, id);
         assert!(cells[1].starts_with(verified.unwrap_or("built in")), "{cells:?}");
         assert_eq!(told(&cells[2..]), can, "{cells:?}");
-        let dialect = (cells[6].trim_matches('`'), manifest.dialect);
+        let dialect = (cells[6].trim_matches('`'), manifest.dialect.expect("a dialect"));
         assert!(DialectKind::NAMES.contains(&dialect), "{cells:?}");
 
         let cells = row(readme, id);
@@ -215,6 +215,24 @@ fn an_adapter_that_is_not_complete_says_what_is_missing_and_where() {
     assert_snapshot!(home.error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `dialect`, `command.args`, `command.prompt` are missing");
     let home = Home::new().configured(json!({"mine": {"title": "x"}}));
     assert_snapshot!(home.error("mine"), @"config.json:1:1: adapter `mine` is not complete: `dialect`, `command.program`, `command.args`, `command.prompt` are missing");
+}
+
+#[test]
+fn an_adapter_with_nothing_but_a_live_channel_is_complete() {
+    let live = "[live]\nprotocol = \"acp\"\nargs = [\"acp\"]\n";
+    let home = Home::new().with("user/mine.toml", &format!("[command]\nprogram = \"mine\"\n{live}"));
+    let manifest = home.catalog().manifest("mine").expect("a good manifest");
+    assert_eq!(manifest.dialect, None);
+    let Capabilities {
+        live_steering, resume, ..
+    } = manifest.capabilities;
+    assert!(live_steering && resume);
+    assert!(manifest.can_be_given(Some("p/m"), Some("plan")).is_ok());
+    let home = Home::new().with("user/mine.toml", live);
+    assert_snapshot!(home.error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `command.program` is missing");
+    let half = format!("[command]\nprogram = \"mine\"\nprompt = \"stdin\"\n{live}");
+    let home = Home::new().with("user/mine.toml", &half);
+    assert_snapshot!(home.error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `dialect`, `command.args` are missing");
 }
 
 #[test]

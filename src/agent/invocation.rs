@@ -9,6 +9,7 @@ use crate::{
 
 use super::{
     Capabilities, SessionRequest, check,
+    dialect::DialectKind,
     manifest::{Live, Manifest, PromptBy},
     template::{Placeholder, Template},
 };
@@ -48,7 +49,7 @@ pub(super) fn launch(manifest: &Manifest, request: &SessionRequest, live: Option
             PromptBy::Stdin => Stdin::File(request.prompt.clone()),
             PromptBy::File => Stdin::Null,
         },
-        stdout: if live.is_some() || manifest.dialect.is_structured() {
+        stdout: if live.is_some() || manifest.dialect.is_some_and(DialectKind::is_structured) {
             Stdout::Piped
         } else {
             Stdout::Terminal

@@ -30,7 +30,9 @@ pub struct Manifest {
     /// The version it was written for and tested with.
     pub verified: Option<String>,
     pub transport: Transport,
-    pub dialect: DialectKind,
+    /// How the output is understood of a session that gets its prompt and is listened to. None if it can only be talked
+    /// with on the live channel.
+    pub dialect: Option<DialectKind>,
     pub command: Command,
     /// The channel on which the agent can be told something while it works.
     pub live: Option<Live>,
@@ -116,6 +118,10 @@ impl Manifest {
             usage: written.capabilities.usage,
             cost: written.capabilities.cost,
         };
+        let capabilities = match (&live, dialect) {
+            (Some(live), None) => live.capabilities,
+            (_, _) => capabilities,
+        };
         Ok(Self {
             id: id.to_owned(),
             transport,
@@ -126,7 +132,7 @@ impl Manifest {
             sums_usage: match written.usage.counts {
                 Some(Counts::Turn) => false,
                 Some(Counts::Session) => true,
-                None => dialect.sums_usage(),
+                None => dialect.is_some_and(DialectKind::sums_usage),
             },
             stop: reader.stop(),
             credentials: reader.credentials(),
@@ -152,7 +158,11 @@ impl Manifest {
             value: value.to_owned(),
         };
         // A server is told with each request.
-        let takes = |placeholder| self.transport == Transport::Http || self.command.takes(placeholder);
+        let takes = |placeholder| match (&self.live, self.dialect) {
+            _ if self.transport == Transport::Http => true,
+            (Some(live), None) => live.protocol.hands_over(placeholder) || live.takes(placeholder),
+            (_, _) => self.command.takes(placeholder),
+        };
         if let Some(model) = model {
             if !takes(Placeholder::Model) {
                 return Err(no_place("model", model));
@@ -172,6 +182,11 @@ impl Manifest {
 }
 
 impl Live {
+    /// Whether the arguments carry `placeholder`.
+    pub fn takes(&self, placeholder: Placeholder) -> bool {
+        self.args.iter().any(|arg| arg.whole() == Some(placeholder))
+    }
+
     /// Whether the agent can be told something here, and nothing is lost by it that it does on its other channel.
     pub fn is_better(&self, one_way: Capabilities) -> bool {
         let live = self.capabilities;

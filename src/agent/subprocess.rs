@@ -19,7 +19,9 @@ use crate::{
 
 use super::{
     Activity, AgentAdapter, AgentError, Capabilities, GitIdentity, NotLive, Session, SessionCommand, SessionRequest,
-    check, invocation,
+    check,
+    dialect::DialectKind,
+    invocation,
     manifest::{Live, Manifest},
     protocol::Opening,
     reporter::{Conversation, Link, Reporter, send_apart},
@@ -41,19 +43,19 @@ pub struct SubprocessAdapter {
 impl SubprocessAdapter {
     pub fn new(manifest: Manifest, supervisor: &Supervisor) -> Self {
         Self {
+            live: manifest.dialect.is_none(),
             manifest,
             supervisor: supervisor.clone(),
             guard: None,
             identity: None,
             meter: Arc::default(),
-            live: false,
         }
     }
 
     /// Runs sessions on the live channel, if the agent has one.
     #[must_use]
     pub fn live(mut self, live: bool) -> Self {
-        self.live = live && self.manifest.live.is_some();
+        self.live = self.manifest.live.is_some() && (live || self.manifest.dialect.is_none());
         self
     }
 
@@ -114,7 +116,8 @@ impl AgentAdapter for SubprocessAdapter {
         let link = Arc::new(Link::new(request.size));
         let conversation = match live {
             Some(live) => Conversation::Live(live.protocol, opening(&self.manifest, live, &request)),
-            None => Conversation::OneWay(self.manifest.dialect),
+            // Without a dialect it is live.
+            None => Conversation::OneWay(self.manifest.dialect.unwrap_or(DialectKind::Terminal)),
         };
         let sums_usage = self.manifest.sums_usage && live.is_none_or(|live| !live.protocol.counts_turns());
         let reporter = Reporter::new(
@@ -175,14 +178,13 @@ fn opening(manifest: &Manifest, live: &Live, request: &SessionRequest) -> Openin
         .model
         .as_deref()
         .and_then(|model| manifest.model_form.of(model).ok());
-    let told = |placeholder| live.args.iter().any(|arg| arg.whole() == Some(placeholder));
     Opening {
         cwd: request.cwd.display().to_string(),
         seed: format!("{}/{}", request.run, request.iteration),
         model: named
-            .filter(|_| !told(Placeholder::Model))
+            .filter(|_| !live.takes(Placeholder::Model))
             .map(|model| model.name.to_owned()),
-        agent: request.agent.clone().filter(|_| !told(Placeholder::Agent)),
+        agent: request.agent.clone().filter(|_| !live.takes(Placeholder::Agent)),
         resume: request.resume.clone(),
         steering: live.steering,
         without_tokens: manifest.capabilities.usage && !live.capabilities.usage,

@@ -80,7 +80,13 @@ impl Chooser<'_> {
         match (self.config.channel, &manifest.live) {
             // Its server is always talked with.
             (_, _) if manifest.transport == Transport::Http => Ok(false),
+            (Channel::OneWay, Some(_)) if manifest.dialect.is_none() => Err(Failure::new(
+                FailureKind::Usage,
+                format!("adapter `{id}` has only a live channel"),
+            )
+            .hint("`--channel auto` takes it")),
             (Channel::OneWay, _) | (Channel::Auto, None) => Ok(false),
+            (Channel::Auto, Some(_)) if manifest.dialect.is_none() => Ok(true),
             (Channel::Live, Some(live)) if self.loses_sessions(manifest, live) => Err(Failure::new(
                 FailureKind::Usage,
                 format!("adapter `{id}` cannot continue a session on its live channel"),
@@ -155,7 +161,7 @@ impl Chooser<'_> {
     fn agent(&self, id: &str, notices: &mut Vec<Notice>) -> Result<Agent, Failure> {
         let manifest = self.catalog.manifest(id)?;
         let live = self.live(&manifest, notices)?;
-        let last_line_claims = manifest.dialect == DialectKind::Terminal;
+        let last_line_claims = manifest.dialect == Some(DialectKind::Terminal);
         let adapter: Arc<dyn AgentAdapter> = match manifest.transport {
             Transport::Pty => {
                 let is_told = manifest.command.git_identity;

@@ -331,6 +331,16 @@ fn a_session_that_is_to_be_continued_on_a_channel_that_cannot() {
 }
 
 #[test]
+fn the_one_way_channel_of_an_adapter_that_has_only_a_live_one() {
+    let sandbox = sandbox();
+    let adapter = "[command]\nprogram = \"sh\"\n[live]\nprotocol = \"acp\"\nargs = []\n";
+    sandbox.install_adapter("mine", adapter);
+    let finished = sandbox.ralph(["--adapter", "mine", "--channel", "one-way"]).run(SOON);
+    let said = ["adapter `mine` has only a live channel"];
+    assert_refused(&sandbox, &finished, 2, &said, "--channel auto");
+}
+
+#[test]
 fn an_adapter_of_a_program_that_claims_to_take_messages_while_it_works() {
     let sandbox = sandbox();
     let adapter = "dialect = \"terminal\"\ncapabilities.live_steering = true\n[command]\nprogram = \"true\"\n\

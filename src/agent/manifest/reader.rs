@@ -125,7 +125,7 @@ impl Reader<'_> {
             protocol,
             capabilities: Capabilities {
                 live_steering: written.steering != Steering::Never,
-                resume: written.resume && (protocol.hands_over() || live.takes(Placeholder::Resume)),
+                resume: written.resume && (protocol.hands_over(Placeholder::Resume) || live.takes(Placeholder::Resume)),
                 usage: written.usage && self.written.capabilities.usage,
                 cost: self.written.capabilities.cost,
                 ..Capabilities::default()
@@ -153,7 +153,16 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn dialect(&self) -> Result<DialectKind, ManifestError> {
+    /// How its output is understood; none if there is only a live channel.
+    pub(super) fn dialect(&self) -> Result<Option<DialectKind>, ManifestError> {
+        let of_one_way = ["dialect", "command.args", "command.prompt"];
+        let is_live_alone = self.written.live.protocol.is_some()
+            && self.written.transport == Transport::Pty
+            && of_one_way.iter().all(|key| self.merged.get(key).is_none());
+        if is_live_alone {
+            self.require(&["command.program"])?;
+            return Ok(None);
+        }
         match self.written.transport {
             Transport::Pty => self.require(&["dialect", "command.program", "command.args", "command.prompt"])?,
             Transport::Http => self.require(&["dialect", "command.program", "command.args"])?,
@@ -161,7 +170,7 @@ impl Reader<'_> {
         let dialect = self.written.dialect.unwrap_or(DialectKind::Terminal);
         match (self.written.transport, dialect) {
             // The one whose servers are known.
-            (Transport::Pty, _) | (Transport::Http, DialectKind::OpencodeJson) => Ok(dialect),
+            (Transport::Pty, _) | (Transport::Http, DialectKind::OpencodeJson) => Ok(Some(dialect)),
             (Transport::Http, _) => Err(ManifestError::NoServerDialect {
                 at: self.at("dialect"),
                 found: self.merged.get("dialect").map(Node::described).unwrap_or_default(),

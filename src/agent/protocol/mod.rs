@@ -11,7 +11,10 @@ mod codex_steering;
 
 use serde_json::Value;
 
-use super::dialect::{Clock, Dialect, Finish};
+use super::{
+    dialect::{Clock, Dialect, Finish},
+    template::Placeholder,
+};
 use crate::event::{AgentSignal, AskId, PermissionAnswer, SessionId, SteeringId};
 
 /// What a session is started with, for protocols that hand it over themselves.
@@ -128,11 +131,15 @@ impl LiveKind {
         }
     }
 
-    /// Whether it hands over by itself what other agents get as arguments: the model and the session.
-    pub(super) fn hands_over(self) -> bool {
+    /// Whether it hands over by itself what other agents get as arguments.
+    pub(super) fn hands_over(self, placeholder: Placeholder) -> bool {
         match self {
             LiveKind::ClaudeStreamJson => false,
-            LiveKind::CodexAppServer | LiveKind::Acp => true,
+            LiveKind::CodexAppServer => matches!(placeholder, Placeholder::Model | Placeholder::Resume),
+            LiveKind::Acp => matches!(
+                placeholder,
+                Placeholder::Model | Placeholder::Agent | Placeholder::Resume
+            ),
         }
     }
 
