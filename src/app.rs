@@ -107,6 +107,7 @@ fn logged_run(
         },
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         watched: presentation.screen.is_some(),
+        judge: prepared.judge,
         repository,
         clock: Clock::of_the_system(),
         supervisor: supervisor.clone(),

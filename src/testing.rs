@@ -1,6 +1,6 @@
 //! What unit tests of several modules share.
 
-use crate::event::{Checkpoint, Event, Exit, GoalFailure, GoalResult};
+use crate::event::{AskId, Checkpoint, Event, Exit, GoalFailure, GoalResult, PermissionRequest, ToolKind};
 
 /// Numbers that look random and are the same every time (xorshift).
 pub(crate) struct Dice(u64);
@@ -56,5 +56,30 @@ pub(crate) fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) ->
             why: (code != 0).then_some(GoalFailure::Exited { exit }),
             tail: tail.to_owned(),
         },
+    }
+}
+
+/// The agent wants to push, and somebody is asked.
+pub(crate) fn permission_asked(ask: u32) -> Event {
+    let request = PermissionRequest {
+        id: AskId(format!("request-{ask}")),
+        call: None,
+        tool: "Bash".to_owned(),
+        kind: ToolKind::Shell,
+        title: "git push origin main --force-with-lease".to_owned(),
+        reason: Some("Publish the branch so that the reviewers can look at it.".to_owned()),
+        command: Some(
+            "git add --all && git commit -m 'Keep keys in one place' \\\n  && git push origin main --force-with-lease"
+                .to_owned(),
+        ),
+        paths: Vec::new(),
+        url: None,
+        diff: None,
+    };
+    Event::PermissionAsked {
+        iteration: 3,
+        ask,
+        request: Box::new(request),
+        until_ms: Some(u64::MAX / 2),
     }
 }

@@ -1,6 +1,7 @@
 //! The integration tests, in one binary: everything that needs real processes.
 
 mod agents_loop;
+mod approvals;
 mod bad_input;
 mod chaos;
 mod checkpoints;

@@ -75,6 +75,7 @@ impl Place {
             agent: None,
             resume: None,
             size: Size { cols: 80, rows: 24 },
+            asks: false,
             env: vec![(
                 "RALPH_PLAN".to_owned(),
                 self.path().join("PLAN.md").to_string_lossy().into_owned(),

@@ -167,6 +167,7 @@ mod tests {
             agent: None,
             resume: None,
             size: Size { cols: 80, rows: 24 },
+            asks: false,
             env: vec![("RALPH_PLAN".to_owned(), "/plan.md".to_owned())],
             scratch: PathBuf::from("/scratch"),
             display: Box::new(Nowhere),

@@ -114,6 +114,7 @@ impl Manifest {
         let capabilities = Capabilities {
             live_steering: reader.live_steering()?,
             permissions: transport == Transport::Http,
+            rules: false,
             resume: transport == Transport::Http || command.resume.is_some() && command.takes(Placeholder::Resume),
             usage: written.capabilities.usage,
             cost: written.capabilities.cost,

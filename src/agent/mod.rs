@@ -60,6 +60,8 @@ pub trait AgentAdapter: Send + Sync {
 pub struct Capabilities {
     pub live_steering: bool,
     pub permissions: bool,
+    /// Every use of a tool is put before the rules.
+    pub rules: bool,
     pub resume: bool,
     pub usage: bool,
     pub cost: bool,
@@ -88,6 +90,8 @@ pub struct SessionRequest {
     pub agent: Option<String>,
     pub resume: Option<SessionId>,
     pub size: Size,
+    /// Every use of a tool asks first, where the session is live.
+    pub asks: bool,
     /// `RALPH_*` variables for the agent.
     pub env: Vec<(String, String)>,
     /// A directory only the user can read, for short-lived files.

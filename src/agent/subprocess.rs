@@ -85,7 +85,10 @@ impl AgentAdapter for SubprocessAdapter {
 
     fn capabilities(&self) -> Capabilities {
         let live = self.manifest.live.as_ref().filter(|_| self.live);
-        live.map_or(self.manifest.capabilities, |live| live.capabilities)
+        live.map_or(self.manifest.capabilities, |live| Capabilities {
+            rules: live.protocol.asks_for_every_tool(),
+            ..live.capabilities
+        })
     }
 
     fn check(&self, cwd: &Path) -> Result<(), AgentError> {
@@ -188,6 +191,7 @@ fn opening(manifest: &Manifest, live: &Live, request: &SessionRequest) -> Openin
         resume: request.resume.clone(),
         steering: live.steering,
         without_tokens: manifest.capabilities.usage && !live.capabilities.usage,
+        asks: request.asks,
         ..Opening::default()
     }
 }

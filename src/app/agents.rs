@@ -99,7 +99,11 @@ impl Chooser<'_> {
             )
             .hint("`--channel auto` takes the one that there is")
             .hint("`ralph adapters list` shows which adapters have one")),
-            (Channel::Auto, Some(live)) if !self.watched || !live.is_better(manifest.capabilities) => Ok(false),
+            (Channel::Auto, Some(live))
+                if !self.needs_answers(live) && (!self.watched || !live.is_better(manifest.capabilities)) =>
+            {
+                Ok(false)
+            }
             (Channel::Auto, Some(live)) if !live.is_current => {
                 notices.push(Notice::LiveArgsUnchanged { adapter: id.clone() });
                 Ok(false)
@@ -111,6 +115,11 @@ impl Chooser<'_> {
     /// Whether sessions are to be continued, and only the other channel can do it.
     fn loses_sessions(&self, manifest: &Manifest, live: &Live) -> bool {
         self.config.session == SessionMode::Resume && manifest.capabilities.resume && !live.capabilities.resume
+    }
+
+    /// Whether there are rules that this channel puts every use of a tool before.
+    fn needs_answers(&self, live: &Live) -> bool {
+        live.protocol.asks_for_every_tool() && !self.config.permissions.policy().allows_all()
     }
 
     fn default_adapter(&self, notices: &mut Vec<Notice>) -> Result<String, Failure> {

@@ -1,12 +1,16 @@
 //! What rules need of the world: paths as they are on this disk, and agents that can be held to them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::Place;
 use crate::{
+    driver::{Agent, Judge},
     error::{Failure, FailureKind},
-    event::PermissionMode,
-    permissions::{List, Paths, Policy},
+    event::{Decider, PermissionMode, PermissionRequest, Ruling},
+    permissions::{Because, List, Paths, Policy, Request},
 };
 
 /// The paths of this machine.
@@ -46,14 +50,35 @@ impl Paths for Disk {
     }
 }
 
+/// Says what `policy` says to requests; none where it allows everything, and no agent has to ask.
+pub(super) fn judge(place: &Place, policy: Policy) -> Option<Judge> {
+    if policy.allows_all() {
+        return None;
+    }
+    let disk = Disk::of(place);
+    Some(Arc::new(move |request: &PermissionRequest| {
+        let verdict = policy.decide(&Request::from(request), &disk);
+        Ruling {
+            decision: verdict.decision,
+            by: match verdict.because {
+                Because::Rule { rule, origin, .. } | Because::PossibleRule { rule, origin, .. } => {
+                    Decider::Rule { rule, origin }
+                }
+                Because::Mode { mode } => Decider::Mode { mode },
+                Because::Harmless => Decider::Mode { mode: policy.mode },
+                Because::Unclear { .. } => Decider::Unclear,
+            },
+        }
+    }))
+}
+
 /// Makes sure that an agent can be held to a policy.
-///
-/// No channel puts what an agent wants to do before the rules yet, so only a policy that allows everything is enforced.
 ///
 /// # Errors
 /// A [`Failure`] that names the adapter and the rule, rather than a run in which the rule would mean nothing.
-pub(super) fn enforceable(adapter: &str, policy: &Policy) -> Result<(), Failure> {
-    if policy.allows_all() {
+pub(super) fn enforceable(agent: &Agent, policy: &Policy) -> Result<(), Failure> {
+    let adapter = agent.adapter.id();
+    if policy.allows_all() || agent.adapter.capabilities().rules {
         return Ok(());
     }
     let rules = [List::Deny, List::Ask].into_iter().flat_map(|list| {
@@ -78,6 +103,9 @@ pub(super) fn enforceable(adapter: &str, policy: &Policy) -> Result<(), Failure>
         FailureKind::Configuration,
         format!("adapter `{adapter}` cannot be held to {}{others}", unenforced[0]),
     )
-    .hint("an agent does not ask ralph what it may do yet: take them out of `permissions`, and put them into the agent's own settings")
+    .hint(
+        "the adapter `claude` can, unless it is run with `--channel one-way`: it asks ralph before every use of a tool",
+    )
+    .hint("else take them out of `permissions`, and put them into the agent's own settings")
     .hint("`ralph permissions test` and `ralph permissions list` work without a run"))
 }

@@ -3,15 +3,15 @@
 use super::{
     Place,
     agents::{Agents, Chooser, catalog},
-    permissions::enforceable,
+    permissions::{enforceable, judge},
     plan::{check_confidence, chosen_plan},
     prompt::template,
 };
 use crate::{
     config::Loaded,
-    driver::Agent,
+    driver::{Agent, Judge},
     error::Failure,
-    event::{Completion, Notice, PlanSnapshot, Settings},
+    event::{Completion, Notice, PlanSnapshot, Settings, Waiting},
     proc::Supervisor,
     prompt::Template,
 };
@@ -26,6 +26,8 @@ pub(super) struct Prepared {
     pub(super) plan: PlanSnapshot,
     /// Variables that are for agents alone.
     pub(super) withheld: Vec<String>,
+    /// What the rules say to a use of a tool.
+    pub(super) judge: Option<Judge>,
     pub(super) notices: Vec<Notice>,
 }
 
@@ -53,7 +55,7 @@ pub(super) fn prepare(
     let Agents { id, agents, logins } = chooser.choose(&mut notices)?;
     let policy = config.permissions.policy();
     for agent in &agents {
-        enforceable(agent.adapter.id(), &policy)?;
+        enforceable(agent, &policy)?;
     }
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
     let settings = Settings {
@@ -72,6 +74,10 @@ pub(super) fn prepare(
         breaker: config.breaker,
         fallback: stand_ins,
         logins,
+        waiting: Waiting {
+            timeout_ms: config.permissions.timeout_ms,
+            unanswered: config.permissions.unanswered,
+        },
     };
     Ok(Prepared {
         settings,
@@ -80,6 +86,7 @@ pub(super) fn prepare(
         agents,
         plan: snapshot,
         withheld: catalog.keys(),
+        judge: judge(place, policy),
         notices,
     })
 }

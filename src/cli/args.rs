@@ -97,6 +97,13 @@ impl From<ThemeArg> for Palette {
     }
 }
 
+/// An answer to a question of the agent's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum AnswerArg {
+    Yes,
+    No,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Watch the loop work in a scratch repository, with a built-in agent that needs no model
@@ -126,6 +133,22 @@ pub(super) enum Command {
     Withdraw {
         /// Its number, as `ralph status` shows it
         id: u32,
+    },
+    /// List what the agent asks to be allowed
+    Asks {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answer what the agent asks: `ralph answer 3 yes`, `ralph answer 3 no "use the test database"`
+    Answer {
+        /// Its number, as `ralph asks` shows it
+        ask: u32,
+        #[arg(value_enum)]
+        answer: AnswerArg,
+        /// What the agent is told with a no
+        #[arg(value_name = "MESSAGE")]
+        message: Vec<String>,
     },
     /// Pause after the current iteration
     Pause,

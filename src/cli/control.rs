@@ -10,7 +10,10 @@ use crate::{
     words::command_refusal_in_words,
 };
 
-use super::{args::Args, run::place};
+use super::{
+    args::{AnswerArg, Args},
+    run::place,
+};
 
 pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> Result<u8, Failure> {
     let text = text.join(" ").trim().to_owned();
@@ -63,6 +66,27 @@ fn leave_message(paths: &ProjectPaths, kind: SteeringKind, text: &str) -> Result
 
 pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
     send(args, UserCommand::Withdraw { id: SteeringId(id) })
+}
+
+pub(super) fn answer(args: &Args, ask: u32, answer: AnswerArg, message: &[String]) -> Result<u8, Failure> {
+    let message = message.join(" ").trim().to_owned();
+    let allow = answer == AnswerArg::Yes;
+    if allow && !message.is_empty() {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            "a message goes to the agent with a no, not with a yes",
+        )
+        .hint(format!("ralph answer {ask} yes"))
+        .hint("`ralph steer --now \"…\"` sends a message of its own"));
+    }
+    send(
+        args,
+        UserCommand::Answer {
+            ask,
+            allow,
+            message: Some(message).filter(|message| !message.is_empty()),
+        },
+    )
 }
 
 pub(super) fn pause(args: &Args) -> Result<u8, Failure> {

@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 
 use crate::{
     console::{print, print_json},
-    control::{self, BreakerStatus, ControlError, Quiet, Reply, Request, Status},
+    control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Status},
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, SteeringKind},
     run::RunView,
     text::one_line,
-    words::{breaker_state_word, changes_in_words, counted, short_duration, stop_in_words, usage_in_words},
+    words::{
+        asked_in_words, breaker_state_word, changes_in_words, counted, short_duration, stop_in_words, usage_in_words,
+    },
 };
 
 use super::{args::Args, run::place};
@@ -68,6 +70,41 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     }
 }
 
+/// Lists the questions that wait.
+pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
+    let asks = match control::ask(&place(args)?.paths.socket(), &Request::Status) {
+        Ok(Reply::Status { status }) => status.asks,
+        Ok(Reply::Done { .. } | Reply::Refused { .. }) => {
+            let text = "unexpected answer from the running ralph";
+            return Err(Failure::new(FailureKind::Failed, text));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if json {
+        let text = serde_json::to_string_pretty(&asks);
+        print_json(&(text.expect("questions have no failing serialisers") + "\n"));
+    } else if asks.is_empty() {
+        print("the agent asks nothing\n");
+    } else {
+        let now_ms = now_ms();
+        let lines = asks.iter().map(|ask| format!("{}\n", ask_in_words(ask, now_ms)));
+        print(&lines.collect::<String>());
+    }
+    Ok(0)
+}
+
+fn ask_in_words(ask: &PendingAsk, now_ms: u64) -> String {
+    let left = match ask.until_ms {
+        Some(until_ms) => format!("{} left", short_duration(until_ms.saturating_sub(now_ms))),
+        None => "waits without end".to_owned(),
+    };
+    one_line(&format!(
+        "{}: {} ({left})",
+        ask.number,
+        asked_in_words(&ask.tool, &ask.title)
+    ))
+}
+
 fn in_words(status: &Status, how: &str) -> String {
     let now_ms = now_ms();
     let mut text = String::new();
@@ -112,6 +149,9 @@ fn in_words(status: &Status, how: &str) -> String {
     line("work", &work.join(" · "));
     if let Some(breaker) = breaker_in_words(&status.breaker) {
         line("stuck", &breaker);
+    }
+    for ask in &status.asks {
+        line("asks", &ask_in_words(ask, now_ms));
     }
     for steering in &status.steering {
         let when = match steering.kind {

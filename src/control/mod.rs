@@ -93,6 +93,9 @@ pub struct Status {
     pub breaker: BreakerStatus,
     pub totals: Totals,
     pub steering: Vec<QueuedSteering>,
+    /// What the agent asks to be allowed.
+    #[serde(default)]
+    pub asks: Vec<PendingAsk>,
     /// All that the records say. A loop does not send it: whoever wants it reads the journal, which is as young.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<Box<RunView>>,
@@ -125,6 +128,17 @@ pub struct QueuedSteering {
     pub id: SteeringId,
     pub kind: SteeringKind,
     pub text: String,
+}
+
+/// A question of the agent's that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingAsk {
+    pub number: u32,
+    pub tool: String,
+    pub title: String,
+    /// When it is decided without an answer; none if it waits without end.
+    pub until_ms: Option<u64>,
 }
 
 /// Tells whether somebody listens at `socket`, be it a loop that hangs and would not answer.

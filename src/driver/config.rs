@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     agent::AgentAdapter,
-    event::Settings,
+    event::{PermissionRequest, Ruling, Settings},
     git::Repository,
     proc::{Size, Supervisor},
     prompt::Template,
@@ -30,9 +30,14 @@ pub struct RunConfig {
     pub clock: Clock,
     /// Starts goals.
     pub supervisor: Supervisor,
+    /// What the rules say to a use of a tool; none where everything is allowed, and no agent has to ask.
+    pub judge: Option<Judge>,
     /// A screen shows the end until its user leaves, who may want the run to go on.
     pub watched: bool,
 }
+
+/// Says what the rules say to a request.
+pub type Judge = Arc<dyn Fn(&PermissionRequest) -> Ruling + Send + Sync>;
 
 /// An agent that this run may use.
 #[derive(Clone)]

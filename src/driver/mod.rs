@@ -23,7 +23,7 @@ mod status;
 mod timers;
 
 pub use clock::{Clock, Reading, now_ms};
-pub use config::{Agent, RunConfig};
+pub use config::{Agent, Judge, RunConfig};
 pub use ending::{Left, leave_message};
 pub use goals::check_goals;
 pub use handle::Handle;

@@ -7,9 +7,10 @@ use tracing::debug;
 use crate::{
     agent::{SessionCommand, SessionRequest},
     diagnostics::{inherited, kind},
-    event::{AgentSignal, Claim, Notice},
+    event::{AgentSignal, Claim, Notice, PermissionAnswer},
     machine::{Effect, Input, Refusal, Settlement, Verification},
     store::{recording::Recording, signal_log::SignalLog},
+    words::denial,
 };
 
 use super::{
@@ -43,6 +44,27 @@ impl Driver {
                 let told = self.session.as_ref().is_some_and(|session| session.send(command));
                 if !told {
                     self.own.push_back(Input::NotSteered { iteration, id });
+                }
+            }
+            Effect::AnswerPermission {
+                id,
+                allowed,
+                by,
+                message,
+                denials,
+                ..
+            } => {
+                let answer = match allowed {
+                    true => PermissionAnswer::Allow,
+                    false => PermissionAnswer::Deny {
+                        message: denial(&by, message.as_deref(), denials),
+                    },
+                };
+                let lived = self.clock.lived();
+                if let Some(session) = &mut self.session {
+                    // A session that is gone has no use for an answer.
+                    _ = session.send(SessionCommand::Answer { id, answer });
+                    session.begin_to_work(lived);
                 }
             }
             Effect::Settle { iteration } => self.settle(iteration),
@@ -203,6 +225,7 @@ impl Driver {
             agent: settings.agent.clone().filter(|_| is_first),
             resume: self.state().rules.session.clone(),
             size: self.size,
+            asks: self.judge.is_some(),
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),
                 ("RALPH_PLAN".to_owned(), jobs.plan.to_string_lossy().into_owned()),

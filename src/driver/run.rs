@@ -16,7 +16,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     control::{Reply, Request},
-    event::{Event, Notice, StopReason, StopRequest},
+    event::{
+        AgentSignal, Decider, Decision, Event, Notice, PermissionMode, PermissionRequest, Ruling, StopReason,
+        StopRequest,
+    },
     machine::{Input, LoopState, Start, Step, step},
     proc::Size,
     store::journal::{Journal, JournalError},
@@ -24,7 +27,7 @@ use crate::{
 
 use super::{
     clock::{Clock, LOOK, new_promise},
-    config::{Agent, RunConfig},
+    config::{Agent, Judge, RunConfig},
     goals::GoalRun,
     handle::{Handle, Inbox, InboxMessage},
     hub::Hub,
@@ -54,6 +57,8 @@ pub struct Driver {
     pub(super) goals_parallel: bool,
     /// Variables that goals do not get.
     pub(super) withheld: Vec<String>,
+    /// What the rules say; none where everything is allowed.
+    pub(super) judge: Option<Judge>,
     /// The goals that are being run.
     pub(super) goals: Option<GoalRun>,
     /// Used from blocking threads.
@@ -136,6 +141,7 @@ impl Driver {
             agents: config.agents,
             goals_parallel: config.goals_parallel,
             withheld: config.withheld,
+            judge: config.judge,
             goals: None,
             jobs: Arc::new(jobs),
             size: config.size,
@@ -307,6 +313,14 @@ impl Driver {
     /// Steps the machine by one input and does what follows from it. Returns the events.
     pub(super) fn advance(&mut self, input: &Input) -> Result<Vec<Event>, DriverError> {
         let now_ms = self.clock.now_ms();
+        if let Input::Agent {
+            iteration,
+            signal: signal @ AgentSignal::PermissionRequested { request },
+        } = input
+        {
+            self.note_signal(now_ms, *iteration, signal)?;
+            return self.advance(&self.ruled(*iteration, request));
+        }
         match input {
             Input::TimerFired { timer } if !self.timers.take(*timer, now_ms) => return Ok(Vec::new()),
             Input::Agent { iteration, signal } => self.note_signal(now_ms, *iteration, signal)?,
@@ -327,6 +341,21 @@ impl Driver {
             self.perform(effect, input, now_ms);
         }
         Ok(events)
+    }
+
+    /// A request of the agent's, with what the rules say to it.
+    fn ruled(&self, iteration: u32, request: &PermissionRequest) -> Input {
+        let allowed = Ruling {
+            decision: Decision::Allow,
+            by: Decider::Mode {
+                mode: PermissionMode::Auto,
+            },
+        };
+        Input::PermissionRequested {
+            iteration,
+            request: Box::new(request.clone()),
+            ruling: self.judge.as_ref().map_or(allowed, |judge| judge(request)),
+        }
     }
 
     /// Written before it is published: a subscriber that lags must find the record in the journal.

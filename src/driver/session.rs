@@ -135,6 +135,11 @@ impl Current {
         self.session.send(command).is_ok()
     }
 
+    /// It waited for an answer so far, and was not idle.
+    pub(super) fn begin_to_work(&mut self, lived: Duration) {
+        self.quiet_since = lived;
+    }
+
     /// Looks at the session and tells for how long it has neither written nor computed.
     pub(super) fn quiet_for(&mut self, lived: Duration) -> Duration {
         let activity = self.session.activity();

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::{
-    control::{BreakerStatus, QueuedSteering, Quiet, Reply, Request, Status},
+    control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Status},
     event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
     machine::{Input, LoopState},
-    run::{Phase, RunView},
-    words::{breaker_cause_in_words, closed_in_words, command_refusal_in_words, phase_in_words},
+    run::{Permissions, Phase, RunView},
+    words::{breaker_cause_in_words, closed_in_words, command_refusal_in_words, decider_in_words, phase_in_words},
 };
 
 use super::{
@@ -60,6 +60,17 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
                 id: steering.id,
                 kind: steering.kind,
                 text: steering.text.clone(),
+            })
+            .collect(),
+        asks: view
+            .permissions
+            .pending
+            .iter()
+            .map(|ask| PendingAsk {
+                number: ask.number,
+                tool: ask.request.tool.clone(),
+                title: ask.request.title.clone(),
+                until_ms: ask.until_ms,
             })
             .collect(),
         view: None,
@@ -127,6 +138,10 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         }),
         UserCommand::RetryNow => done("trying again now"),
         UserCommand::ResetCircuit => done("the stuck detector is reset"),
+        UserCommand::Answer { ask, allow, .. } => done(&format!(
+            "question {ask}: {}",
+            if *allow { "allowed" } else { "denied" }
+        )),
         UserCommand::Stop { stop } => done(match stop {
             StopRequest::AfterIteration => "will stop after this iteration",
             StopRequest::Graceful => "stopping",
@@ -147,6 +162,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
         },
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
+        UserCommand::Answer { ask, .. } => gone(*ask, &state.view.permissions),
         UserCommand::Pause => "paused already".to_owned(),
         UserCommand::Resume => "not paused".to_owned(),
         UserCommand::Skip => "no iteration is running".to_owned(),
@@ -155,6 +171,24 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
         UserCommand::Stop { .. } => "stopping already".to_owned(),
     };
     Reply::Refused { why }
+}
+
+/// What became of a question that waits no more.
+fn gone(ask: u32, permissions: &Permissions) -> String {
+    let decided = permissions
+        .decisions
+        .iter()
+        .rev()
+        .find(|decided| decided.ask == Some(ask));
+    match decided {
+        Some(decided) => format!(
+            "question {ask} was {} {}",
+            if decided.allowed { "allowed" } else { "denied" },
+            decider_in_words(&decided.by)
+        ),
+        None if ask == 0 || ask > permissions.asked => format!("there is no question {ask}"),
+        None => format!("question {ask} waits no more: the agent withdrew it, or its session has ended"),
+    }
 }
 
 /// What becomes of a message that was queued.

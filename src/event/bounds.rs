@@ -240,6 +240,10 @@ impl Event {
             | Event::IterationSettled { .. }
             | Event::AgentStated { .. }
             | Event::ClaimMade { .. }
+            // Their texts were cut with the request that they are about.
+            | Event::PermissionAsked { .. }
+            | Event::PermissionWithdrawn { .. }
+            | Event::PermissionDecided { .. }
             | Event::PlanEdited { .. }
             | Event::VerificationStarted { .. }
             | Event::AdapterLimited { .. }

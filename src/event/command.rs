@@ -27,6 +27,14 @@ pub enum UserCommand {
     Stop {
         stop: StopRequest,
     },
+    /// Answers what an agent asked.
+    Answer {
+        /// Its number.
+        ask: u32,
+        allow: bool,
+        /// For the agent, with a no.
+        message: Option<String>,
+    },
 }
 
 /// Why the loop does not take a command, whatever it does.
@@ -45,7 +53,13 @@ impl UserCommand {
             UserCommand::Steer { text, .. } if text.len() > MESSAGE_CAP_BYTES => Some(CommandRefusal::MessageTooLong {
                 bytes: text.len() as u64,
             }),
+            UserCommand::Answer {
+                message: Some(text), ..
+            } if text.len() > MESSAGE_CAP_BYTES => Some(CommandRefusal::MessageTooLong {
+                bytes: text.len() as u64,
+            }),
             UserCommand::Steer { .. }
+            | UserCommand::Answer { .. }
             | UserCommand::Withdraw { .. }
             | UserCommand::Pause
             | UserCommand::Resume

@@ -32,7 +32,10 @@ pub use command::{CommandRefusal, UserCommand};
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
 pub use notice::{ChoiceReason, Level, Notice};
-pub use permission::{AskId, Decision, PermissionAnswer, PermissionMode, PermissionRequest, ToolKind, Unanswered};
+pub use permission::{
+    AskId, Decider, Decision, PermissionAnswer, PermissionMode, PermissionRequest, Ruling, ToolKind, Unanswered,
+    Waiting,
+};
 pub use plan::{PlanSnapshot, PlanTask};
 pub use settings::{Backoff, BreakerLimits, Completion, Limits, SessionMode, Settings};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
@@ -191,6 +194,37 @@ pub enum Event {
     CompletionDenied {
         iteration: u32,
         why: Denial,
+    },
+    /// The agent waits for somebody's answer before it uses a tool. With the number of an earlier one: it is waited for
+    /// longer.
+    PermissionAsked {
+        iteration: u32,
+        /// Counts the questions of a run, from 1.
+        ask: u32,
+        request: Box<PermissionRequest>,
+        /// Without end if there is none.
+        until_ms: Option<u64>,
+    },
+    /// It does not wait any more.
+    PermissionWithdrawn {
+        iteration: u32,
+        ask: u32,
+    },
+    /// The agent may use a tool, or may not.
+    PermissionDecided {
+        iteration: u32,
+        id: AskId,
+        /// The number of the question, if it was one.
+        ask: Option<u32>,
+        tool: String,
+        title: String,
+        allowed: bool,
+        by: Decider,
+        /// What the user tells the agent with it.
+        message: Option<String>,
+        waited_ms: u64,
+        /// How often the same was denied in this iteration, with this time.
+        denials: u32,
     },
     /// The agent changed which tasks there are; ticking one is not meant.
     PlanEdited {
@@ -353,6 +387,8 @@ pub enum CancelReason {
     LoginRefused,
     /// The agent reports without end what the loop would have to keep.
     Flooded,
+    /// It was denied the same thing again and again, or nobody answered what it cannot go on without.
+    Denied,
     MaxTime,
     MaxCost,
     MaxTokens,

@@ -2,17 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TEXT_CAP_BYTES, clip};
+use super::{TEXT_CAP_BYTES, clip, clip::cut};
 
 /// Most paths of one request that a record names.
 const PATHS_CAP: usize = 32;
 
 /// The agent's own name for something it asks, unique within a session.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AskId(pub String);
 
 /// What a tool does, whatever the agent calls it.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolKind {
@@ -25,6 +27,7 @@ pub enum ToolKind {
 }
 
 /// A use of a tool that waits for an answer.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRequest {
@@ -54,7 +57,7 @@ impl AskId {
     /// The name cut to what a record may carry; a name that long is nobody's.
     #[must_use]
     pub fn bounded(&self) -> Self {
-        Self(clip(&self.0, TEXT_CAP_BYTES))
+        Self(cut(&self.0))
     }
 }
 
@@ -111,6 +114,7 @@ pub enum Decision {
 }
 
 /// What decides where no rule does.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
@@ -126,6 +130,7 @@ pub enum PermissionMode {
 }
 
 /// What becomes of a question that nobody answers in time.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unanswered {
@@ -136,4 +141,50 @@ pub enum Unanswered {
     Pause,
     /// The task is set aside.
     Block,
+}
+
+/// Who or what decided.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Decider {
+    /// A rule, as it is written, and where it is.
+    Rule {
+        rule: String,
+        origin: String,
+    },
+    /// No rule names it.
+    Mode {
+        mode: PermissionMode,
+    },
+    /// What would run cannot be told from the command.
+    Unclear,
+    User,
+    /// Nobody answered in time.
+    Deadline,
+}
+
+/// What the rules say to a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruling {
+    pub decision: Decision,
+    pub by: Decider,
+}
+
+/// How long an answer is waited for, and what counts as one after that.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Waiting {
+    pub timeout_ms: u64,
+    pub unanswered: Unanswered,
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self {
+            timeout_ms: 300_000,
+            unanswered: Unanswered::default(),
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Goal, GoalsWhen, LimitKind, Usage};
+use super::{Goal, GoalsWhen, LimitKind, Usage, Waiting};
 
 /// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Settings {
     /// Adapters that take over while the first is limited, in this order.
     #[serde(default)]
     pub fallback: Vec<String>,
+    /// How long answers to questions of agents are waited for.
+    #[serde(default)]
+    pub waiting: Waiting,
     /// What to type to log in, for each adapter that says so.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub logins: BTreeMap<String, String>,

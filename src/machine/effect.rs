@@ -1,11 +1,11 @@
 //! What the machine wants done, derived from how the state moved.
 
 use crate::{
-    event::{AgentSignal, SteeringId, SteeringKind, StopRequest},
+    event::{AgentSignal, AskId, Decider, Event, SteeringId, SteeringKind, StopRequest},
     run::{Phase, StopAsked},
 };
 
-use super::{Input, deadline::deadline_of, policy::max_time_at, state::LoopState};
+use super::{Input, deadline::deadline_of, permission::next_deadline, policy::max_time_at, state::LoopState};
 
 /// An order to the driver. Returns nothing: its result comes back as an input, failures included.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,16 @@ pub enum Effect {
         iteration: u32,
         id: SteeringId,
         text: String,
+    },
+    /// Tell the agent whether it may use a tool.
+    AnswerPermission {
+        iteration: u32,
+        id: AskId,
+        allowed: bool,
+        by: Decider,
+        message: Option<String>,
+        /// How often the same was denied in this iteration.
+        denials: u32,
     },
     /// Make a checkpoint, count the changes, re-read the plan, look for claims.
     Settle {
@@ -61,6 +71,8 @@ pub enum TimerKind {
     MaxTime,
     IterationTimeout,
     Idle,
+    /// A question of the agent's has waited long enough.
+    Permission,
     /// The agent has ended its turn and is still there.
     Lingering,
     WaitOver,
@@ -155,6 +167,42 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
     }
 }
 
+/// What the agent is told of a decision.
+pub(super) fn answer(event: &Event) -> Option<Effect> {
+    match event {
+        Event::PermissionDecided {
+            iteration,
+            id,
+            allowed,
+            by,
+            message,
+            denials,
+            ..
+        } => Some(Effect::AnswerPermission {
+            iteration: *iteration,
+            id: id.clone(),
+            allowed: *allowed,
+            by: by.clone(),
+            message: message.clone(),
+            denials: *denials,
+        }),
+        _ => None,
+    }
+}
+
+/// Whether a session has its limit still before it only because it waited for answers.
+pub(super) fn is_put_off(state: &LoopState, now_ms: u64) -> bool {
+    state.view.permissions.waited_by(now_ms) > 0 && timeout_at(state, now_ms).is_some_and(|at_ms| at_ms > now_ms)
+}
+
+/// When the running session has taken too long; the time in which it waited for answers is not its own.
+fn timeout_at(state: &LoopState, now_ms: u64) -> Option<u64> {
+    let timeout_ms = state.view.settings.limits.iteration_timeout_ms?;
+    let started_ms = state.view.phase.running_since_ms()?;
+    let waited_ms = state.view.permissions.waited_by(now_ms);
+    Some(started_ms.saturating_add(timeout_ms).saturating_add(waited_ms))
+}
+
 /// Arms what ends a phase whose answer does not come.
 fn watch_phase(effects: &mut Vec<Effect>, state: &LoopState) {
     let deadline = deadline_of(state).map(|at_ms| arm(TimerKind::Deadline, Some(state.view.epoch), at_ms));
@@ -182,6 +230,8 @@ fn arm_anew(effects: &mut Vec<Effect>, state: &LoopState, now_ms: u64) {
     match &state.view.phase {
         Phase::Running { started_ms, .. } => {
             watch_session(effects, state, *started_ms, now_ms);
+            let deadline = next_deadline(&state.view.permissions.pending);
+            effects.extend(deadline.map(|at_ms| arm(TimerKind::Permission, epoch, at_ms)));
             if state.rules.verdict.is_some() {
                 effects.push(arm(TimerKind::Lingering, epoch, now_ms.saturating_add(LINGER_MS)));
             }
@@ -219,6 +269,7 @@ fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &I
                 });
             }
             watch_idleness(effects, after, *iteration, input, now_ms);
+            watch_permissions(effects, after, input, now_ms);
             watch_lingering(effects, after, input, now_ms);
         }
         Phase::Cancelling { .. } => {
@@ -250,7 +301,10 @@ fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, 
             effects.push(Effect::ProbeActivity { iteration });
         }
         Input::ActivityProbed { quiet_ms, .. } => {
-            let left_ms = idle_ms.saturating_sub(*quiet_ms).min(probe_pause_ms(idle_ms)).max(1);
+            let left_ms = match state.view.permissions.pending.is_empty() {
+                true => idle_ms.saturating_sub(*quiet_ms).min(probe_pause_ms(idle_ms)).max(1),
+                false => probe_pause_ms(idle_ms),
+            };
             effects.push(arm(
                 TimerKind::Idle,
                 Some(state.view.epoch),
@@ -258,6 +312,32 @@ fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, 
             ));
         }
         _ => {}
+    }
+}
+
+/// Arms what decides a question that nobody answers, and puts the end of a session off that waited for answers.
+fn watch_permissions(effects: &mut Vec<Effect>, state: &LoopState, input: &Input, now_ms: u64) {
+    let epoch = Some(state.view.epoch);
+    let moves = match input {
+        Input::PermissionRequested { .. } | Input::Command { .. } => true,
+        Input::Agent { signal, .. } => matches!(signal, AgentSignal::PermissionWithdrawn { .. }),
+        Input::TimerFired { timer } => timer.kind == TimerKind::Permission,
+        _ => false,
+    };
+    if moves && let Some(at_ms) = next_deadline(&state.view.permissions.pending) {
+        effects.push(arm(TimerKind::Permission, epoch, at_ms));
+    }
+    if let Input::TimerFired { timer } = input
+        && timer.kind == TimerKind::IterationTimeout
+        && timer.epoch == epoch
+        && let Some(at_ms) = timeout_at(state, now_ms)
+    {
+        // While it waits, the time that is left does not grow less.
+        effects.push(arm(
+            TimerKind::IterationTimeout,
+            epoch,
+            at_ms.max(now_ms.saturating_add(PROBE_MIN_MS)),
+        ));
     }
 }
 

@@ -63,6 +63,7 @@ pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
         CancelReason::Skipped | CancelReason::Steered => Some(Feedback::CutOff),
         CancelReason::LoginRefused
         | CancelReason::Flooded
+        | CancelReason::Denied
         | CancelReason::MaxTime
         | CancelReason::MaxCost
         | CancelReason::MaxTokens

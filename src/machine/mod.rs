@@ -12,6 +12,7 @@ mod feedback;
 mod gate;
 mod hints;
 mod outcome;
+mod permission;
 mod policy;
 mod rules;
 mod session;
@@ -29,6 +30,8 @@ mod clock_tests;
 mod enumeration;
 #[cfg(test)]
 mod failure_tests;
+#[cfg(test)]
+mod permission_tests;
 
 pub use budget::Budget;
 pub use effect::{Effect, Timer, TimerKind};
@@ -41,8 +44,8 @@ pub use step::{Step, step};
 use std::path::PathBuf;
 
 use crate::event::{
-    AgentSignal, Changes, Checkpoint, Claim, GoalResult, Notice, PlanSnapshot, RequestedBy, Settings, SteeringId,
-    UserCommand,
+    AgentSignal, Changes, Checkpoint, Claim, GoalResult, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Ruling,
+    Settings, SteeringId, UserCommand,
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.
@@ -80,6 +83,12 @@ pub enum Input {
     /// An agent that has no messages has written something.
     OutputSeen {
         iteration: u32,
+    },
+    /// The agent asks to use a tool; `ruling` is what the rules say to it.
+    PermissionRequested {
+        iteration: u32,
+        request: Box<PermissionRequest>,
+        ruling: Ruling,
     },
     /// The agent has left the file that claims the end, which is removed once this is recorded.
     DoneFileFound {

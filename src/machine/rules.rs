@@ -1,7 +1,10 @@
 //! What decisions need of the records beside the view of a run: what nobody is shown, and what nobody may see.
 
 use crate::{
-    event::{AgentSignal, Checkpoint, Claim, Event, Outcome, Problem, ProblemKind, SessionId, SessionMode, SteeringId},
+    event::{
+        AgentSignal, CancelReason, Checkpoint, Claim, Event, Outcome, Problem, ProblemKind, SessionId, SessionMode,
+        SteeringId,
+    },
     run::RunView,
 };
 
@@ -86,7 +89,16 @@ impl Rules {
             }
             Event::AgentReported { signal, .. } => self.take_signal(view.settings.session, signal),
             Event::DetailsOmitted { .. } => self.budget.omit(),
-            Event::IterationEnded { outcome, .. } => self.end_iteration(outcome),
+            Event::IterationEnded { outcome, .. } => {
+                self.end_iteration(outcome);
+                let reason = CancelReason::Denied;
+                if *outcome == (Outcome::Cancelled { reason }) {
+                    let most = view.permissions.denied_now.iter().max_by_key(|thing| thing.times);
+                    self.feedback.extend(most.map(|thing| Feedback::PermissionDenied {
+                        what: format!("{}: {}", thing.tool, thing.title),
+                    }));
+                }
+            }
             Event::IterationSettled { checkpoint, .. } => self.settle(view, checkpoint.as_ref()),
             Event::AgentStated {
                 claims,
@@ -117,6 +129,9 @@ impl Rules {
             | Event::AdapterLimited { .. }
             | Event::CancelRequested { .. }
             | Event::ClaimMade { .. }
+            | Event::PermissionAsked { .. }
+            | Event::PermissionWithdrawn { .. }
+            | Event::PermissionDecided { .. }
             | Event::CompletionDenied { .. }
             | Event::GoalChecked { .. }
             | Event::ClaimJudged { .. }

@@ -8,7 +8,7 @@ use crate::{
 use super::{
     Statement, budget,
     outcome::outcome,
-    policy,
+    permission, policy,
     signals::has_read_prompt,
     step::{Decision, is_running, stop_if_at_once},
     user::{self, Taken},
@@ -39,6 +39,9 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
     if let AgentSignal::MessageAnswered { id, taken } = signal {
         let taken = if *taken { Taken::Yes } else { Taken::No };
         return user::steered(decision, iteration, *id, taken);
+    }
+    if let AgentSignal::PermissionWithdrawn { id } = signal {
+        return permission::withdrawn(decision, iteration, id);
     }
     if has_read_prompt(signal) {
         deliver_prompted(decision, iteration);

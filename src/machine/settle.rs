@@ -231,6 +231,7 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
             // It went on after the refusals, or there would be a failure.
             CancelReason::LoginRefused
             | CancelReason::Flooded
+            | CancelReason::Denied
             | CancelReason::Skipped
             | CancelReason::Steered
             | CancelReason::IterationTimeout

@@ -13,9 +13,9 @@ use crate::{
 
 use super::{
     Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, deadline,
-    effect::{Before, effects, lingers},
+    effect::{Before, answer, effects, is_put_off, lingers},
     hints::hints,
-    session, settle,
+    permission, session, settle,
     state::LoopState,
     user::{self, Taken},
 };
@@ -47,7 +47,8 @@ pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
     } else {
         decide(&mut decision, now_ms, input);
     }
-    let effects = effects(&before, &decision.state, input, now_ms);
+    let mut effects = effects(&before, &decision.state, input, now_ms);
+    effects.extend(decision.events.iter().filter_map(answer));
     Step {
         state: decision.state,
         events: decision.events,
@@ -126,6 +127,11 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
         }
         Input::Agent { iteration, signal } => session::reported(decision, now_ms, *iteration, signal),
         Input::AgentStated { iteration, statement } => session::stated(decision, *iteration, statement),
+        Input::PermissionRequested {
+            iteration,
+            request,
+            ruling,
+        } => permission::requested(decision, now_ms, *iteration, request, ruling),
         Input::OutputSeen { iteration } => {
             if is_running(&decision.state, *iteration) {
                 session::deliver_prompted(decision, *iteration);
@@ -160,6 +166,8 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             if is_running(&decision.state, *iteration)
                 && let Some(idle_ms) = decision.state.view.settings.limits.idle_timeout_ms
                 && *quiet_ms >= idle_ms
+                // It waits for somebody, and not the other way round.
+                && decision.state.view.permissions.pending.is_empty()
             {
                 decision.push(Event::CancelRequested {
                     iteration: *iteration,
@@ -329,8 +337,11 @@ fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
     }
     match timer.kind {
         TimerKind::MaxTime => max_time(decision),
+        TimerKind::Permission => permission::overdue(decision, now_ms),
         TimerKind::IterationTimeout => {
-            if let Phase::Running { iteration, .. } = decision.state.view.phase {
+            if let Phase::Running { iteration, .. } = decision.state.view.phase
+                && !is_put_off(&decision.state, now_ms)
+            {
                 decision.push(Event::CancelRequested {
                     iteration,
                     reason: CancelReason::IterationTimeout,

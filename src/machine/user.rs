@@ -9,7 +9,7 @@ use crate::{
 };
 
 use super::{
-    settle,
+    permission, settle,
     step::{Decision, is_running},
 };
 
@@ -46,6 +46,9 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
         }
         UserCommand::ResetCircuit => reset_circuit(decision, now_ms),
         UserCommand::Stop { stop } => request_stop(decision, *stop, by),
+        UserCommand::Answer { ask, allow, message } => {
+            permission::answered(decision, now_ms, *ask, *allow, message.as_deref());
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub struct PromptInput<'a> {
     /// The user's messages for this iteration.
     pub once: &'a [String],
     /// What ralph has to say about the iteration before: why a claim was refused, how it was cut off. Each is clipped to
-    /// [`TEXT_CAP_BYTES`].
+    /// `TEXT_CAP_BYTES`.
     pub notices: &'a [String],
 }
 

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Block, Breaker, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation, Phase,
-    StopAsked, Task, Tool, task::tasks, tool,
+    Block, Breaker, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation,
+    Permissions, Phase, StopAsked, Task, Tool, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, RunId, Settings,
@@ -51,6 +51,8 @@ pub struct RunView {
     pub stop: Option<StopAsked>,
     pub usage: Usage,
     pub changes: Option<Changes>,
+    #[serde(default)]
+    pub permissions: Permissions,
     pub incidents: Incidents,
 }
 
@@ -73,6 +75,7 @@ impl RunView {
         self.records += 1;
         self.iterations.apply(at_ms, event);
         self.incidents.apply(at_ms, self.iterations.number, event);
+        self.permissions.apply(at_ms, event);
         match event {
             Event::JournalOpened { run, .. } => {
                 self.run = Some(run.clone());
@@ -195,6 +198,9 @@ impl RunView {
             Event::ClockMoved { .. }
             | Event::AgentStated { .. }
             | Event::ClaimMade { .. }
+            | Event::PermissionAsked { .. }
+            | Event::PermissionWithdrawn { .. }
+            | Event::PermissionDecided { .. }
             | Event::CompletionDenied { .. }
             | Event::ClaimJudged { .. }
             | Event::ClaimRefused { .. }
@@ -233,6 +239,7 @@ impl RunView {
         }
         self.clock.skip(gap_ms);
         self.phase.skip(gap_ms);
+        self.permissions.skip(gap_ms);
     }
 
     fn enter(&mut self, phase: Phase) {

@@ -34,6 +34,7 @@ pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
         CancelReason::IterationTimeout => "its time limit is reached",
         CancelReason::IdleTimeout => "idle timeout",
         CancelReason::LoginRefused => "its login is refused again and again",
+        CancelReason::Denied => "it needs what it is not allowed",
         CancelReason::Flooded => "it reports without end",
         CancelReason::MaxTime => "the run's time limit is reached",
         CancelReason::MaxCost => "the cost limit is reached",

@@ -1,15 +1,17 @@
 //! The one line a person reads of each loop event, whatever shows it.
 
 use crate::event::{
-    AgentSignal, BreakerState, Delivery, Denial, Event, Level, PausedBy, RequestedBy, SteeringKind, StopRequest,
-    WaitEnd,
+    AgentSignal, BreakerState, Decider, Delivery, Denial, Event, Level, PausedBy, RequestedBy, SteeringKind,
+    StopRequest, WaitEnd,
 };
 
 use super::{
     Tone, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, confidence_in_words,
     goal_in_words,
     iteration::{cancel_reason, wait_in_words},
-    missing_in_words, notice_in_words, outcome_in_words, short_duration,
+    missing_in_words, notice_in_words, outcome_in_words,
+    permission::{asked_in_words, decided},
+    short_duration,
 };
 
 /// One event in words, without its time.
@@ -106,6 +108,41 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             line(tone, format!("goal {}", goal_in_words(result)))
         }
         Event::ClaimJudged { confidence, parts, .. } => line(Tone::Note, confidence_in_words(*confidence, parts)),
+        Event::PermissionAsked {
+            ask, request, until_ms, ..
+        } => {
+            let until = match until_ms {
+                Some(until_ms) => format!("until {}", time(*until_ms)),
+                None => "for an answer without end".to_owned(),
+            };
+            let asked = asked_in_words(&request.tool, &request.title);
+            line(
+                Tone::Bad,
+                format!("the agent asks ({ask}): {asked}; waiting {until}: `ralph answer {ask} yes` or `no`"),
+            )
+        }
+        Event::PermissionWithdrawn { ask, .. } => line(Tone::Note, format!("the agent does not ask {ask} any more")),
+        // What rules allow is what was wanted.
+        Event::PermissionDecided {
+            allowed: true,
+            by: Decider::Rule { .. } | Decider::Mode { .. },
+            ..
+        } => None,
+        Event::PermissionDecided {
+            tool,
+            title,
+            allowed,
+            by,
+            waited_ms,
+            ..
+        } => {
+            let tone = match (allowed, by) {
+                (_, Decider::User) => Tone::User,
+                (true, _) => Tone::Note,
+                (false, _) => Tone::Bad,
+            };
+            line(tone, decided(tool, title, *allowed, by, *waited_ms))
+        }
         Event::BreakerMoved { to, why } => {
             let tone = match to {
                 BreakerState::Closed => Tone::Good,

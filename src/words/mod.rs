@@ -25,6 +25,8 @@ pub use iteration::{
 };
 pub use line::{Line, narrate};
 pub use notice::{closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words};
+pub(crate) use permission::denial;
+pub use permission::{asked_in_words, decider_in_words, mode_word};
 pub use permission::{because_in_words, decision_in_words};
 pub use phase::{phase_headline, phase_in_words};
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};

@@ -1,9 +1,11 @@
-//! What a policy says, and why.
+//! What agents ask to be allowed, what a policy says to it and why, and what they are told.
 
 use crate::{
-    event::{Decision, PermissionMode},
+    event::{Decider, Decision, PermissionMode},
     permissions::Because,
 };
+
+use super::short_duration;
 
 pub fn decision_in_words(decision: Decision) -> &'static str {
     match decision {
@@ -19,17 +21,110 @@ pub fn because_in_words(because: &Because) -> String {
         Because::PossibleRule { rule, list, origin } => {
             format!("could be `{rule}` of `{}` ({origin})", list.name())
         }
-        Because::Mode { mode } => format!("no rule; mode `{}`", mode_in_words(*mode)),
+        Because::Mode { mode } => format!("no rule; mode `{}`", mode_word(*mode)),
         Because::Unclear { why } => why.to_string(),
         Because::Harmless => "needs no rule".to_owned(),
     }
 }
 
-fn mode_in_words(mode: PermissionMode) -> &'static str {
+/// What somebody is asked: the tool and what for.
+pub fn asked_in_words(tool: &str, title: &str) -> String {
+    match title {
+        "" => tool.to_owned(),
+        title => format!("{tool}: {title}"),
+    }
+}
+
+/// Who or what decided, as a clause.
+pub fn decider_in_words(by: &Decider) -> String {
+    match by {
+        Decider::Rule { rule, origin } => format!("by `{rule}` ({origin})"),
+        Decider::Mode { mode } => format!("by the mode `{}`", mode_word(*mode)),
+        Decider::Unclear => "since its command does not tell what would run".to_owned(),
+        Decider::User => "by you".to_owned(),
+        Decider::Deadline => "since nobody answered".to_owned(),
+    }
+}
+
+pub fn mode_word(mode: PermissionMode) -> &'static str {
     match mode {
         PermissionMode::Auto => "auto",
         PermissionMode::Ask => "ask",
         PermissionMode::Restricted => "restricted",
         PermissionMode::Readonly => "readonly",
+    }
+}
+
+/// One decision in a line.
+pub(super) fn decided(tool: &str, title: &str, allowed: bool, by: &Decider, waited_ms: u64) -> String {
+    let word = if allowed { "allowed" } else { "denied" };
+    let waited = match waited_ms {
+        0..1_000 => String::new(),
+        _ => format!(", after {}", short_duration(waited_ms)),
+    };
+    format!(
+        "{word}: {} ({}{waited})",
+        asked_in_words(tool, title),
+        decider_in_words(by)
+    )
+}
+
+/// What an agent is told whose request is denied, for the `times`th time in its session.
+pub(crate) fn denial(by: &Decider, message: Option<&str>, times: u32) -> String {
+    let why = match by {
+        Decider::Rule { rule, .. } => format!("The rule `{rule}` of this project's user forbids this."),
+        Decider::Mode { .. } => "The user of this project allows only what is listed, and this is not.".to_owned(),
+        Decider::Unclear => {
+            "The command does not tell what would run. Write it out: no eval, no computed command names.".to_owned()
+        }
+        Decider::User => "The user said no.".to_owned(),
+        Decider::Deadline => "Nobody was there to allow this.".to_owned(),
+    };
+    let then = match (message, times) {
+        (Some(message), _) => format!("The user says: {message}"),
+        (None, 0..=2) => "Go on without it, or find another way.".to_owned(),
+        (None, _) => {
+            "Do not try this again. If the task cannot be done without it, say what blocks it and end.".to_owned()
+        }
+    };
+    format!("{why} {then}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_told_who_denied_it_and_what_to_do_and_in_the_end_to_stop_trying() {
+        let rule = Decider::Rule {
+            rule: "Bash(git push *)".to_owned(),
+            origin: "config.json:3:5".to_owned(),
+        };
+        let first = denial(&rule, None, 1);
+        assert!(
+            first.contains("`Bash(git push *)`") && first.contains("another way"),
+            "{first}"
+        );
+        assert!(
+            !first.contains("config.json"),
+            "where the rule is, is nothing to the agent: {first}"
+        );
+        assert!(denial(&rule, None, 3).contains("Do not try this again"));
+        assert!(denial(&Decider::User, Some("use a branch"), 4).ends_with("The user says: use a branch"));
+    }
+
+    #[test]
+    fn a_decision_names_what_by_whom_and_how_long_it_was_waited_for() {
+        assert_eq!(
+            decided("Bash", "git push", false, &Decider::User, 42_000),
+            "denied: Bash: git push (by you, after 42s)"
+        );
+        let mode = Decider::Mode {
+            mode: PermissionMode::Restricted,
+        };
+        assert_eq!(
+            decided("Write", "a.txt", false, &mode, 3),
+            "denied: Write: a.txt (by the mode `restricted`)"
+        );
     }
 }

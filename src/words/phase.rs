@@ -5,11 +5,14 @@ use crate::{
     run::{Phase, RunView},
 };
 
-use super::{stop_in_words, ticking};
+use super::{counted, stop_in_words, ticking};
 
 /// What the loop does now, in a clause that holds until the next record.
 pub fn phase_in_words(view: &RunView) -> String {
     match &view.phase {
+        Phase::Running { iteration, .. } if !view.permissions.pending.is_empty() => {
+            format!("iteration {iteration} waits for an answer: `ralph asks`")
+        }
         Phase::Running { iteration, .. } if view.is_paused() => {
             format!("running iteration {iteration}, will pause after it")
         }
@@ -27,6 +30,10 @@ pub fn phase_in_words(view: &RunView) -> String {
 /// The same at `now_ms`, with what follows. `time` renders a moment as the user's clock shows it.
 pub fn phase_headline(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String) -> String {
     match &view.phase {
+        Phase::Running { iteration, .. } if !view.permissions.pending.is_empty() => {
+            let asks = counted(view.permissions.pending.len() as u64, "question");
+            format!("iteration {iteration} waits for your answer · {asks}")
+        }
         Phase::Running { iteration, .. } => {
             let since_ms = view.phase.running_since_ms().unwrap_or(now_ms);
             let since = ticking(now_ms.saturating_sub(since_ms));

@@ -221,6 +221,7 @@ impl Looping<'_> {
             }),
             supervisor,
             watched: false,
+            judge: None,
         };
         let hub = Hub::new(&journal, open.next_seq);
         let mut driver = Driver::new(open, config, hub);

@@ -333,7 +333,8 @@ fn a_checkpoint_that_does_not_end_ends_the_run_and_is_named() {
     let mut sandbox = Sandbox::new();
     let hang = sandbox.home().join("hang");
     sandbox.run_before_git(&format!("[ -e {} ] && exec sleep 600", hang.display()));
-    sandbox.install(&Script::jsonl(": > $HOME/hang; over done"));
+    // A new file, which git is asked about.
+    sandbox.install(&Script::jsonl("echo new > new.txt; : > $HOME/hang; over done"));
     let finished = sandbox
         .looping([] as [&str; 0])
         .env("RALPH_LIMITS_PHASE_TIMEOUT", "6s")

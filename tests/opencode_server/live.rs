@@ -91,6 +91,7 @@ impl Live {
             agent: None,
             resume: None::<SessionId>,
             size: Size { cols: 80, rows: 24 },
+            asks: false,
             env: Vec::new(),
             scratch: self.dir.path().to_owned(),
             display: Box::new(Screen(Arc::clone(&shown))),

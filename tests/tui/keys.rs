@@ -49,6 +49,10 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press(key);
             terminal.sees("not waiting");
         }
+        Action::Answer => {
+            terminal.press(key);
+            terminal.sees("the agent asks nothing");
+        }
         Action::Type => {
             terminal.press(key);
             terminal.sees("Ctrl-] leaves");

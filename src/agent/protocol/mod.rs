@@ -143,6 +143,14 @@ impl LiveKind {
         }
     }
 
+    /// Whether every use of a tool can be put before rules; the others ask only for what they find dangerous themselves.
+    pub fn asks_for_every_tool(self) -> bool {
+        match self {
+            LiveKind::ClaudeStreamJson => true,
+            LiveKind::CodexAppServer | LiveKind::Acp => false,
+        }
+    }
+
     /// The protocol of a new session.
     pub fn protocol(self) -> Box<dyn Protocol> {
         match self {

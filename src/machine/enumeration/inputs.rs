@@ -350,9 +350,10 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         // of the other.
         inputs.retain(|input| match input {
             Input::PauseFile { .. } | Input::NotSteered { .. } | Input::ActivityProbed { .. } => false,
+            Input::PermissionRequested { .. } => false,
             Input::Command { command, .. } => match command {
                 UserCommand::Steer { .. } | UserCommand::Withdraw { .. } | UserCommand::Pause => false,
-                UserCommand::Resume | UserCommand::Skip => false,
+                UserCommand::Resume | UserCommand::Skip | UserCommand::Answer { .. } => false,
                 UserCommand::RetryNow | UserCommand::ResetCircuit => true,
                 UserCommand::Stop { stop } => *stop == StopRequest::Graceful,
             },

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{Report, Task};
 use crate::{
-    event::{GoalResult, StopReason},
+    event::{Decider, GoalResult, StopReason},
     run::{RunView, TaskState},
     text::one_line,
-    words::{counted, goal_failure_in_words, stop_in_words},
+    words::{asked_in_words, counted, goal_failure_in_words, stop_in_words},
 };
 
 /// The last result of each goal, with the iteration it is of; 0 for the look before the first.
@@ -70,6 +70,15 @@ pub(super) fn needs_person(report: &Report, view: &RunView) -> Vec<String> {
     if !finished {
         let elsewhere = view.blocks.iter().rfind(|block| block.task.is_none());
         needs.extend(elsewhere.map(|block| format!("an answer: {}", one_line(&block.question))));
+        let unanswered = view.permissions.decisions.iter();
+        let unanswered = unanswered.filter(|decided| decided.by == Decider::Deadline && !decided.allowed);
+        needs.extend(unanswered.map(|decided| {
+            let text = one_line(&asked_in_words(&decided.tool, &decided.title));
+            format!(
+                "nobody answered in iteration {}, so it was denied: {text}",
+                decided.iteration
+            )
+        }));
         let asked = view.incidents.asked.iter();
         needs.extend(asked.map(|asked| {
             let text = one_line(&asked.text);

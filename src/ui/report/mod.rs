@@ -50,6 +50,8 @@ pub(crate) struct Report {
     pub steering: Vec<Message>,
     pub waits: Vec<Waited>,
     /// Moves of the breaker and adapters that were limited, in words.
+    /// What the agent was allowed and denied, the same ones counted.
+    pub permissions: Vec<String>,
     pub troubles: Vec<String>,
     pub warnings: Vec<String>,
     /// What nobody but the agent has looked at, a sentence each.

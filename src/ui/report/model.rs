@@ -2,9 +2,12 @@
 
 use super::{End, Iteration, Message, Report, Task, check};
 use crate::{
-    event::Level,
-    run::{self, RunView, Trouble},
-    words::{breaker_cause_in_words, breaker_state_word, hint_in_words, notice_in_words, short_duration},
+    event::{Decider, Level},
+    run::{self, Decided, Permissions, RunView, Trouble},
+    words::{
+        asked_in_words, breaker_cause_in_words, breaker_state_word, counted, decider_in_words, hint_in_words,
+        notice_in_words, short_duration,
+    },
 };
 
 impl Report {
@@ -28,6 +31,7 @@ impl Report {
             goals: view.goals.iter().map(|goal| goal.name.clone()).collect(),
             steering: view.messages.iter().map(Message::from).collect(),
             waits: view.incidents.waits.iter().cloned().collect(),
+            permissions: permissions_in_words(&view.permissions),
             troubles: view.incidents.troubles.iter().map(trouble_in_words).collect(),
             warnings: warnings.map(|noticed| notice_in_words(&noticed.notice)).collect(),
             unverified: Vec::new(),
@@ -37,6 +41,41 @@ impl Report {
         report.needs_person = check::needs_person(&report, view);
         report
     }
+}
+
+/// Each decider with how often it allowed and denied, and the last things that it was about.
+fn permissions_in_words(permissions: &Permissions) -> Vec<String> {
+    const NAMED: usize = 3;
+    let mut groups: Vec<(bool, &Decider, Vec<&Decided>)> = Vec::new();
+    for decided in &permissions.decisions {
+        match groups
+            .iter_mut()
+            .find(|(allowed, by, _)| (*allowed, *by) == (decided.allowed, &decided.by))
+        {
+            Some((.., members)) => members.push(decided),
+            None => groups.push((decided.allowed, &decided.by, vec![decided])),
+        }
+    }
+    // What was denied matters more.
+    groups.sort_by_key(|(allowed, ..)| *allowed);
+    let line = |(allowed, by, members): &(bool, &Decider, Vec<&Decided>)| {
+        let word = if *allowed { "allowed" } else { "denied" };
+        let mut named: Vec<String> = Vec::new();
+        for decided in members.iter().rev() {
+            let text = asked_in_words(&decided.tool, &decided.title);
+            if !named.contains(&text) && named.len() < NAMED {
+                named.push(text);
+            }
+        }
+        let waited: u64 = members.iter().map(|decided| decided.waited_ms).sum();
+        let waited = match waited {
+            0..1_000 => String::new(),
+            _ => format!(", waited for {} in all", short_duration(waited)),
+        };
+        let times = counted(members.len() as u64, "time");
+        format!("{word} {times} {}{waited}: {}", decider_in_words(by), named.join(" · "))
+    };
+    groups.iter().map(line).collect()
 }
 
 fn trouble_in_words(trouble: &Trouble) -> String {

@@ -71,6 +71,7 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
             "Waits",
             report.waits.iter().map(|wait| Item::new(wait_in_words(wait))).collect(),
         ),
+        said("Permissions", plain(&report.permissions)),
         said("Breaker and limits", plain(&report.troubles)),
         said("Warnings", plain(&report.warnings)),
     ];

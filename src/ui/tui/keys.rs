@@ -13,6 +13,8 @@ pub enum Action {
     Skip,
     RetryNow,
     Type,
+    /// Bring back a question that was left for later.
+    Answer,
     NextPane,
     Show(Pane),
     Search,
@@ -103,6 +105,7 @@ pub const TABLE: &[Binding] = &[
     row(&[char('S')], Action::Skip, When::Live, "skip", "end this iteration and start the next; asks first"),
     row(&[char('r')], Action::RetryNow, When::Live, "", "end a wait and try again now"),
     row(&[char('i')], Action::Type, When::Live, "", "type into the agent's terminal; Ctrl-] leaves"),
+    row(&[char('a')], Action::Answer, When::Live, "", "answer what the agent asks"),
     row(&[char('p'), char(' ')], Action::PauseOrResume, When::Replay, "pause", "pause the replay; again to resume"),
     row(&[char('+'), char('=')], Action::Faster, When::Replay, "faster", "play twice as fast"),
     row(&[char('-')], Action::Slower, When::Replay, "slower", "play half as fast"),

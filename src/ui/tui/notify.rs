@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     event::{AgentSignal, Event},
     text::one_line,
-    words::{counted, stop_in_words},
+    words::{asked_in_words, counted, stop_in_words},
 };
 
 /// Most characters of a reason: notifications are short.
@@ -43,6 +43,11 @@ pub(super) fn reason(event: &Event) -> Option<String> {
                 | AgentSignal::QuestionAsked { text, .. },
             ..
         } => format!("the agent asks: {text}"),
+        Event::PermissionAsked {
+            request,
+            until_ms: Some(_),
+            ..
+        } => format!("the agent asks: {}", asked_in_words(&request.tool, &request.title)),
         Event::TaskBlocked { question, .. } => format!("blocked: {question}"),
         _ => return None,
     };

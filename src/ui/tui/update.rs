@@ -12,6 +12,7 @@ use crate::{
 };
 
 pub(crate) use order::{Direction, Order, Replay, ScreenEvent, Scroll};
+pub(super) use questions::show_permission;
 
 use super::{
     keys::{self, Action, Chord},
@@ -23,6 +24,12 @@ const WHEEL_LINES: usize = 3;
 
 /// Lets `event` change the screen; returns what has to be done.
 pub(crate) fn update(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
+    let orders = take(model, event);
+    show_permission(model);
+    orders
+}
+
+fn take(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
     match event {
         ScreenEvent::Input(Input::Key(key)) if key.kind != KeyEventKind::Release => key_pressed(model, key),
         ScreenEvent::Input(Input::Paste(text)) => pasted(model, text),
@@ -68,6 +75,7 @@ fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<Order> {
         Mode::Typing => typing(model, key),
         Mode::Asking(Question::Quit) => questions::quitting(model, key),
         Mode::Asking(Question::Skip { iteration }) => questions::skipping(model, key, iteration),
+        Mode::Asking(Question::Permission { ask, shown_ms }) => questions::permitting(model, key, ask, shown_ms),
         Mode::Help { top } => help(model, key, top),
     }
 }
@@ -173,6 +181,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         | Action::Skip
         | Action::RetryNow
         | Action::Type
+        | Action::Answer
         | Action::Withdraw
             if model.ui.replay.is_none() =>
         {
@@ -223,6 +232,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         | Action::Skip
         | Action::RetryNow
         | Action::Type
+        | Action::Answer
         | Action::Withdraw => {}
     }
     Vec::new()
@@ -266,6 +276,11 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
         Action::PauseOrResume => UserCommand::Pause,
         Action::StopAfterIteration => return vec![Order::stop(StopRequest::AfterIteration, RequestedBy::User)],
         Action::Withdraw => return withdraw(model),
+        Action::Answer if model.run.permissions.pending.is_empty() => return refused(model, "the agent asks nothing"),
+        Action::Answer => {
+            model.ui.put_off = 0;
+            return Vec::new();
+        }
         _ => return Vec::new(),
     };
     vec![Order::by_user(command)]

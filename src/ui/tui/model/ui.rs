@@ -43,6 +43,12 @@ pub enum Question {
     Skip {
         iteration: u32,
     },
+    /// Whether the agent may do what it asks for with that number.
+    Permission {
+        ask: u32,
+        /// When the box appeared: a key that was meant for something else is no answer.
+        shown_ms: u64,
+    },
 }
 
 /// A short notice above the footer.
@@ -124,6 +130,8 @@ pub struct Ui {
     pub recall: Recall,
     pub search: Search,
     pub toast: Option<Toast>,
+    /// The newest question of the agent's that was left for later.
+    pub put_off: u32,
     /// Set when this is no running loop.
     pub replay: Option<ReplayState>,
     /// The agent's output is a transcript, not a terminal program.

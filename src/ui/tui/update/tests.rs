@@ -5,7 +5,7 @@ use crossterm::event::{MouseButton, MouseEvent};
 use super::*;
 use crate::{
     event::{Event, PausedBy, SteeringId, SteeringKind, StopReason, Wait},
-    testing::Dice,
+    testing::{Dice, permission_asked},
     ui::tui::{
         model::ReplayState,
         testing::{START_MS, begun, model, running, stopped},
@@ -261,6 +261,56 @@ fn only_a_message_that_is_due_is_taken_back() {
     let withdraw = Order::by_user(UserCommand::Withdraw { id: SteeringId(2) });
     assert_eq!(press(&mut model, "mx"), [withdraw]);
     assert_eq!(press(&mut model, "kx"), []);
+}
+
+#[test]
+fn a_question_of_the_agent_is_answered_once_it_was_seen_and_can_wait() {
+    let mut model = after([running(), vec![permission_asked(1), permission_asked(2)]].concat());
+    show_permission(&mut model);
+    let asks = |model: &Model| match model.ui.mode {
+        Mode::Asking(Question::Permission { ask, .. }) => Some(ask),
+        _ => None,
+    };
+    assert_eq!(asks(&model), Some(1));
+    assert_eq!(press(&mut model, "y"), [], "the key was meant for something else");
+    model.now_ms += 1_000;
+    let answer = |ask, allow| {
+        Order::by_user(UserCommand::Answer {
+            ask,
+            allow,
+            message: None,
+        })
+    };
+    assert_eq!(press(&mut model, "xqy"), [answer(1, true)]);
+    assert_eq!(
+        press(&mut model, "n"),
+        [answer(1, false)],
+        "until the loop has taken one"
+    );
+
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!(asks(&model), Some(2), "the next one waits behind it");
+    model.now_ms += 1_000;
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(press(&mut model, "a"), []);
+    assert_eq!(asks(&model), Some(1), "what was left for later comes back");
+
+    let mut typing = after(running());
+    typing.ui.mode = Mode::Typing;
+    typing.run.apply_event(START_MS, &permission_asked(1));
+    show_permission(&mut typing);
+    assert_eq!(typing.ui.mode, Mode::Typing, "keys for the agent answer nothing");
+}
+
+#[test]
+fn a_question_that_waits_no_more_leaves_the_screen() {
+    let mut model = after([running(), vec![permission_asked(1)]].concat());
+    show_permission(&mut model);
+    let withdrawn = Event::PermissionWithdrawn { iteration: 3, ask: 1 };
+    model.run.apply_event(START_MS, &withdrawn);
+    show_permission(&mut model);
+    assert_eq!(model.ui.mode, Mode::Normal);
 }
 
 #[test]

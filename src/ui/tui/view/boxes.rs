@@ -5,13 +5,14 @@ use ratatui::layout::{Position, Rect};
 use crate::{
     event::SteeringKind,
     run::Phase,
+    text::{one_line, sanitized},
     ui::tui::{
         keys::{self, Action, Chord},
         lines,
         model::Model,
         theme::Role,
     },
-    words::ticking,
+    words::{counted, ticking},
 };
 
 use super::pen::{Pen, columns, wrapped};
@@ -152,6 +153,70 @@ pub(super) fn skip(model: &Model, iteration: u32, whole: Rect, pen: &mut Pen<'_>
     );
     let answers = [("y", "end it and start the next"), ("n", "let it work")];
     ask(&format!("skip iteration {iteration}?"), &question, &answers, whole, pen);
+}
+
+/// Most lines of a command or a diff that are in view.
+const ASKED_ROWS: usize = 12;
+
+/// Draws what the agent asks to be allowed.
+pub(super) fn permission(model: &Model, number: u32, whole: Rect, pen: &mut Pen<'_>) {
+    let pending = &model.run.permissions.pending;
+    let Some(ask) = pending.iter().find(|ask| ask.number == number) else {
+        return;
+    };
+    let request = &ask.request;
+    let width = whole.width.min(76);
+    let room = usize::from(width.saturating_sub(4));
+    let what = request.command.as_deref().or(request.url.as_deref());
+    let what = what.map_or_else(|| request.title.clone(), str::to_owned);
+    let mut rows: Vec<(String, Role)> = Vec::new();
+    let whole_text = sanitized(&what);
+    let lines: Vec<String> = whole_text.lines().flat_map(|line| broken(line, room)).collect();
+    let more = lines.len().saturating_sub(ASKED_ROWS);
+    rows.extend(lines.into_iter().take(ASKED_ROWS).map(|line| (line, Role::Strong)));
+    if more > 0 {
+        rows.push((
+            format!("and {}: `ralph asks --json` has all", counted(more as u64, "more line")),
+            Role::Wait,
+        ));
+    }
+    for path in request.paths.iter().filter(|path| **path != what) {
+        rows.push((one_line(path), Role::Plain));
+    }
+    if let Some(reason) = &request.reason {
+        rows.extend(
+            wrapped(&one_line(reason), room)
+                .into_iter()
+                .map(|line| (line, Role::Dim)),
+        );
+    }
+    let left = match ask.until_ms {
+        Some(until_ms) => format!("{} left", ticking(until_ms.saturating_sub(model.now_ms))),
+        None => "waits for you".to_owned(),
+    };
+    rows.push((String::new(), Role::Plain));
+    let title = format!("{} asks · {}", one_line(&request.tool), left);
+    let keys = [("y", "allow once"), ("n", "deny"), ("Esc", "later")];
+    let height = u16::try_from(rows.len() + keys.len() + 2)
+        .unwrap_or(u16::MAX)
+        .min(whole.height);
+    let Some(inner) = centred(whole, width, height, &title, pen) else {
+        return;
+    };
+    let mut y = inner.y;
+    // Where there is no room for everything, the keys matter more than the end of the text.
+    let texts = usize::from(inner.height).saturating_sub(keys.len());
+    for (line, role) in rows.iter().take(texts) {
+        pen.role(inner.x + 1, y, inner.right(), line, *role);
+        y += 1;
+    }
+    for (key, words) in keys {
+        if y < inner.bottom() {
+            let x = pen.role(inner.x + 1, y, inner.right(), key, Role::Key);
+            pen.role(x, y, inner.right(), &format!("  {words}"), Role::Plain);
+            y += 1;
+        }
+    }
 }
 
 fn ask(title: &str, question: &str, answers: &[(&str, &str)], whole: Rect, pen: &mut Pen<'_>) {

@@ -49,6 +49,10 @@ pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &
             boxes::skip(model, *iteration, layout.whole, &mut pen);
             None
         }
+        Mode::Asking(Question::Permission { ask, .. }) => {
+            boxes::permission(model, *ask, layout.whole, &mut pen);
+            None
+        }
         Mode::Help { top } => {
             boxes::help(model, *top, layout.whole, &mut pen);
             None

@@ -10,7 +10,7 @@ use crate::{
         PlanTask, Problem, ProblemKind, SteeringId, SteeringKind, StopReason, Wait, WaitCause,
     },
     proc::{Size, screen::Screen},
-    testing::Dice,
+    testing::{Dice, permission_asked},
     ui::tui::{
         editor::Editor,
         layout::Layout,
@@ -186,6 +186,27 @@ fn the_help() {
 fn the_help_on_a_small_terminal() {
     let model = with(model(40, 10, running()), |model| model.ui.mode = Mode::Help { top: 5 });
     assert_snapshot!(drawn(&model));
+}
+
+/// A screen on which the agent asks.
+fn asking(cols: u16, rows: u16) -> Model {
+    let mut asked = model(cols, rows, [running(), vec![permission_asked(1)]].concat());
+    if let Some(ask) = asked.run.permissions.pending.first_mut() {
+        ask.until_ms = Some(asked.now_ms + 272_000);
+    }
+    let shown_ms = asked.now_ms;
+    asked.ui.mode = Mode::Asking(Question::Permission { ask: 1, shown_ms });
+    asked
+}
+
+#[test]
+fn a_question_of_the_agent() {
+    assert_snapshot!(drawn(&asking(100, 30)));
+}
+
+#[test]
+fn a_question_of_the_agent_on_a_small_terminal() {
+    assert_snapshot!(drawn(&asking(40, 10)));
 }
 
 #[test]

@@ -1,0 +1,162 @@
+//! Permissions: what the rules say to a request, what somebody answers, and what counts as an answer when nobody does.
+//!
+//! A wait for an answer is neither idleness nor time of the iteration.
+
+use crate::{
+    event::{
+        AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionRequest, Ruling, TEXT_CAP_BYTES, Unanswered,
+        clip,
+    },
+    run::{Ask, Phase},
+};
+
+use super::step::{Decision as Deciding, is_running};
+
+/// Denials of the same thing in one iteration after which the agent is not asked to find another way any more: it is ended.
+pub(super) const DENIALS: u32 = 5;
+
+/// Takes a request of the session of `iteration`, and what the rules say to it.
+pub(super) fn requested(
+    decision: &mut Deciding,
+    now_ms: u64,
+    iteration: u32,
+    request: &PermissionRequest,
+    ruling: &Ruling,
+) {
+    // A session that is being ended gets no answers.
+    if !is_running(&decision.state, iteration) {
+        return;
+    }
+    let request = request.bounded();
+    match ruling.decision {
+        Decision::Allow => decide(decision, &Case::of(iteration, &request), true, &ruling.by, None),
+        Decision::Deny => decide(decision, &Case::of(iteration, &request), false, &ruling.by, None),
+        Decision::Ask => {
+            let waiting = decision.state.view.settings.waiting;
+            decision.push(Event::PermissionAsked {
+                iteration,
+                ask: decision.state.view.permissions.asked + 1,
+                request: Box::new(request),
+                until_ms: Some(now_ms.saturating_add(waiting.timeout_ms)),
+            });
+        }
+    }
+}
+
+/// The agent does not wait for the answer any more.
+pub(super) fn withdrawn(decision: &mut Deciding, iteration: u32, id: &AskId) {
+    let pending = &decision.state.view.permissions.pending;
+    if let Some(ask) = pending.iter().find(|ask| ask.request.id == *id) {
+        let ask = ask.number;
+        decision.push(Event::PermissionWithdrawn { iteration, ask });
+    }
+}
+
+/// Takes an answer of the user's.
+pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, allowed: bool, message: Option<&str>) {
+    let pending = &decision.state.view.permissions.pending;
+    let Some(ask) = pending.iter().find(|ask| ask.number == number).cloned() else {
+        return;
+    };
+    let message = message.map(|message| clip(message, TEXT_CAP_BYTES));
+    decide(decision, &Case::asked(&ask, now_ms), allowed, &Decider::User, message);
+}
+
+/// Decides what nobody has answered in time.
+pub(super) fn overdue(decision: &mut Deciding, now_ms: u64) {
+    let is_due = |ask: &&Ask| ask.until_ms.is_some_and(|until_ms| until_ms <= now_ms);
+    let due: Vec<Ask> = decision
+        .state
+        .view
+        .permissions
+        .pending
+        .iter()
+        .filter(is_due)
+        .cloned()
+        .collect();
+    for ask in due {
+        let case = Case::asked(&ask, now_ms);
+        match decision.state.view.settings.waiting.unanswered {
+            Unanswered::Deny => decide(decision, &case, false, &Decider::Deadline, None),
+            Unanswered::Allow => decide(decision, &case, true, &Decider::Deadline, None),
+            // Waited for without end; the run stays where it is once the iteration is over.
+            Unanswered::Pause => {
+                decision.push(Event::PermissionAsked {
+                    iteration: ask.iteration,
+                    ask: ask.number,
+                    request: Box::new(ask.request),
+                    until_ms: None,
+                });
+                if !decision.state.view.is_paused() {
+                    decision.push(Event::Paused { by: PausedBy::User });
+                }
+            }
+            Unanswered::Block => {
+                decide(decision, &case, false, &Decider::Deadline, None);
+                end_iteration(decision, ask.iteration);
+            }
+        }
+    }
+}
+
+/// When the first of those that wait has waited long enough.
+pub(super) fn next_deadline(pending: &[Ask]) -> Option<u64> {
+    pending.iter().filter_map(|ask| ask.until_ms).min()
+}
+
+/// What is decided on.
+struct Case<'a> {
+    iteration: u32,
+    ask: Option<u32>,
+    request: &'a PermissionRequest,
+    waited_ms: u64,
+}
+
+impl<'a> Case<'a> {
+    fn of(iteration: u32, request: &'a PermissionRequest) -> Self {
+        Self {
+            iteration,
+            ask: None,
+            request,
+            waited_ms: 0,
+        }
+    }
+
+    fn asked(ask: &'a Ask, now_ms: u64) -> Self {
+        Self {
+            iteration: ask.iteration,
+            ask: Some(ask.number),
+            request: &ask.request,
+            waited_ms: now_ms.saturating_sub(ask.asked_ms),
+        }
+    }
+}
+
+fn decide(decision: &mut Deciding, case: &Case<'_>, allowed: bool, by: &Decider, message: Option<String>) {
+    let PermissionRequest { id, tool, title, .. } = case.request;
+    let denials = decision.state.view.permissions.times_denied(tool, title) + u32::from(!allowed);
+    decision.push(Event::PermissionDecided {
+        iteration: case.iteration,
+        id: id.clone(),
+        ask: case.ask,
+        tool: tool.clone(),
+        title: title.clone(),
+        allowed,
+        by: by.clone(),
+        message,
+        waited_ms: case.waited_ms,
+        denials,
+    });
+    if !allowed && denials >= DENIALS {
+        end_iteration(decision, case.iteration);
+    }
+}
+
+fn end_iteration(decision: &mut Deciding, iteration: u32) {
+    if matches!(decision.state.view.phase, Phase::Running { iteration: current, .. } if current == iteration) {
+        decision.push(Event::CancelRequested {
+            iteration,
+            reason: CancelReason::Denied,
+        });
+    }
+}

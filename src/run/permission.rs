@@ -1,0 +1,184 @@
+//! What agents asked to be allowed, and what became of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Recent;
+use crate::event::{Decider, Event, PermissionRequest};
+
+const DECISIONS: usize = 1_000;
+/// Most different things that are remembered as denied in an iteration.
+const DENIED: usize = 64;
+
+/// Permissions of a run.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Permissions {
+    /// How often somebody was asked: the number of the latest.
+    pub asked: u32,
+    /// Those that wait for an answer, oldest first.
+    pub pending: Vec<Ask>,
+    pub allowed: u64,
+    pub denied: u64,
+    pub decisions: Recent<Decided, DECISIONS>,
+    /// What was denied in the running iteration, and how often.
+    pub denied_now: Vec<DeniedThing>,
+    /// For how long the running iteration has waited for answers, but for the wait that lasts.
+    pub waited_ms: u64,
+    /// Since when it waits.
+    pub waiting_since_ms: Option<u64>,
+}
+
+/// A request that waits for an answer.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ask {
+    /// Counts the requests of a run, from 1.
+    pub number: u32,
+    pub iteration: u32,
+    pub request: PermissionRequest,
+    pub asked_ms: u64,
+    /// None if it is waited for without end.
+    pub until_ms: Option<u64>,
+}
+
+/// A request that was decided.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decided {
+    pub iteration: u32,
+    /// The number of the question, if it was one.
+    pub ask: Option<u32>,
+    pub tool: String,
+    pub title: String,
+    pub allowed: bool,
+    pub by: Decider,
+    /// What the agent was told.
+    pub message: Option<String>,
+    pub waited_ms: u64,
+}
+
+/// Something that was denied.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeniedThing {
+    pub tool: String,
+    pub title: String,
+    pub times: u32,
+}
+
+impl Permissions {
+    pub(super) fn apply(&mut self, at_ms: u64, event: &Event) {
+        match event {
+            Event::IterationStarted { .. } => {
+                self.pending.clear();
+                self.denied_now.clear();
+                self.waited_ms = 0;
+                self.waiting_since_ms = None;
+            }
+            // Nobody is left to tell.
+            Event::IterationEnded { .. } => self.pending.clear(),
+            Event::PermissionAsked {
+                iteration,
+                ask,
+                request,
+                until_ms,
+            } => {
+                self.asked = self.asked.max(*ask);
+                self.waiting_since_ms.get_or_insert(at_ms);
+                // Asked anew once it is waited for without end.
+                if let Some(ask) = self.pending.iter_mut().find(|known| known.number == *ask) {
+                    ask.until_ms = *until_ms;
+                    return;
+                }
+                self.pending.push(Ask {
+                    number: *ask,
+                    iteration: *iteration,
+                    request: (**request).clone(),
+                    asked_ms: at_ms,
+                    until_ms: *until_ms,
+                });
+            }
+            Event::PermissionWithdrawn { ask, .. } => self.take(at_ms, *ask),
+            Event::PermissionDecided {
+                iteration,
+                ask,
+                tool,
+                title,
+                allowed,
+                by,
+                message,
+                waited_ms,
+                ..
+            } => {
+                if let Some(ask) = ask {
+                    self.take(at_ms, *ask);
+                }
+                match allowed {
+                    true => self.allowed += 1,
+                    false => {
+                        self.denied += 1;
+                        self.remember_denial(tool, title);
+                    }
+                }
+                self.decisions.push(Decided {
+                    iteration: *iteration,
+                    ask: *ask,
+                    tool: tool.clone(),
+                    title: title.clone(),
+                    allowed: *allowed,
+                    by: by.clone(),
+                    message: message.clone(),
+                    waited_ms: *waited_ms,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// How often it was denied in the running iteration.
+    pub fn times_denied(&self, tool: &str, title: &str) -> u32 {
+        let same = |thing: &&DeniedThing| thing.tool == tool && thing.title == title;
+        self.denied_now.iter().find(same).map_or(0, |thing| thing.times)
+    }
+
+    /// For how long the running iteration has waited for answers by `now_ms`.
+    pub fn waited_by(&self, now_ms: u64) -> u64 {
+        let lasts = self.waiting_since_ms.map_or(0, |since| now_ms.saturating_sub(since));
+        self.waited_ms.saturating_add(lasts)
+    }
+
+    /// Moves what waits over a time that did not pass for the loop.
+    pub(super) fn skip(&mut self, gap_ms: i64) {
+        for ask in &mut self.pending {
+            ask.asked_ms = ask.asked_ms.saturating_add_signed(gap_ms);
+            ask.until_ms = ask.until_ms.map(|until| until.saturating_add_signed(gap_ms));
+        }
+        self.waiting_since_ms = self.waiting_since_ms.map(|since| since.saturating_add_signed(gap_ms));
+    }
+
+    fn take(&mut self, at_ms: u64, number: u32) {
+        self.pending.retain(|ask| ask.number != number);
+        if self.pending.is_empty()
+            && let Some(since) = self.waiting_since_ms.take()
+        {
+            self.waited_ms = self.waited_ms.saturating_add(at_ms.saturating_sub(since));
+        }
+    }
+
+    fn remember_denial(&mut self, tool: &str, title: &str) {
+        let same = |thing: &&mut DeniedThing| thing.tool == tool && thing.title == title;
+        if let Some(thing) = self.denied_now.iter_mut().find(same) {
+            thing.times += 1;
+        } else if self.denied_now.len() < DENIED {
+            self.denied_now.push(DeniedThing {
+                tool: tool.to_owned(),
+                title: title.to_owned(),
+                times: 1,
+            });
+        }
+    }
+}
