@@ -174,6 +174,8 @@ impl Conversation {
                     out.push(AgentSignal::PermissionWithdrawn { id });
                 }
             }
+            // Extensions, which agents are free to have and others to ignore.
+            (other, _) if !other.starts_with("session/") => {}
             (other, _) => {
                 let text = || format!("the agent tells {other}, which is not known");
                 self.seen.unknown(other, text, out);

@@ -469,6 +469,16 @@ fn what_is_asked_in_another_way_is_refused_and_said_once() {
 }
 
 #[test]
+fn what_is_told_in_another_way_is_said_once_unless_it_is_an_extension() {
+    let mut session = Session::open(Opening::default());
+    for method in ["qwen/notify", "_meta/new", "session/new_in_acp", "session/new_in_acp"] {
+        session.hear(&json!({"jsonrpc": "2.0", "method": method, "params": {}}));
+    }
+    assert_eq!(session.written.len(), 3, "nothing of it is answered");
+    assert_eq!(session.count(|signal| matches!(signal, AgentSignal::Unknown { .. })), 1);
+}
+
+#[test]
 fn a_message_reaches_the_turn_by_the_extension_where_it_is_announced() {
     let mut session = Session::start(Opening::default());
     session.reply(json!({"protocolVersion": 1, "_meta": {"steering": {"supported": true}}}));
