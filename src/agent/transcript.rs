@@ -148,13 +148,13 @@ impl Transcript {
             AgentSignal::Problem { problem } => self.problem(problem, out),
             AgentSignal::TurnEnded { ok, message } => self.turn_ended(*ok, message.as_deref(), out),
             AgentSignal::Unknown { text } => self.note(DIM, text, out),
-            AgentSignal::PermissionRequested { request } => {
-                let text = format!("asks for permission: {} {}", request.tool, request.title);
-                self.note(YELLOW, &text, out);
-            }
-            AgentSignal::PermissionWithdrawn { .. } => self.note(DIM, "does not ask any more", out),
             AgentSignal::ToolOutput { call, text } => self.tool_output(call, text, out),
-            AgentSignal::MessageAnswered { .. } | AgentSignal::TextDelta { .. } | AgentSignal::ThoughtDelta { .. } => {}
+            // The call of the tool is shown, and what becomes of the request is told where it is decided.
+            AgentSignal::PermissionRequested { .. }
+            | AgentSignal::PermissionWithdrawn { .. }
+            | AgentSignal::MessageAnswered { .. }
+            | AgentSignal::TextDelta { .. }
+            | AgentSignal::ThoughtDelta { .. } => {}
             AgentSignal::Ended { .. } => self.show_usage(out),
         }
     }
