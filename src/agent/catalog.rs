@@ -72,6 +72,8 @@ struct Adapter {
 pub struct Listed {
     pub id: String,
     pub title: String,
+    /// How it can be talked with.
+    pub channels: &'static str,
     /// The strongest place that says something about it.
     pub origin: Origin,
     /// The program's path if it is installed.
@@ -174,6 +176,7 @@ impl Catalog {
             Listed {
                 id: id.clone(),
                 title,
+                channels: manifest.as_ref().map_or("-", Manifest::channels),
                 origin: adapter.origin.clone(),
                 installed: manifest
                     .as_ref()

@@ -96,6 +96,16 @@ pub enum PromptBy {
 }
 
 impl Manifest {
+    /// The ways in which the agent can be talked with, in words.
+    pub fn channels(&self) -> &'static str {
+        match (self.transport, self.dialect, &self.live) {
+            (Transport::Http, ..) => "server",
+            (Transport::Pty, Some(_), Some(_)) => "one-way, live",
+            (Transport::Pty, None, Some(_)) => "live",
+            (Transport::Pty, _, None) => "one-way",
+        }
+    }
+
     /// Makes the manifest of adapter `id` out of its merged layers.
     ///
     /// # Errors

@@ -73,6 +73,7 @@ fn list(catalog: &Catalog, project: &Path) {
         .map(|adapter| adapter.title.chars().count())
         .max()
         .unwrap_or(0);
+    let channels = listed.iter().map(|adapter| adapter.channels.len()).max().unwrap_or(0);
     for adapter in listed {
         let state = match (&adapter.broken, &adapter.installed) {
             (Some(why), _) => format!("broken: {why}"),
@@ -81,8 +82,8 @@ fn list(catalog: &Catalog, project: &Path) {
         };
         writeln!(
             text,
-            "{:<ids$}  {:<titles$}  {state}  ({})",
-            adapter.id, adapter.title, adapter.origin
+            "{:<ids$}  {:<titles$}  {:<channels$}  {state}  ({})",
+            adapter.id, adapter.title, adapter.channels, adapter.origin
         )
         .expect("a string takes every write");
     }
