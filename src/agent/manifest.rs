@@ -3,6 +3,7 @@
 //! A [`Manifest`] is always complete and checked: every placeholder in it exists and means something where it stands.
 //! Programs are not looked for here; a manifest of an agent that is not installed is a good manifest.
 
+mod parts;
 mod reader;
 mod written;
 
@@ -14,12 +15,13 @@ use super::{
     login::Credentials,
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
-    protocol::{LiveKind, Steering},
-    template::{Placeholder, Template},
+    template::Placeholder,
 };
 use reader::Reader;
 use written::Counts;
 
+pub(super) use parts::{Command, PromptBy};
+pub(crate) use parts::{Live, Transport};
 pub(super) use written::{LANGUAGE, Written};
 
 /// A complete adapter.
@@ -46,53 +48,6 @@ pub struct Manifest {
     /// What to type to install the program.
     pub install: Option<String>,
     pub capabilities: Capabilities,
-}
-
-/// The command line of one session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
-    pub program: Template,
-    pub args: Vec<Template>,
-    /// What `{model}`, `{agent}` and `{resume}` in `args` stand for, each nothing when there is none to name.
-    pub model: Option<Vec<Template>>,
-    pub agent: Option<Vec<Template>>,
-    pub resume: Option<Vec<Template>>,
-    pub prompt: PromptBy,
-    pub env: Vec<(String, Template)>,
-    pub env_remove: Vec<String>,
-    /// Its tools do not see the user's configuration of git, and need the committer's identity.
-    pub git_identity: bool,
-}
-
-/// How a session is run that is talked to while it works: the program of [`Command`], with other arguments, and its
-/// standard input open.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Live {
-    pub protocol: LiveKind,
-    pub args: Vec<Template>,
-    pub steering: Steering,
-    /// What the agent can do there.
-    pub capabilities: Capabilities,
-    /// Whether the arguments are as ralph has them, or whoever changed those of the command has changed these, too.
-    pub is_current: bool,
-}
-
-/// What carries a session's bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    /// A process with a terminal, one for each session.
-    Pty,
-    /// A server that the sessions of a run share; `command` starts it.
-    Http,
-}
-
-/// How the agent gets its prompt. Never as an argument: those end at 128 KiB and may be taken for options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptBy {
-    /// On standard input, which is closed after it.
-    Stdin,
-    /// In the file that `{prompt_file}` names; standard input is empty.
-    File,
 }
 
 impl Manifest {
@@ -189,32 +144,5 @@ impl Manifest {
             Some(agent) if !takes(Placeholder::Agent) => Err(no_place("agent", agent)),
             Some(_) | None => Ok(()),
         }
-    }
-}
-
-impl Live {
-    /// Whether the arguments carry `placeholder`.
-    pub fn takes(&self, placeholder: Placeholder) -> bool {
-        self.args.iter().any(|arg| arg.whole() == Some(placeholder))
-    }
-
-    /// Whether the agent can be told something here, and nothing is lost by it that it does on its other channel.
-    pub fn is_better(&self, one_way: Capabilities) -> bool {
-        let live = self.capabilities;
-        live.live_steering
-            && (live.resume || !one_way.resume)
-            && (live.usage || !one_way.usage)
-            && (live.cost || !one_way.cost)
-    }
-}
-
-impl Command {
-    /// Whether the arguments or the environment can carry `placeholder`.
-    pub fn takes(&self, placeholder: Placeholder) -> bool {
-        let of_env = self.env.iter().map(|(_, value)| value);
-        self.args
-            .iter()
-            .chain(of_env)
-            .any(|template| template.placeholders().any(|found| found == placeholder))
     }
 }

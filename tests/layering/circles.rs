@@ -14,12 +14,12 @@ const CIRCLES: &[(&str, &str, &str)] = &[(
 )];
 
 /// Modules with circles that are still to be dissolved.
-const STILL_CIRCULAR: &[&str] = &["agent", "git", "machine"];
+const STILL_CIRCULAR: &[&str] = &["git", "machine"];
 
 /// Types whose inherent methods are in more than one file, by the file that defines the type, and why.
 const SCATTERED: &[(&str, &str)] = &[
     (
-        "agent/opencode/session::SessionTask",
+        "agent/opencode/task::SessionTask",
         "how a session is followed, beside how it is started and ended",
     ),
     (

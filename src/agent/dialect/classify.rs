@@ -11,7 +11,7 @@ use crate::event::{Problem, ProblemKind};
 use super::{
     clock::Clock,
     reset::{until_in_fields, until_in_text},
-    wording::from_wording,
+    wording::{REFUSALS, from_wording},
 };
 
 /// Classifies one error message as the agent put it, which may be the JSON body of an HTTP response.
@@ -38,6 +38,19 @@ pub(in crate::agent) fn classify_answer(message: &str, status: Option<u16>, cloc
             ..problem
         },
         (_, _) => problem,
+    }
+}
+
+/// Classifies the error that a program ended with.
+pub(super) fn classify_last(error: &str, clock: &Clock) -> Problem {
+    let problem = classify(error, clock);
+    let refused = REFUSALS.iter().any(|wording| error.to_lowercase().contains(wording));
+    match problem.kind {
+        ProblemKind::Other if refused => Problem {
+            kind: ProblemKind::Usage,
+            ..problem
+        },
+        _ => problem,
     }
 }
 
@@ -234,5 +247,21 @@ mod tests {
         assert_eq!(status_in("unexpected status 500: body has status 401"), Some(500));
         assert_eq!(status_in("status: fine"), None);
         assert_eq!(status_in("no such word"), None);
+    }
+
+    #[test]
+    fn a_refused_command_line_is_told_from_a_refused_request() {
+        for error in [
+            "Not inside a trusted directory and --skip-git-repo-check was not specified.",
+            "error: unexpected argument '--nope' found",
+            "Error loading config.toml: unknown variant",
+        ] {
+            assert_eq!(classify_last(error, &clock()).kind, ProblemKind::Usage, "{error}");
+            assert_eq!(classify(error, &clock()).kind, ProblemKind::Other, "{error}");
+        }
+        assert_eq!(
+            classify_last("Error: 401 Unauthorized: invalid value", &clock()).kind,
+            ProblemKind::Auth
+        );
     }
 }

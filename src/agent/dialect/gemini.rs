@@ -10,14 +10,13 @@ use crate::event::{AgentSignal, Exit, FileChange, Problem, ProblemKind, SessionI
 use super::{
     Dialect, Finish, TEXT_CAP_BYTES,
     calls::{Calls, path_in, short_input},
-    classify::{classify, from_status, one_line, repeated, with_time},
+    classify::{classify, classify_last, from_status, one_line, repeated, with_time},
     clock::Clock,
     fields::{number, text},
     head,
     lines::{Objects, Seen},
     reset::{next_midnight, until_in_text},
     tail, verdict,
-    wording::classify_last,
 };
 
 /// Where the days of Google's daily quotas end.

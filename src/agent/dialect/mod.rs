@@ -11,11 +11,13 @@ mod classify;
 mod claude;
 mod clock;
 mod codex;
+mod excerpt;
 mod fields;
 mod gemini;
 mod lines;
 mod opencode;
 mod opencode_parts;
+mod parser;
 mod ralph;
 #[cfg(test)]
 mod recordings;
@@ -24,50 +26,20 @@ mod terminal;
 mod verdict;
 mod wording;
 
-use crate::event::{AgentSignal, Exit, clip};
-
 pub(super) use calls::{path_in, short_input};
 pub(super) use classify::{classify, classify_answer, from_status, one_line, repeated, with_time};
 pub(super) use claude::Turn as ClaudeTurn;
 pub use clock::Clock;
 pub(super) use codex::{Turn as CodexTurn, UNEXPLAINED as UNEXPLAINED_BY_CODEX, attempts};
+pub use excerpt::{OUTPUT_CAP_BYTES, OUTPUT_CAP_LINES, TEXT_CAP_BYTES};
+pub(super) use excerpt::{head, tail};
 pub(super) use fields::{array, number, text};
 pub(super) use lines::{Objects, Seen};
 pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
+pub use parser::{Dialect, Finish};
 pub(super) use reset::{epoch_ms, until_in_text};
 pub(super) use terminal::Tail;
 pub(super) use verdict::without_verdict;
-
-/// Most bytes of one agent text in a signal; longer messages keep their end, where claims are.
-pub const TEXT_CAP_BYTES: usize = 1024 * 1024;
-/// Most bytes and lines of a tool's output in a signal, from its beginning; of the lines, the last says how many are missing.
-pub const OUTPUT_CAP_BYTES: usize = 16 * 1024;
-pub const OUTPUT_CAP_LINES: usize = 100;
-/// More than the line that counts what is missing ever takes.
-const COUNT_BYTES: usize = 64;
-
-/// How a program ended, for a dialect to judge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Finish<'a> {
-    /// None if its guard was killed, and the agent with it.
-    pub exit: Option<Exit>,
-    /// The last lines of what it wrote beside its signals, as plain text. Counts only where there is no verdict.
-    pub stderr: &'a str,
-}
-
-/// A parser of one session's output.
-pub trait Dialect: Send {
-    /// Takes the next bytes, cut anywhere, at the time they arrive.
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>);
-    /// Takes a line that the program wrote beside its signals, to stderr, as plain text. Anything may be in it.
-    fn stderr_line(&mut self, _line: &str, _clock: &Clock, _out: &mut Vec<AgentSignal>) {}
-    /// Whether the program has to be ended: its turn is over, and it would go on for ever.
-    fn is_stuck(&self) -> bool {
-        false
-    }
-    /// Takes the end. Exactly one `TurnEnded` has been given when this returns.
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>);
-}
 
 /// The dialects there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,41 +107,13 @@ impl DialectKind {
     }
 }
 
-/// The beginning of a tool's output. What is left out is counted here, since later stages do not see it.
-pub(super) fn head(text: &str) -> String {
-    let lines = text.lines().count();
-    if lines <= OUTPUT_CAP_LINES && text.len() <= OUTPUT_CAP_BYTES {
-        return text.to_owned();
-    }
-    let most = match lines {
-        0..=OUTPUT_CAP_LINES => OUTPUT_CAP_LINES,
-        _ => OUTPUT_CAP_LINES - 1,
-    };
-    let end = text.match_indices('\n').nth(most - 1).map_or(text.len(), |(at, _)| at);
-    let kept = clip(&text[..end], OUTPUT_CAP_BYTES - COUNT_BYTES);
-    match lines - kept.lines().count() {
-        0 => kept,
-        1 => format!("{kept}\n… 1 more line"),
-        more => format!("{kept}\n… {more} more lines"),
-    }
-}
-
-/// The end of a message: a claim is in its last lines.
-pub(super) fn tail(text: &str, cap_bytes: usize) -> String {
-    if text.len() <= cap_bytes {
-        return text.to_owned();
-    }
-    let mut start = text.len() - cap_bytes;
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    format!("[…] {}", &text[start..])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Dice;
+    use crate::{
+        event::{AgentSignal, Exit},
+        testing::Dice,
+    };
 
     /// Pieces of what agents write, and of what no agent should.
     const PIECES: [&[u8]; 40] = [
@@ -244,45 +188,5 @@ mod tests {
                 assert_eq!(verdicts, 1, "{name}, round {round}: {out:?}");
             }
         }
-    }
-
-    #[test]
-    fn of_an_output_that_is_cut_every_line_is_there_or_counted() {
-        for (lines, width) in [
-            (100, 3),
-            (101, 3),
-            (5000, 3),
-            (60, 1000),
-            (99, 200),
-            (100, 200),
-            (101, 200),
-            (1, 40_000),
-            (2, 16_384),
-        ] {
-            for end in ["", "\n"] {
-                let output = vec!["ü".repeat(width / 2); lines].join("\n") + end;
-                let head = head(&output);
-                assert!(
-                    head.len() <= OUTPUT_CAP_BYTES && head.lines().count() <= OUTPUT_CAP_LINES,
-                    "{head}"
-                );
-                let last = head.lines().last().unwrap();
-                let more = last.strip_prefix("… ").map(|last| last.split(' ').next().unwrap());
-                let (kept, more) = match more {
-                    Some(more) => (head.lines().count() - 1, more.parse().unwrap()),
-                    None => (head.lines().count(), 0),
-                };
-                assert_eq!(kept + more, lines, "{lines} of {width}: {last}");
-            }
-        }
-    }
-
-    #[test]
-    fn long_texts_keep_the_end_that_matters() {
-        let output = (0..200).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
-        assert!(head(&output).ends_with("98\n… 101 more lines"), "{}", head(&output));
-        assert_eq!(head("a\nb\n"), "a\nb\n");
-        assert!(tail(&format!("{}ü the end", "x".repeat(100)), 9).ends_with(" the end"));
-        assert_eq!(tail("short", 9), "short");
     }
 }

@@ -2,11 +2,7 @@
 
 use crate::event::{AgentSignal, Exit, Problem, ProblemKind};
 
-use super::{
-    Finish,
-    clock::Clock,
-    wording::{classify_last, last_error},
-};
+use super::{Finish, classify::classify_last, clock::Clock, wording::last_error};
 
 /// Reports a session that ended without a verdict: a failure, whatever its exit code is.
 pub(in crate::agent) fn without_verdict(

@@ -1,8 +1,6 @@
 //! What failures are called in words, by agents and by programs in general.
 
-use crate::event::{Problem, ProblemKind};
-
-use super::{classify::classify, clock::Clock};
+use crate::event::ProblemKind;
 
 /// What agents say in words, in lower case with plain apostrophes; the first that fits decides.
 const WORDINGS: &[(ProblemKind, &[&str])] = &[
@@ -131,7 +129,7 @@ const WORDINGS: &[(ProblemKind, &[&str])] = &[
 
 /// How programs complain about their command line, or about their configuration. Only when they end with it: a model
 /// API may call anything invalid.
-const REFUSALS: [&str; 13] = [
+pub(super) const REFUSALS: [&str; 13] = [
     "unexpected argument",
     "unrecognized subcommand",
     "invalid value",
@@ -146,19 +144,6 @@ const REFUSALS: [&str; 13] = [
     "error loading config",
     "error parsing -c",
 ];
-
-/// Classifies the error that a program ended with.
-pub(super) fn classify_last(error: &str, clock: &Clock) -> Problem {
-    let problem = classify(error, clock);
-    let refused = REFUSALS.iter().any(|wording| error.to_lowercase().contains(wording));
-    match problem.kind {
-        ProblemKind::Other if refused => Problem {
-            kind: ProblemKind::Usage,
-            ..problem
-        },
-        _ => problem,
-    }
-}
 
 pub(super) fn from_wording(message: &str) -> Option<ProblemKind> {
     let said = message.replace('’', "'").to_lowercase();
@@ -200,26 +185,6 @@ fn is_log(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn clock() -> Clock {
-        Clock::at("2026-11-20T10:00:00Z")
-    }
-
-    #[test]
-    fn a_refused_command_line_is_told_from_a_refused_request() {
-        for error in [
-            "Not inside a trusted directory and --skip-git-repo-check was not specified.",
-            "error: unexpected argument '--nope' found",
-            "Error loading config.toml: unknown variant",
-        ] {
-            assert_eq!(classify_last(error, &clock()).kind, ProblemKind::Usage, "{error}");
-            assert_eq!(classify(error, &clock()).kind, ProblemKind::Other, "{error}");
-        }
-        assert_eq!(
-            classify_last("Error: 401 Unauthorized: invalid value", &clock()).kind,
-            ProblemKind::Auth
-        );
-    }
 
     #[test]
     fn the_last_error_of_stderr_is_not_what_was_logged() {

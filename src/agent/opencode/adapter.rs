@@ -22,7 +22,8 @@ use super::{
     handle::{ServerSession, Shared},
     server::{ServerSpec, Servers},
     server_url::ServerUrl,
-    session::{Job, run_session},
+    session::run_session,
+    task::Job,
 };
 
 /// Runs sessions on an opencode server.

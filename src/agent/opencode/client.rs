@@ -13,7 +13,7 @@ use tracing::debug;
 use super::server_url::ServerUrl;
 
 use super::{
-    Credentials, ServerError,
+    Credentials, PermissionAnswer, ServerError,
     feed::Feed,
     wire::{Health, ListedMessage, Permission, Question, SessionInfo, Status},
 };
@@ -46,15 +46,6 @@ pub(super) struct PromptOptions {
     /// Provider and name.
     pub(super) model: Option<(String, String)>,
     pub(super) agent: Option<String>,
-}
-
-/// How a request for a permission is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PermissionAnswer {
-    /// No, with an explanation: the agent continues without it.
-    Deny,
-    /// Yes, this time.
-    Allow,
 }
 
 /// The answer to an agent that asks for something it may not have. With a message, the agent continues; without one, its

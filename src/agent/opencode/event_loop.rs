@@ -6,18 +6,18 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::{
     agent::dialect::one_line,
-    event::{AgentSignal, Problem},
+    event::{AgentSignal, Problem, ProblemKind},
 };
 
 use super::{
-    ServerError,
-    client::{Client, PermissionAnswer},
+    PermissionAnswer, ServerError,
+    client::Client,
     feed::Feed,
     handle::Message,
     outbox,
     problem::of_server,
     server::ManagedServer,
-    session::{SessionTask, crashed},
+    task::SessionTask,
     turn::{Next, Turn},
     wire::{EventKind, Permission, Question, Status},
 };
@@ -295,4 +295,8 @@ pub(super) async fn connect(client: &Client) -> Result<Feed, ServerError> {
         }
     };
     timeout(CONNECTED, opened).await.unwrap_or_else(|_| Err(foreign()))
+}
+
+fn crashed(text: String) -> Problem {
+    Problem::said(ProblemKind::Crashed, text)
 }

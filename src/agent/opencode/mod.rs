@@ -23,12 +23,12 @@ mod problem;
 mod server;
 mod server_url;
 mod session;
+mod task;
 mod turn;
 mod verdict;
 mod wire;
 
 pub use adapter::ServerAdapter;
-pub use client::PermissionAnswer;
 pub use error::ServerError;
-pub use options::{Credentials, Patience, ServerOptions};
+pub use options::{Credentials, Patience, PermissionAnswer, ServerOptions};
 pub use server_url::ServerUrl;

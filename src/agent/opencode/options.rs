@@ -9,8 +9,6 @@ use std::{
 
 use super::server_url::ServerUrl;
 
-use super::PermissionAnswer;
-
 /// The first port to start a server on.
 const PORT: u16 = 4190;
 
@@ -26,6 +24,15 @@ pub struct ServerOptions {
     /// The first port of this machine to start one on.
     pub port: u16,
     pub patience: Patience,
+}
+
+/// How a request for a permission is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PermissionAnswer {
+    /// No, with an explanation: the agent continues without it.
+    Deny,
+    /// Yes, this time.
+    Allow,
 }
 
 impl Default for ServerOptions {

@@ -7,8 +7,8 @@ use tokio::time::sleep;
 use crate::{agent::dialect::one_line, event::AgentSignal};
 
 use super::{
-    ServerError,
-    client::{Client, PermissionAnswer, PromptOptions},
+    PermissionAnswer, ServerError,
+    client::{Client, PromptOptions},
     handle::Message,
     wire::{Permission, Question},
 };

@@ -3,36 +3,28 @@
 //! The end of the stream proves nothing, and neither does a single event: whether a turn is over is what the server
 //! says when it is asked, and how it went is in the session's messages.
 
-use std::{
-    collections::BTreeSet,
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use jiff::tz::TimeZone;
 use tokio::{
-    sync::{mpsc, watch},
+    sync::watch,
     task::JoinSet,
-    time::{Instant, sleep, timeout},
+    time::{sleep, timeout},
 };
 
 use crate::{
-    agent::{
-        dialect::{Clock, one_line},
-        signal_writer::SignalWriter,
-    },
+    agent::dialect::one_line,
     event::{AgentSignal, Problem, ProblemKind, SessionId},
     proc::Stop,
 };
 
 use super::{
-    ServerError, ServerOptions,
-    client::{Client, PromptOptions},
+    ServerError,
+    client::Client,
     event_loop::{Broken, connect},
-    handle::{Message, Shared},
     problem::of_server,
-    server::{ManagedServer, Server, ServerSpec, Servers},
+    server::ManagedServer,
+    task::{Job, SessionTask},
     turn::Turn,
     verdict::Verdict,
     wire::Status,
@@ -44,43 +36,6 @@ const ABORT_POLL: Duration = Duration::from_millis(50);
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// After this, a prompt that was under way when the session was stopped has arrived.
 const PROMPT_UNDER_WAY: Duration = Duration::from_millis(500);
-
-/// What a session is to do.
-pub(super) struct Job {
-    pub(super) servers: Arc<Servers>,
-    pub(super) options: ServerOptions,
-    pub(super) spec: ServerSpec,
-    pub(super) title: String,
-    pub(super) prompt: PathBuf,
-    pub(super) prompt_options: PromptOptions,
-    /// The model, as it was asked for.
-    pub(super) model: Option<String>,
-    pub(super) resume: Option<SessionId>,
-    pub(super) writer: SignalWriter,
-    pub(super) shared: Arc<Shared>,
-    pub(super) steering: mpsc::Receiver<Message>,
-}
-
-/// A session at work.
-pub(super) struct SessionTask {
-    pub(super) job: Job,
-    pub(super) server: Option<Server>,
-    pub(super) session: Option<String>,
-    /// A prompt is on its way, and may arrive even if its answer is not waited for.
-    pub(super) prompting: bool,
-    /// Requests that nothing waits for; each ends with signals about it.
-    pub(super) outbox: JoinSet<Vec<AgentSignal>>,
-    /// Permissions and questions that were reported.
-    pub(super) asked: BTreeSet<String>,
-    pub(super) quiet_beats: u32,
-    pub(super) looks: u32,
-    pub(super) look_at: Option<Instant>,
-    /// The stream was lost before.
-    pub(super) lost: bool,
-    /// How many messages the user will have, by and by.
-    pub(super) prompts: usize,
-    pub(super) zone: TimeZone,
-}
 
 /// Runs a session to its end. Stopping it is a value on `stop`.
 pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>>) {
@@ -243,24 +198,6 @@ impl SessionTask {
         };
         matches!(timeout(patience, idle).await, Ok(Ok(())))
     }
-
-    pub(super) fn clock(&self) -> Clock {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Clock {
-            now_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-            zone: self.zone.clone(),
-            named: |name| TimeZone::get(name).ok(),
-        }
-    }
-
-    pub(super) async fn note(&self, text: Option<String>) {
-        self.say(text.map(|text| AgentSignal::Unknown { text }).into_iter().collect())
-            .await;
-    }
-
-    pub(super) async fn say(&self, signals: Vec<AgentSignal>) {
-        self.job.writer.write(signals).await;
-    }
 }
 
 async fn read_prompt(path: PathBuf) -> Result<String, Problem> {
@@ -275,8 +212,4 @@ async fn read_prompt(path: PathBuf) -> Result<String, Problem> {
         ProblemKind::Other,
         format!("{shown}: the prompt cannot be read: {why}"),
     ))
-}
-
-pub(super) fn crashed(text: String) -> Problem {
-    Problem::said(ProblemKind::Crashed, text)
 }

@@ -1,0 +1,80 @@
+//! A session at work: what it was given to do, and what it knows of its turn.
+
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use jiff::tz::TimeZone;
+use tokio::{sync::mpsc, task::JoinSet, time::Instant};
+
+use crate::{
+    agent::{dialect::Clock, signal_writer::SignalWriter},
+    event::{AgentSignal, SessionId},
+};
+
+use super::{
+    ServerOptions,
+    client::PromptOptions,
+    handle::{Message, Shared},
+    server::{Server, ServerSpec, Servers},
+};
+
+/// What a session is to do.
+pub(super) struct Job {
+    pub(super) servers: Arc<Servers>,
+    pub(super) options: ServerOptions,
+    pub(super) spec: ServerSpec,
+    pub(super) title: String,
+    pub(super) prompt: PathBuf,
+    pub(super) prompt_options: PromptOptions,
+    /// The model, as it was asked for.
+    pub(super) model: Option<String>,
+    pub(super) resume: Option<SessionId>,
+    pub(super) writer: SignalWriter,
+    pub(super) shared: Arc<Shared>,
+    pub(super) steering: mpsc::Receiver<Message>,
+}
+
+/// A session at work.
+pub(super) struct SessionTask {
+    pub(super) job: Job,
+    pub(super) server: Option<Server>,
+    pub(super) session: Option<String>,
+    /// A prompt is on its way, and may arrive even if its answer is not waited for.
+    pub(super) prompting: bool,
+    /// Requests that nothing waits for; each ends with signals about it.
+    pub(super) outbox: JoinSet<Vec<AgentSignal>>,
+    /// Permissions and questions that were reported.
+    pub(super) asked: BTreeSet<String>,
+    pub(super) quiet_beats: u32,
+    pub(super) looks: u32,
+    pub(super) look_at: Option<Instant>,
+    /// The stream was lost before.
+    pub(super) lost: bool,
+    /// How many messages the user will have, by and by.
+    pub(super) prompts: usize,
+    pub(super) zone: TimeZone,
+}
+
+impl SessionTask {
+    pub(super) fn clock(&self) -> Clock {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Clock {
+            now_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            zone: self.zone.clone(),
+            named: |name| TimeZone::get(name).ok(),
+        }
+    }
+
+    pub(super) async fn note(&self, text: Option<String>) {
+        self.say(text.map(|text| AgentSignal::Unknown { text }).into_iter().collect())
+            .await;
+    }
+
+    pub(super) async fn say(&self, signals: Vec<AgentSignal>) {
+        self.job.writer.write(signals).await;
+    }
+}
