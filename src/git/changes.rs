@@ -5,98 +5,11 @@ use std::{
     thread::{self, Scope, ScopedJoinHandle},
 };
 
-use super::{Counted, GitError, Repository};
+use super::{
+    Counted, GitError, Repository,
+    counts::{Commits, Counts, Lines, Point, find_commits},
+};
 use crate::event::{Changes, Checkpoint};
-
-/// What of a checkpoint matters for counting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Point<'a> {
-    pub(super) tree: &'a str,
-    pub(super) head: Option<&'a str>,
-}
-
-impl<'a> Point<'a> {
-    pub(super) fn of(checkpoint: &'a Checkpoint) -> Self {
-        Self {
-            tree: &checkpoint.tree,
-            head: checkpoint.head.as_deref(),
-        }
-    }
-}
-
-/// What was counted up to the latest checkpoint.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    lines: Vec<Lines>,
-    commits: Vec<Commits>,
-}
-
-/// The files and lines that differ between two trees.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Lines {
-    from: String,
-    to: String,
-    changes: Changes,
-}
-
-/// The commits that HEAD reaches at one time and did not reach at another, when there may have been none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Commits {
-    from: Option<String>,
-    to: String,
-    count: u32,
-    /// Whether all that was reached then is reached now as well: such counts add up.
-    is_onward: bool,
-}
-
-impl Counts {
-    fn lines(&self, from: &str, to: &str) -> Option<Changes> {
-        if from == to {
-            return Some(Changes::default());
-        }
-        let known = self.lines.iter().find(|lines| lines.from == from && lines.to == to);
-        known.map(|lines| lines.changes)
-    }
-
-    fn commits(&self, from: Option<&str>, to: Option<&str>) -> u32 {
-        let to = to.filter(|_| from != to);
-        let counted = to.and_then(|to| find_commits(&self.commits, from, to));
-        counted.map_or(0, |commits| commits.count)
-    }
-
-    /// The changes between two points, both of which were counted.
-    fn changes(&self, from: Point, to: Point) -> Result<Changes, GitError> {
-        let lines = self.lines(from.tree, to.tree).ok_or_else(|| GitError::Refused {
-            command: format!("git diff-tree {} {}", from.tree, to.tree),
-            said: "one of them cannot be read".to_owned(),
-        })?;
-        Ok(Changes {
-            commits: self.commits(from.head, to.head),
-            ..lines
-        })
-    }
-
-    /// Forgets what leads to anywhere else.
-    fn keep(&mut self, tree: &str, head: Option<&str>) {
-        self.lines.retain(|lines| lines.to == tree);
-        self.commits.retain(|commits| Some(&*commits.to) == head);
-    }
-}
-
-/// Finds among counts that were made one from `from` to `to`, or two that lead there together.
-fn find_commits(known: &[Commits], from: Option<&str>, to: &str) -> Option<Commits> {
-    let begins = || known.iter().filter(|commits| commits.from.as_deref() == from);
-    let together = |first: &Commits| {
-        let second = |second: &&Commits| second.is_onward && second.from.as_ref() == Some(&first.to) && second.to == to;
-        known.iter().find(second).map(|second| Commits {
-            to: to.to_owned(),
-            count: first.count.saturating_add(second.count),
-            ..first.clone()
-        })
-    };
-    let whole = begins().find(|commits| commits.to == to).cloned();
-    whole.or_else(|| begins().filter(|first| first.is_onward).find_map(together))
-}
 
 /// Is told the tree that is there now.
 pub(super) struct Now<'a> {
@@ -328,15 +241,6 @@ fn number(field: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn commits(from: &str, to: &str, count: u32, is_onward: bool) -> Commits {
-        Commits {
-            from: Some(from.to_owned()),
-            to: to.to_owned(),
-            count,
-            is_onward,
-        }
-    }
-
     #[test]
     fn renames_and_binary_files_are_one_file_each() {
         let output = b"a b\n1\t2\ta file\x00-\t-\timage.png\x003\t0\t\0old\0new\0c b\nd b\n1\t0\tx y\nz\0";
@@ -360,18 +264,5 @@ mod tests {
         assert_eq!(read_lines(b"a b\n1\t2\t\0old\0"), None);
         assert_eq!(read_lines(b"1\t2\tno pair\0"), None);
         assert_eq!(read_lines(b"a b"), None);
-    }
-
-    #[test]
-    fn counts_add_up_where_nothing_was_rewritten() {
-        let known = [commits("a", "b", 2, true), commits("b", "c", 3, true)];
-        assert_eq!(find_commits(&known, Some("a"), "c"), Some(commits("a", "c", 5, true)));
-        assert_eq!(find_commits(&known, Some("b"), "c"), Some(commits("b", "c", 3, true)));
-        assert_eq!(find_commits(&known, None, "c"), None);
-        for rewritten in 0..known.len() {
-            let mut known = known.clone();
-            known[rewritten].is_onward = false;
-            assert_eq!(find_commits(&known, Some("a"), "c"), None);
-        }
     }
 }

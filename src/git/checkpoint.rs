@@ -1,20 +1,18 @@
 //! Makes checkpoints: one scan for what differs, then only those files are read.
 
 use std::{
-    collections::HashSet,
     mem,
-    path::PathBuf,
     sync::{MutexGuard, PoisonError},
-    thread::{self, JoinHandle},
+    thread,
 };
 
 use super::{
     Counted, GitError, Moment, Repository, Taken,
-    changes::{Counts, Point},
-    file_identity::Identity,
+    counts::{Counts, Point},
     index::When,
-    layout::Mark,
+    loose::Loose,
     process::Git,
+    state::State,
     table::Table,
 };
 use crate::event::{Checkpoint, RunId};
@@ -22,68 +20,6 @@ use crate::event::{Checkpoint, RunId};
 /// Who makes the commits.
 const NAME: &str = "ralph";
 const EMAIL: &str = "ralph@localhost";
-
-/// What is known from the checkpoint before.
-#[derive(Debug)]
-pub(super) struct State {
-    /// The repository's directories.
-    marks: [Mark; 2],
-    /// The latest reference that was set, and its commit: what tells this repository from all others.
-    kept: Option<(String, String)>,
-    /// The user's index that ralph's was brought up to; none while ralph's holds nothing.
-    pub(super) origin: Option<Identity>,
-    /// Tracked files that are not to be in the work tree, and are not.
-    pub(super) absent: Vec<PathBuf>,
-    counts: Counts,
-    /// What ralph's index holds, as far as ralph can go on from there without git.
-    pub(super) table: Option<Table>,
-    /// The checkpoint that ralph's index holds; none when that is not known.
-    pub(super) last: Option<Checkpoint>,
-    /// A repeated checkpoint that gets its second name.
-    naming: Option<JoinHandle<Result<(), GitError>>>,
-    /// What the user has to be told with the next checkpoint.
-    untold: Vec<String>,
-    /// What the user was told, once each.
-    told: HashSet<String>,
-}
-
-impl State {
-    pub(super) fn of(marks: [Mark; 2]) -> State {
-        State {
-            marks,
-            kept: None,
-            origin: None,
-            absent: Vec::new(),
-            counts: Counts::default(),
-            table: None,
-            last: None,
-            naming: None,
-            untold: Vec::new(),
-            told: HashSet::new(),
-        }
-    }
-
-    /// Forgets what ralph's index holds.
-    pub(super) fn forget(&mut self) {
-        self.table = None;
-        self.last = None;
-    }
-
-    /// Keeps a sentence for the user until the next checkpoint.
-    pub(super) fn tell(&mut self, notice: String) {
-        self.untold.push(notice);
-    }
-
-    /// Waits until a repeated checkpoint has its second name.
-    pub(super) fn finish_naming(&mut self) {
-        let Some(naming) = self.naming.take() else { return };
-        if let Err(error) = naming.join().expect("naming does not panic") {
-            self.untold.push(format!(
-                "A checkpoint is kept under one of its two names only: {error}."
-            ));
-        }
-    }
-}
 
 /// What a checkpoint is called.
 #[derive(Debug, Clone, Copy)]
@@ -295,6 +231,12 @@ impl Repository {
             .env("GIT_COMMON_DIR", &self.layout.common_dir)
             .env("GIT_WORK_TREE", &self.layout.root)
             .env("GIT_INDEX_FILE", &self.index)
+    }
+
+    /// What can be written without git; none where that may be something else than git would write.
+    pub(super) fn loose(&self) -> Option<&Loose> {
+        let found = || Loose::found(self.git(), &self.layout, self.id_bytes);
+        self.loose.get_or_init(found).as_ref()
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {

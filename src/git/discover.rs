@@ -7,10 +7,10 @@ use std::{
 };
 
 use super::{
-    DEADLINE, DISCOVERY_DEADLINE, GitError, NoRepository, Repository,
-    checkpoint::State,
+    GitError, NoRepository, Repository,
     layout::{Layout, inspect_above, root_of},
-    process::{self, Git},
+    process::{self, DEADLINE, DISCOVERY_DEADLINE, Git},
+    state::State,
 };
 use crate::{files::open_unfollowed, proc::Supervisor};
 

@@ -4,9 +4,9 @@ use std::{collections::HashSet, mem};
 
 use super::{
     GitError, Repository,
-    checkpoint::State,
     index::{Copied, When},
     rules::Rules,
+    state::State,
     table::Table,
 };
 
@@ -23,7 +23,10 @@ pub(super) struct Found {
 impl Repository {
     /// Takes what differs into the table without git; none where git has to look.
     pub(super) fn find_alone(&self, state: &mut State) -> Option<Found> {
-        let table = state.table.as_mut().filter(|table| self.still_rule(&table.rules))?;
+        let table = state
+            .table
+            .as_mut()
+            .filter(|table| table.rules.still_hold(&self.layout))?;
         let head = self.head_alone()?;
         let differences = table.compare(&self.layout.root, |path| self.spares(path))?;
         table.record(differences, self.loose()?)?;
@@ -43,9 +46,9 @@ impl Repository {
         }
         // Before git reads them: what changes meanwhile has changed the next time.
         let known = table.as_ref().map(|table| &table.rules);
-        let rules = match known.filter(|rules| self.still_rule(rules)) {
+        let rules = match known.filter(|rules| rules.still_hold(&self.layout)) {
             Some(rules) => Some(rules.clone()),
-            None => self.rules(),
+            None => Rules::found(self.git(), &self.layout),
         };
         let (mut status, mut warnings) = self.scan()?;
         if copied == Copied::No && status.changes_ignoring() {

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{DISCOVERY_DEADLINE, layout::inspect_above, process::Git};
+use super::{
+    layout::inspect_above,
+    process::{DISCOVERY_DEADLINE, Git},
+};
 use crate::proc::Supervisor;
 
 /// What a program has to be told that does not see the user's own configuration of git.

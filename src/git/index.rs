@@ -11,11 +11,11 @@ use std::{
 
 use super::{
     GitError, Repository,
-    checkpoint::State,
     entries::{self, Entry},
     file_identity::Identity,
     process,
     rules::Rules,
+    state::State,
     table::Table,
 };
 use crate::files::open_unfollowed;

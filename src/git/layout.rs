@@ -4,6 +4,7 @@
 //! this one would get its checkpoints.
 
 use std::{
+    env,
     fs::{self, Metadata},
     io::{self, Read},
     os::unix::fs::MetadataExt,
@@ -150,4 +151,12 @@ pub(super) fn read_small(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(GITFILE_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
+}
+
+/// Where the user keeps configuration.
+pub(super) fn config_home() -> Option<PathBuf> {
+    let named = env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());
+    named
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".config")))
 }

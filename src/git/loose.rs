@@ -13,7 +13,7 @@ use std::{
 
 use miniz_oxide::{deflate::compress_to_vec_zlib, inflate::decompress_to_vec_zlib_with_limit};
 
-use super::{Repository, sha1::sha1};
+use super::{layout::Layout, process::Git, sha1::sha1};
 use crate::files::open_unfollowed;
 
 /// Settings that decide how git writes objects and references, and extensions of the repository's format.
@@ -45,22 +45,17 @@ pub(super) struct Loose {
     common_dir: PathBuf,
 }
 
-impl Repository {
-    /// What can be written without git; none where that may be something else than git would write.
-    pub(super) fn loose(&self) -> Option<&Loose> {
-        let loose = self.loose.get_or_init(|| {
-            let settings = self.git().args(["config", "--get-regexp", SETTINGS]).run_any().ok()?;
-            let settings = str::from_utf8(&settings.stdout).ok()?;
-            let is_harmless = |line: &str| HARMLESS.iter().any(|harmless| line.starts_with(harmless));
-            (self.id_bytes * 2 == NAME_BYTES && settings.lines().all(is_harmless)).then(|| Loose {
-                common_dir: self.layout.common_dir.clone(),
-            })
-        });
-        loose.as_ref()
-    }
-}
-
 impl Loose {
+    /// What can be written of this repository without git, whose command on it is `git`.
+    pub(super) fn found(git: Git, layout: &Layout, id_bytes: usize) -> Option<Loose> {
+        let settings = git.args(["config", "--get-regexp", SETTINGS]).run_any().ok()?;
+        let settings = str::from_utf8(&settings.stdout).ok()?;
+        let is_harmless = |line: &str| HARMLESS.iter().any(|harmless| line.starts_with(harmless));
+        (id_bytes * 2 == NAME_BYTES && settings.lines().all(is_harmless)).then(|| Loose {
+            common_dir: layout.common_dir.clone(),
+        })
+    }
+
     /// Whether an object is there, in a file of its own.
     pub(super) fn has(&self, name: &str) -> bool {
         is_name(name) && self.object(name).is_file()

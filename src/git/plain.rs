@@ -6,7 +6,7 @@
 
 use std::{
     collections::HashSet,
-    env, fs,
+    fs,
     io::{self, Read},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
@@ -15,6 +15,7 @@ use std::{
 use super::{
     GitError, Repository,
     entries::Entry,
+    layout::config_home,
     process::{self, Git},
 };
 use crate::files::open_unfollowed;
@@ -122,13 +123,6 @@ impl Repository {
         set.make_ascii_lowercase();
         Ok(set.lines().any(|line| line != "core.autocrlf false"))
     }
-}
-
-pub(super) fn config_home() -> Option<PathBuf> {
-    let named = env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());
-    named
-        .map(PathBuf::from)
-        .or_else(|| Some(env::home_dir()?.join(".config")))
 }
 
 /// Whether a file of attributes may change what is stored; one that cannot be looked through may.

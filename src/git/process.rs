@@ -12,11 +12,17 @@ use std::{
 
 use tracing::debug_span;
 
-use super::{DEADLINE, GitError};
+use super::GitError;
 use crate::proc::{
     Supervisor,
     helper::{Helper, HelperError},
 };
+
+/// How long one git process may take. Long, because the first checkpoint of a large tree reads all of it.
+pub(super) const DEADLINE: Duration = Duration::from_secs(120);
+
+/// The same for finding a repository, when nobody sees anything yet: it reads a few small files.
+pub(super) const DISCOVERY_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Configuration that must not act in ralph's name: no daemons, no clean-up in the background, no hooks, no log of
 /// ralph's references, no shared index beside the user's.

@@ -11,7 +11,7 @@ use crate::{
     run::{Breaker, Observation},
 };
 
-use super::{feedback::Feedback, state::LoopState, step::Decision};
+use super::{decision::Decision, state::LoopState};
 
 /// Where the counts put the breaker, and why.
 fn due(breaker: &Breaker, limits: &BreakerLimits) -> (BreakerState, BreakerCause) {
@@ -28,14 +28,6 @@ fn due(breaker: &Breaker, limits: &BreakerLimits) -> (BreakerState, BreakerCause
     } else {
         let iterations = breaker.same_error;
         (failing, BreakerCause::SameError { iterations })
-    }
-}
-
-/// What the next prompts have to say about it.
-pub(super) fn diagnosis(breaker: &Breaker) -> Option<Feedback> {
-    match breaker.state {
-        BreakerState::Closed => None,
-        BreakerState::HalfOpen | BreakerState::Open => breaker.why.clone().map(|why| Feedback::Stuck { why }),
     }
 }
 

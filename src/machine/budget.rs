@@ -4,12 +4,7 @@
 //! them are kept that a run can be read, and no more, however fast an agent talks. What was left out is in the
 //! iteration's signal log and was shown when it happened. Both budgets shrink as a run grows, so a long run has one, too.
 
-use crate::event::{AgentSignal, CancelReason, Event};
-
-use super::{
-    rules::Rules,
-    step::{Decision, is_running},
-};
+use crate::event::AgentSignal;
 
 /// What details of one iteration may take, in bytes of records, and those of a run.
 const DETAILS: Share = Share {
@@ -92,6 +87,23 @@ impl Budget {
         };
         taken.iteration_bytes += signal.record_bytes();
     }
+
+    /// Looks whether `signal`, which is bounded and of that weight, may become a record.
+    pub(super) fn room_for(&self, signal: &AgentSignal, weight: Weight) -> Room {
+        let bytes = signal.record_bytes();
+        match (weight, signal) {
+            (Weight::Detail, _) if self.details.has_room(&DETAILS, bytes) => Room::There,
+            (Weight::Detail, _) => Room::OnlyTold,
+            // Few and small: used-up money and tokens are told at intervals, and a turn ends once.
+            (Weight::Needed, AgentSignal::Usage { .. } | AgentSignal::TurnEnded { .. }) => Room::There,
+            // An agent that tries again for hours, and gets on in between, is no flood. What it waits for is not followed any
+            // more then; that it got on still is, which happens once.
+            (Weight::Needed, AgentSignal::Retrying { .. }) if self.needed.is_half_full(&NEEDED) => Room::OnlyTold,
+            (Weight::Needed, signal) if is_getting_on(signal) => Room::There,
+            (Weight::Needed, _) if self.needed.has_room(&NEEDED, bytes) => Room::There,
+            (Weight::Needed, _) => Room::None,
+        }
+    }
 }
 
 /// What a signal is to the journal.
@@ -104,59 +116,12 @@ pub(super) enum Weight {
 
 /// Whether there is room for a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Room {
+pub(super) enum Room {
     There,
     /// It is told and not kept.
     OnlyTold,
     /// It would be needed, and there is none: nothing can be known of this iteration any more.
     None,
-}
-
-impl Rules {
-    /// Whether a reader that wants no more than the present journals hold keeps `event`, as the next one.
-    pub(super) fn keeps(&self, event: &Event) -> bool {
-        match event {
-            Event::AgentReported { signal, .. } => self.room_for(signal) == Room::There,
-            _ => true,
-        }
-    }
-
-    /// Looks whether `signal`, which is bounded, may become a record.
-    fn room_for(&self, signal: &AgentSignal) -> Room {
-        let bytes = signal.record_bytes();
-        match (self.weight_of(signal), signal) {
-            (Weight::Detail, _) if self.budget.details.has_room(&DETAILS, bytes) => Room::There,
-            (Weight::Detail, _) => Room::OnlyTold,
-            // Few and small: used-up money and tokens are told at intervals, and a turn ends once.
-            (Weight::Needed, AgentSignal::Usage { .. } | AgentSignal::TurnEnded { .. }) => Room::There,
-            // An agent that tries again for hours, and gets on in between, is no flood. What it waits for is not followed any
-            // more then; that it got on still is, which happens once.
-            (Weight::Needed, AgentSignal::Retrying { .. }) if self.budget.needed.is_half_full(&NEEDED) => {
-                Room::OnlyTold
-            }
-            (Weight::Needed, signal) if is_getting_on(signal) => Room::There,
-            (Weight::Needed, _) if self.budget.needed.has_room(&NEEDED, bytes) => Room::There,
-            (Weight::Needed, _) => Room::None,
-        }
-    }
-}
-
-/// Records what the agent reported, as far as the journal has room for it.
-pub(super) fn report(decision: &mut Decision, iteration: u32, signal: AgentSignal) {
-    match decision.state.rules.room_for(&signal) {
-        Room::There => decision.push(Event::AgentReported { iteration, signal }),
-        Room::OnlyTold => {
-            if !decision.state.rules.budget.has_omitted() {
-                decision.push(Event::DetailsOmitted { iteration });
-            }
-        }
-        Room::None => {
-            if is_running(&decision.state, iteration) {
-                let reason = CancelReason::Flooded;
-                decision.push(Event::CancelRequested { iteration, reason });
-            }
-        }
-    }
 }
 
 /// What shows that an agent does not wait any more.

@@ -8,11 +8,7 @@ use crate::{
     run::Phase,
 };
 
-use super::{
-    policy::max_time_at,
-    state::LoopState,
-    step::{Decision, stop_if_at_once},
-};
+use super::{decision::Decision, policy::max_time_at, settle::stop_if_at_once, state::LoopState};
 
 const PHASE_MS: u64 = 600_000;
 /// What is left of the run when its time is over: enough for an ordinary checkpoint.

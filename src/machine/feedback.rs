@@ -1,6 +1,9 @@
 //! What the next prompt tells the agent about the session before it.
 
-use crate::event::{BreakerCause, CancelReason, Missing, Problem, ProblemKind};
+use crate::{
+    event::{BreakerCause, BreakerState, CancelReason, Missing, Problem, ProblemKind},
+    run::Breaker,
+};
 
 /// One thing to tell the agent; `words::prompt` says it.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,5 +71,13 @@ pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
         | CancelReason::MaxCost
         | CancelReason::MaxTokens
         | CancelReason::Stopped => None,
+    }
+}
+
+/// What the next prompts have to say about the breaker.
+pub(super) fn of_breaker(breaker: &Breaker) -> Option<Feedback> {
+    match breaker.state {
+        BreakerState::Closed => None,
+        BreakerState::HalfOpen | BreakerState::Open => breaker.why.clone().map(|why| Feedback::Stuck { why }),
     }
 }

@@ -7,6 +7,7 @@
 mod breaker;
 mod budget;
 mod deadline;
+mod decision;
 mod effect;
 mod feedback;
 mod gate;

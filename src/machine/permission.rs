@@ -10,7 +10,7 @@ use crate::{
     run::{Ask, Phase},
 };
 
-use super::step::{Decision as Deciding, is_running};
+use super::decision::{Decision as Deciding, is_running};
 
 /// Denials of the same thing in one iteration after which the agent is not asked to find another way any more: it is ended.
 pub(super) const DENIALS: u32 = 5;

@@ -10,7 +10,7 @@ use crate::{
 
 use super::{
     Statement,
-    budget::{Budget, Weight, is_getting_on},
+    budget::{Budget, Room, Weight, is_getting_on},
     feedback::{self, Feedback},
 };
 
@@ -218,8 +218,21 @@ impl Rules {
         }
     }
 
+    /// Whether a reader that wants no more than the present journals hold keeps `event`, as the next one.
+    pub(super) fn keeps(&self, event: &Event) -> bool {
+        match event {
+            Event::AgentReported { signal, .. } => self.room_for(signal) == Room::There,
+            _ => true,
+        }
+    }
+
+    /// Looks whether `signal`, which is bounded, may become a record.
+    pub(super) fn room_for(&self, signal: &AgentSignal) -> Room {
+        self.budget.room_for(signal, self.weight_of(signal))
+    }
+
     /// Tells what of `signal` the state is made of, before it is applied.
-    pub(super) fn weight_of(&self, signal: &AgentSignal) -> Weight {
+    fn weight_of(&self, signal: &AgentSignal) -> Weight {
         let waits = self.pending_error.is_some() || self.refusals > 0;
         let is_needed = match signal {
             AgentSignal::Retrying { why, kind, .. } => {

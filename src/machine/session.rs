@@ -1,16 +1,18 @@
 //! What the running session tells, and what comes of it.
 
 use crate::{
-    event::{AgentSignal, Claim, Delivery, Event, TEXT_CAP_BYTES, clip},
+    event::{AgentSignal, CancelReason, Claim, Delivery, Event, TEXT_CAP_BYTES, clip},
     run::Phase,
 };
 
 use super::{
-    Statement, budget,
+    Statement,
+    budget::Room,
+    decision::{Decision, is_running},
     outcome::outcome,
     permission, policy,
+    settle::stop_if_at_once,
     signals::has_read_prompt,
-    step::{Decision, is_running, stop_if_at_once},
     user::{self, Taken},
 };
 
@@ -47,7 +49,7 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
         deliver_prompted(decision, iteration);
     }
     let AgentSignal::Ended { exit, output_bytes } = signal else {
-        budget::report(decision, iteration, signal.bounded());
+        record(decision, iteration, signal.bounded());
         if is_running(&decision.state, iteration)
             && let Some(reason) = policy::is_in_vain(&decision.state)
         {
@@ -63,6 +65,24 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
         output_bytes: *output_bytes,
     });
     stop_if_at_once(decision);
+}
+
+/// Records what the agent reported, as far as the journal has room for it.
+fn record(decision: &mut Decision, iteration: u32, signal: AgentSignal) {
+    match decision.state.rules.room_for(&signal) {
+        Room::There => decision.push(Event::AgentReported { iteration, signal }),
+        Room::OnlyTold => {
+            if !decision.state.rules.budget.has_omitted() {
+                decision.push(Event::DetailsOmitted { iteration });
+            }
+        }
+        Room::None => {
+            if is_running(&decision.state, iteration) {
+                let reason = CancelReason::Flooded;
+                decision.push(Event::CancelRequested { iteration, reason });
+            }
+        }
+    }
 }
 
 /// Records what the agent says of itself as its turn ends.

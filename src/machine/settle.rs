@@ -12,10 +12,10 @@ use crate::{
 use super::{
     Settlement, Verification,
     breaker::{self, Permit},
+    decision::Decision,
     gate,
     policy::{self, Reaction},
     state::LoopState,
-    step::{Decision, start_verification},
 };
 
 /// A task that is reported blocked so often is not asked for again.
@@ -120,6 +120,19 @@ fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
         GoalsWhen::Claim => gate::wants_goals(state, outcome),
         GoalsWhen::Iteration => gate::wants_goals(state, outcome) || *outcome == Outcome::Completed,
     }
+}
+
+/// Has the goals run.
+pub(super) fn start_verification(decision: &mut Decision, iteration: u32) {
+    let goals = decision
+        .state
+        .view
+        .settings
+        .goals
+        .iter()
+        .map(|goal| goal.name.clone())
+        .collect();
+    decision.push(Event::VerificationStarted { iteration, goals });
 }
 
 /// Records the goals' results and goes on from them.
@@ -375,4 +388,14 @@ pub(super) fn requested(state: &LoopState) -> Option<StopReason> {
             StopReason::Requested
         }
     })
+}
+
+/// Whoever wants to stop at once does not wait for a settlement.
+pub(super) fn stop_if_at_once(decision: &mut Decision) {
+    let asked = decision.state.view.stop;
+    if asked.is_some_and(|asked| asked.request == StopRequest::Immediate)
+        && let Some(reason) = requested(&decision.state)
+    {
+        decision.stop(reason);
+    }
 }

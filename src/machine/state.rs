@@ -5,7 +5,10 @@ use crate::{
     run::RunView,
 };
 
-use super::{breaker, feedback::Feedback, rules::Rules};
+use super::{
+    feedback::{self, Feedback},
+    rules::Rules,
+};
 
 /// What is known about a run after its records so far: what everybody sees, and what decisions need besides.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -49,7 +52,7 @@ impl LoopState {
 
     /// What the next prompt has to say besides the task.
     pub fn prompt_feedback(&self) -> Vec<Feedback> {
-        let diagnosis = breaker::diagnosis(&self.view.breaker);
+        let diagnosis = feedback::of_breaker(&self.view.breaker);
         self.rules.feedback.iter().cloned().chain(diagnosis).collect()
     }
 

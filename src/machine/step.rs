@@ -5,16 +5,16 @@
 
 use crate::{
     event::{
-        Breakdown, CancelReason, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, PlanSnapshot, SteeringKind,
-        StopReason, StopRequest, WaitCause, WaitEnd,
+        Breakdown, CancelReason, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, SteeringKind, StopReason,
+        WaitCause, WaitEnd,
     },
     run::{Message, Phase},
 };
 
 use super::{
     Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, deadline,
+    decision::{Decision, is_running},
     effect::{Before, answer, effects, is_put_off, lingers},
-    hints::hints,
     permission, session, settle,
     state::LoopState,
     user::{self, Taken},
@@ -35,11 +35,7 @@ pub struct Step {
 /// phase (a timer of an earlier one, a result of an abandoned job) yields neither events nor effects.
 pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
     let before = Before::of(&state);
-    let mut decision = Decision {
-        state,
-        events: Vec::new(),
-        now_ms,
-    };
+    let mut decision = Decision::at(state, now_ms);
     if decision.state.view.is_over() {
         if let Input::Command { command, by } = input {
             user::reopen(&mut decision, now_ms, command, *by);
@@ -47,56 +43,10 @@ pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
     } else {
         decide(&mut decision, now_ms, input);
     }
-    let mut effects = effects(&before, &decision.state, input, now_ms);
-    effects.extend(decision.events.iter().filter_map(answer));
-    Step {
-        state: decision.state,
-        events: decision.events,
-        effects,
-    }
-}
-
-/// Events in the making, with the state as it is after them.
-pub(super) struct Decision {
-    pub(super) state: LoopState,
-    events: Vec<Event>,
-    now_ms: u64,
-}
-
-impl Decision {
-    #[cfg(test)]
-    pub(super) fn at(state: LoopState, now_ms: u64) -> Self {
-        Self {
-            state,
-            events: Vec::new(),
-            now_ms,
-        }
-    }
-
-    pub(super) fn push(&mut self, event: Event) {
-        let event = event.bounded();
-        self.state.apply_event(self.now_ms, &event);
-        self.events.push(event);
-    }
-
-    pub(super) fn notice(&mut self, notice: Notice) {
-        self.push(Event::Noticed { notice });
-    }
-
-    pub(super) fn plan_read(&mut self, plan: &PlanSnapshot) {
-        if self.state.view.plan != *plan {
-            self.push(Event::PlanRead { plan: plan.clone() });
-        }
-    }
-
-    pub(super) fn stop(&mut self, reason: StopReason) {
-        let hints = hints(&self.state, &reason);
-        self.push(Event::RunStopped {
-            reason,
-            hints,
-            totals: self.state.view.totals(),
-        });
-    }
+    let (state, events) = decision.made();
+    let mut effects = effects(&before, &state, input, now_ms);
+    effects.extend(events.iter().filter_map(answer));
+    Step { state, events, effects }
 }
 
 fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
@@ -239,23 +189,10 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
             why: WaitCause::BegunBefore,
         }),
         // The goals are run anew, all of them.
-        Phase::Verifying { iteration, .. } => start_verification(decision, iteration),
+        Phase::Verifying { iteration, .. } => settle::start_verification(decision, iteration),
         // Its effect is derived anew: the settlement is repeated.
         Phase::Settling { .. } | Phase::Stopped { .. } => {}
     }
-}
-
-/// Has the goals run.
-pub(super) fn start_verification(decision: &mut Decision, iteration: u32) {
-    let goals = decision
-        .state
-        .view
-        .settings
-        .goals
-        .iter()
-        .map(|goal| goal.name.clone())
-        .collect();
-    decision.push(Event::VerificationStarted { iteration, goals });
 }
 
 fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Result<Preparation, Refusal>) {
@@ -286,7 +223,7 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         if decision.state.view.settings.goals.is_empty() {
             return decision.stop(StopReason::Done { verified: false });
         }
-        return start_verification(decision, 0);
+        return settle::start_verification(decision, 0);
     }
     // Minutes may have passed in a large repository.
     if let Some(limit) = decision.state.view.limit_reached(now_ms) {
@@ -319,16 +256,6 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         overhead_bytes: found.overhead_bytes,
         messages: found.delivered.clone(),
     });
-}
-
-/// Whoever wants to stop at once does not wait for a settlement.
-pub(super) fn stop_if_at_once(decision: &mut Decision) {
-    let asked = decision.state.view.stop;
-    if asked.is_some_and(|asked| asked.request == StopRequest::Immediate)
-        && let Some(reason) = settle::requested(&decision.state)
-    {
-        decision.stop(reason);
-    }
 }
 
 fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
@@ -383,8 +310,4 @@ fn max_time(decision: &mut Decision) {
         // On their way to a decision that looks at the limit; their deadlines do not leave them long.
         Phase::Cancelling { .. } | Phase::Settling { .. } | Phase::Stopped { .. } => {}
     }
-}
-
-pub(super) fn is_running(state: &LoopState, iteration: u32) -> bool {
-    matches!(state.view.phase, Phase::Running { iteration: current, .. } if current == iteration)
 }

@@ -9,8 +9,8 @@ use crate::{
 };
 
 use super::{
+    decision::{Decision, is_running},
     permission, settle,
-    step::{Decision, is_running},
 };
 
 pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
