@@ -3,7 +3,10 @@
 use std::{fs, io::Read, os::unix::fs::symlink, path::PathBuf};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use ralph::{event::Event, store::paths::ProjectPaths};
+use ralph::{
+    event::{ChoiceReason, Event, Notice},
+    store::paths::ProjectPaths,
+};
 use serde_json::Value;
 
 use crate::harness::{Program, SOON, Sandbox, Script, running::Finished};
@@ -110,8 +113,13 @@ fn an_agent_of_your_own_is_what_runs_where_it_is_the_only_one() {
         .env("PATH", &path)
         .run(SOON);
     assert_eq!(run.code(), Some(0), "{run:?}");
-    let said = "no adapter is named: using `script`, the only one that is installed";
-    assert!(run.stdout.contains(said), "{run:?}");
+    let chosen = Event::Noticed {
+        notice: Notice::AdapterChosen {
+            adapter: "script".to_owned(),
+            why: ChoiceReason::OnlyOneInstalled,
+        },
+    };
+    assert!(run.records().iter().any(|record| record.event == chosen), "{run:?}");
     sandbox.install_as("another", &Script::worker());
     let refused = sandbox.ralph(["--headless"]).env("PATH", &path).run(SOON);
     assert_eq!(refused.code(), Some(4), "{refused:?}");

@@ -207,7 +207,11 @@ impl Repository {
             source,
         };
         self.forget_index()?;
-        fs::write(&self.index, entries::write(entries, self.id_bytes)).map_err(failed)
+        // In one step: a git that counts lines at the same time looks at it for attributes, and would not take half of one.
+        let unfinished = self.index.with_extension("new");
+        fs::write(&unfinished, entries::write(entries, self.id_bytes))
+            .and_then(|()| fs::rename(&unfinished, &self.index))
+            .map_err(failed)
     }
 
     /// The user's entries, with what ralph knows of their files in place of what the user's index says.
