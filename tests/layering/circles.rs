@@ -13,9 +13,6 @@ const CIRCLES: &[(&str, &str, &str)] = &[(
     "the process table of a system without /proc is printed by `ps`, which is a helper and ends as any process does",
 )];
 
-/// Modules with circles that are still to be dissolved.
-const STILL_CIRCULAR: &[&str] = &[];
-
 /// Types whose inherent methods are in more than one file, by the file that defines the type, and why.
 const SCATTERED: &[(&str, &str)] = &[
     (
@@ -284,21 +281,8 @@ fn no_file_names_one_that_leads_back_to_it() {
             ));
         }
     }
-    for module in STILL_CIRCULAR {
-        if !circular
-            .iter()
-            .any(|(from, to)| is_in(from, module) && is_in(to, module))
-        {
-            wrong.push(format!("{module} has no circle any more: take it off the list"));
-        }
-    }
-    files.arrows.retain(|(from, to)| {
-        let is_known = CIRCLES.iter().any(|(known, back, _)| from == known && is_in(to, back));
-        !is_known
-            && !STILL_CIRCULAR
-                .iter()
-                .any(|module| is_in(from, module) && is_in(to, module))
-    });
+    let is_known = |from: &str, to: &str| CIRCLES.iter().any(|(known, back, _)| from == *known && is_in(to, back));
+    files.arrows.retain(|(from, to)| !is_known(from, to));
     let left = files.circular();
     wrong.extend(
         left.iter()

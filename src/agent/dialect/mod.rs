@@ -2,9 +2,9 @@
 //!
 //! Stop 3 of the tour in ARCHITECTURE.md: from here on no code knows which agent runs.
 //!
-//! A dialect gives the verdict on a turn ([`AgentSignal::TurnEnded`]): an exit code alone proves nothing, since agents
-//! exit with 0 without having done the work. What an agent merely quotes (in its messages, in the output of its
-//! tools) is never taken for an error of its own.
+//! A dialect gives the verdict on a turn ([`TurnEnded`](crate::event::AgentSignal::TurnEnded)): an exit code alone proves
+//! nothing, since agents exit with 0 without having done the work. What an agent merely quotes (in its messages, in the
+//! output of its tools) is never taken for an error of its own.
 
 mod calls;
 mod classify;
