@@ -209,20 +209,13 @@ impl Reporter {
     fn carry_out(&mut self, exchange: Exchange) {
         let Exchange { signals, input, close } = exchange;
         self.report(signals);
-        if let Some(child) = self.child().filter(|_| close || !input.is_empty()) {
-            // An agent that takes no more is about to end, and says why itself, or has stopped reading for good.
-            if child.write_input(&input).is_err() && !self.cut_short {
-                self.cut_short = true;
-                child.stop(Stop::Graceful);
-            }
-            if close {
-                child.close_input();
-            }
+        let Some(child) = self.child() else { return };
+        // An agent that takes no more is about to end, and says why itself, or has stopped reading for good.
+        let refused = (close || !input.is_empty()) && child.write_input(&input).is_err();
+        if close {
+            child.close_input();
         }
-        if self.protocol.is_stuck()
-            && !std::mem::replace(&mut self.cut_short, true)
-            && let Some(child) = self.child()
-        {
+        if (refused || self.protocol.is_stuck()) && !std::mem::replace(&mut self.cut_short, true) {
             child.stop(Stop::Graceful);
         }
     }

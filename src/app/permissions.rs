@@ -11,6 +11,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{Decider, PermissionMode, PermissionRequest, Ruling},
     permissions::{Because, List, Paths, Policy, Request},
+    words::mode_word,
 };
 
 /// The paths of this machine.
@@ -85,15 +86,9 @@ pub(super) fn enforceable(agent: &Agent, policy: &Policy) -> Result<(), Failure>
         let rules = policy.list(list).iter();
         rules.map(move |rule| format!("`{}` of `permissions.{}` ({})", rule.text, list.name(), rule.origin))
     });
-    let mode = match policy.mode {
-        PermissionMode::Auto => "",
-        PermissionMode::Ask => "ask",
-        PermissionMode::Restricted => "restricted",
-        PermissionMode::Readonly => "readonly",
-    };
     let mut unenforced: Vec<String> = rules.collect();
-    if !mode.is_empty() {
-        unenforced.insert(0, format!("the mode `{mode}`"));
+    if policy.mode != PermissionMode::Auto {
+        unenforced.insert(0, format!("the mode `{}`", mode_word(policy.mode)));
     }
     let others = match unenforced.len() {
         0 | 1 => String::new(),

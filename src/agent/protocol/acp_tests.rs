@@ -1,34 +1,19 @@
-use super::*;
+use super::{super::testing, *};
 use crate::event::{FileChange, ToolKind, Usage};
 
 const GEMINI: &str = include_str!("../../../tests/fixtures/gemini/acp.jsonl");
 const OPENCODE: &str = include_str!("../../../tests/fixtures/opencode/acp.jsonl");
 
-/// A session as ralph holds it.
-struct Session {
-    protocol: Acp,
-    clock: Clock,
-    signals: Vec<AgentSignal>,
-    written: Vec<Value>,
-    closed: bool,
-}
+type Session = testing::Session<Acp>;
 
 impl Session {
     fn start(opening: Opening) -> Self {
-        let mut session = Self {
-            protocol: Acp::default(),
-            clock: Clock::at("2026-11-20T10:00:00Z"),
-            signals: Vec::new(),
-            written: Vec::new(),
-            closed: false,
-        };
         let opening = Opening {
             prompt: "Do the work".to_owned(),
             cwd: "/repo".to_owned(),
             ..opening
         };
-        session.with(|protocol, _, exchange| protocol.start(opening, exchange));
-        session
+        Self::begin(opening)
     }
 
     /// A session whose prompt is sent, as request 3.
@@ -38,24 +23,6 @@ impl Session {
         session.reply(json!({"sessionId": "s"}));
         assert_eq!(session.last()["method"], "session/prompt");
         session
-    }
-
-    fn with(&mut self, act: impl FnOnce(&mut Acp, &Clock, &mut Exchange)) {
-        let mut exchange = Exchange::default();
-        act(&mut self.protocol, &self.clock, &mut exchange);
-        self.signals.append(&mut exchange.signals);
-        let lines = String::from_utf8(exchange.input).unwrap();
-        assert!(lines.is_empty() || lines.ends_with('\n'), "{lines}");
-        let messages = lines
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("one object a line"));
-        self.written.extend(messages);
-        self.closed |= exchange.close;
-    }
-
-    fn hear(&mut self, message: &Value) {
-        let line = format!("{message}\n");
-        self.with(|protocol, clock, exchange| protocol.feed(line.as_bytes(), clock, exchange));
     }
 
     fn last(&self) -> &Value {
@@ -94,20 +61,12 @@ impl Session {
     fn steer(&mut self, id: u32) {
         let id = SteeringId(id);
         let text = "another word".to_owned();
-        self.with(|protocol, _, exchange| protocol.command(SessionCommand::Steer { id, text }, exchange));
+        self.tell(SessionCommand::Steer { id, text });
     }
 
     fn answer(&mut self, id: &str, answer: PermissionAnswer) {
         let id = AskId(id.to_owned());
-        self.with(|protocol, _, exchange| protocol.command(SessionCommand::Answer { id, answer }, exchange));
-    }
-
-    fn verdicts(&self) -> Vec<(bool, Option<&str>)> {
-        let ended = self.signals.iter().filter_map(|signal| match signal {
-            AgentSignal::TurnEnded { ok, message } => Some((*ok, message.as_deref())),
-            _ => None,
-        });
-        ended.collect()
+        self.tell(SessionCommand::Answer { id, answer });
     }
 
     fn problem(&self) -> Option<ProblemKind> {
@@ -115,14 +74,6 @@ impl Session {
             AgentSignal::Problem { problem } => Some(problem.kind),
             _ => None,
         })
-    }
-
-    fn answered(&self) -> Vec<(u32, bool)> {
-        let answers = self.signals.iter().filter_map(|signal| match signal {
-            AgentSignal::MessageAnswered { id, taken } => Some((id.0, *taken)),
-            _ => None,
-        });
-        answers.collect()
     }
 
     fn methods(&self) -> Vec<&str> {

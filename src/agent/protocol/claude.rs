@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Exchange, Opening, Protocol, SessionCommand};
+use super::{Exchange, Opening, PENDING_CAP, Protocol, SessionCommand};
 use crate::{
     agent::dialect::{ClaudeTurn, Clock, Finish, Objects, Seen, path_in, short_input},
     event::{AgentSignal, AskId, PermissionAnswer, PermissionRequest, SteeringId, ToolKind},
@@ -22,8 +22,6 @@ use crate::{
 
 /// How long a hook may take to answer, in seconds: longer than anybody is waited for.
 const HOOK_TIMEOUT_S: u64 = 7 * 24 * 3600;
-/// Most requests that wait at once; what comes on top of that is denied.
-const PENDING_CAP: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct ClaudeLive {

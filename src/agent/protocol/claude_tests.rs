@@ -1,56 +1,19 @@
 use serde_json::{Value, json};
 
-use super::*;
+use super::{super::testing, *};
 use crate::event::AgentSignal;
 
-/// A session as ralph holds it.
-struct Session {
-    protocol: ClaudeLive,
-    clock: Clock,
-    signals: Vec<AgentSignal>,
-    written: Vec<Value>,
-    closed: bool,
-}
+type Session = testing::Session<ClaudeLive>;
 
 impl Session {
     fn open(asks: bool) -> Self {
-        let mut session = Self {
-            protocol: ClaudeLive::default(),
-            clock: Clock::at("2026-11-20T10:00:00Z"),
-            signals: Vec::new(),
-            written: Vec::new(),
-            closed: false,
-        };
         let opening = Opening {
             prompt: "Do the work".to_owned(),
             seed: "run/1".to_owned(),
             asks,
             ..Opening::default()
         };
-        session.with(|protocol, _, exchange| protocol.start(opening, exchange));
-        session
-    }
-
-    fn with(&mut self, act: impl FnOnce(&mut ClaudeLive, &Clock, &mut Exchange)) {
-        let mut exchange = Exchange::default();
-        act(&mut self.protocol, &self.clock, &mut exchange);
-        self.signals.append(&mut exchange.signals);
-        let lines = String::from_utf8(exchange.input).unwrap();
-        assert!(lines.is_empty() || lines.ends_with('\n'), "{lines}");
-        let messages = lines
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("one object a line"));
-        self.written.extend(messages);
-        self.closed |= exchange.close;
-    }
-
-    fn hear(&mut self, event: &Value) {
-        let line = format!("{event}\n");
-        self.with(|protocol, clock, exchange| protocol.feed(line.as_bytes(), clock, exchange));
-    }
-
-    fn tell(&mut self, command: SessionCommand) {
-        self.with(|protocol, _, exchange| protocol.command(command, exchange));
+        Self::begin(opening)
     }
 
     fn steer(&mut self, id: u32) -> Value {
@@ -71,22 +34,6 @@ impl Session {
 
     fn result(&mut self, text: &str) {
         self.hear(&json!({"type": "result", "subtype": "success", "is_error": false, "result": text}));
-    }
-
-    fn verdicts(&self) -> Vec<(bool, Option<&str>)> {
-        let ended = self.signals.iter().filter_map(|signal| match signal {
-            AgentSignal::TurnEnded { ok, message } => Some((*ok, message.as_deref())),
-            _ => None,
-        });
-        ended.collect()
-    }
-
-    fn answered(&self) -> Vec<(u32, bool)> {
-        let answers = self.signals.iter().filter_map(|signal| match signal {
-            AgentSignal::MessageAnswered { id, taken } => Some((id.0, *taken)),
-            _ => None,
-        });
-        answers.collect()
     }
 
     fn ask(&mut self, id: &str, tool: &str, input: Value) {

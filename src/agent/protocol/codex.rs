@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::{
-    Exchange, Opening, Protocol, SessionCommand,
+    Exchange, Opening, PENDING_CAP, Protocol, SessionCommand,
     codex_items::{Limits, as_exec, change_request, command_request, problem_of, used},
     codex_steering::Steering,
 };
@@ -23,8 +23,6 @@ use crate::{
     event::{AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, ProblemKind, SessionId, Usage},
 };
 
-/// Most requests that wait at once; what comes on top of that is declined.
-const PENDING_CAP: usize = 64;
 /// What an answer of JSON-RPC says of a method that is not known.
 const METHOD_NOT_FOUND: i32 = -32601;
 

@@ -1,33 +1,14 @@
 use serde_json::{Value, json};
 
-use super::*;
+use super::{super::testing, *};
 use crate::event::{AgentSignal, Exit, FileChange, SteeringId, ToolKind};
 
-/// A session as ralph holds it.
-struct Session {
-    protocol: CodexLive,
-    clock: Clock,
-    signals: Vec<AgentSignal>,
-    written: Vec<Value>,
-    closed: bool,
-}
+type Session = testing::Session<CodexLive>;
 
 impl Session {
-    fn open(opening: Opening) -> Self {
-        let mut session = Self {
-            protocol: CodexLive::default(),
-            clock: Clock::at("2026-11-20T10:00:00Z"),
-            signals: Vec::new(),
-            written: Vec::new(),
-            closed: false,
-        };
-        session.with(|protocol, _, exchange| protocol.start(opening, exchange));
-        session
-    }
-
     /// A session whose turn is about to begin.
     fn asked_to_work(asks: bool) -> Self {
-        let mut session = Self::open(opening(asks));
+        let mut session = Self::begin(opening(asks));
         session.hear(&json!({"id": "initialize", "result": {}}));
         session.hear(&json!({"id": "thread", "result": {"thread": {"id": "t"}, "model": "large"}}));
         session
@@ -40,35 +21,10 @@ impl Session {
         session
     }
 
-    fn with(&mut self, act: impl FnOnce(&mut CodexLive, &Clock, &mut Exchange)) {
-        let mut exchange = Exchange::default();
-        act(&mut self.protocol, &self.clock, &mut exchange);
-        self.signals.append(&mut exchange.signals);
-        let lines = String::from_utf8(exchange.input).unwrap();
-        assert!(lines.is_empty() || lines.ends_with('\n'), "{lines}");
-        let messages = lines
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("one object a line"));
-        self.written.extend(messages);
-        self.closed |= exchange.close;
-    }
-
-    fn feed(&mut self, bytes: &[u8]) {
-        self.with(|protocol, clock, exchange| protocol.feed(bytes, clock, exchange));
-    }
-
-    fn hear(&mut self, message: &Value) {
-        self.feed(format!("{message}\n").as_bytes());
-    }
-
     fn told(&mut self, method: &str, params: Value) {
         let mut params = params;
         params["threadId"] = json!("t");
         self.hear(&json!({"method": method, "params": params}));
-    }
-
-    fn tell(&mut self, command: SessionCommand) {
-        self.with(|protocol, _, exchange| protocol.command(command, exchange));
     }
 
     fn steer(&mut self, id: u32) {
@@ -109,28 +65,12 @@ impl Session {
         self.with(|protocol, clock, exchange| protocol.finish(finish, clock, exchange));
     }
 
-    fn verdicts(&self) -> Vec<(bool, Option<&str>)> {
-        let ended = self.signals.iter().filter_map(|signal| match signal {
-            AgentSignal::TurnEnded { ok, message } => Some((*ok, message.as_deref())),
-            _ => None,
-        });
-        ended.collect()
-    }
-
     fn problems(&self) -> Vec<ProblemKind> {
         let problems = self.signals.iter().filter_map(|signal| match signal {
             AgentSignal::Problem { problem } => Some(problem.kind),
             _ => None,
         });
         problems.collect()
-    }
-
-    fn answered(&self) -> Vec<(u32, bool)> {
-        let answers = self.signals.iter().filter_map(|signal| match signal {
-            AgentSignal::MessageAnswered { id, taken } => Some((id.0, *taken)),
-            _ => None,
-        });
-        answers.collect()
     }
 
     fn requests(&self) -> Vec<&PermissionRequest> {
@@ -200,7 +140,7 @@ fn a_session_is_one_thread_with_one_turn() {
 
 #[test]
 fn model_and_session_are_named_where_the_thread_is_opened_and_rules_have_it_ask() {
-    let mut session = Session::open(Opening {
+    let mut session = Session::begin(Opening {
         model: Some("large".to_owned()),
         resume: Some(SessionId("before".to_owned())),
         ..opening(true)
@@ -217,7 +157,7 @@ fn model_and_session_are_named_where_the_thread_is_opened_and_rules_have_it_ask(
 
 #[test]
 fn a_session_that_is_not_there_any_more_is_lost() {
-    let mut session = Session::open(opening(false));
+    let mut session = Session::begin(opening(false));
     session.hear(&json!({"id": "initialize", "result": {}}));
     // As it was recorded.
     let error = json!({"code": -32600, "message": "no rollout found for thread id 01a1f846"});
@@ -511,7 +451,7 @@ macro_rules! recorded {
 }
 
 fn played(recording: &str, size: usize) -> Session {
-    let mut session = Session::open(opening(false));
+    let mut session = Session::begin(opening(false));
     for piece in recording.as_bytes().chunks(size) {
         session.feed(piece);
     }
@@ -593,7 +533,7 @@ fn a_recorded_turn_gives_the_signals_of_the_one_way_channel_and_its_text_as_it_i
 
 #[test]
 fn recorded_messages_join_the_turn_and_one_that_comes_too_late_does_not() {
-    let mut session = Session::open(opening(false));
+    let mut session = Session::begin(opening(false));
     for id in 1..=3 {
         session.steer(id);
     }

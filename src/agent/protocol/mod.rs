@@ -9,6 +9,8 @@ mod codex;
 mod codex_items;
 mod codex_steering;
 mod seam;
+#[cfg(test)]
+mod testing;
 
 use super::{
     dialect::{Clock, Dialect, Finish},
@@ -16,6 +18,7 @@ use super::{
 };
 use crate::event::AgentSignal;
 
+use seam::PENDING_CAP;
 pub use seam::{Exchange, Opening, Protocol, SessionCommand, Steering};
 
 /// The live protocols there are.

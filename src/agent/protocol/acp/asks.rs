@@ -4,14 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::tools::Tool;
+use super::{super::PENDING_CAP, tools::Tool};
 use crate::{
     agent::dialect::{array, text},
     event::{AskId, PermissionAnswer, PermissionRequest},
 };
-
-/// Most requests that wait at once; what comes on top of that is denied.
-const PENDING_CAP: usize = 64;
 
 /// The requests that wait for an answer.
 #[derive(Debug, Default)]
