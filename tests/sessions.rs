@@ -76,6 +76,7 @@ impl Place {
             resume: None,
             size: Size { cols: 80, rows: 24 },
             asks: false,
+            one_way: false,
             env: vec![(
                 "RALPH_PLAN".to_owned(),
                 self.path().join("PLAN.md").to_string_lossy().into_owned(),

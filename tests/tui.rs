@@ -22,7 +22,7 @@ pub use terminal::Terminal;
 const PATIENT: &str = r#"echo "ready $n"; await "go$n"; work; echo "finished $n""#;
 
 /// The screen over `PLAN.md` with an adapter `script`.
-fn watching(sandbox: &Sandbox, script: &Script) -> Terminal {
+pub fn watching(sandbox: &Sandbox, script: &Script) -> Terminal {
     sandbox.install(script);
     Terminal::start(&screen(sandbox), 100, 30)
 }

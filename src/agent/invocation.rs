@@ -168,6 +168,7 @@ mod tests {
             resume: None,
             size: Size { cols: 80, rows: 24 },
             asks: false,
+            one_way: false,
             env: vec![("RALPH_PLAN".to_owned(), "/plan.md".to_owned())],
             scratch: PathBuf::from("/scratch"),
             display: Box::new(Nowhere),

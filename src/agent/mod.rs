@@ -92,6 +92,8 @@ pub struct SessionRequest {
     pub size: Size,
     /// Every use of a tool asks first, where the session is live.
     pub asks: bool,
+    /// The live channel is not used, although the adapter has one.
+    pub one_way: bool,
     /// `RALPH_*` variables for the agent.
     pub env: Vec<(String, String)>,
     /// A directory only the user can read, for short-lived files.

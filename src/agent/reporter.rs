@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
 
 use crate::{
-    event::{AgentSignal, Exit, Problem, ProblemKind, SessionId},
+    event::{AgentSignal, Exit, Finding, Problem, ProblemKind, SessionId},
     proc::{Child, End, Output, Size, Stop},
     text::{Keep, PlainText},
 };
@@ -123,13 +123,20 @@ pub(super) struct Reporter {
     output_bytes: u64,
     /// The program was ended because it would not have ended by itself.
     cut_short: bool,
+    /// It has said nothing yet on its live channel, and has another: an older version may not know this one.
+    may_lack_channel: bool,
     ended: bool,
 }
 
 /// How an agent is talked with.
 pub(super) enum Conversation {
     OneWay(DialectKind),
-    Live(LiveKind, Opening),
+    Live {
+        kind: LiveKind,
+        opening: Opening,
+        /// The agent has a one-way channel, too.
+        has_another: bool,
+    },
 }
 
 /// What the terminal is to a dialect.
@@ -154,13 +161,14 @@ impl Reporter {
         link: Arc<Link>,
         meter: Option<Arc<Meter>>,
     ) -> Self {
+        let may_lack_channel = matches!(&conversation, Conversation::Live { has_another: true, .. });
         let is_structured = match &conversation {
             Conversation::OneWay(dialect) => dialect.is_structured(),
-            Conversation::Live(..) => true,
+            Conversation::Live { .. } => true,
         };
         let (protocol, opening): (Box<dyn Protocol>, _) = match conversation {
             Conversation::OneWay(dialect) => (Box::new(OneWay(dialect.parser())), None),
-            Conversation::Live(kind, opening) => (kind.protocol(), Some((opening, request.prompt.clone()))),
+            Conversation::Live { kind, opening, .. } => (kind.protocol(), Some((opening, request.prompt.clone()))),
         };
         let form = if is_structured {
             Form::Structured {
@@ -187,6 +195,7 @@ impl Reporter {
             session: request.resume,
             output_bytes: 0,
             cut_short: false,
+            may_lack_channel,
             ended: false,
         }
     }
@@ -294,6 +303,20 @@ impl Reporter {
     }
 }
 
+/// Says of a failure without a reason of its own that it may be for want of a live channel.
+fn blame_channel(signal: &mut AgentSignal) {
+    let AgentSignal::Problem { problem } = signal else {
+        return;
+    };
+    let unexplained = matches!(
+        problem.kind,
+        ProblemKind::Usage | ProblemKind::Crashed | ProblemKind::Other
+    );
+    if unexplained {
+        problem.finding = Some(Finding::NoLiveChannel);
+    }
+}
+
 impl Output for Reporter {
     fn terminal(&mut self, bytes: &[u8]) {
         self.output_bytes += bytes.len() as u64;
@@ -329,6 +352,8 @@ impl Output for Reporter {
         let mut exchange = Exchange::default();
         let clock = self.clock();
         self.protocol.feed(bytes, &clock, &mut exchange);
+        let is_word = |signal: &AgentSignal| !matches!(signal, AgentSignal::Unknown { .. });
+        self.may_lack_channel &= exchange.input.is_empty() && !exchange.signals.iter().any(is_word);
         self.carry_out(exchange);
     }
 
@@ -358,6 +383,9 @@ impl Output for Reporter {
             }
             End::Exited(exit) => {
                 self.finish(Some(exit), &mut exchange);
+                if self.may_lack_channel && matches!(exit, Exit::Code { .. }) {
+                    exchange.signals.iter_mut().for_each(blame_channel);
+                }
                 Some(exit)
             }
             End::GuardLost => {

@@ -96,7 +96,7 @@ impl AgentAdapter for SubprocessAdapter {
     }
 
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
-        let live = self.manifest.live.as_ref().filter(|_| self.live);
+        let live = self.manifest.live.as_ref().filter(|_| self.live && !request.one_way);
         let mut launch = match invocation::launch(&self.manifest, &request, live) {
             Ok(launch) => Launch {
                 guard: self.guard.clone(),
@@ -118,7 +118,11 @@ impl AgentAdapter for SubprocessAdapter {
         }
         let link = Arc::new(Link::new(request.size));
         let conversation = match live {
-            Some(live) => Conversation::Live(live.protocol, opening(&self.manifest, live, &request)),
+            Some(live) => Conversation::Live {
+                kind: live.protocol,
+                opening: opening(&self.manifest, live, &request),
+                has_another: self.manifest.dialect.is_some(),
+            },
             // Without a dialect it is live.
             None => Conversation::OneWay(self.manifest.dialect.unwrap_or(DialectKind::Terminal)),
         };
@@ -130,20 +134,21 @@ impl AgentAdapter for SubprocessAdapter {
             Arc::clone(&link),
             sums_usage.then(|| Arc::clone(&self.meter)),
         );
+        let is_live = live.is_some();
         let program = launch.program.clone();
         match self.supervisor.spawn(launch, Box::new(reporter)) {
             Ok(child) => {
                 info!(adapter = self.id(), ?program, "agent started");
                 let child = Arc::new(child);
                 link.start(&child);
-                if self.live {
+                if is_live {
                     // The reporter begins the conversation, now that it can write.
                     child.wake();
                 }
                 Box::new(Running {
                     child,
                     link,
-                    live: self.live,
+                    live: is_live,
                 })
             }
             Err(error) => {

@@ -15,7 +15,7 @@ use crate::{
     config::Config,
     driver::Agent,
     error::{Failure, FailureKind},
-    event::{ChoiceReason, Notice, SessionMode, Unanswered},
+    event::{ChannelKind, ChoiceReason, Notice, SessionMode, Unanswered},
     git::Identity,
     proc::Supervisor,
     settings::Origin,
@@ -33,6 +33,10 @@ pub(super) struct Agents {
     pub(super) agents: Vec<Agent>,
     /// What to type to log in, for each of them that says so.
     pub(super) logins: BTreeMap<String, String>,
+    /// The channel of each of them that has a choice.
+    pub(super) channels: BTreeMap<String, ChannelKind>,
+    /// Only the live one will do.
+    pub(super) live_only: bool,
 }
 
 /// What the choice of agents goes by.
@@ -58,8 +62,9 @@ impl Chooser<'_> {
         };
         let manifest = catalog.manifest(&id)?;
         manifest.can_be_given(config.model.as_deref(), config.agent.as_deref())?;
-        let mut agents = vec![self.agent(&id, notices)?];
-        agents.extend(self.fallback(&id, notices)?);
+        let mut channels = BTreeMap::new();
+        let mut agents = vec![self.agent(&id, &mut channels, notices)?];
+        agents.extend(self.fallback(&id, &mut channels, notices)?);
         notices.extend(stripped_model(&manifest, config.model.as_deref()));
         notices.extend(about_server(&manifest, config));
         let logins = agents.iter().filter_map(|agent| {
@@ -69,6 +74,8 @@ impl Chooser<'_> {
         });
         Ok(Agents {
             logins: logins.collect(),
+            live_only: config.channel == Channel::Live || !config.permissions.policy().allows_all(),
+            channels,
             id,
             agents,
         })
@@ -100,7 +107,7 @@ impl Chooser<'_> {
             .hint("`--channel auto` takes the one that there is")
             .hint("`ralph adapters list` shows which adapters have one")),
             (Channel::Auto, Some(live))
-                if !self.needs_answers(live) && (!self.watched || !live.is_better(manifest.capabilities)) =>
+                if !(self.needs_answers(live) || self.watched && self.is_better(manifest, live)) =>
             {
                 Ok(false)
             }
@@ -115,6 +122,16 @@ impl Chooser<'_> {
     /// Whether sessions are to be continued, and only the other channel can do it.
     fn loses_sessions(&self, manifest: &Manifest, live: &Live) -> bool {
         self.config.session == SessionMode::Resume && manifest.capabilities.resume && !live.capabilities.resume
+    }
+
+    /// Whether somebody who watches gets more of the agent here, and this run loses nothing by it.
+    fn is_better(&self, manifest: &Manifest, live: &Live) -> bool {
+        let writes_along = manifest.dialect.is_some_and(DialectKind::tells_text_as_it_comes);
+        let gains = live.capabilities.live_steering || !writes_along;
+        let (limits, one_way) = (&self.config.limits, manifest.capabilities);
+        let uncounted = limits.max_tokens.is_some() && one_way.usage && !live.capabilities.usage
+            || limits.max_cost_usd.is_some() && one_way.cost && !live.capabilities.cost;
+        gains && !uncounted && !self.loses_sessions(manifest, live)
     }
 
     /// Whether there are rules that this channel puts every use of a tool before.
@@ -167,9 +184,18 @@ impl Chooser<'_> {
     }
 
     /// The agent of adapter `id`, which can be started as far as can be told.
-    fn agent(&self, id: &str, notices: &mut Vec<Notice>) -> Result<Agent, Failure> {
+    fn agent(
+        &self,
+        id: &str,
+        channels: &mut BTreeMap<String, ChannelKind>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Agent, Failure> {
         let manifest = self.catalog.manifest(id)?;
         let live = self.live(&manifest, notices)?;
+        if manifest.live.is_some() && manifest.transport == Transport::Pty {
+            let channel = if live { ChannelKind::Live } else { ChannelKind::OneWay };
+            channels.insert(id.to_owned(), channel);
+        }
         let last_line_claims = manifest.dialect == Some(DialectKind::Terminal);
         let adapter: Arc<dyn AgentAdapter> = match manifest.transport {
             Transport::Pty => {
@@ -191,10 +217,15 @@ impl Chooser<'_> {
     }
 
     /// The agents that stand in for `first`; one that is not installed is left out with a notice.
-    fn fallback(&self, first: &str, notices: &mut Vec<Notice>) -> Result<Vec<Agent>, Failure> {
+    fn fallback(
+        &self,
+        first: &str,
+        channels: &mut BTreeMap<String, ChannelKind>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Vec<Agent>, Failure> {
         let mut agents = Vec::new();
         for id in self.config.fallback.iter().filter(|id| *id != first) {
-            match self.agent(id, notices) {
+            match self.agent(id, channels, notices) {
                 Ok(agent) => agents.push(agent),
                 Err(failure) if failure.kind == FailureKind::AgentUnavailable => {
                     notices.push(Notice::FallbackMissing { adapter: id.clone() });

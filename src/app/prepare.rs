@@ -52,7 +52,13 @@ pub(super) fn prepare(
         watched,
         supervisor,
     };
-    let Agents { id, agents, logins } = chooser.choose(&mut notices)?;
+    let Agents {
+        id,
+        agents,
+        logins,
+        channels,
+        live_only,
+    } = chooser.choose(&mut notices)?;
     let policy = config.permissions.policy();
     for agent in &agents {
         enforceable(agent, &policy)?;
@@ -74,6 +80,8 @@ pub(super) fn prepare(
         breaker: config.breaker,
         fallback: stand_ins,
         logins,
+        channels,
+        live_only,
         waiting: Waiting {
             timeout_ms: config.permissions.timeout_ms,
             unanswered: config.permissions.unanswered,

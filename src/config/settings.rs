@@ -49,8 +49,8 @@ settings! {
         permissions("permissions"): Section<Permissions>,
         /// How the agent is talked with. "one-way": it gets its prompt and is listened to. "live": it can be told something
         /// while it works, so that messages reach the running turn; an agent without such a channel is refused. "auto" takes
-        /// the live one where rules need it, and where somebody watches on a screen and the agent takes messages there.
-        /// `ralph adapters list` shows who has one.
+        /// the live one where rules need it, and where somebody watches on a screen who gets more of it: messages that reach
+        /// the turn, or text as it is written. `ralph adapters list` shows who has one.
         #[flag("--channel", "MODE", "How the agent is talked with: auto, one-way or live [default: auto]")]
         channel("channel"): OneOf<Channel> = "auto",
         /// The plan, relative to the project. null takes the first that exists of PLAN.md, prd.json, IMPLEMENTATION_PLAN.md,

@@ -7,7 +7,7 @@ use tracing::debug;
 use crate::{
     agent::{SessionCommand, SessionRequest},
     diagnostics::{inherited, kind},
-    event::{AgentSignal, Claim, Notice, PermissionAnswer},
+    event::{AgentSignal, ChannelKind, Claim, Notice, PermissionAnswer},
     machine::{Effect, Input, Refusal, Settlement, Verification},
     store::{recording::Recording, signal_log::SignalLog},
     words::denial,
@@ -112,7 +112,7 @@ impl Driver {
             Input::Settled { settlement, .. } => settlement.checkpoint.clone(),
             _ => None,
         };
-        let live_steering = self.agent().adapter.capabilities().live_steering;
+        let live_steering = self.agent().adapter.capabilities().live_steering && !self.is_one_way();
         let job = Prepare::of(self.state(), iteration, untouched, live_steering);
         let jobs = Arc::clone(&self.jobs);
         self.offload(
@@ -178,6 +178,10 @@ impl Driver {
             .unwrap_or(&self.agents[0])
     }
 
+    fn is_one_way(&self) -> bool {
+        self.state().view.channel() == Some(ChannelKind::OneWay)
+    }
+
     /// The session that has shown by its output alone that it has its prompt, as long as messages in that wait for it: an
     /// agent without messages shows nothing else.
     pub(super) fn first_output(&self) -> Option<u32> {
@@ -226,6 +230,7 @@ impl Driver {
             resume: self.state().rules.session.clone(),
             size: self.size,
             asks: self.judge.is_some(),
+            one_way: self.is_one_way(),
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),
                 ("RALPH_PLAN".to_owned(), jobs.plan.to_string_lossy().into_owned()),

@@ -191,6 +191,8 @@ pub enum Finding {
     Idle,
     /// It reported without end what the loop would have to keep.
     Flooded,
+    /// It ended before it said a word on its live channel, and has another.
+    NoLiveChannel,
 }
 
 impl Problem {

@@ -209,6 +209,10 @@ impl Event {
                 why: why.bounded(),
             },
             Event::BreakerMoved { to, why } => Event::BreakerMoved { to, why: why.bounded() },
+            Event::LiveChannelGivenUp { adapter, why } => Event::LiveChannelGivenUp {
+                adapter,
+                why: cut(&why),
+            },
             Event::WaitStarted {
                 wait,
                 until_ms,

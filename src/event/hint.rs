@@ -28,6 +28,10 @@ pub enum Hint {
     CheckAdapter {
         adapter: String,
     },
+    /// The run needs the live channel, which a newer version of the agent has.
+    NeedLiveChannel {
+        adapter: String,
+    },
     NameModel,
     FixPlan,
     FixCause,
@@ -72,6 +76,7 @@ impl Hint {
         match self {
             Hint::LogIn { how } => Hint::LogIn { how: cut(&how) },
             Hint::CheckAdapter { adapter } => Hint::CheckAdapter { adapter: cut(&adapter) },
+            Hint::NeedLiveChannel { adapter } => Hint::NeedLiveChannel { adapter: cut(&adapter) },
             Hint::MessageUndelivered { message, text } => Hint::MessageUndelivered {
                 message,
                 text: cut(&text),

@@ -37,7 +37,7 @@ pub use permission::{
     Waiting,
 };
 pub use plan::{PlanSnapshot, PlanTask};
-pub use settings::{Backoff, BreakerLimits, Completion, Limits, SessionMode, Settings};
+pub use settings::{Backoff, BreakerLimits, ChannelKind, Completion, Limits, SessionMode, Settings};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use wait::{Wait, WaitCause, WaitEnd};
 
@@ -268,6 +268,12 @@ pub enum Event {
         adapter: String,
         until_ms: u64,
     },
+    /// The agent's live channel did not begin: an older version has none. The other one is used from here on.
+    LiveChannelGivenUp {
+        adapter: String,
+        /// What the agent said.
+        why: String,
+    },
     WaitStarted {
         wait: Wait,
         until_ms: u64,
@@ -359,6 +365,14 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Nothing was done: the agent has no live channel, and the iteration is repeated on the other one.
+    pub fn found_no_live_channel(&self) -> bool {
+        let Outcome::Failed { problem } = self else {
+            return false;
+        };
+        problem.finding == Some(Finding::NoLiveChannel)
+    }
+
     /// A limit of the agent's ended the iteration: it is repeated and does not count.
     pub fn was_limited(&self) -> bool {
         matches!(

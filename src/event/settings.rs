@@ -33,9 +33,26 @@ pub struct Settings {
     /// How long answers to questions of agents are waited for.
     #[serde(default)]
     pub waiting: Waiting,
+    /// The channel of each adapter that has a choice.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub channels: BTreeMap<String, ChannelKind>,
+    /// Only the live channel will do: it was asked for, or rules need it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub live_only: bool,
     /// What to type to log in, for each adapter that says so.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub logins: BTreeMap<String, String>,
+}
+
+/// How an agent is talked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ChannelKind {
+    /// It gets its prompt and is listened to.
+    OneWay,
+    /// It can be told something while it works.
+    Live,
 }
 
 /// What it takes to believe a claim.

@@ -2,10 +2,11 @@
 
 use crate::{
     event::{
-        AgentSignal, CancelReason, Event, Exit, Finding, Limits, Notice, Outcome, PlanSnapshot, PlanTask, Problem,
-        ProblemKind, RequestedBy, SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason, Wait,
+        AgentSignal, CancelReason, ChannelKind, Event, Exit, Finding, Hint, Limits, Notice, Outcome, PlanSnapshot,
+        PlanTask, Problem, ProblemKind, RequestedBy, SessionId, SessionMode, Settings, SteeringId, SteeringKind,
+        StopReason, Wait,
     },
-    run::Phase,
+    run::{Iteration, Phase},
 };
 
 use crate::event::UserCommand;
@@ -426,4 +427,79 @@ fn a_message_is_due_again_when_its_session_showed_nothing_of_it() {
             .any(|event| matches!(event, Event::SteeringDelivered { .. }));
         assert_eq!(said, delivered, "{name}");
     }
+}
+
+/// A loop whose first iteration runs on the live channel of an old version, which refuses its command line.
+fn without_live_channel(live_only: bool) -> Loop {
+    let mut lone = Loop::running();
+    let settings = &mut lone.state.view.settings;
+    settings.adapter = "codex".to_owned();
+    settings.channels.insert("codex".to_owned(), ChannelKind::Live);
+    settings.live_only = live_only;
+    lone.state.view.adapter = "codex".to_owned();
+    lone.refused();
+    lone
+}
+
+impl Loop {
+    fn refused(&mut self) {
+        let mut problem = Problem::said(ProblemKind::Usage, "error: unexpected argument 'app-server' found");
+        problem.finding = Some(Finding::NoLiveChannel);
+        self.signal(AgentSignal::Problem { problem });
+        self.signal(AgentSignal::TurnEnded {
+            ok: false,
+            message: None,
+        });
+        self.ends();
+        self.settles();
+    }
+}
+
+#[test]
+fn an_old_version_without_a_live_channel_is_run_on_the_other_one_and_nothing_is_counted() {
+    let lone = without_live_channel(false);
+    let given_up = lone.events.iter().find_map(|event| match event {
+        Event::LiveChannelGivenUp { adapter, why } => Some((adapter.as_str(), why.as_str())),
+        _ => None,
+    });
+    assert_eq!(
+        given_up,
+        Some(("codex", "error: unexpected argument 'app-server' found"))
+    );
+    let view = &lone.state.view;
+    assert_eq!(view.channel(), Some(ChannelKind::OneWay));
+    assert!(matches!(view.phase, Phase::Preparing { .. }), "{:?}", view.phase);
+    assert_eq!((view.iterations.counted, view.iterations.failures), (0, 0));
+}
+
+#[test]
+fn a_run_that_needs_the_live_channel_stops_where_the_agent_has_none() {
+    let lone = without_live_channel(true);
+    let Some(StopReason::AgentFailed { problem, .. }) = lone.state.view.stop_reason() else {
+        panic!("{:?}", lone.state.view.phase);
+    };
+    assert_eq!(problem.finding, Some(Finding::NoLiveChannel));
+    let hints = &lone.state.view.end().expect("an end").hints;
+    let adapter = "codex".to_owned();
+    assert_eq!(hints[0], Hint::NeedLiveChannel { adapter });
+}
+
+#[test]
+fn an_agent_that_has_worked_on_its_live_channel_is_not_believed_to_have_none() {
+    let mut lone = Loop::running();
+    lone.state.view.adapter = "codex".to_owned();
+    let channels = &mut lone.state.view.settings.channels;
+    channels.insert("codex".to_owned(), ChannelKind::Live);
+    let first = Iteration {
+        number: 1,
+        adapter: "codex".to_owned(),
+        outcome: Some(Outcome::Completed),
+        ..Iteration::default()
+    };
+    lone.state.view.iterations.rows.push(first);
+    lone.refused();
+    let Some(StopReason::AgentFailed { problem, .. }) = lone.state.view.stop_reason() else {
+        panic!("{:?}", lone.state.view.phase);
+    };
+    assert_eq!(problem.finding, None);
 }

@@ -1,7 +1,7 @@
 //! What the user can do when a run is over.
 
 use crate::{
-    event::{Hint, ProblemKind, RestoreMoment, StopReason, clip},
+    event::{Finding, Hint, ProblemKind, RestoreMoment, StopReason, clip},
     run::{MessageState, Phase},
 };
 
@@ -52,6 +52,10 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
             vec![Hint::SeeDiff { iteration }, Hint::StartAgain]
         }
         StopReason::Blocked { .. } => vec![Hint::Answer],
+        StopReason::AgentFailed { problem, .. } if problem.finding == Some(Finding::NoLiveChannel) => {
+            let adapter = state.view.adapter.clone();
+            vec![Hint::NeedLiveChannel { adapter }]
+        }
         StopReason::AgentFailed { problem, .. } => of_problem(state, problem.kind),
         StopReason::PlanInvalid { .. } => [Hint::FixPlan].into_iter().chain(way_back(state)).collect(),
         StopReason::LimitReached { limit } => vec![Hint::RaiseLimit { limit: *limit }],

@@ -30,10 +30,24 @@ pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: 
     match (state.rules.verdict, &state.rules.problem) {
         (Some(true), _) => Outcome::Completed,
         (Some(false) | None, Some(problem)) => Outcome::Failed {
-            problem: problem.clone(),
+            problem: Problem {
+                finding: problem.finding.filter(|finding| !is_disproved(state, *finding)),
+                ..problem.clone()
+            },
         },
         (Some(false) | None, None) => Outcome::Failed {
             problem: Problem::found(ProblemKind::Crashed, Finding::NoResult { exit }),
         },
+    }
+}
+
+/// Whether an iteration of this run has shown that it cannot be that: what worked on the live channel has one.
+fn is_disproved(state: &LoopState, finding: Finding) -> bool {
+    match finding {
+        Finding::NoLiveChannel => {
+            let mut rows = state.view.iterations.rows.iter();
+            rows.any(|row| row.adapter == state.view.adapter && row.outcome == Some(Outcome::Completed))
+        }
+        Finding::NoResult { .. } | Finding::Idle | Finding::Flooded => false,
     }
 }

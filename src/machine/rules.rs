@@ -127,6 +127,7 @@ impl Rules {
             | Event::PlanRead { .. }
             | Event::PlanEdited { .. }
             | Event::AdapterLimited { .. }
+            | Event::LiveChannelGivenUp { .. }
             | Event::CancelRequested { .. }
             | Event::ClaimMade { .. }
             | Event::PermissionAsked { .. }

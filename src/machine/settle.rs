@@ -272,6 +272,9 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
     {
         decision.notice(notice);
     }
+    if problem.finding == Some(Finding::NoLiveChannel) {
+        return without_live_channel(decision, now_ms, problem);
+    }
     match policy::react(&decision.state, problem.kind, now_ms, random) {
         Reaction::Stop => decision.stop(StopReason::AgentFailed {
             adapter: decision.state.view.adapter.clone(),
@@ -302,6 +305,20 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
             });
         }
     }
+}
+
+/// Goes on without the live channel, which the installed version of the agent does not have.
+fn without_live_channel(decision: &mut Decision, now_ms: u64, problem: &Problem) {
+    let adapter = decision.state.view.adapter.clone();
+    if decision.state.view.settings.live_only {
+        let problem = problem.clone();
+        return decision.stop(StopReason::AgentFailed { adapter, problem });
+    }
+    decision.push(Event::LiveChannelGivenUp {
+        adapter,
+        why: problem.text.clone(),
+    });
+    next(decision, now_ms);
 }
 
 /// Why the session cannot be continued after such a failure; none if it can.

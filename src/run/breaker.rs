@@ -41,6 +41,7 @@ impl Observation {
     pub fn of(outcome: &Outcome, progress: Option<bool>) -> Self {
         match (outcome, progress) {
             (_, Some(true)) => Observation::Progress,
+            (outcome, _) if outcome.found_no_live_channel() => Observation::Nothing,
             (Outcome::Failed { problem }, Some(false) | None) => Observation::of_problem(problem),
             (
                 Outcome::Cancelled {

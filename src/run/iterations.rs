@@ -146,6 +146,10 @@ impl Iterations {
     }
 
     fn count(&mut self, outcome: &Outcome) {
+        if outcome.found_no_live_channel() {
+            self.counted = self.counted.saturating_sub(1);
+            return;
+        }
         match outcome {
             Outcome::Completed => self.failures = 0,
             Outcome::Failed { .. }

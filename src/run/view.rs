@@ -9,8 +9,8 @@ use super::{
     Permissions, Phase, StopAsked, Task, Tool, task::tasks, tool,
 };
 use crate::event::{
-    AgentSignal, Changes, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, RunId, Settings,
-    SteeringId, StopReason, Totals, Usage,
+    AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, RunId,
+    Settings, SteeringId, StopReason, Totals, Usage,
 };
 
 /// All that the records say of a run.
@@ -146,6 +146,9 @@ impl RunView {
             Event::BreakerMoved { to, why } => self.breaker.enter(*to, why),
             Event::AdapterLimited { adapter, until_ms } => {
                 self.limited.insert(adapter.clone(), *until_ms);
+            }
+            Event::LiveChannelGivenUp { adapter, .. } => {
+                self.settings.channels.insert(adapter.clone(), ChannelKind::OneWay);
             }
             Event::WaitStarted {
                 wait,
@@ -345,6 +348,11 @@ impl RunView {
             "" => &self.settings.adapter,
             adapter => adapter,
         }
+    }
+
+    /// The channel of the adapter that works, or will; none where it has no choice.
+    pub fn channel(&self) -> Option<ChannelKind> {
+        self.settings.channels.get(self.current_adapter()).copied()
     }
 
     pub fn is_set_aside(&self, task: &str) -> bool {

@@ -22,6 +22,10 @@ pub fn hint_in_words(hint: &Hint) -> String {
         Hint::CheckAdapter { adapter } => {
             format!("`ralph adapters check {adapter}` shows what the adapter needs")
         }
+        Hint::NeedLiveChannel { adapter } => format!(
+            "update the agent (`ralph adapters check {adapter}` names the version it was tested with); without its live \
+             channel, neither `permissions` nor `--channel live` can be kept"
+        ),
         Hint::NameModel => "name another model with `--model`".to_owned(),
         Hint::FixPlan => "fix the plan and run the same command to resume".to_owned(),
         Hint::FixCause => "fix the cause and run the same command to resume".to_owned(),

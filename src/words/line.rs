@@ -155,6 +155,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::AdapterLimited { adapter, until_ms } => {
             line(Tone::Wait, format!("{adapter} is limited until {}", time(*until_ms)))
         }
+        Event::LiveChannelGivenUp { adapter, why } => line(Tone::Bad, live_channel_given_up(adapter, why)),
         Event::WaitStarted {
             wait,
             until_ms,
@@ -250,6 +251,15 @@ fn clock_moved(gap_ms: i64) -> String {
     } else {
         format!("the computer or ralph was asleep for {gap}: that time counts against no limit")
     }
+}
+
+fn live_channel_given_up(adapter: &str, why: &str) -> String {
+    let why = if why.is_empty() {
+        String::new()
+    } else {
+        format!(" ({why})")
+    };
+    format!("the installed `{adapter}` has no live channel{why}: continuing one-way, messages wait for the next prompt")
 }
 
 fn stop_request(stop: StopRequest, by: RequestedBy) -> String {

@@ -3,6 +3,7 @@
 //! Events carry data; what a person reads of them is made here, whatever shows it, and what an agent reads in its next
 //! prompt is made in `prompt`: the two are told different things about the same fact.
 
+mod channel;
 mod claim;
 mod end;
 mod figures;
@@ -16,6 +17,7 @@ mod problem;
 pub(crate) mod prompt;
 mod tone;
 
+pub use channel::agent_with_channel;
 pub use claim::{claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words};
 pub use end::stop_in_words;
 pub use figures::{changes_in_words, counted, short_count, short_duration, ticking, usage_in_words};

@@ -9,7 +9,7 @@ pub fn problem_in_words(problem: &Problem) -> String {
         None => text.clone(),
         Some(finding) if text.is_empty() => finding_in_words(finding),
         Some(Finding::Idle) => format!("{text} (the agent waited in silence until the idle limit)"),
-        Some(finding @ (Finding::NoResult { .. } | Finding::Flooded)) => {
+        Some(finding @ (Finding::NoResult { .. } | Finding::Flooded | Finding::NoLiveChannel)) => {
             format!("{text} ({})", finding_in_words(finding))
         }
     }
@@ -22,6 +22,7 @@ fn finding_in_words(finding: Finding) -> String {
         }
         Finding::NoResult { exit: None } => "the agent ended without a result".to_owned(),
         Finding::Idle => "the agent was idle (no output, no CPU) until the idle limit".to_owned(),
+        Finding::NoLiveChannel => "its live channel did not begin".to_owned(),
         Finding::Flooded => "the agent reported permissions, questions, limits or problems endlessly".to_owned(),
     }
 }

@@ -42,6 +42,8 @@ pub struct Script {
     stop: (&'static str, u32),
     /// Arguments of a session that goes on; `{session}` in them is its name.
     resume: Option<&'static str>,
+    /// Says that there is a live channel, which `sh -c` runs.
+    live: Option<&'static str>,
 }
 
 impl Script {
@@ -61,6 +63,7 @@ impl Script {
             body: body.to_owned(),
             stop: ("terminate", 200),
             resume: None,
+            live: None,
         }
     }
 
@@ -81,6 +84,12 @@ impl Script {
         self
     }
 
+    /// Says that it has a live channel, over ACP, which `command` is run for instead of the script.
+    pub fn live_by(mut self, command: &'static str) -> Script {
+        self.live = Some(command);
+        self
+    }
+
     fn manifest(&self, id: &str, program: &Path) -> String {
         let (first, grace_ms) = self.stop;
         let mut text = format!(
@@ -93,6 +102,9 @@ impl Script {
             None => format!("args = [\"{program}\"]"),
         };
         writeln!(text, "{args}\n[stop]\nfirst = \"{first}\"\ngrace_ms = {grace_ms}").expect("a string takes all");
+        if let Some(command) = self.live {
+            writeln!(text, "[live]\nprotocol = \"acp\"\nargs = [\"-c\", '''{command}''']").expect("a string takes all");
+        }
         text
     }
 }

@@ -92,6 +92,7 @@ impl Live {
             resume: None::<SessionId>,
             size: Size { cols: 80, rows: 24 },
             asks: false,
+            one_way: false,
             env: Vec::new(),
             scratch: self.dir.path().to_owned(),
             display: Box::new(Screen(Arc::clone(&shown))),

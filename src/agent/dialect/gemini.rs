@@ -117,12 +117,17 @@ impl Turn {
         if !piece {
             self.say(out);
         }
-        self.saying.push_str(text(event, "/content"));
+        let content = text(event, "/content");
+        self.saying.push_str(content);
         if self.saying.len() > 2 * TEXT_CAP_BYTES {
             self.saying = tail(&self.saying, TEXT_CAP_BYTES);
         }
         if !piece {
             self.say(out);
+        } else if !content.is_empty() {
+            out.push(AgentSignal::TextDelta {
+                text: content.to_owned(),
+            });
         }
     }
 

@@ -81,6 +81,17 @@ impl DialectKind {
         }
     }
 
+    /// Whether what the agent writes shows as it is written, and not in whole messages.
+    pub fn tells_text_as_it_comes(self) -> bool {
+        match self {
+            DialectKind::ClaudeStreamJson
+            | DialectKind::GeminiStreamJson
+            | DialectKind::RalphJsonl
+            | DialectKind::Terminal => true,
+            DialectKind::CodexJson | DialectKind::OpencodeJson => false,
+        }
+    }
+
     /// Whether usage is the sum over a session unless the manifest says otherwise: so with the program that the dialect
     /// was made for.
     pub fn sums_usage(self) -> bool {

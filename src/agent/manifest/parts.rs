@@ -58,15 +58,6 @@ impl Live {
     pub fn takes(&self, placeholder: Placeholder) -> bool {
         self.args.iter().any(|arg| arg.whole() == Some(placeholder))
     }
-
-    /// Whether the agent can be told something here, and nothing is lost by it that it does on its other channel.
-    pub fn is_better(&self, one_way: Capabilities) -> bool {
-        let live = self.capabilities;
-        live.live_steering
-            && (live.resume || !one_way.resume)
-            && (live.usage || !one_way.usage)
-            && (live.cost || !one_way.cost)
-    }
 }
 
 impl Command {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{
     Exchange, Opening, PENDING_CAP, Protocol, SessionCommand,
     codex_items::{Limits, as_exec, change_request, command_request, problem_of, used},
-    codex_steering::Steering,
+    codex_steering::SteeringQueue,
 };
 use crate::{
     agent::dialect::{
@@ -39,7 +39,7 @@ struct Conversation {
     turn_id: Option<String>,
     turn: CodexTurn,
     seen: Seen,
-    steering: Steering,
+    steering: SteeringQueue,
     /// What waits for an answer.
     pending: HashMap<AskId, Asked>,
     /// Changes of files under way, which a request for permission only names.
@@ -64,7 +64,7 @@ struct Asked {
 impl Protocol for CodexLive {
     fn start(&mut self, opening: Opening, exchange: &mut Exchange) {
         let conversation = &mut self.conversation;
-        conversation.steering = Steering::new(&opening.seed);
+        conversation.steering = SteeringQueue::new(&opening.seed);
         conversation.opening = opening;
         let client = json!({"name": "ralph", "title": "ralph", "version": env!("CARGO_PKG_VERSION")});
         // It would repeat all the turn's changes after every step.

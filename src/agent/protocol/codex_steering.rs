@@ -6,7 +6,7 @@ use super::Exchange;
 use crate::event::{AgentSignal, SteeringId};
 
 #[derive(Debug, Default)]
-pub(super) struct Steering {
+pub(super) struct SteeringQueue {
     /// What the names of messages are made from, so that no two sessions have the same.
     seed: String,
     lines: u64,
@@ -22,7 +22,7 @@ struct Message {
     line: Option<u64>,
 }
 
-impl Steering {
+impl SteeringQueue {
     pub(super) fn new(seed: &str) -> Self {
         Self {
             seed: seed.to_owned(),

@@ -8,7 +8,7 @@ use crate::{
     run::RunView,
     text::{Form, Keep, PlainText, one_line},
     ui::report::{Report, Style, write_head},
-    words::{Tone, counted, narrate, short_count},
+    words::{Tone, agent_with_channel, counted, narrate, short_count},
 };
 
 /// Sets the lines of a transcript apart from those of the loop.
@@ -93,11 +93,8 @@ impl TextPrinter {
             .as_ref()
             .map(|model| format!(" · {model}"))
             .unwrap_or_default();
-        let title = format!(
-            "ralph {version} · {}{model} · {}",
-            settings.adapter,
-            settings.plan.display()
-        );
+        let agent = agent_with_channel(&settings.adapter, self.view.channel());
+        let title = format!("ralph {version} · {agent}{model} · {}", settings.plan.display());
         writeln!(out, "{}", self.style.paint("1", &one_line(&title)))?;
         writeln!(
             out,

@@ -12,8 +12,8 @@ use crate::{
         theme::Role,
     },
     words::{
-        changes_in_words, counted, hint_in_words, phase_headline, short_count, short_duration, stop_in_words, ticking,
-        wait_cause_in_words,
+        agent_with_channel, changes_in_words, counted, hint_in_words, phase_headline, short_count, short_duration,
+        stop_in_words, ticking, wait_cause_in_words,
     },
 };
 
@@ -85,9 +85,10 @@ fn agent_in_words(model: &Model) -> String {
         .model
         .as_ref()
         .or(settings.model.as_ref().filter(|_| adapter == settings.adapter));
+    let agent = agent_with_channel(adapter, model.run.channel());
     match named {
-        Some(named) => one_line(&format!("{adapter} · {named}")),
-        None => one_line(adapter),
+        Some(named) => one_line(&format!("{agent} · {named}")),
+        None => one_line(&agent),
     }
 }
 

@@ -1,0 +1,82 @@
+//! Which channel an agent is talked with on, and what happens where the installed version has only one.
+
+use ralph::event::{ChannelKind, Event, Finding, StopReason};
+
+use super::reason;
+use crate::{
+    harness::{SOON, Sandbox, Script, events},
+    tui::watching,
+};
+
+/// What an old version says to the arguments of a channel that it does not have.
+const REFUSES: &str = "echo \"error: unexpected argument 'acp' found\" >&2; exit 2";
+
+/// An agent that works one task off, and has no live channel although its adapter says so.
+fn outdated() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl("said working; work; over Done.").live_by(REFUSES));
+    sandbox
+}
+
+#[test]
+fn an_installed_version_without_a_live_channel_is_run_one_way_and_says_so_on_the_screen() {
+    let sandbox = outdated();
+    let script = Script::jsonl("said working; work; over Done.").live_by(REFUSES);
+    let mut terminal = watching(&sandbox, &script);
+    terminal.sees("1 of 1 task ");
+    terminal.sees("script (one-way)");
+    terminal.press("l");
+    terminal.sees("the installed `script` has no live channel");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    let records = sandbox.journal();
+    let channels = events(&records).find_map(|event| match event {
+        Event::RunStarted { settings, .. } => Some(settings.channels.clone()),
+        _ => None,
+    });
+    let channel = channels.and_then(|channels| channels.get("script").copied());
+    assert_eq!(
+        channel,
+        Some(ChannelKind::Live),
+        "somebody watches, who gets more of it"
+    );
+    let given_up = |event: &&Event| matches!(event, Event::LiveChannelGivenUp { .. });
+    assert_eq!(events(&records).filter(given_up).count(), 1);
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_run_that_asks_for_the_live_channel_does_not_go_on_without_it_and_says_what_to_do() {
+    let sandbox = outdated();
+    let finished = sandbox.looping_as("text", ["--channel", "live"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(
+        finished.stdout.contains("script (live)"),
+        "the first line names it: {}",
+        finished.stdout
+    );
+    assert!(
+        finished
+            .stdout
+            .contains("hint: update the agent (`ralph adapters check script`"),
+        "{}",
+        finished.stdout
+    );
+    let records = sandbox.journal();
+    assert!(
+        matches!(reason(&records), StopReason::AgentFailed { problem, .. } if problem.finding == Some(Finding::NoLiveChannel)),
+        "{:?}",
+        reason(&records)
+    );
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn where_nobody_watches_the_channel_that_needs_nothing_is_taken_and_named() {
+    let sandbox = outdated();
+    let finished = sandbox.looping_as("text", [] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let first = finished.stdout.lines().next().unwrap_or_default();
+    assert!(first.contains("script (one-way)"), "{first}");
+}
