@@ -5,7 +5,7 @@ use crate::{
     control::{self, ControlError, Reply, Request},
     driver::{self, Left, Reset},
     error::{Failure, FailureKind},
-    event::{SteeringId, SteeringKind, StopRequest, UserCommand},
+    event::{Answer, SteeringId, SteeringKind, StopRequest, UserCommand},
     store::paths::ProjectPaths,
     words::command_refusal_in_words,
 };
@@ -83,8 +83,12 @@ pub(super) fn answer(args: &Args, ask: u32, answer: AnswerArg, message: &[String
         args,
         UserCommand::Answer {
             ask,
-            allow,
-            message: Some(message).filter(|message| !message.is_empty()),
+            answer: match allow {
+                true => Answer::Allow,
+                false => Answer::Deny {
+                    message: Some(message).filter(|message| !message.is_empty()),
+                },
+            },
         },
     )
 }

@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Value, json};
+
 use crate::{
     console::{print, print_json},
     control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Status},
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, SteeringKind},
-    run::RunView,
+    run::{Ask, RunView},
     text::one_line,
     words::{
         asked_in_words, breaker_state_word, changes_in_words, counted, short_duration, stop_in_words, usage_in_words,
@@ -72,8 +74,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
 
 /// Lists the questions that wait.
 pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
-    let asks = match control::ask(&place(args)?.paths.socket(), &Request::Status) {
-        Ok(Reply::Status { status }) => status.asks,
+    let paths = place(args)?.paths;
+    let status = match control::ask(&paths.socket(), &Request::Status) {
+        Ok(Reply::Status { status }) => status,
         Ok(Reply::Done { .. } | Reply::Refused { .. }) => {
             let text = "unexpected answer from the running ralph";
             return Err(Failure::new(FailureKind::Failed, text));
@@ -81,16 +84,32 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
         Err(error) => return Err(error.into()),
     };
     if json {
+        // From the journal: a request may be long, and the loop has better things to do than to copy it.
+        let view = read_view(&paths, &status.run)?;
+        let asks: Vec<Value> = view.permissions.pending.iter().map(whole).collect();
         let text = serde_json::to_string_pretty(&asks);
         print_json(&(text.expect("questions have no failing serialisers") + "\n"));
-    } else if asks.is_empty() {
+    } else if status.asks.is_empty() {
         print("the agent asks nothing\n");
     } else {
         let now_ms = now_ms();
-        let lines = asks.iter().map(|ask| format!("{}\n", ask_in_words(ask, now_ms)));
+        let lines = status.asks.iter().map(|ask| format!("{}\n", ask_in_words(ask, now_ms)));
         print(&lines.collect::<String>());
     }
     Ok(0)
+}
+
+/// A question with all that the agent says of it.
+fn whole(ask: &Ask) -> Value {
+    json!({
+        "number": ask.number,
+        "iteration": ask.iteration,
+        "tool": ask.request.tool,
+        "title": ask.request.title,
+        "askedMs": ask.asked_ms,
+        "untilMs": ask.until_ms,
+        "request": ask.request,
+    })
 }
 
 fn ask_in_words(ask: &PendingAsk, now_ms: u64) -> String {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Status},
-    event::{Event, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
+    event::{Answer, Event, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
     machine::{Input, LoopState},
     run::{Permissions, Phase, RunView},
     words::{breaker_cause_in_words, closed_in_words, command_refusal_in_words, decider_in_words, phase_in_words},
@@ -138,10 +138,12 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         }),
         UserCommand::RetryNow => done("trying again now"),
         UserCommand::ResetCircuit => done("the stuck detector is reset"),
-        UserCommand::Answer { ask, allow, .. } => done(&format!(
-            "question {ask}: {}",
-            if *allow { "allowed" } else { "denied" }
-        )),
+        UserCommand::Answer { ask, answer } => Reply::Done {
+            text: match answer {
+                Answer::Allow => format!("question {ask}: allowed"),
+                Answer::Deny { .. } => format!("question {ask}: denied"),
+            },
+        },
         UserCommand::Stop { stop } => done(match stop {
             StopRequest::AfterIteration => "will stop after this iteration",
             StopRequest::Graceful => "stopping",

@@ -31,8 +31,18 @@ pub enum UserCommand {
     Answer {
         /// Its number.
         ask: u32,
-        allow: bool,
-        /// For the agent, with a no.
+        answer: Answer,
+    },
+}
+
+/// What somebody says to what an agent asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Answer {
+    Allow,
+    Deny {
+        /// For the agent.
+        #[serde(default)]
         message: Option<String>,
     },
 }
@@ -54,7 +64,8 @@ impl UserCommand {
                 bytes: text.len() as u64,
             }),
             UserCommand::Answer {
-                message: Some(text), ..
+                answer: Answer::Deny { message: Some(text) },
+                ..
             } if text.len() > MESSAGE_CAP_BYTES => Some(CommandRefusal::MessageTooLong {
                 bytes: text.len() as u64,
             }),

@@ -28,7 +28,7 @@ pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemKind, Us
 pub use breaker::{BreakerCause, BreakerState};
 pub use claim::{Claim, ConfidencePart, Denial, Evidence, Missing};
 pub use clip::{TEXT_CAP_BYTES, clip};
-pub use command::{CommandRefusal, UserCommand};
+pub use command::{Answer, CommandRefusal, UserCommand};
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
 pub use notice::{ChoiceReason, Level, Notice};

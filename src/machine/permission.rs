@@ -4,8 +4,8 @@
 
 use crate::{
     event::{
-        AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionRequest, Ruling, TEXT_CAP_BYTES, Unanswered,
-        clip,
+        Answer, AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionRequest, Ruling, TEXT_CAP_BYTES,
+        Unanswered, clip,
     },
     run::{Ask, Phase},
 };
@@ -53,13 +53,19 @@ pub(super) fn withdrawn(decision: &mut Deciding, iteration: u32, id: &AskId) {
 }
 
 /// Takes an answer of the user's.
-pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, allowed: bool, message: Option<&str>) {
+pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, answer: &Answer) {
     let pending = &decision.state.view.permissions.pending;
     let Some(ask) = pending.iter().find(|ask| ask.number == number).cloned() else {
         return;
     };
-    let message = message.map(|message| clip(message, TEXT_CAP_BYTES));
-    decide(decision, &Case::asked(&ask, now_ms), allowed, &Decider::User, message);
+    let case = Case::asked(&ask, now_ms);
+    match answer {
+        Answer::Allow => decide(decision, &case, true, &Decider::User, None),
+        Answer::Deny { message } => {
+            let message = message.as_deref().map(|message| clip(message, TEXT_CAP_BYTES));
+            decide(decision, &case, false, &Decider::User, message);
+        }
+    }
 }
 
 /// Decides what nobody has answered in time.

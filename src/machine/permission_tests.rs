@@ -2,7 +2,7 @@
 
 use crate::{
     event::{
-        AgentSignal, AskId, CancelReason, Decider, Decision, Event, Limits, PausedBy, PermissionMode,
+        AgentSignal, Answer, AskId, CancelReason, Decider, Decision, Event, Limits, PausedBy, PermissionMode,
         PermissionRequest, PlanSnapshot, PlanTask, RequestedBy, Ruling, Settings, StopRequest, ToolKind, Unanswered,
         UserCommand, Waiting,
     },
@@ -103,12 +103,8 @@ impl Loop {
         });
     }
 
-    fn answer(&mut self, ask: u32, allow: bool, message: Option<&str>) {
-        self.command(UserCommand::Answer {
-            ask,
-            allow,
-            message: message.map(str::to_owned),
-        });
+    fn answer(&mut self, ask: u32, answer: Answer) {
+        self.command(UserCommand::Answer { ask, answer });
     }
 
     fn command(&mut self, command: UserCommand) {
@@ -150,6 +146,12 @@ impl Loop {
     }
 }
 
+fn denied(message: &str) -> Answer {
+    Answer::Deny {
+        message: Some(message.to_owned()),
+    }
+}
+
 #[test]
 fn what_the_rules_allow_or_deny_is_answered_at_once_and_recorded() {
     let mut running = Loop::running(Unanswered::Deny);
@@ -169,14 +171,14 @@ fn what_the_rules_ask_waits_for_the_user_whose_answer_reaches_the_agent_once() {
     running.ask("b", Decision::Ask);
     assert!(running.told().is_empty());
     running.now_ms += 5_000;
-    running.answer(2, false, Some("use a branch"));
+    running.answer(2, denied("use a branch"));
     assert_eq!(running.told(), [("b", false, Some("use a branch"), 1)]);
-    running.answer(2, true, None);
+    running.answer(2, Answer::Allow);
     assert!(
         running.events.is_empty() && running.told().is_empty(),
         "an answer is given once"
     );
-    running.answer(1, true, None);
+    running.answer(1, Answer::Allow);
     assert_eq!(running.told(), [("a", true, None, 1)]);
     let last = running.state.view.permissions.decisions.last().unwrap();
     assert_eq!((last.ask, last.waited_ms, &last.by), (Some(1), 5_000, &Decider::User));
@@ -219,7 +221,7 @@ fn a_question_that_nobody_answers_can_hold_the_run_or_end_the_iteration() {
     assert!(held.told().is_empty() && held.state.view.is_paused());
     assert!(held.events.contains(&Event::Paused { by: PausedBy::User }));
     assert_eq!(held.armed(TimerKind::Permission), None, "it is waited for without end");
-    held.answer(1, true, None);
+    held.answer(1, Answer::Allow);
     assert_eq!(held.told(), [("a", true, None, 0)]);
 
     let mut blocked = Loop::running(Unanswered::Block);
@@ -249,7 +251,7 @@ fn a_wait_for_an_answer_is_neither_idleness_nor_time_of_the_iteration() {
         matches!(running.state.view.phase, Phase::Running { .. }),
         "its time has not passed"
     );
-    running.answer(1, true, None);
+    running.answer(1, Answer::Allow);
     let timer = Timer {
         at_ms: running.now_ms,
         ..timeout

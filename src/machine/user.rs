@@ -46,9 +46,7 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
         }
         UserCommand::ResetCircuit => reset_circuit(decision, now_ms),
         UserCommand::Stop { stop } => request_stop(decision, *stop, by),
-        UserCommand::Answer { ask, allow, message } => {
-            permission::answered(decision, now_ms, *ask, *allow, message.as_deref());
-        }
+        UserCommand::Answer { ask, answer } => permission::answered(decision, now_ms, *ask, answer),
     }
 }
 

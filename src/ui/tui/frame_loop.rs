@@ -35,7 +35,7 @@ use super::{
     screens::{LiveScreen, SCROLLBACK_ROWS},
     source::Source,
     terminal, typing,
-    update::{Order, ScreenEvent, Scroll, show_permission, update},
+    update::{Order, ScreenEvent, Scroll, show_question, update},
     view::{self, Screens},
 };
 
@@ -394,7 +394,7 @@ impl<'a> FrameLoop<'a> {
             self.live.restart();
         }
         self.model.apply(record);
-        show_permission(&mut self.model);
+        show_question(&mut self.model);
         self.model.ui.replay = self.source.replay();
         self.dirty = true;
         self.fit();

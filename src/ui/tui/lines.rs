@@ -15,33 +15,55 @@ use super::{
 
 pub(super) fn steering(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     let ui = &mut model.ui;
+    match typed(&mut ui.steering, key) {
+        Typed::Edited => {}
+        Typed::TooLong => too_long(model),
+        Typed::Entered => return send(model),
+        Typed::Cancelled => ui.mode = Mode::Normal,
+        Typed::Interrupted => {
+            ui.steering.take();
+            ui.mode = Mode::Normal;
+        }
+        Typed::Above => ui.recall.older(&mut ui.steering),
+        Typed::Below => ui.recall.newer(&mut ui.steering),
+    }
+    Vec::new()
+}
+
+/// What a key did to a text of several lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Typed {
+    Edited,
+    /// There is no room for more.
+    TooLong,
+    /// The text is as it is meant to be.
+    Entered,
+    Cancelled,
+    Interrupted,
+    /// A line above the first, or below the last.
+    Above,
+    Below,
+}
+
+/// Takes a key of a text of several lines.
+pub(super) fn typed(editor: &mut Editor, key: KeyEvent) -> Typed {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     let shift = key.modifiers.contains(KeyModifiers::SHIFT);
     match key.code {
-        KeyCode::Esc => ui.mode = Mode::Normal,
-        KeyCode::Char('c') if control => {
-            ui.steering.take();
-            ui.mode = Mode::Normal;
-        }
-        KeyCode::Char(_) if !control && !alt && !ui.steering.has_room_for("x") => too_long(model),
-        KeyCode::Enter if alt || shift => ui.steering.insert("\n"),
+        KeyCode::Esc => return Typed::Cancelled,
+        KeyCode::Char('c') if control => return Typed::Interrupted,
+        KeyCode::Char(_) if !control && !alt && !editor.has_room_for("x") => return Typed::TooLong,
+        KeyCode::Enter if alt || shift => editor.insert("\n"),
         // What Enter with Alt or Shift sends where a terminal has no word for it.
-        KeyCode::Char('j') if control => ui.steering.insert("\n"),
-        KeyCode::Enter => return send(model),
-        KeyCode::Up => {
-            if !ui.steering.up() {
-                ui.recall.older(&mut ui.steering);
-            }
-        }
-        KeyCode::Down => {
-            if !ui.steering.down() {
-                ui.recall.newer(&mut ui.steering);
-            }
-        }
-        _ => edit(&mut ui.steering, key),
+        KeyCode::Char('j') if control => editor.insert("\n"),
+        KeyCode::Enter => return Typed::Entered,
+        KeyCode::Up if !editor.up() => return Typed::Above,
+        KeyCode::Down if !editor.down() => return Typed::Below,
+        KeyCode::Up | KeyCode::Down => {}
+        _ => edit(editor, key),
     }
-    Vec::new()
+    Typed::Edited
 }
 
 /// Takes a paste into the message, whole or not at all: half an instruction may say the contrary of the whole.
@@ -53,7 +75,7 @@ pub(super) fn paste(model: &mut Model, text: &str) {
     }
 }
 
-fn too_long(model: &mut Model) {
+pub(super) fn too_long(model: &mut Model) {
     let why = "a message holds at most 64 KiB, a line of it 16: write a file and name that";
     model.ui.toast(Tone::Bad, why, model.now_ms);
 }

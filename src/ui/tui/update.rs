@@ -1,5 +1,6 @@
 //! What keys, mouse and results of jobs do to the screen. Pure: what else has to happen is returned as orders.
 
+mod answering;
 mod order;
 mod questions;
 
@@ -11,8 +12,8 @@ use crate::{
     words::{Tone, used_up_in_words},
 };
 
+pub(super) use answering::show_question;
 pub(crate) use order::{Direction, Order, Replay, ScreenEvent, Scroll};
-pub(super) use questions::show_permission;
 
 use super::{
     keys::{self, Action, Chord},
@@ -25,7 +26,7 @@ const WHEEL_LINES: usize = 3;
 /// Lets `event` change the screen; returns what has to be done.
 pub(crate) fn update(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
     let orders = take(model, event);
-    show_permission(model);
+    show_question(model);
     orders
 }
 
@@ -75,7 +76,7 @@ fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<Order> {
         Mode::Typing => typing(model, key),
         Mode::Asking(Question::Quit) => questions::quitting(model, key),
         Mode::Asking(Question::Skip { iteration }) => questions::skipping(model, key, iteration),
-        Mode::Asking(Question::Permission { ask, shown_ms }) => questions::permitting(model, key, ask, shown_ms),
+        Mode::Answering(shown) => answering::answering(model, key, shown),
         Mode::Help { top } => help(model, key, top),
     }
 }
@@ -124,6 +125,7 @@ fn pasted(model: &mut Model, text: String) -> Vec<Order> {
     match model.ui.mode {
         Mode::Steering => super::lines::paste(model, &text),
         Mode::Searching => model.ui.search.query.insert(&text.replace(['\r', '\n'], " ")),
+        Mode::Answering(_) => answering::pasted(model, &text),
         Mode::Typing => return vec![Order::Type(Input::Paste(text)), Order::Scroll(Scroll::Bottom)],
         // What was meant for the agent must not be taken for keys.
         Mode::Normal if model.ui.replay.is_none() && used_up(&model.run).is_none() => {

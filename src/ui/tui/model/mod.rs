@@ -2,10 +2,12 @@
 //!
 //! The run's part is its [`RunView`], so a resumed run and a replay look like the run itself. The log is the screen's own.
 
+mod answering;
 mod estimate;
 mod log;
 mod ui;
 
+pub use answering::{AnswerStep, Answering};
 pub use estimate::{estimate_ms, used_up};
 pub use log::{Log, LogLine, Sign};
 pub use ui::{Diff, DiffState, History, Mode, Pane, Playback, PlaybackState, Question, ReplayState, Search, Toast, Ui};

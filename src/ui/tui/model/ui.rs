@@ -1,5 +1,6 @@
 //! What the user has done to the screen: which pane is shown, what is being typed, what is asked.
 
+use super::answering::Answering;
 use crate::{
     ui::tui::editor::{Editor, Recall},
     words::{Line, Tone},
@@ -31,6 +32,8 @@ pub enum Mode {
     /// Keys go to the agent.
     Typing,
     Asking(Question),
+    /// What the agent asks is on the screen.
+    Answering(Answering),
     Help {
         top: usize,
     },
@@ -42,12 +45,6 @@ pub enum Question {
     /// Whether to end the iteration of that number.
     Skip {
         iteration: u32,
-    },
-    /// Whether the agent may do what it asks for with that number.
-    Permission {
-        ask: u32,
-        /// When the box appeared: a key that was meant for something else is no answer.
-        shown_ms: u64,
     },
 }
 

@@ -4,7 +4,7 @@ use crossterm::event::{MouseButton, MouseEvent};
 
 use super::*;
 use crate::{
-    event::{Event, PausedBy, SteeringId, SteeringKind, StopReason, Wait},
+    event::{Answer, Event, PausedBy, SteeringId, SteeringKind, StopReason, Wait},
     testing::{Dice, permission_asked},
     ui::tui::{
         model::ReplayState,
@@ -266,25 +266,20 @@ fn only_a_message_that_is_due_is_taken_back() {
 #[test]
 fn a_question_of_the_agent_is_answered_once_it_was_seen_and_can_wait() {
     let mut model = after([running(), vec![permission_asked(1), permission_asked(2)]].concat());
-    show_permission(&mut model);
+    show_question(&mut model);
     let asks = |model: &Model| match model.ui.mode {
-        Mode::Asking(Question::Permission { ask, .. }) => Some(ask),
+        Mode::Answering(ref answering) => Some(answering.ask),
         _ => None,
     };
     assert_eq!(asks(&model), Some(1));
     assert_eq!(press(&mut model, "y"), [], "the key was meant for something else");
     model.now_ms += 1_000;
-    let answer = |ask, allow| {
-        Order::by_user(UserCommand::Answer {
-            ask,
-            allow,
-            message: None,
-        })
-    };
-    assert_eq!(press(&mut model, "xqy"), [answer(1, true)]);
+    let answer = |ask, answer| Order::by_user(UserCommand::Answer { ask, answer });
+    let no = || Answer::Deny { message: None };
+    assert_eq!(press(&mut model, "xqy"), [answer(1, Answer::Allow)]);
     assert_eq!(
         press(&mut model, "n"),
-        [answer(1, false)],
+        [answer(1, no())],
         "until the loop has taken one"
     );
 
@@ -299,17 +294,67 @@ fn a_question_of_the_agent_is_answered_once_it_was_seen_and_can_wait() {
     let mut typing = after(running());
     typing.ui.mode = Mode::Typing;
     typing.run.apply_event(START_MS, &permission_asked(1));
-    show_permission(&mut typing);
+    show_question(&mut typing);
     assert_eq!(typing.ui.mode, Mode::Typing, "keys for the agent answer nothing");
+}
+
+#[test]
+fn a_no_takes_a_message_of_several_lines_and_never_a_paste_for_keys() {
+    let mut model = after([running(), vec![permission_asked(1)]].concat());
+    show_question(&mut model);
+    model.now_ms += 1_000;
+    update(&mut model, ScreenEvent::Input(Input::Paste("yyy".to_owned())));
+    assert_eq!(press(&mut model, "Nuse a branch"), []);
+    let newline = KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT);
+    update(&mut model, ScreenEvent::Input(Input::Key(newline)));
+    update(&mut model, ScreenEvent::Input(Input::Paste("called y".to_owned())));
+    let denied = |message: Option<&str>| {
+        let answer = Answer::Deny {
+            message: message.map(str::to_owned),
+        };
+        vec![Order::by_user(UserCommand::Answer { ask: 1, answer })]
+    };
+    let entered = update(&mut model, key(KeyCode::Enter));
+    assert_eq!(entered, denied(Some("use a branch\ncalled y")));
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!(
+        press(&mut model, "n"),
+        denied(None),
+        "Esc leaves the message for the keys"
+    );
+}
+
+#[test]
+fn what_is_asked_is_scrolled_as_far_as_it_goes() {
+    let mut asked = permission_asked(1);
+    if let Event::PermissionAsked { request, .. } = &mut asked {
+        request.command = Some((0..100).map(|n| format!("echo {n}\n")).collect());
+    }
+    let mut model = after([running(), vec![asked]].concat());
+    show_question(&mut model);
+    model.now_ms += 1_000;
+    let top = |model: &Model| match &model.ui.mode {
+        Mode::Answering(answering) => answering.top,
+        _ => usize::MAX,
+    };
+    press(&mut model, "jj");
+    assert_eq!(top(&model), 2);
+    press(&mut model, "G");
+    let last = top(&model);
+    assert!((60..100).contains(&last), "{last}");
+    press(&mut model, "jjk");
+    assert_eq!(top(&model), last - 1);
+    press(&mut model, "g");
+    assert_eq!(top(&model), 0);
 }
 
 #[test]
 fn a_question_that_waits_no_more_leaves_the_screen() {
     let mut model = after([running(), vec![permission_asked(1)]].concat());
-    show_permission(&mut model);
+    show_question(&mut model);
     let withdrawn = Event::PermissionWithdrawn { iteration: 3, ask: 1 };
     model.run.apply_event(START_MS, &withdrawn);
-    show_permission(&mut model);
+    show_question(&mut model);
     assert_eq!(model.ui.mode, Mode::Normal);
 }
 

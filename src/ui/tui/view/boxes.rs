@@ -5,17 +5,19 @@ use ratatui::layout::{Position, Rect};
 use crate::{
     event::SteeringKind,
     run::Phase,
-    text::{one_line, sanitized},
     ui::tui::{
         keys::{self, Action, Chord},
         lines,
         model::Model,
         theme::Role,
     },
-    words::{counted, ticking},
+    words::ticking,
 };
 
-use super::pen::{Pen, columns, wrapped};
+use super::{
+    pen::{Pen, columns, wrapped},
+    typed,
+};
 
 /// Most lines of a message that are in view.
 const MESSAGE_ROWS: usize = 8;
@@ -27,26 +29,15 @@ pub(super) fn steering(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<P
     }
     let editor = &model.ui.steering;
     let room = usize::from(area.width) - 4;
-    let rows = broken(editor.text(), room);
-    let (cursor_row, cursor_column) = cursor(editor.before(), room);
-    let visible = rows
-        .len()
-        .max(cursor_row + 1)
-        .clamp(1, MESSAGE_ROWS.min(usize::from(area.height) - 2));
-    let height = u16::try_from(visible + 2).unwrap_or(3);
+    let most = MESSAGE_ROWS.min(usize::from(area.height) - 2);
+    let height = u16::try_from(typed::rows(editor, room).min(most) + 2).unwrap_or(3);
     let outer = Rect::new(area.x, area.bottom() - height, area.width, height);
     let inner = pen.framed(outer, &explained(model), Role::User);
-    let first = (cursor_row + 1).saturating_sub(visible);
-    for (y, row) in (inner.top()..inner.bottom()).zip(rows.iter().skip(first)) {
-        pen.role(inner.x + 1, y, inner.right(), row, Role::Plain);
-    }
+    let cursor = typed::draw(editor, inner, pen);
     let keys = " Enter sends · Alt-Enter newline · Esc cancels ";
     let end = outer.right().saturating_sub(2);
     pen.right(outer.x + 2, outer.bottom() - 1, end, keys, pen.theme.style(Role::Dim));
-    Some(Position::new(
-        inner.x + 1 + u16::try_from(cursor_column).unwrap_or(0),
-        inner.y + u16::try_from(cursor_row - first).unwrap_or(0),
-    ))
+    Some(cursor)
 }
 
 /// What would become of the message as it is typed now.
@@ -75,38 +66,6 @@ fn explained(model: &Model) -> String {
             }
             _ => "now: in the next prompt, since nothing is running".to_owned(),
         },
-    }
-}
-
-/// Lines as they are shown: broken at the width, wherever that is.
-fn broken(text: &str, room: usize) -> Vec<String> {
-    text.split('\n').flat_map(|line| broken_line(line, room)).collect()
-}
-
-fn broken_line(line: &str, room: usize) -> Vec<String> {
-    use unicode_segmentation::UnicodeSegmentation;
-    let mut rows = vec![String::new()];
-    let mut width = 0;
-    for grapheme in line.graphemes(true) {
-        let columns = usize::from(columns(grapheme));
-        if width + columns > room {
-            rows.push(String::new());
-            width = 0;
-        }
-        width += columns;
-        rows.last_mut().expect("there is always a row").push_str(grapheme);
-    }
-    rows
-}
-
-/// Row and column behind `before`.
-fn cursor(before: &str, room: usize) -> (usize, usize) {
-    let rows = broken(before, room);
-    let column = rows.last().map_or(0, |row| usize::from(columns(row)));
-    if column >= room {
-        (rows.len(), 0)
-    } else {
-        (rows.len() - 1, column)
     }
 }
 
@@ -153,70 +112,6 @@ pub(super) fn skip(model: &Model, iteration: u32, whole: Rect, pen: &mut Pen<'_>
     );
     let answers = [("y", "end it and start the next"), ("n", "let it work")];
     ask(&format!("skip iteration {iteration}?"), &question, &answers, whole, pen);
-}
-
-/// Most lines of a command or a diff that are in view.
-const ASKED_ROWS: usize = 12;
-
-/// Draws what the agent asks to be allowed.
-pub(super) fn permission(model: &Model, number: u32, whole: Rect, pen: &mut Pen<'_>) {
-    let pending = &model.run.permissions.pending;
-    let Some(ask) = pending.iter().find(|ask| ask.number == number) else {
-        return;
-    };
-    let request = &ask.request;
-    let width = whole.width.min(76);
-    let room = usize::from(width.saturating_sub(4));
-    let what = request.command.as_deref().or(request.url.as_deref());
-    let what = what.map_or_else(|| request.title.clone(), str::to_owned);
-    let mut rows: Vec<(String, Role)> = Vec::new();
-    let whole_text = sanitized(&what);
-    let lines: Vec<String> = whole_text.lines().flat_map(|line| broken(line, room)).collect();
-    let more = lines.len().saturating_sub(ASKED_ROWS);
-    rows.extend(lines.into_iter().take(ASKED_ROWS).map(|line| (line, Role::Strong)));
-    if more > 0 {
-        rows.push((
-            format!("and {}: `ralph asks --json` has all", counted(more as u64, "more line")),
-            Role::Wait,
-        ));
-    }
-    for path in request.paths.iter().filter(|path| **path != what) {
-        rows.push((one_line(path), Role::Plain));
-    }
-    if let Some(reason) = &request.reason {
-        rows.extend(
-            wrapped(&one_line(reason), room)
-                .into_iter()
-                .map(|line| (line, Role::Dim)),
-        );
-    }
-    let left = match ask.until_ms {
-        Some(until_ms) => format!("{} left", ticking(until_ms.saturating_sub(model.now_ms))),
-        None => "waits for you".to_owned(),
-    };
-    rows.push((String::new(), Role::Plain));
-    let title = format!("{} asks · {}", one_line(&request.tool), left);
-    let keys = [("y", "allow once"), ("n", "deny"), ("Esc", "later")];
-    let height = u16::try_from(rows.len() + keys.len() + 2)
-        .unwrap_or(u16::MAX)
-        .min(whole.height);
-    let Some(inner) = centred(whole, width, height, &title, pen) else {
-        return;
-    };
-    let mut y = inner.y;
-    // Where there is no room for everything, the keys matter more than the end of the text.
-    let texts = usize::from(inner.height).saturating_sub(keys.len());
-    for (line, role) in rows.iter().take(texts) {
-        pen.role(inner.x + 1, y, inner.right(), line, *role);
-        y += 1;
-    }
-    for (key, words) in keys {
-        if y < inner.bottom() {
-            let x = pen.role(inner.x + 1, y, inner.right(), key, Role::Key);
-            pen.role(x, y, inner.right(), &format!("  {words}"), Role::Plain);
-            y += 1;
-        }
-    }
 }
 
 fn ask(title: &str, question: &str, answers: &[(&str, &str)], whole: Rect, pen: &mut Pen<'_>) {
@@ -282,7 +177,7 @@ pub(super) fn help(model: &Model, top: usize, whole: Rect, pen: &mut Pen<'_>) {
 }
 
 /// A framed area in the middle; none if there is no room for one.
-fn centred(whole: Rect, width: u16, height: u16, title: &str, pen: &mut Pen<'_>) -> Option<Rect> {
+pub(super) fn centred(whole: Rect, width: u16, height: u16, title: &str, pen: &mut Pen<'_>) -> Option<Rect> {
     if width < 4 || height < 3 {
         return None;
     }

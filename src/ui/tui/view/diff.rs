@@ -1,6 +1,6 @@
 //! What an iteration changed: stat, then patch.
 
-use ratatui::{layout::Rect, style::Style};
+use ratatui::layout::Rect;
 
 use crate::ui::tui::{
     model::{DiffState, Model},
@@ -17,14 +17,15 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         DiffState::Loaded(lines) if lines.is_empty() => pen.note(area, "Nothing has changed."),
         DiffState::Loaded(lines) => {
             for (y, line) in (area.top()..area.bottom()).zip(&lines[model.ui.diff.top.min(lines.len())..]) {
-                pen.text(area.x + 1, y, area.right(), line, style(line, pen));
+                pen.role(area.x + 1, y, area.right(), line, role(line));
             }
         }
     }
 }
 
-fn style(line: &str, pen: &Pen<'_>) -> Style {
-    let role = if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") {
+/// How a line of a patch is drawn.
+pub(super) fn role(line: &str) -> Role {
+    if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") {
         Role::Strong
     } else if line.starts_with('+') {
         Role::Added
@@ -36,6 +37,5 @@ fn style(line: &str, pen: &Pen<'_>) -> Style {
         Role::Dim
     } else {
         Role::Plain
-    };
-    pen.theme.style(role)
+    }
 }

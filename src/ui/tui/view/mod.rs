@@ -2,6 +2,7 @@
 //!
 //! Stop 10 of the tour in ARCHITECTURE.md.
 
+mod asking;
 mod bars;
 mod boxes;
 mod cells;
@@ -11,8 +12,10 @@ mod limits;
 mod log;
 mod messages;
 mod pen;
+mod shell;
 mod tasks;
 mod title;
+mod typed;
 
 use ratatui::{Frame, layout::Rect};
 
@@ -21,6 +24,7 @@ use super::{
     theme::Theme,
 };
 
+pub(crate) use asking::extent as extent_of_question;
 pub(crate) use cells::Screens;
 pub(crate) use history::first_in_history;
 use pen::Pen;
@@ -49,10 +53,7 @@ pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &
             boxes::skip(model, *iteration, layout.whole, &mut pen);
             None
         }
-        Mode::Asking(Question::Permission { ask, .. }) => {
-            boxes::permission(model, *ask, layout.whole, &mut pen);
-            None
-        }
+        Mode::Answering(answering) => asking::draw(model, answering, layout.whole, &mut pen),
         Mode::Help { top } => {
             boxes::help(model, *top, layout.whole, &mut pen);
             None

@@ -14,7 +14,7 @@ use crate::{
     ui::tui::{
         editor::Editor,
         layout::Layout,
-        model::{DiffState, Playback},
+        model::{Answering, DiffState, Playback},
         testing::{START_MS, begun, model, running, started, stopped},
         theme::{Depth, Palette},
     },
@@ -195,7 +195,7 @@ fn asking(cols: u16, rows: u16) -> Model {
         ask.until_ms = Some(asked.now_ms + 272_000);
     }
     let shown_ms = asked.now_ms;
-    asked.ui.mode = Mode::Asking(Question::Permission { ask: 1, shown_ms });
+    asked.ui.mode = Mode::Answering(Answering::new(1, shown_ms));
     asked
 }
 

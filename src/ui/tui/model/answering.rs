@@ -1,0 +1,43 @@
+//! The box in which somebody answers what the agent asks.
+
+use crate::ui::tui::editor::Editor;
+
+/// A question of the agent's that is on the screen, and what its user has done with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answering {
+    /// Its number.
+    pub ask: u32,
+    /// When the box appeared: a key that was meant for something else is no answer.
+    pub shown_ms: u64,
+    /// First line in view of what is asked.
+    pub top: usize,
+    pub step: AnswerStep,
+}
+
+/// How far an answer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerStep {
+    /// A key decides.
+    Choosing,
+    /// What the agent is told with a no is typed.
+    Denying(Editor),
+}
+
+impl Answering {
+    pub fn new(ask: u32, shown_ms: u64) -> Self {
+        Self {
+            ask,
+            shown_ms,
+            top: 0,
+            step: AnswerStep::Choosing,
+        }
+    }
+
+    /// The line that is typed, if one is.
+    pub fn editor(&mut self) -> Option<&mut Editor> {
+        match &mut self.step {
+            AnswerStep::Choosing => None,
+            AnswerStep::Denying(editor) => Some(editor),
+        }
+    }
+}

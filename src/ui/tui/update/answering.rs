@@ -1,0 +1,121 @@
+//! The answers to what the agent asks.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::{
+    event::{Answer, UserCommand},
+    ui::tui::{
+        editor::Editor,
+        keys::{self, Action, Chord},
+        lines::{self, Typed},
+        model::{AnswerStep, Answering, Mode, Model},
+        view,
+    },
+    words::Tone,
+};
+
+use super::order::Order;
+
+/// A box that appears under somebody's fingers is not answered by the key they were about to press.
+const UNSEEN_MS: u64 = 400;
+
+/// Shows the oldest question of the agent's that waits, unless it was left for later; takes away one that waits no more.
+pub(in crate::ui::tui) fn show_question(model: &mut Model) {
+    let pending = &model.run.permissions.pending;
+    if let Mode::Answering(answering) = &model.ui.mode
+        && !pending.iter().any(|known| known.number == answering.ask)
+    {
+        model.ui.mode = Mode::Normal;
+    }
+    let next = pending.iter().find(|known| known.number > model.ui.put_off);
+    if let Some(next) = next
+        && model.ui.mode == Mode::Normal
+        && model.ui.replay.is_none()
+    {
+        model.ui.mode = Mode::Answering(Answering::new(next.number, model.now_ms));
+    }
+}
+
+/// Takes a key while a question is on the screen.
+pub(super) fn answering(model: &mut Model, key: KeyEvent, mut answering: Answering) -> Vec<Order> {
+    let orders = match answering.step {
+        AnswerStep::Choosing => choosing(model, key, &mut answering),
+        AnswerStep::Denying(_) => writing(model, key, &mut answering),
+    };
+    if let Mode::Answering(shown) = &mut model.ui.mode {
+        *shown = answering;
+    }
+    orders
+}
+
+fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<Order> {
+    let chord = Chord::new(key.code, key.modifiers);
+    match (chord.code, chord.modifiers) {
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => return vec![Order::interrupt(model)],
+        _ if model.now_ms.saturating_sub(answering.shown_ms) < UNSEEN_MS => {}
+        (KeyCode::Char('y'), KeyModifiers::NONE) => return answered(answering, Answer::Allow),
+        (KeyCode::Char('n'), KeyModifiers::NONE) => return answered(answering, Answer::Deny { message: None }),
+        (KeyCode::Char('N'), KeyModifiers::NONE) => answering.step = AnswerStep::Denying(Editor::default()),
+        (KeyCode::Esc, KeyModifiers::NONE) => {
+            model.ui.put_off = answering.ask;
+            model.ui.mode = Mode::Normal;
+            model
+                .ui
+                .toast(Tone::Wait, "left for later: a brings it back", model.now_ms);
+        }
+        // Anything else is no answer.
+        _ => scroll(model, chord, answering),
+    }
+    Vec::new()
+}
+
+/// Scrolls what is asked.
+fn scroll(model: &Model, chord: Chord, answering: &mut Answering) {
+    let (last, page) = view::extent_of_question(model, answering);
+    let top = answering.top;
+    let top = match keys::action(chord, false) {
+        Some(Action::LineUp) => top.saturating_sub(1),
+        Some(Action::LineDown) => top + 1,
+        Some(Action::PageUp) => top.saturating_sub(page),
+        Some(Action::PageDown) => top + page,
+        Some(Action::Top) => 0,
+        Some(Action::Bottom) => last,
+        Some(_) | None => top,
+    };
+    answering.top = top.min(last);
+}
+
+/// Takes a key of the line that goes with an answer.
+fn writing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<Order> {
+    let Some(editor) = answering.editor() else {
+        return Vec::new();
+    };
+    match lines::typed(editor, key) {
+        Typed::Edited | Typed::Above | Typed::Below => {}
+        Typed::TooLong => lines::too_long(model),
+        Typed::Cancelled | Typed::Interrupted => answering.step = AnswerStep::Choosing,
+        Typed::Entered => {
+            let text = editor.text().trim().to_owned();
+            let message = Some(text).filter(|text| !text.is_empty());
+            return answered(answering, Answer::Deny { message });
+        }
+    }
+    Vec::new()
+}
+
+/// Takes a paste into the line that goes with an answer; it is never taken for keys.
+pub(super) fn pasted(model: &mut Model, text: &str) {
+    let Mode::Answering(answering) = &mut model.ui.mode else {
+        return;
+    };
+    match answering.editor() {
+        Some(editor) if editor.has_room_for(text) => editor.insert(text),
+        Some(_) => lines::too_long(model),
+        None => {}
+    }
+}
+
+fn answered(answering: &Answering, answer: Answer) -> Vec<Order> {
+    let ask = answering.ask;
+    vec![Order::by_user(UserCommand::Answer { ask, answer })]
+}

@@ -1,0 +1,257 @@
+//! The box in which the agent asks and somebody answers.
+
+use ratatui::layout::{Position, Rect};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::{
+    run::Ask,
+    text::{one_line, sanitized},
+    ui::tui::{
+        model::{AnswerStep, Answering, Model},
+        theme::Role,
+    },
+    words::ticking,
+};
+
+use super::{
+    boxes::centred,
+    diff,
+    pen::{Pen, columns, shortened, wrapped},
+    shell, typed,
+};
+
+/// Widest box: longer lines are hard to read.
+const WIDTH: u16 = 110;
+/// Lower screens have the keys beside each other.
+const LOW_ROWS: u16 = 16;
+/// Most rows of a message that are in view.
+const TYPED_ROWS: usize = 6;
+/// Longest name of a tool in the title.
+const TOOL_COLUMNS: usize = 24;
+
+/// A line of pieces.
+type Row = Vec<(String, Role)>;
+
+/// What is in the box, and how much room there is for it.
+struct Sheet {
+    width: u16,
+    height: u16,
+    /// What is asked.
+    asked: Vec<Row>,
+    /// How many rows of it are in view.
+    visible: usize,
+    /// The keys, or what is above the line that is typed.
+    below: Vec<Row>,
+    typed: usize,
+}
+
+impl Sheet {
+    fn of(ask: &Ask, answering: &Answering, whole: Rect) -> Self {
+        let width = whole
+            .width
+            .saturating_sub(if whole.width > 60 { 4 } else { 0 })
+            .min(WIDTH);
+        let room = usize::from(width.saturating_sub(4)).max(1);
+        let asked = asked(ask, room);
+        let (below, typed) = match &answering.step {
+            AnswerStep::Choosing => (keys(whole.height < LOW_ROWS, room), 0),
+            AnswerStep::Denying(editor) => {
+                let row = vec![("deny, and tell the agent:".to_owned(), Role::User)];
+                (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
+            }
+        };
+        let fixed = below.len() + typed + 2;
+        // A row of air above the keys, where there is room.
+        let height = (asked.len() + 1 + fixed).min(usize::from(whole.height));
+        let visible = asked.len().min(height.saturating_sub(fixed));
+        Self {
+            width,
+            height: u16::try_from(height).unwrap_or(u16::MAX),
+            asked,
+            visible,
+            below,
+            typed,
+        }
+    }
+
+    fn last_top(&self) -> usize {
+        self.asked.len() - self.visible
+    }
+}
+
+/// The last top line of what is asked, and how many lines of it are in view.
+pub(crate) fn extent(model: &Model, answering: &Answering) -> (usize, usize) {
+    let whole = model.layout().whole;
+    let ask = found(model, answering);
+    let sheet = ask.map(|ask| Sheet::of(ask, answering, whole));
+    sheet.map_or((0, 1), |sheet| (sheet.last_top(), sheet.visible.max(1)))
+}
+
+fn found<'m>(model: &'m Model, answering: &Answering) -> Option<&'m Ask> {
+    let mut pending = model.run.permissions.pending.iter();
+    pending.find(|ask| ask.number == answering.ask)
+}
+
+/// Draws what the agent asks; returns where the cursor of the line that is typed is.
+pub(super) fn draw(model: &Model, answering: &Answering, whole: Rect, pen: &mut Pen<'_>) -> Option<Position> {
+    let ask = found(model, answering)?;
+    let sheet = Sheet::of(ask, answering, whole);
+    let title = title(model, ask, pen.theme.glyphs.more);
+    let inner = centred(whole, sheet.width, sheet.height, &title, pen)?;
+    let top = answering.top.min(sheet.last_top());
+    let mut y = inner.y;
+    for row in sheet.asked.iter().skip(top).take(sheet.visible) {
+        row_at(row, inner, y, pen);
+        y += 1;
+    }
+    let fixed = u16::try_from(sheet.below.len() + sheet.typed).unwrap_or(u16::MAX);
+    y = y.max(inner.bottom().saturating_sub(fixed));
+    for row in &sheet.below {
+        if y < inner.bottom() {
+            row_at(row, inner, y, pen);
+            y += 1;
+        }
+    }
+    unseen(&sheet, top, inner, pen);
+    match &answering.step {
+        AnswerStep::Choosing => None,
+        AnswerStep::Denying(editor) => {
+            let area = Rect::new(inner.x, y, inner.width, inner.bottom().saturating_sub(y));
+            let keys = " Enter denies · Alt-Enter newline · Esc back ";
+            let end = inner.right().saturating_sub(1);
+            pen.right(inner.x, inner.bottom(), end, keys, pen.theme.style(Role::Dim));
+            Some(typed::draw(editor, area, pen))
+        }
+    }
+}
+
+/// Which tool, until when, and how many more wait.
+fn title(model: &Model, ask: &Ask, cut: &str) -> String {
+    let mut parts = vec![format!(
+        "{} asks",
+        shortened(&one_line(&ask.request.tool), TOOL_COLUMNS, cut)
+    )];
+    parts.push(match ask.until_ms {
+        Some(until_ms) => format!("{} left", ticking(until_ms.saturating_sub(model.now_ms))),
+        None => "waits for you".to_owned(),
+    });
+    match model.run.permissions.pending.len() - 1 {
+        0 => {}
+        1 => parts.push("1 more waits".to_owned()),
+        more => parts.push(format!("{more} more wait")),
+    }
+    parts.join(" · ")
+}
+
+fn row_at(row: &Row, inner: Rect, y: u16, pen: &mut Pen<'_>) {
+    let mut x = inner.x + 1;
+    for (text, role) in row {
+        x = pen.role(x, y, inner.right(), text, *role);
+    }
+}
+
+/// Says on the frame that there is more than is in view: what is not read must not be allowed by mistake.
+fn unseen(sheet: &Sheet, top: usize, inner: Rect, pen: &mut Pen<'_>) {
+    let glyphs = pen.theme.glyphs;
+    let (above, below) = (top, sheet.last_top() - top);
+    let text = match (above, below) {
+        (0, 0) => return,
+        (above, 0) => format!(" {above} {} ", glyphs.up),
+        (0, below) => format!(" {below} more {} ", glyphs.down),
+        (above, below) => format!(" {above} {} · {below} more {} ", glyphs.up, glyphs.down),
+    };
+    pen.role(inner.x + 1, inner.bottom(), inner.right(), &text, Role::Wait);
+}
+
+/// What is asked: the command or the change, where, and why.
+fn asked(ask: &Ask, room: usize) -> Vec<Row> {
+    let request = &ask.request;
+    let mut rows = Vec::new();
+    let what = match (&request.command, &request.url, &request.diff) {
+        (Some(command), ..) => {
+            rows.extend(flowed(&shell::coloured(&shown(command)), room));
+            command
+        }
+        (None, Some(url), _) => {
+            rows.extend(flowed(&[(shown(url), Role::Strong)], room));
+            url
+        }
+        (None, None, Some(patch)) => {
+            rows.push(vec![(one_line(&request.title), Role::Strong)]);
+            for line in shown(patch).lines() {
+                rows.extend(flowed(&[(line.to_owned(), diff::role(line))], room));
+            }
+            &request.title
+        }
+        (None, None, None) => {
+            rows.extend(flowed(&[(shown(&request.title), Role::Strong)], room));
+            &request.title
+        }
+    };
+    let paths = request.paths.iter().filter(|path| *path != what);
+    rows.extend(paths.flat_map(|path| flowed(&[(one_line(path), Role::Plain)], room)));
+    if let Some(reason) = &request.reason {
+        let lines = wrapped(&one_line(reason), room).into_iter();
+        rows.extend(lines.map(|line| vec![(line, Role::Dim)]));
+    }
+    rows
+}
+
+/// A text of several lines as it may be shown.
+fn shown(text: &str) -> String {
+    sanitized(text).replace('\t', "    ")
+}
+
+/// The keys that answer: a row each, or as many in a row as fit.
+fn keys(low: bool, room: usize) -> Vec<Row> {
+    let keys = [
+        ("y", "allow once", "allow"),
+        ("n", "deny", "deny"),
+        ("N", "deny, and say why", "say why"),
+        ("Esc", "decide later", "later"),
+    ];
+    if !low {
+        let row = |(key, words, _)| vec![(format!("{key:<3}"), Role::Key), (format!("  {words}"), Role::Plain)];
+        return keys.map(row).into();
+    }
+    let mut rows: Vec<Row> = vec![Vec::new()];
+    let mut taken = 0;
+    for (key, _, short) in keys {
+        let width = usize::from(columns(key) + columns(short)) + 3;
+        if taken > 0 && taken + width > room {
+            rows.push(Vec::new());
+            taken = 0;
+        }
+        taken += width;
+        let row = rows.last_mut().expect("there is always a row");
+        row.push((key.to_owned(), Role::Key));
+        row.push((format!(" {short}  "), Role::Plain));
+    }
+    rows
+}
+
+/// Breaks a text of pieces at its line ends and at the width, wherever that is.
+fn flowed(pieces: &[(String, Role)], room: usize) -> Vec<Row> {
+    let mut rows: Vec<Row> = vec![Vec::new()];
+    let mut taken = 0;
+    for (text, role) in pieces {
+        for grapheme in text.graphemes(true) {
+            let width = usize::from(columns(grapheme));
+            let is_end = matches!(grapheme, "\n" | "\r\n");
+            if is_end || taken + width > room {
+                rows.push(Vec::new());
+                taken = 0;
+            }
+            if is_end {
+                continue;
+            }
+            taken += width;
+            let row = rows.last_mut().expect("there is always a row");
+            match row.last_mut() {
+                Some((last, known)) if known == role => last.push_str(grapheme),
+                Some(_) | None => row.push((grapheme.to_owned(), *role)),
+            }
+        }
+    }
+    rows
+}
