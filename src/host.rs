@@ -3,17 +3,20 @@
 //! Signals, the size of the terminal, the pause file and the control socket become commands to the driver, which knows
 //! of none of them: a loop runs as well where there are no signals, or where they are somebody else's.
 
-use std::{convert::Infallible, future::pending, io};
+use std::{convert::Infallible, future::pending, io, os::fd::AsFd, sync::Arc};
 
 use thiserror::Error;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::{
+    net::UnixStream,
+    signal::unix::{Signal, SignalKind, signal},
+};
 
 use crate::{
-    control::Listener,
+    control::{Listener, Role},
     driver::{Driver, DriverError, Handle},
     event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand},
     os::{signals, watch::PresenceWatch},
-    proc::Size,
+    proc::{Origin, Size, Supervisor},
     store::paths::ProjectPaths,
 };
 
@@ -52,7 +55,7 @@ impl Host {
             let handle = handle.clone();
             move |present| handle.pause_file(present)
         });
-        let listener = match listen(paths, &handle) {
+        let listener = match listen(paths, &handle, driver.supervisor()) {
             Ok(listener) => Some(listener),
             Err(error) => {
                 driver.notice(Notice::SocketUnavailable {
@@ -128,10 +131,19 @@ enum Arrived {
     Resized,
 }
 
-/// Opens the control socket. Every request goes to the loop.
-fn listen(paths: &ProjectPaths, handle: &Handle) -> io::Result<Listener> {
+/// Opens the control socket. Every request goes to the loop, with the role of whoever makes it.
+fn listen(paths: &ProjectPaths, handle: &Handle, supervisor: &Supervisor) -> io::Result<Listener> {
     paths.make_socket_dir()?;
-    Listener::open(&paths.socket(), handle.requests())
+    let supervisor = supervisor.clone();
+    let role_of = move |peer: &UnixStream| {
+        let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
+        match supervisor.origin(peer.as_fd(), pid) {
+            Origin::Elsewhere => Role::User,
+            // Whoever hides where it comes from gets no more than an agent.
+            Origin::Run | Origin::Unknown => Role::Agent,
+        }
+    };
+    Listener::open(&paths.socket(), handle.requests(), Arc::new(role_of))
 }
 
 /// Waits for a signal, for ever if it is none to wait for.

@@ -104,6 +104,7 @@ pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
     // A loop may be paused while it waits; only if it does neither is there something to complain about.
     let resumed = ask(args, UserCommand::Resume)?;
     match (ask(args, UserCommand::RetryNow)?, resumed) {
+        (forbidden @ Reply::Forbidden { .. }, _) => show(forbidden),
         (Reply::Refused { .. }, Reply::Refused { .. }) => Err(Failure::new(
             FailureKind::Failed,
             "the run is neither paused nor waiting",
@@ -157,7 +158,7 @@ fn show(reply: Reply) -> Result<u8, Failure> {
             print(&format!("{text}\n"));
             Ok(0)
         }
-        Reply::Refused { why } => Err(Failure::new(FailureKind::Failed, why)),
+        Reply::Refused { why } | Reply::Forbidden { why } => Err(Failure::new(FailureKind::Failed, why)),
         Reply::Status { .. } => Err(Failure::new(
             FailureKind::Failed,
             "unexpected answer from the running ralph",

@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
             FailureKind::Failed,
             "unexpected answer from the running ralph",
         )),
-        Ok(Reply::Refused { why }) => Err(Failure::new(FailureKind::Failed, why)),
+        Ok(Reply::Refused { why } | Reply::Forbidden { why }) => Err(Failure::new(FailureKind::Failed, why)),
         Err(ControlError::NotRunning) => {
             let Some(run) = place.paths.latest_run() else {
                 return Err(Failure::new(FailureKind::Failed, "no runs in this project yet")
@@ -77,7 +77,7 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let status = match control::ask(&paths.socket(), &Request::Status) {
         Ok(Reply::Status { status }) => status,
-        Ok(Reply::Done { .. } | Reply::Refused { .. }) => {
+        Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. }) => {
             let text = "unexpected answer from the running ralph";
             return Err(Failure::new(FailureKind::Failed, text));
         }

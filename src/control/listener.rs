@@ -4,6 +4,7 @@ use std::{
     convert::Infallible,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -11,9 +12,10 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
     sync::{mpsc, oneshot},
+    task::spawn_blocking,
 };
 
-use super::{Reply, Request};
+use super::{Reply, Request, Role};
 
 /// A message of the user is far smaller; a longer request is not one of ours.
 const REQUEST_CAP_BYTES: u64 = 1 << 20;
@@ -21,8 +23,16 @@ const REQUEST_CAP_BYTES: u64 = 1 << 20;
 /// How long to leave connections alone when none can be taken.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// A request and where its reply goes.
-pub type Asked = (Request, oneshot::Sender<Reply>);
+/// A request, and where its reply goes.
+#[derive(Debug)]
+pub struct Asked {
+    pub request: Request,
+    pub role: Role,
+    pub reply: oneshot::Sender<Reply>,
+}
+
+/// Tells who is at the other end of a connection.
+pub type RoleOf = Arc<dyn Fn(&UnixStream) -> Role + Send + Sync>;
 
 /// How long whoever asked may take to read the reply when the run is over.
 const REPLY_PATIENCE: Duration = Duration::from_secs(1);
@@ -40,7 +50,7 @@ pub struct Listener {
 impl Listener {
     /// Listens at `path` and hands every request to `asked`. The caller holds the project's lock, so a socket that is
     /// there already is a dead one.
-    pub fn open(path: &Path, asked: mpsc::Sender<Asked>) -> io::Result<Self> {
+    pub fn open(path: &Path, asked: mpsc::Sender<Asked>, role_of: RoleOf) -> io::Result<Self> {
         match std::fs::remove_file(path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -52,7 +62,8 @@ impl Listener {
         let task = tokio::spawn(async move {
             loop {
                 if let Ok((stream, _)) = listener.accept().await {
-                    tokio::spawn(serve(stream, asked.clone(), requests.clone()));
+                    let role_of = Arc::clone(&role_of);
+                    tokio::spawn(serve(stream, role_of, asked.clone(), requests.clone()));
                 } else {
                     // Out of descriptors, most likely: that passes, and the connection waits.
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -84,7 +95,20 @@ impl Drop for Listener {
     }
 }
 
-async fn serve(stream: UnixStream, asked: mpsc::Sender<Asked>, requests: mpsc::WeakSender<Infallible>) {
+async fn serve(
+    stream: UnixStream,
+    role_of: RoleOf,
+    asked: mpsc::Sender<Asked>,
+    requests: mpsc::WeakSender<Infallible>,
+) {
+    let Ok((stream, role)) = spawn_blocking(move || {
+        let role = role_of(&stream);
+        (stream, role)
+    })
+    .await
+    else {
+        return;
+    };
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     loop {
@@ -95,7 +119,7 @@ async fn serve(stream: UnixStream, asked: mpsc::Sender<Asked>, requests: mpsc::W
         }
         let Some(replying) = requests.upgrade() else { return };
         let reply = match serde_json::from_slice(&line) {
-            Ok(request) => answer(request, &asked).await,
+            Ok(request) => answer(request, role, &asked).await,
             Err(error) => Reply::Refused {
                 why: format!("not a request: {error}"),
             },
@@ -110,12 +134,12 @@ async fn serve(stream: UnixStream, asked: mpsc::Sender<Asked>, requests: mpsc::W
 }
 
 /// Waits for the reply to `request` of the loop that takes what is `asked`.
-pub async fn answer(request: Request, asked: &mpsc::Sender<Asked>) -> Reply {
+pub async fn answer(request: Request, role: Role, asked: &mpsc::Sender<Asked>) -> Reply {
     let (reply, replied) = oneshot::channel();
     let over = || Reply::Refused {
         why: "the run is over".to_owned(),
     };
-    if asked.send((request, reply)).await.is_err() {
+    if asked.send(Asked { request, role, reply }).await.is_err() {
         return over();
     }
     replied.await.unwrap_or_else(|_| over())
@@ -140,10 +164,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("control.sock");
         let (asked_in, mut asked) = mpsc::channel(1);
-        let listener = Listener::open(&path, asked_in).unwrap();
+        let listener = Listener::open(&path, asked_in, Arc::new(|_| Role::User)).unwrap();
         let mut stream = UnixStream::connect(&path).await.unwrap();
         stream.write_all(STATUS).await.unwrap();
-        let (_, replier) = asked.recv().await.unwrap();
+        let replier = asked.recv().await.unwrap().reply;
         let done = Reply::Done {
             text: "stops".to_owned(),
         };
@@ -160,7 +184,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("control.sock");
         let (asked_in, asked) = mpsc::channel(1);
-        let _listener = Listener::open(&path, asked_in).unwrap();
+        let _listener = Listener::open(&path, asked_in, Arc::new(|_| Role::User)).unwrap();
         drop(asked);
         let mut stream = UnixStream::connect(&path).await.unwrap();
         stream.write_all(STATUS).await.unwrap();

@@ -1,6 +1,7 @@
 //! The control socket's protocol: one JSON request a line, one JSON reply a line.
 //!
-//! The socket lies in the state directory, which only the user can enter; that is its access control.
+//! The socket lies in the state directory, which only the user can enter. An agent runs as that user: who it is that asks
+//! is therefore told apart by the process that has connected, and an agent may look and not command.
 
 mod listener;
 
@@ -20,7 +21,7 @@ use crate::{
     run::RunView,
 };
 
-pub use listener::{Asked, Listener, answer};
+pub use listener::{Asked, Listener, RoleOf, answer};
 
 /// A loop answers at once; one that does not within this time is stuck or stopped.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -50,6 +51,15 @@ pub enum Request {
     Status,
 }
 
+/// On whose behalf a request comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// May do everything.
+    User,
+    /// The agent, a goal, or whatever else the run has started: may look.
+    Agent,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Reply {
@@ -58,6 +68,10 @@ pub enum Reply {
         text: String,
     },
     Refused {
+        why: String,
+    },
+    /// Not for an agent, whatever the run is doing.
+    Forbidden {
         why: String,
     },
     Status {

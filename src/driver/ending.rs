@@ -6,7 +6,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use crate::{
-    control::Request,
+    control::{Asked, Request, Role},
     event::{Event, RequestedBy, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand},
     machine::Input,
     store::{lock::Lock, paths::ProjectPaths},
@@ -49,10 +49,14 @@ impl Driver {
         let stops = |command: &UserCommand| matches!(command, UserCommand::Stop { .. });
         let leaves = match arrived {
             Arrived::Input(Input::Command { command, .. })
-            | Arrived::Asked(Request::Command { command }, _)
+            | Arrived::Asked(Asked {
+                request: Request::Command { command },
+                role: Role::User,
+                ..
+            })
             | Arrived::Message(InboxMessage::Command { command, .. }) => stops(command),
             Arrived::Input(_)
-            | Arrived::Asked(Request::Status, _)
+            | Arrived::Asked(_)
             | Arrived::Message(
                 InboxMessage::PauseFile { .. }
                 | InboxMessage::Type(_)

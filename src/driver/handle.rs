@@ -8,7 +8,7 @@ use std::{
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::{
-    control::{self, Asked, Reply, Request},
+    control::{self, Asked, Reply, Request, Role},
     event::{RequestedBy, UserCommand},
     proc::Size,
 };
@@ -69,7 +69,7 @@ impl Handle {
 
     /// Asks the loop for something, and waits for the answer.
     pub async fn ask(&self, request: Request) -> Reply {
-        control::answer(request, &self.asked).await
+        control::answer(request, Role::User, &self.asked).await
     }
 
     /// Where requests go that others ask for their replies.

@@ -3,6 +3,7 @@
 //! One task owns everything. Nothing here decides: what an input means is the machine's business, and what an effect
 //! does is done elsewhere; its result comes back as an input.
 
+mod agent_commands;
 mod clock;
 mod config;
 mod ending;

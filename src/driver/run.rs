@@ -12,20 +12,21 @@ use std::{
 };
 
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::{
-    control::{Reply, Request},
+    control::Asked,
     event::{
         AgentSignal, Decider, Decision, Event, Notice, PermissionMode, PermissionRequest, Ruling, StopReason,
         StopRequest,
     },
     machine::{Input, LoopState, Start, Step, step},
-    proc::Size,
+    proc::{Size, Supervisor},
     store::journal::{Journal, JournalError},
 };
 
 use super::{
+    agent_commands::AgentCommands,
     clock::{Clock, LOOK, new_promise},
     config::{Agent, Judge, RunConfig},
     goals::GoalRun,
@@ -57,6 +58,8 @@ pub struct Driver {
     pub(super) goals_parallel: bool,
     /// Variables that goals do not get.
     pub(super) withheld: Vec<String>,
+    /// What the agent tried to command.
+    pub(super) agent_commands: AgentCommands,
     /// What the rules say; none where everything is allowed.
     pub(super) judge: Option<Judge>,
     /// The goals that are being run.
@@ -96,7 +99,7 @@ pub(super) enum Arrived {
     /// It is time to look at the clocks.
     Nothing,
     Input(Input),
-    Asked(Request, oneshot::Sender<Reply>),
+    Asked(Asked),
     Message(InboxMessage),
 }
 
@@ -141,6 +144,7 @@ impl Driver {
             agents: config.agents,
             goals_parallel: config.goals_parallel,
             withheld: config.withheld,
+            agent_commands: AgentCommands::default(),
             judge: config.judge,
             goals: None,
             jobs: Arc::new(jobs),
@@ -169,6 +173,11 @@ impl Driver {
     /// Returns a way to reach the loop.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
+    }
+
+    /// Returns what starts and ends the processes of the run.
+    pub fn supervisor(&self) -> &Supervisor {
+        &self.jobs.supervisor
     }
 
     /// Whether the pause file was there when the run was put together.
@@ -256,8 +265,8 @@ impl Driver {
                 Arrived::Input(input) => {
                     self.advance(&input)?;
                 }
-                Arrived::Asked(request, reply) => {
-                    let answer = self.answer(request)?;
+                Arrived::Asked(Asked { request, role, reply }) => {
+                    let answer = self.answer(request, role)?;
                     _ = reply.send(answer); // whoever asked may have gone
                 }
                 Arrived::Message(InboxMessage::Command { command, by }) => match command.refusal() {
@@ -302,7 +311,7 @@ impl Driver {
         tokio::select! {
             biased;
             Some(message) = self.inbox.messages.recv() => Arrived::Message(message),
-            Some((request, reply)) = self.inbox.asked.recv() => Arrived::Asked(request, reply),
+            Some(asked) = self.inbox.asked.recv() => Arrived::Asked(asked),
             timer = self.timers.next(|| self.clock.now_ms()) => Arrived::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => Arrived::Input(input),
             (iteration, signal) = agent => Arrived::Input(Input::Agent { iteration, signal }),
@@ -366,7 +375,7 @@ impl Driver {
     }
 
     /// Records a notice; notices change nothing in the state, so they need no step.
-    fn note(&mut self, notice: Notice) -> Result<(), DriverError> {
+    pub(super) fn note(&mut self, notice: Notice) -> Result<(), DriverError> {
         if self.state().view.is_over() {
             return Ok(());
         }

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use crate::{
-    control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Status},
-    event::{Answer, Event, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
+    control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Role, Status},
+    event::{Answer, Event, Notice, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
     machine::{Input, LoopState},
     run::{Permissions, Phase, RunView},
-    words::{breaker_cause_in_words, closed_in_words, command_refusal_in_words, decider_in_words, phase_in_words},
+    words::{
+        agent_command_in_words, breaker_cause_in_words, closed_in_words, command_refusal_in_words, decider_in_words,
+        phase_in_words,
+    },
 };
 
 use super::{
@@ -79,8 +82,9 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
 
 impl Driver {
     /// Does what was asked over the control socket, and says what came of it.
-    pub(super) fn answer(&mut self, request: Request) -> Result<Reply, DriverError> {
+    pub(super) fn answer(&mut self, request: Request, role: Role) -> Result<Reply, DriverError> {
         match request {
+            Request::Command { command } if role == Role::Agent => self.refuse_agent(&command),
             Request::Status => Ok(Reply::Status {
                 status: {
                     let quiet = self.quiet();
@@ -99,6 +103,25 @@ impl Driver {
                 Ok(reply_to(&command, &events, self.state()))
             }
         }
+    }
+
+    /// Refuses a command of the agent's, and tells the user: once for each kind and iteration, however often it is tried.
+    fn refuse_agent(&mut self, command: &UserCommand) -> Result<Reply, DriverError> {
+        let command = command.name();
+        let iteration = self
+            .state()
+            .view
+            .iterations
+            .latest()
+            .map_or(0, |iteration| iteration.number);
+        if self.agent_commands.is_new(iteration, command) {
+            self.note(Notice::AgentCommand {
+                command: command.to_owned(),
+            })?;
+        }
+        Ok(Reply::Forbidden {
+            why: agent_command_in_words(command),
+        })
     }
 
     /// Looks whether the agent has done nothing for half of the idle limit.

@@ -57,6 +57,20 @@ pub enum CommandRefusal {
 }
 
 impl UserCommand {
+    /// The subcommand by which it is given.
+    pub fn name(&self) -> &'static str {
+        match self {
+            UserCommand::Steer { .. } => "steer",
+            UserCommand::Withdraw { .. } => "withdraw",
+            UserCommand::Pause => "pause",
+            UserCommand::Resume | UserCommand::RetryNow => "resume",
+            UserCommand::Skip => "skip",
+            UserCommand::ResetCircuit => "reset-circuit",
+            UserCommand::Stop { .. } => "stop",
+            UserCommand::Answer { .. } => "answer",
+        }
+    }
+
     /// Why the loop does not take this, whatever it does; none if it may.
     pub fn refusal(&self) -> Option<CommandRefusal> {
         match self {

@@ -55,6 +55,11 @@ pub enum Notice {
         run: String,
         plan: PathBuf,
     },
+    /// The agent, or something else that the run has started, tried to command the run. It was refused.
+    AgentCommand {
+        /// The subcommand's name.
+        command: String,
+    },
     /// Processes that an earlier run left behind were ended.
     OrphansEnded {
         count: u64,
@@ -211,6 +216,7 @@ impl Notice {
             | Notice::NoCheckpoint { .. }
             | Notice::ChangesUncounted { .. }
             | Notice::ProgressUnknown { .. }
+            | Notice::AgentCommand { .. }
             | Notice::CommandRefused { .. } => Level::Warning,
             Notice::Text { level, .. } => *level,
         }
@@ -255,6 +261,7 @@ impl Notice {
             | Notice::AgentLeftBehind { .. }
             | Notice::WorkOverdue { .. }
             | Notice::StaleDoneFile
+            | Notice::AgentCommand { .. }
             | Notice::CommandRefused { .. } => {}
         }
         self

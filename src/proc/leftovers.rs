@@ -121,7 +121,7 @@ impl Children {
 
     /// Tells whether a child was there before this process was ralph, or may come from one that was: a process that it left
     /// behind is in its process group, unless it is a daemon.
-    fn is_inherited(&self, child: &Process) -> bool {
+    pub(super) fn is_inherited(&self, child: &Process) -> bool {
         let inherited = self.inherited.get().map(Vec::as_slice).unwrap_or_default();
         inherited
             .iter()

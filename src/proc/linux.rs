@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Seek, Write},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     time::{Duration, Instant},
 };
 
@@ -14,6 +14,7 @@ use nix::{
         prctl,
         signal::{SigSet, Signal},
         signalfd::{SfdFlags, SignalFd},
+        socket::{getsockopt, sockopt::PeerPidfd},
     },
     unistd::{Pid, getpid, getppid},
 };
@@ -51,6 +52,15 @@ pub(super) fn is_subreaper() -> bool {
 /// Returns a descriptor that becomes readable when a child ends; none from kernels before 5.3.
 pub(super) fn end_of(child: Pid) -> Option<OwnedFd> {
     pidfd_open(rustix::process::Pid::from_raw(child.as_raw())?, PidfdFlags::empty()).ok()
+}
+
+/// Tells whether the process that has connected `socket` from the other end has ended; false from kernels before 6.5.
+pub(super) fn peer_has_ended(socket: BorrowedFd<'_>) -> bool {
+    let Ok(peer) = getsockopt(&socket, PeerPidfd) else {
+        return false;
+    };
+    let mut fds = [PollFd::new(peer.as_fd(), PollFlags::POLLIN)];
+    matches!(poll(&mut fds, PollTimeout::ZERO), Ok(ended) if ended > 0)
 }
 
 /// Returns a file without a name that holds `bytes`, to be read from its beginning.

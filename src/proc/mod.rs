@@ -20,6 +20,7 @@ mod leftovers;
 #[cfg(target_os = "linux")]
 mod linux;
 mod liveness;
+mod origin;
 #[cfg(not(target_os = "linux"))]
 mod portable;
 mod process;
@@ -39,5 +40,6 @@ use portable as system;
 
 pub use child::{Child, NotTaken};
 pub use launch::{Activity, End, Ladder, Launch, Output, RUN_ID_VAR, Size, Stdin, Stdout, Stop, StopSignal};
+pub use origin::Origin;
 pub use spawn::SpawnError;
 pub use supervisor::Supervisor;

@@ -7,7 +7,7 @@
 use std::{
     fs::File,
     io::{self, Seek, Write},
-    os::fd::OwnedFd,
+    os::fd::{BorrowedFd, OwnedFd},
     sync::{
         Arc,
         mpsc::{self, Receiver},
@@ -48,6 +48,11 @@ pub(super) fn is_subreaper() -> bool {
 /// There are no such descriptors here.
 pub(super) fn end_of(_child: Pid) -> Option<OwnedFd> {
     None
+}
+
+/// There is no way to tell here.
+pub(super) fn peer_has_ended(_socket: BorrowedFd<'_>) -> bool {
+    false
 }
 
 /// Returns a file without a name that holds `bytes`, to be read from its beginning.

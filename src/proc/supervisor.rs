@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    os::fd::BorrowedFd,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -13,6 +14,7 @@ use super::{
     child::Child,
     helper::{Helper, Helpers},
     leftovers::{self, Children},
+    origin::{self, Origin},
     spawn::{self, SpawnError},
 };
 
@@ -87,6 +89,11 @@ impl Supervisor {
     #[must_use]
     pub fn left_running(&self, run_ids: &[String]) -> Vec<u32> {
         leftovers::left_running(&self.children, run_ids)
+    }
+
+    /// Tells where the process at the other end of `socket` comes from, which the kernel knows as `pid`.
+    pub fn origin(&self, socket: BorrowedFd<'_>, pid: Option<i32>) -> Origin {
+        origin::of_peer(&self.children, socket, pid)
     }
 
     /// Ends the orphans: children of this process that it did not start, which are what a killed guard left behind.

@@ -26,7 +26,9 @@ pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };
 pub use line::{Line, narrate};
-pub use notice::{closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words};
+pub use notice::{
+    agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words,
+};
 pub(crate) use permission::denial;
 pub use permission::{asked_in_words, decider_in_words, mode_word};
 pub use permission::{because_in_words, decision_in_words};

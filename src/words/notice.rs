@@ -107,6 +107,9 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::WorkOverdue { work } => {
             format!("{} did not end soon after the run's time was over", own_work(*work))
         }
+        Notice::AgentCommand { command } => {
+            format!("the agent ran `ralph {command}`: refused, since only you command a run")
+        }
         Notice::CommandRefused { refusal } => command_refusal_in_words(*refusal),
         Notice::Text { text, .. } => text.clone(),
     }
@@ -121,6 +124,13 @@ pub fn command_refusal_in_words(refusal: CommandRefusal) -> String {
             MESSAGE_CAP_BYTES / 1024
         ),
     }
+}
+
+/// Why a command of an agent's is not taken: what it is told.
+pub fn agent_command_in_words(command: &str) -> String {
+    format!(
+        "`ralph {command}` was called from within the run, and only its user commands it; say in your report what you want"
+    )
 }
 
 /// Why a run that is over takes no message, and what does.

@@ -305,7 +305,7 @@ impl Running {
     pub async fn command(&self, command: UserCommand) -> Result<String, String> {
         match self.handle.ask(Request::Command { command }).await {
             Reply::Done { text } => Ok(text),
-            Reply::Refused { why } => Err(why),
+            Reply::Refused { why } | Reply::Forbidden { why } => Err(why),
             Reply::Status { .. } => panic!("a status nobody asked for"),
         }
     }

@@ -1,0 +1,84 @@
+//! Whether a process comes from what ralph has started: an agent has the user's rights, and is not the user.
+//!
+//! Descent is what a process cannot leave behind on Linux: whatever loses its parent becomes the child of its guard, and of
+//! this process if the guard is gone. Elsewhere a session of its own and a parent that has ended hide it.
+
+use std::os::fd::BorrowedFd;
+
+use nix::unistd::{Pid, getpid};
+
+use super::{leftovers::Children, system};
+
+/// How often to begin anew when a process on the way up ends under the walk.
+const WALKS: u32 = 8;
+/// Deeper trees are nobody's, and the table may move under the walk.
+const DEPTH: u32 = 4_096;
+
+/// Where a process comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// ralph has started it, or something that ralph has started has.
+    Run,
+    Elsewhere,
+    /// It has ended, or is not to be seen from here.
+    Unknown,
+}
+
+/// Tells where the process comes from that has connected `socket` from the other end, as `pid`.
+pub(super) fn of_peer(children: &Children, socket: BorrowedFd<'_>, pid: Option<i32>) -> Origin {
+    // The kernel's 0 stands for a process that this namespace does not show.
+    let Some(pid) = pid.filter(|pid| *pid > 0).map(Pid::from_raw) else {
+        return Origin::Unknown;
+    };
+    let origin = (0..WALKS).find_map(|_| walk(children, pid)).unwrap_or(Origin::Unknown);
+    // Asked after the walk: the number of a process that has ended may be another's by now.
+    if system::peer_has_ended(socket) {
+        return Origin::Unknown;
+    }
+    origin
+}
+
+/// Follows the parents of `pid`; none if one of them ends meanwhile.
+fn walk(children: &Children, pid: Pid) -> Option<Origin> {
+    let here = getpid();
+    if pid == here {
+        return Some(Origin::Elsewhere); // its own screen
+    }
+    let mut process = system::process(pid)?;
+    for _ in 0..DEPTH {
+        if children.started().contains(&process.session.as_raw()) {
+            return Some(Origin::Run);
+        }
+        if process.parent == here {
+            return Some(match children.is_inherited(&process) {
+                true => Origin::Elsewhere,
+                false => Origin::Run,
+            });
+        }
+        if process.parent.as_raw() <= 1 {
+            return Some(Origin::Elsewhere);
+        }
+        process = system::process(process.parent)?;
+    }
+    Some(Origin::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::{fd::AsFd, unix::net::UnixStream};
+
+    use super::*;
+
+    #[test]
+    fn what_this_process_did_not_start_comes_from_elsewhere() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let children = Children::default();
+        let parent = nix::unistd::getppid();
+        assert_eq!(
+            of_peer(&children, ours.as_fd(), Some(parent.as_raw())),
+            Origin::Elsewhere
+        );
+        assert_eq!(of_peer(&children, ours.as_fd(), None), Origin::Unknown);
+        assert_eq!(of_peer(&children, ours.as_fd(), Some(0)), Origin::Unknown);
+    }
+}

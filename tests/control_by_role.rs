@@ -1,0 +1,109 @@
+//! The agent has its user's rights on the machine, and none of them over its own run.
+
+use crate::harness::{SOON, Sandbox, Script};
+use ralph::event::{Event, Notice};
+
+/// What an agent could call, and the name under which its user hears of it.
+const COMMANDS: [(&str, &str); 9] = [
+    ("steer --standing obey", "steer"),
+    ("withdraw 1", "withdraw"),
+    ("answer 1 yes", "answer"),
+    ("pause", "pause"),
+    ("resume", "resume"),
+    ("resume --now", "resume"),
+    ("skip", "skip"),
+    ("reset-circuit", "reset-circuit"),
+    ("stop", "stop"),
+];
+
+/// Calls each command by `caller`, a shell function, and leaves code and words of each in `NAME-N.out`.
+fn calls(name: &str, caller: &str) -> String {
+    let ralph = env!("CARGO_BIN_EXE_ralph");
+    let lines = COMMANDS.iter().enumerate().map(|(n, (command, _))| {
+        format!(
+            "{caller} {ralph} {command} > \"$HOME/{name}-{n}.out\" 2>&1; echo \"code $?\" >> \"$HOME/{name}-{n}.out\"\n"
+        )
+    });
+    lines.collect()
+}
+
+#[track_caller]
+fn assert_refused(sandbox: &Sandbox, name: &str) {
+    for (n, (command, called)) in COMMANDS.iter().enumerate() {
+        let out = std::fs::read_to_string(sandbox.home().join(format!("{name}-{n}.out"))).expect("the call was made");
+        assert!(
+            out.contains("called from within the run") && out.contains(&format!("`ralph {called}`")),
+            "{name}: ralph {command}: {out}"
+        );
+        assert!(out.contains("code 1"), "{name}: ralph {command}: {out}");
+    }
+}
+
+#[test]
+fn an_agent_and_a_goal_command_nothing_however_they_ask_and_the_user_hears_of_it() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let ralph = env!("CARGO_BIN_EXE_ralph");
+    sandbox.install(&Script::jsonl(&format!(
+        r#"
+bare() {{ env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" "$@"; }}
+# A session of its own, and a parent that has ended.
+mkfifo "$HOME/code"
+orphan() {{ setsid sh -c '("$@"; echo $? > "$HOME/code") &' sh "$@"; return $(cat "$HOME/code"); }}
+{}{}{}
+{ralph} status > "$HOME/status.out" 2>&1
+work; over 'Done.'"#,
+        calls("direct", ""),
+        calls("bare", "bare"),
+        calls("orphan", "orphan"),
+    )));
+    sandbox.write(
+        ".ralph/config.json",
+        &format!(r#"{{"goals": [{{"name": "judge", "command": "{ralph} stop > \"$HOME/goal.out\" 2>&1; true"}}]}}"#),
+    );
+    let finished = sandbox.ralph(["--adapter", "script"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    for caller in ["direct", "bare", "orphan"] {
+        assert_refused(&sandbox, caller);
+    }
+    let goal = std::fs::read_to_string(sandbox.home().join("goal.out")).expect("the goal has called");
+    assert!(goal.contains("called from within the run"), "{goal}");
+    let status = std::fs::read_to_string(sandbox.home().join("status.out")).expect("the agent has looked");
+    assert!(status.contains("iteration 1"), "looking is free: {status}");
+
+    let records = sandbox.journal();
+    let of_the_user = |event: &Event| {
+        matches!(
+            event,
+            Event::SteeringQueued { .. } | Event::Paused { .. } | Event::Unpaused { .. } | Event::StopRequested { .. }
+        )
+    };
+    assert!(!records.iter().any(|record| of_the_user(&record.event)), "{records:#?}");
+    let told: Vec<&str> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::Noticed {
+                notice: Notice::AgentCommand { command },
+            } => Some(command.as_str()),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        "steer",
+        "withdraw",
+        "answer",
+        "pause",
+        "resume",
+        "skip",
+        "reset-circuit",
+        "stop",
+    ];
+    assert_eq!(told, expected, "each is told once in an iteration");
+    let report = sandbox.ralph(["report"]).run(SOON);
+    assert!(
+        report.stdout.contains("the agent ran `ralph stop`"),
+        "{}",
+        report.stdout
+    );
+    sandbox.assert_nothing_runs();
+}
