@@ -86,6 +86,7 @@ pub(super) fn prepare(
             timeout_ms: config.permissions.timeout_ms,
             unanswered: config.permissions.unanswered,
         },
+        denials: config.permissions.denials,
     };
     Ok(Prepared {
         settings,

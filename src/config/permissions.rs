@@ -7,11 +7,11 @@ use std::marker::PhantomData;
 use serde_json::{Value, json};
 
 use crate::{
-    event::{PermissionMode, Unanswered},
+    event::{DenialLimits, PermissionMode, Unanswered},
     permissions::{List, Policy, Rule},
     settings::{
-        Choice, Duration, Grammar, Layer, Leaf, Merged, Mistake, Node, OneOf, Origin, Shape, accept, accept_or,
-        settings,
+        Choice, Count, Duration, Grammar, Layer, Leaf, Limit, Merged, Mistake, Node, OneOf, Origin, Section, Shape,
+        Within, accept, accept_or, settings,
     },
 };
 
@@ -36,6 +36,22 @@ settings! {
         /// "pause", which holds the run; or "block", which sets the task aside. On an opencode server, "allow" allows each
         /// permission that it asks for, and all else denies it.
         unanswered("onTimeout"): OneOf<Unanswered> = "deny",
+        denials("limits"): Section<DenialLimits>,
+    }
+}
+
+settings! {
+    /// What becomes of an agent that is denied something again and again, and of one that asks too much. "unlimited" gives
+    /// one of the first three up.
+    impl DenialLimits {
+        /// Denials of the same thing in one iteration after which the agent is told to stop trying.
+        warn_after("warnAfter"): Limit<Count> = 3,
+        /// Denials of the same thing after which the iteration ends, and its task is set aside as blocked.
+        same("denials"): Limit<Count> = 5,
+        /// Denials of anything, with nothing allowed in between, after which it ends as well. They are counted over the run.
+        in_a_row("inARow"): Limit<Count> = 20,
+        /// Questions that may wait for an answer at once, at most 64; a request on top of them is denied.
+        pending("pending"): Within<1, 64> = 16,
     }
 }
 

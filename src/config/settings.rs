@@ -124,6 +124,8 @@ settings! {
         /// Iterations that may begin within an hour. null is unlimited.
         #[flag("--calls-per-hour", "N", "Start at most N iterations an hour [default: unlimited]")]
         calls_per_hour("callsPerHour"): OptionalLimit<Count> = null,
+        /// Uses of tools in one iteration, which ends with the one beyond. null is unlimited.
+        max_steps("maxSteps"): OptionalLimit<Count> = null,
     }
 }
 
@@ -256,6 +258,7 @@ mod tests {
                 max_cost_usd: None,
                 max_tokens: None,
                 calls_per_hour: None,
+                max_steps: None,
                 phase_timeout_ms: Some(600_000),
             }
         );

@@ -10,7 +10,7 @@ use crate::{
     event::{AgentSignal, ChannelKind, Claim, Notice, PermissionAnswer},
     machine::{Effect, Input, Refusal, Settlement, Verification},
     store::{recording::Recording, signal_log::SignalLog},
-    words::denial,
+    words::{Advice, denial},
 };
 
 use super::{
@@ -54,10 +54,14 @@ impl Driver {
                 denials,
                 ..
             } => {
+                let advice = match self.state().view.settings.denials.warns_at(denials) {
+                    true => Advice::StopTrying,
+                    false => Advice::FindAnotherWay,
+                };
                 let answer = match allowed {
                     true => PermissionAnswer::Allow,
                     false => PermissionAnswer::Deny {
-                        message: denial(&by, message.as_deref(), denials),
+                        message: denial(&by, message.as_deref(), advice),
                     },
                 };
                 let lived = self.clock.lived();

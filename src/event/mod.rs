@@ -33,8 +33,8 @@ pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
 pub use notice::{ChoiceReason, Level, Notice};
 pub use permission::{
-    AskId, Decider, Decision, PermissionAnswer, PermissionMode, PermissionRequest, Ruling, ToolKind, Unanswered,
-    Waiting,
+    AskId, Decider, Decision, DenialLimits, PermissionAnswer, PermissionMode, PermissionRequest, Ruling, ToolKind,
+    Unanswered, Waiting,
 };
 pub use plan::{PlanSnapshot, PlanTask};
 pub use settings::{Backoff, BreakerLimits, ChannelKind, Completion, Limits, SessionMode, Settings};
@@ -403,6 +403,8 @@ pub enum CancelReason {
     Flooded,
     /// It was denied the same thing again and again, or nobody answered what it cannot go on without.
     Denied,
+    /// It has used as many tools as it may.
+    MaxSteps,
     MaxTime,
     MaxCost,
     MaxTokens,

@@ -6,6 +6,8 @@ use super::{TEXT_CAP_BYTES, clip, clip::cut};
 
 /// Most paths of one request that a record names.
 const PATHS_CAP: usize = 32;
+/// Most bytes of what a request is for, which every decision repeats; the whole command is beside it.
+const TITLE_CAP_BYTES: usize = 1024;
 
 /// The agent's own name for something it asks, unique within a session.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -72,7 +74,7 @@ impl PermissionRequest {
             call: cut_some(&self.call),
             tool: cut(&self.tool),
             kind: self.kind,
-            title: cut(&self.title),
+            title: clip(&self.title, TITLE_CAP_BYTES),
             reason: cut_some(&self.reason),
             command: cut_some(&self.command),
             paths: self.paths.iter().take(PATHS_CAP).map(|path| cut(path)).collect(),
@@ -162,6 +164,8 @@ pub enum Decider {
     User,
     /// Nobody answered in time.
     Deadline,
+    /// More requests wait for an answer than may.
+    TooManyPending,
 }
 
 /// What the rules say to a request.
@@ -178,6 +182,39 @@ pub struct Ruling {
 pub struct Waiting {
     pub timeout_ms: u64,
     pub unanswered: Unanswered,
+}
+
+/// How often an agent may be denied something before it is ended, and how many of its requests may wait.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DenialLimits {
+    /// Denials of the same thing in one iteration after which the agent is told to stop trying.
+    pub warn_after: Option<u32>,
+    /// After which the iteration ends, and its task is set aside.
+    pub same: Option<u32>,
+    /// Denials of anything, with nothing allowed in between, after which it ends as well.
+    pub in_a_row: Option<u32>,
+    /// Requests that wait for an answer at once; what comes on top is denied.
+    pub pending: u32,
+}
+
+impl Default for DenialLimits {
+    fn default() -> Self {
+        Self {
+            warn_after: Some(3),
+            same: Some(5),
+            in_a_row: Some(20),
+            pending: 16,
+        }
+    }
+}
+
+impl DenialLimits {
+    /// Whether an agent that was denied the same thing so often is told to stop trying.
+    pub fn warns_at(&self, denials: u32) -> bool {
+        self.warn_after.is_some_and(|most| denials >= most)
+    }
 }
 
 impl Default for Waiting {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Goal, GoalsWhen, LimitKind, Usage, Waiting};
+use super::{DenialLimits, Goal, GoalsWhen, LimitKind, Usage, Waiting};
 
 /// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -33,6 +33,8 @@ pub struct Settings {
     /// How long answers to questions of agents are waited for.
     #[serde(default)]
     pub waiting: Waiting,
+    #[serde(default)]
+    pub denials: DenialLimits,
     /// The channel of each adapter that has a choice.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub channels: BTreeMap<String, ChannelKind>,
@@ -116,6 +118,9 @@ pub struct Limits {
     pub max_cost_usd: Option<f64>,
     pub max_tokens: Option<u64>,
     pub calls_per_hour: Option<u32>,
+    /// Uses of tools in one iteration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u32>,
     /// How long ralph's own work before and after an iteration may take. Never unlimited: none is the default.
     #[serde(default)]
     pub phase_timeout_ms: Option<u64>,

@@ -36,6 +36,7 @@ fn limits() -> Limits {
         iteration_timeout_ms: Some(10 * MINUTE_MS),
         idle_timeout_ms: Some(MINUTE_MS),
         calls_per_hour: Some(1),
+        max_steps: None,
         ..Limits::default()
     }
 }

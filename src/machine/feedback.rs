@@ -62,6 +62,7 @@ pub(super) fn of_failure(problem: &Problem) -> Option<Feedback> {
 pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
     match reason {
         CancelReason::IdleTimeout => Some(Feedback::IdleTimeout),
+        CancelReason::MaxSteps => Some(Feedback::TurnLimit),
         CancelReason::IterationTimeout => Some(Feedback::IterationTimeout),
         CancelReason::Skipped | CancelReason::Steered => Some(Feedback::CutOff),
         CancelReason::LoginRefused

@@ -7,13 +7,13 @@ use crate::{
         Answer, AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionRequest, Ruling, TEXT_CAP_BYTES,
         Unanswered, clip,
     },
-    run::{Ask, Phase},
+    run::{Ask, Permissions, Phase},
 };
 
 use super::decision::{Decision as Deciding, is_running};
 
-/// Denials of the same thing in one iteration after which the agent is not asked to find another way any more: it is ended.
-pub(super) const DENIALS: u32 = 5;
+/// Requests in one iteration, each of which is a record: an agent that makes more of them does nothing else.
+pub(super) const REQUESTS: u32 = 5_000;
 
 /// Takes a request of the session of `iteration`, and what the rules say to it.
 pub(super) fn requested(
@@ -27,8 +27,17 @@ pub(super) fn requested(
     if !is_running(&decision.state, iteration) {
         return;
     }
+    if decision.state.view.permissions.requests_now >= REQUESTS {
+        let reason = CancelReason::Flooded;
+        return decision.push(Event::CancelRequested { iteration, reason });
+    }
     let request = request.bounded();
+    let most = usize::try_from(decision.state.view.settings.denials.pending).unwrap_or(usize::MAX);
     match ruling.decision {
+        Decision::Ask if decision.state.view.permissions.pending.len() >= most => {
+            let by = Decider::TooManyPending;
+            decide(decision, &Case::of(iteration, &request), false, &by, None);
+        }
         Decision::Allow => decide(decision, &Case::of(iteration, &request), true, &ruling.by, None),
         Decision::Deny => decide(decision, &Case::of(iteration, &request), false, &ruling.by, None),
         Decision::Ask => {
@@ -153,9 +162,18 @@ fn decide(decision: &mut Deciding, case: &Case<'_>, allowed: bool, by: &Decider,
         waited_ms: case.waited_ms,
         denials,
     });
-    if !allowed && denials >= DENIALS {
+    let limits = decision.state.view.settings.denials;
+    let in_a_row = decision.state.view.permissions.denied_in_a_row;
+    let is_too_often = |limit: Option<u32>, times: u32| limit.is_some_and(|most| times >= most);
+    if !allowed && (is_too_often(limits.same, denials) || is_too_often(limits.in_a_row, in_a_row)) {
         end_iteration(decision, case.iteration);
     }
+}
+
+/// What an agent that was ended for what it may not do cannot go on without, as it would ask.
+pub(super) fn question(permissions: &Permissions) -> Option<String> {
+    let latest = permissions.decisions.iter().rev().find(|decided| !decided.allowed)?;
+    Some(format!("{}: {}?", latest.tool, latest.title))
 }
 
 fn end_iteration(decision: &mut Deciding, iteration: u32) {

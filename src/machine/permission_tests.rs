@@ -2,14 +2,14 @@
 
 use crate::{
     event::{
-        AgentSignal, Answer, AskId, CancelReason, Decider, Decision, Event, Limits, PausedBy, PermissionMode,
-        PermissionRequest, PlanSnapshot, PlanTask, RequestedBy, Ruling, Settings, StopRequest, ToolKind, Unanswered,
-        UserCommand, Waiting,
+        AgentSignal, Answer, AskId, CancelReason, Decider, Decision, DenialLimits, Event, Limits, PausedBy,
+        PermissionMode, PermissionRequest, PlanSnapshot, PlanTask, RequestedBy, Ruling, Settings, StopReason,
+        StopRequest, ToolKind, Unanswered, UserCommand, Waiting,
     },
     run::Phase,
 };
 
-use super::{Effect, Input, LoopState, Preparation, Start, Timer, TimerKind, step};
+use super::{Effect, Input, LoopState, Preparation, Settlement, Start, Timer, TimerKind, step};
 
 const NOW_MS: u64 = 1_000_000;
 const PATIENCE_MS: u64 = 300_000;
@@ -46,6 +46,18 @@ impl Loop {
             pause_file: false,
             earlier_starts_ms: Vec::new(),
         };
+        let mut running = Self {
+            state: LoopState::default(),
+            now_ms: NOW_MS,
+            events: Vec::new(),
+            effects: Vec::new(),
+        };
+        running.take(&Input::Start(Box::new(start)));
+        running.prepare(1);
+        running
+    }
+
+    fn prepare(&mut self, iteration: u32) {
         let task = PlanTask {
             text: "task".to_owned(),
             done: false,
@@ -61,18 +73,10 @@ impl Loop {
             live_steering: true,
             notices: Vec::new(),
         };
-        let mut running = Self {
-            state: LoopState::default(),
-            now_ms: NOW_MS,
-            events: Vec::new(),
-            effects: Vec::new(),
-        };
-        running.take(&Input::Start(Box::new(start)));
-        running.take(&Input::Prepared {
-            iteration: 1,
+        self.take(&Input::Prepared {
+            iteration,
             result: Ok(preparation),
         });
-        running
     }
 
     fn take(&mut self, input: &Input) {
@@ -81,14 +85,18 @@ impl Loop {
     }
 
     fn ask(&mut self, id: &str, decision: Decision) {
+        self.ask_for("git push", id, decision);
+    }
+
+    fn ask_for(&mut self, command: &str, id: &str, decision: Decision) {
         let request = PermissionRequest {
             id: AskId(id.to_owned()),
             call: None,
             tool: "Bash".to_owned(),
             kind: ToolKind::Shell,
-            title: "git push".to_owned(),
+            title: command.to_owned(),
             reason: None,
-            command: Some("git push".to_owned()),
+            command: Some(command.to_owned()),
             paths: Vec::new(),
             url: None,
             diff: None,
@@ -268,7 +276,7 @@ fn a_wait_for_an_answer_is_neither_idleness_nor_time_of_the_iteration() {
 #[test]
 fn an_agent_that_tries_the_same_again_and_again_is_ended() {
     let mut running = Loop::running(Unanswered::Deny);
-    for times in 1..super::permission::DENIALS {
+    for times in 1..5 {
         running.ask(&times.to_string(), Decision::Deny);
         assert_eq!(running.told(), [(times.to_string().as_str(), false, None, times)]);
     }
@@ -320,4 +328,169 @@ fn what_is_withdrawn_or_ends_with_its_session_waits_no_more() {
         },
     });
     assert!(numbers(&running).is_empty());
+}
+
+impl Loop {
+    fn signal(&mut self, signal: AgentSignal) {
+        let iteration = self.state.view.iterations.number;
+        self.take(&Input::Agent { iteration, signal });
+    }
+
+    /// The session ends, and its result is looked at.
+    fn ends(&mut self) {
+        self.signal(AgentSignal::Ended {
+            exit: None,
+            output_bytes: 0,
+        });
+        let settlement = Settlement {
+            plan: Ok(self.state.view.plan.clone()),
+            checkpoint: None,
+            changes: None,
+            totals: None,
+            moved: None,
+            claims: Vec::new(),
+            vanished: Vec::new(),
+            added: Vec::new(),
+            blocked: None,
+            denies_done: None,
+            question: None,
+            notices: Vec::new(),
+            random: 0.0,
+        };
+        self.take(&Input::Settled {
+            iteration: self.state.view.iterations.number,
+            settlement: Box::new(settlement),
+        });
+    }
+
+    /// A loop that goes by other limits.
+    fn limited(limits: DenialLimits) -> Self {
+        let mut running = Self::running(Unanswered::Deny);
+        running.state.view.settings.denials = limits;
+        running
+    }
+}
+
+#[test]
+fn a_task_whose_question_nobody_answers_is_set_aside_with_it() {
+    let mut blocked = Loop::running(Unanswered::Block);
+    blocked.ask("a", Decision::Ask);
+    let timer = blocked.armed(TimerKind::Permission).unwrap();
+    blocked.fire(timer);
+    blocked.ends();
+    let question = "Bash: git push?".to_owned();
+    assert_eq!(blocked.state.view.blocks[0].task.as_deref(), Some("task"));
+    assert_eq!(blocked.state.view.blocks[0].question, question);
+    assert_eq!(
+        blocked.state.view.stop_reason(),
+        Some(&StopReason::Blocked { question }),
+        "there is no other task"
+    );
+}
+
+#[test]
+fn what_an_agent_is_denied_in_vain_is_the_question_that_its_task_waits_for() {
+    let limits = DenialLimits {
+        same: Some(2),
+        ..DenialLimits::default()
+    };
+    let mut running = Loop::limited(limits);
+    running.ask("a", Decision::Deny);
+    assert!(matches!(running.state.view.phase, Phase::Running { .. }));
+    running.ask("b", Decision::Deny);
+    assert!(running.is_ended_for(CancelReason::Denied));
+    running.ends();
+    assert_eq!(running.state.view.blocks[0].question, "Bash: git push?");
+}
+
+#[test]
+fn denials_of_different_things_count_as_long_as_nothing_is_allowed() {
+    let limits = DenialLimits {
+        in_a_row: Some(3),
+        ..DenialLimits::default()
+    };
+    let mut running = Loop::limited(limits);
+    for (command, decision) in [
+        ("a", Decision::Deny),
+        ("b", Decision::Deny),
+        ("ls", Decision::Allow),
+        ("c", Decision::Deny),
+        ("d", Decision::Deny),
+    ] {
+        running.ask_for(command, command, decision);
+        assert!(matches!(running.state.view.phase, Phase::Running { .. }), "{command}");
+    }
+    running.ask_for("e", "e", Decision::Deny);
+    assert!(running.is_ended_for(CancelReason::Denied));
+    assert_eq!(running.state.view.permissions.denied_in_a_row, 3);
+    running.ends();
+    assert_eq!(
+        running.state.view.permissions.denied_in_a_row, 0,
+        "the next one begins anew"
+    );
+}
+
+#[test]
+fn what_is_asked_on_top_of_what_may_wait_is_denied() {
+    let limits = DenialLimits {
+        pending: 2,
+        ..DenialLimits::default()
+    };
+    let mut running = Loop::limited(limits);
+    for id in ["a", "b"] {
+        running.ask(id, Decision::Ask);
+    }
+    assert!(running.told().is_empty());
+    running.ask("c", Decision::Ask);
+    assert_eq!(running.told(), [("c", false, None, 1)]);
+    let last = running.state.view.permissions.decisions.last().unwrap();
+    assert_eq!(last.by, Decider::TooManyPending);
+}
+
+#[test]
+fn nothing_waits_and_no_wait_lasts_once_the_iteration_is_over() {
+    let mut running = Loop::running(Unanswered::Deny);
+    running.ask("a", Decision::Ask);
+    running.now_ms += 5_000;
+    running.signal(AgentSignal::Ended {
+        exit: None,
+        output_bytes: 0,
+    });
+    let permissions = &running.state.view.permissions;
+    assert!(permissions.pending.is_empty());
+    assert_eq!((permissions.waiting_since_ms, permissions.waited_ms), (None, 5_000));
+}
+
+#[test]
+fn an_agent_that_asks_without_end_is_ended_and_no_more_of_it_is_kept() {
+    let mut running = Loop::running(Unanswered::Deny);
+    for number in 0..super::permission::REQUESTS {
+        running.ask(&number.to_string(), Decision::Allow);
+    }
+    assert!(matches!(running.state.view.phase, Phase::Running { .. }));
+    running.ask("one more", Decision::Allow);
+    assert!(running.is_ended_for(CancelReason::Flooded));
+    assert!(running.told().is_empty());
+}
+
+#[test]
+fn an_agent_may_use_as_many_tools_as_the_limit_says_and_none_more() {
+    let mut running = Loop::running(Unanswered::Deny);
+    running.signal(AgentSignal::TurnEnded {
+        ok: true,
+        message: None,
+    });
+    running.ends();
+    running.state.view.settings.limits.max_steps = Some(2);
+    running.prepare(2);
+    for (call, runs) in [("1", true), ("2", true), ("3", false)] {
+        running.signal(AgentSignal::ToolStarted {
+            call: call.to_owned(),
+            tool: "Bash".to_owned(),
+            input: "ls".to_owned(),
+        });
+        let is_running = matches!(running.state.view.phase, Phase::Running { .. });
+        assert_eq!(is_running, runs, "{call}");
+    }
+    assert!(running.is_ended_for(CancelReason::MaxSteps));
 }

@@ -84,6 +84,10 @@ pub(super) fn is_in_vain(state: &LoopState) -> Option<CancelReason> {
     if state.rules.refusals >= REFUSALS {
         return Some(CancelReason::LoginRefused);
     }
+    let max_steps = state.view.settings.limits.max_steps;
+    if max_steps.is_some_and(|max| state.rules.steps.is_some_and(|steps| steps > max)) {
+        return Some(CancelReason::MaxSteps);
+    }
     Some(match spending_limit_reached(state)? {
         LimitKind::MaxCost => CancelReason::MaxCost,
         LimitKind::MaxTokens | LimitKind::MaxIterations | LimitKind::MaxTime => CancelReason::MaxTokens,

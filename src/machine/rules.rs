@@ -42,6 +42,8 @@ pub struct Rules {
     pub refusals: u32,
     /// What reports of agents take of the journal.
     pub budget: Budget,
+    /// Uses of tools in the running iteration; none where they have no limit, since then the journal need not hold them.
+    pub steps: Option<u32>,
     /// The dialect's verdict on the running turn.
     pub verdict: Option<bool>,
     /// The session that the next iteration continues.
@@ -153,6 +155,7 @@ impl Rules {
         self.problem = None;
         self.pending_error = None;
         self.budget.begin_iteration();
+        self.steps = view.settings.limits.max_steps.map(|_| 0);
         self.refusals = 0;
         self.verdict = None;
         self.asked = None;
@@ -245,6 +248,7 @@ impl Rules {
                 !same || self.refusals > 0 || *kind == Some(ProblemKind::Auth)
             }
             AgentSignal::Unknown { .. } => false,
+            AgentSignal::ToolStarted { .. } if self.steps.is_some() => true,
             signal if is_getting_on(signal) => waits,
             _ => true,
         };
@@ -253,6 +257,9 @@ impl Rules {
 
     fn take_signal(&mut self, mode: SessionMode, signal: &AgentSignal) {
         self.budget.take(signal, self.weight_of(signal));
+        if let (AgentSignal::ToolStarted { .. }, Some(steps)) = (signal, &mut self.steps) {
+            *steps += 1;
+        }
         match signal {
             AgentSignal::Opened { session, .. } => {
                 if mode == SessionMode::Resume {

@@ -13,7 +13,7 @@ use super::{
     Settlement, Verification,
     breaker::{self, Permit},
     decision::Decision,
-    gate,
+    gate, permission,
     policy::{self, Reaction},
     state::LoopState,
 };
@@ -82,7 +82,11 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         .clone()
         .or(asked)
         .filter(|_| progress != Some(true) && decision.state.view.iterations.latest_look().claims.is_empty());
-    if let Some(question) = found.blocked.clone().or(asks) {
+    let reason = CancelReason::Denied;
+    let refused = (*outcome == Outcome::Cancelled { reason })
+        .then(|| permission::question(&decision.state.view.permissions))
+        .flatten();
+    if let Some(question) = found.blocked.clone().or(asks).or(refused) {
         decision.push(Event::TaskBlocked {
             iteration,
             task,
@@ -248,6 +252,7 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
             | CancelReason::Skipped
             | CancelReason::Steered
             | CancelReason::IterationTimeout
+            | CancelReason::MaxSteps
             | CancelReason::Stopped => next(decision, now_ms),
             CancelReason::IdleTimeout => {
                 let hung = Problem::found(ProblemKind::Hung, Finding::Idle);

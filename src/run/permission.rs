@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
-use crate::event::{Decider, Event, PermissionRequest};
+use crate::event::{CancelReason, Decider, Event, Outcome, PermissionRequest};
 
 const DECISIONS: usize = 1_000;
 /// Most different things that are remembered as denied in an iteration.
@@ -23,6 +23,12 @@ pub struct Permissions {
     pub decisions: Recent<Decided, DECISIONS>,
     /// What was denied in the running iteration, and how often.
     pub denied_now: Vec<DeniedThing>,
+    /// Requests of the running iteration.
+    #[serde(default)]
+    pub requests_now: u32,
+    /// Denials of the run since something was allowed, or since an agent was ended for them.
+    #[serde(default)]
+    pub denied_in_a_row: u32,
     /// For how long the running iteration has waited for answers, but for the wait that lasts.
     pub waited_ms: u64,
     /// Since when it waits.
@@ -76,11 +82,19 @@ impl Permissions {
             Event::IterationStarted { .. } => {
                 self.pending.clear();
                 self.denied_now.clear();
+                self.requests_now = 0;
                 self.waited_ms = 0;
                 self.waiting_since_ms = None;
             }
             // Nobody is left to tell.
-            Event::IterationEnded { .. } => self.pending.clear(),
+            Event::IterationEnded { outcome, .. } => {
+                self.pending.clear();
+                self.end_wait(at_ms);
+                let reason = CancelReason::Denied;
+                if *outcome == (Outcome::Cancelled { reason }) {
+                    self.denied_in_a_row = 0;
+                }
+            }
             Event::PermissionAsked {
                 iteration,
                 ask,
@@ -94,6 +108,7 @@ impl Permissions {
                     ask.until_ms = *until_ms;
                     return;
                 }
+                self.requests_now += 1;
                 self.pending.push(Ask {
                     number: *ask,
                     iteration: *iteration,
@@ -114,13 +129,18 @@ impl Permissions {
                 waited_ms,
                 ..
             } => {
-                if let Some(ask) = ask {
-                    self.take(at_ms, *ask);
+                match ask {
+                    Some(ask) => self.take(at_ms, *ask),
+                    None => self.requests_now += 1,
                 }
                 match allowed {
-                    true => self.allowed += 1,
+                    true => {
+                        self.allowed += 1;
+                        self.denied_in_a_row = 0;
+                    }
                     false => {
                         self.denied += 1;
+                        self.denied_in_a_row += 1;
                         self.remember_denial(tool, title);
                     }
                 }
@@ -162,9 +182,13 @@ impl Permissions {
 
     fn take(&mut self, at_ms: u64, number: u32) {
         self.pending.retain(|ask| ask.number != number);
-        if self.pending.is_empty()
-            && let Some(since) = self.waiting_since_ms.take()
-        {
+        if self.pending.is_empty() {
+            self.end_wait(at_ms);
+        }
+    }
+
+    fn end_wait(&mut self, at_ms: u64) {
+        if let Some(since) = self.waiting_since_ms.take() {
             self.waited_ms = self.waited_ms.saturating_add(at_ms.saturating_sub(since));
         }
     }

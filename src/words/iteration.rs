@@ -36,6 +36,7 @@ pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
         CancelReason::LoginRefused => "its login is refused again and again",
         CancelReason::Denied => "it needs what it is not allowed",
         CancelReason::Flooded => "it reports without end",
+        CancelReason::MaxSteps => "it has used as many tools as it may",
         CancelReason::MaxTime => "the run's time limit is reached",
         CancelReason::MaxCost => "the cost limit is reached",
         CancelReason::MaxTokens => "the token limit is reached",

@@ -29,7 +29,7 @@ pub use line::{Line, narrate};
 pub use notice::{
     agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words,
 };
-pub(crate) use permission::denial;
+pub(crate) use permission::{Advice, denial};
 pub use permission::{asked_in_words, decider_in_words, mode_word};
 pub use permission::{because_in_words, decision_in_words};
 pub use phase::{phase_headline, phase_in_words};

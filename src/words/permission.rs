@@ -43,6 +43,7 @@ pub fn decider_in_words(by: &Decider) -> String {
         Decider::Unclear => "since its command does not tell what would run".to_owned(),
         Decider::User => "by you".to_owned(),
         Decider::Deadline => "since nobody answered".to_owned(),
+        Decider::TooManyPending => "since too many requests wait for an answer".to_owned(),
     }
 }
 
@@ -69,8 +70,16 @@ pub(super) fn decided(tool: &str, title: &str, allowed: bool, by: &Decider, wait
     )
 }
 
-/// What an agent is told whose request is denied, for the `times`th time in its session.
-pub(crate) fn denial(by: &Decider, message: Option<&str>, times: u32) -> String {
+/// What comes after the reason of a denial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Advice {
+    FindAnotherWay,
+    /// It was denied the same thing too often.
+    StopTrying,
+}
+
+/// What an agent is told whose request is denied.
+pub(crate) fn denial(by: &Decider, message: Option<&str>, advice: Advice) -> String {
     let why = match by {
         Decider::Rule { rule, .. } => format!("The rule `{rule}` of this project's user forbids this."),
         Decider::Mode { .. } => "The user of this project allows only what is listed, and this is not.".to_owned(),
@@ -79,11 +88,12 @@ pub(crate) fn denial(by: &Decider, message: Option<&str>, times: u32) -> String 
         }
         Decider::User => "The user said no.".to_owned(),
         Decider::Deadline => "Nobody was there to allow this.".to_owned(),
+        Decider::TooManyPending => "Too many of your requests wait for an answer already.".to_owned(),
     };
-    let then = match (message, times) {
+    let then = match (message, advice) {
         (Some(message), _) => format!("The user says: {message}"),
-        (None, 0..=2) => "Go on without it, or find another way.".to_owned(),
-        (None, _) => {
+        (None, Advice::FindAnotherWay) => "Go on without it, or find another way.".to_owned(),
+        (None, Advice::StopTrying) => {
             "Do not try this again. If the task cannot be done without it, say what blocks it and end.".to_owned()
         }
     };
@@ -100,7 +110,7 @@ mod tests {
             rule: "Bash(git push *)".to_owned(),
             origin: "config.json:3:5".to_owned(),
         };
-        let first = denial(&rule, None, 1);
+        let first = denial(&rule, None, Advice::FindAnotherWay);
         assert!(
             first.contains("`Bash(git push *)`") && first.contains("another way"),
             "{first}"
@@ -109,8 +119,10 @@ mod tests {
             !first.contains("config.json"),
             "where the rule is, is nothing to the agent: {first}"
         );
-        assert!(denial(&rule, None, 3).contains("Do not try this again"));
-        assert!(denial(&Decider::User, Some("use a branch"), 4).ends_with("The user says: use a branch"));
+        assert!(denial(&rule, None, Advice::StopTrying).contains("Do not try this again"));
+        assert!(
+            denial(&Decider::User, Some("use a branch"), Advice::StopTrying).ends_with("The user says: use a branch")
+        );
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub(super) fn settings() -> Settings {
             iteration_timeout_ms: Some(60_000),
             idle_timeout_ms: Some(10_000),
             calls_per_hour: Some(2),
+            max_steps: None,
             max_tokens: Some(100),
             ..Limits::default()
         },

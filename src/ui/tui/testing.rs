@@ -64,6 +64,7 @@ pub(super) fn begun() -> Vec<Event> {
             max_cost_usd: Some(2.0),
             max_tokens: None,
             calls_per_hour: None,
+            max_steps: None,
             phase_timeout_ms: None,
         },
         goals: vec![Goal {
