@@ -53,6 +53,19 @@ fn nothing_that_git_leaves_behind_survives_a_run_that_is_done() {
 }
 
 #[test]
+fn what_git_may_allocate_is_bounded() {
+    let mut sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.run_before_git_of_ralph("ulimit -S -d >> \"$HOME/limits\"");
+    sandbox.install(&Script::worker());
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let limits = sandbox.read_home("limits").expect("git was started");
+    let four_gib_in_kib = "4194304";
+    assert!(limits.lines().all(|limit| limit == four_gib_in_kib), "{limits}");
+}
+
+#[test]
 fn nothing_that_git_leaves_behind_survives_a_restore() {
     let mut sandbox = Sandbox::new();
     sandbox.write("old.txt", "as it was\n");

@@ -61,6 +61,8 @@ pub enum GitError {
     /// Whoever reads it waits for ever.
     #[error("{path} is not a regular file", path = path.display())]
     NotAFile { path: PathBuf },
+    #[error("{path} has more than 1 GiB, which git would read", path = path.display())]
+    TooLarge { path: PathBuf },
     #[error("no checkpoint {reference}")]
     NoCheckpoint { reference: String },
     /// Restoring would overwrite what no checkpoint holds.

@@ -31,6 +31,13 @@ const OF_ALL_WORK_TREES: [&str; 7] = [
 /// What a file that takes the place of `.git` may have: a path and a word.
 const GITFILE_BYTES: u64 = 8192;
 
+/// The most that git is let read of one of these files. References of a million branches take less than a tenth of it; git
+/// sorts what is not sorted in memory, holes of a sparse file included.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// How many references that name another one git follows.
+const MOST_HOPS: usize = 5;
+
 /// The directories of a repository.
 #[derive(Debug)]
 pub(super) struct Layout {
@@ -63,7 +70,7 @@ impl Layout {
     /// Looks at each file that git is about to read.
     ///
     /// # Errors
-    /// [`GitError::NotAFile`] names the first that would make git wait.
+    /// [`GitError::NotAFile`] and [`GitError::TooLarge`] name the first that would make git wait or read without end.
     pub(super) fn inspect(&self) -> Result<(), GitError> {
         inspect(&self.root, &self.git_dir, &self.common_dir)
     }
@@ -72,7 +79,7 @@ impl Layout {
 /// Looks at what git finds on its way up from a project, before git does.
 ///
 /// # Errors
-/// [`GitError::NotAFile`].
+/// [`GitError::NotAFile`], [`GitError::TooLarge`].
 pub(super) fn inspect_above(project: &Path) -> Result<(), GitError> {
     for root in project.ancestors() {
         if let Some(git_dir) = git_dir_of(root) {
@@ -113,16 +120,35 @@ fn inspect(root: &Path, git_dir: &Path, common_dir: &Path) -> Result<(), GitErro
         of(git_dir, &OF_THE_WORK_TREE),
         of(common_dir, &OF_ALL_WORK_TREES),
         of(root, &OF_THE_ROOT),
+        references(git_dir, common_dir),
     ];
-    match files.into_iter().flatten().find(|path| makes_wait(path)) {
-        Some(path) => Err(GitError::NotAFile { path }),
-        None => Ok(()),
+    files.into_iter().flatten().try_for_each(inspect_file)
+}
+
+/// Refuses what would be read without end, itself or by a link. git says itself what it thinks of a directory.
+fn inspect_file(path: PathBuf) -> Result<(), GitError> {
+    match fs::metadata(&path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::NotAFile { path }),
+        Ok(metadata) if metadata.len() > MOST_BYTES => Err(GitError::TooLarge { path }),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
-/// Whether reading this, or what it is a link to, may never end. git says itself what it thinks of a directory.
-fn makes_wait(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+/// Where the references may be that HEAD leads to: git reads all of such a file, whatever it is.
+fn references(git_dir: &Path, common_dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut next = read_small(&git_dir.join("HEAD"));
+    for _ in 0..MOST_HOPS {
+        let Some(name) = next.as_deref().and_then(|text| text.strip_prefix(b"ref:")) else {
+            break;
+        };
+        let name = process::path(name.trim_ascii());
+        // Most are shared by all work trees, and some are each one's own.
+        let both = [common_dir.join(&name), git_dir.join(&name)];
+        next = both.iter().find_map(|path| read_small(path));
+        found.extend(both);
+    }
+    found
 }
 
 fn mark(directory: &Path) -> Result<Mark, GitError> {

@@ -1,4 +1,5 @@
-//! One git process: cut off from the user's configuration where that could touch anything, bounded in time.
+//! One git process: cut off from the user's configuration where that could touch anything, bounded in time
+//! and memory.
 
 use std::{
     env,
@@ -23,6 +24,10 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(120);
 
 /// The same for finding a repository, when nobody sees anything yet: it reads a few small files.
 pub(super) const DISCOVERY_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How much one git process may allocate. A status of millions of files takes less than one GiB, and git reads no file above
+/// 512 MiB whole; what asks for more reads something that has no end, such as a device in the place of a reference.
+const MEMORY_BYTES: u64 = 4 << 30;
 
 /// Configuration that must not act in ralph's name: no daemons, no clean-up in the background, no hooks, no log of
 /// ralph's references, no shared index beside the user's.
@@ -77,6 +82,7 @@ impl Git {
         let helper = helper
             .current_dir(directory)
             .deadline(DEADLINE)
+            .memory(MEMORY_BYTES)
             .env("LC_ALL", "C")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0")

@@ -20,7 +20,7 @@ use nix::{
 };
 use rustix::{
     fs::{MemfdFlags, memfd_create},
-    process::{PidfdFlags, pidfd_open},
+    process::{PidfdFlags, Resource, Rlimit, getrlimit, pidfd_open, setrlimit},
 };
 
 use super::{
@@ -73,6 +73,23 @@ pub(super) fn anonymous_file(bytes: &[u8]) -> io::Result<File> {
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)
+}
+
+/// Has `start` start a process that can allocate so much, and each of its children as well. Not for a process with other threads:
+/// what they start meanwhile would be bounded, too.
+///
+/// Files that are mapped to be read do not count, as they would with a limit on addresses: git maps whole packs.
+pub(super) fn with_memory_limit<T>(bytes: u64, start: impl FnOnce() -> T) -> T {
+    let before = getrlimit(Resource::Data);
+    let lowered = Rlimit {
+        current: Some(before.current.map_or(bytes, |set| set.min(bytes))),
+        maximum: before.maximum,
+    };
+    // Lowering and raising again within the maximum is allowed to everybody.
+    _ = setrlimit(Resource::Data, lowered);
+    let started = start();
+    _ = setrlimit(Resource::Data, before);
+    started
 }
 
 /// Names the guard for `ps` and `top`, which would show `exe` otherwise.

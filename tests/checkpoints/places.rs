@@ -61,6 +61,37 @@ fn a_pipe_that_git_would_read_is_named_at_once() {
 }
 
 #[test]
+fn a_reference_that_never_ends_is_named_at_once() {
+    for (trick, file) in [
+        ("ln -sf /dev/zero .git/refs/heads/main", ".git/refs/heads/main"),
+        (
+            "echo 'ref: refs/heads/other' > .git/refs/heads/main; ln -s /dev/zero .git/refs/heads/other",
+            ".git/refs/heads/other",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.install(&agent(trick));
+        let finished = finishes(&sandbox);
+        assert_warns(
+            &finished,
+            &["no checkpoint after iteration 1", file, "not a regular file"],
+        );
+        assert_eq!(checkpointed(&finished), 0, "{trick}: {finished:?}");
+    }
+}
+
+#[test]
+fn a_file_of_the_repository_that_is_too_large_for_git_is_named_at_once() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&agent("truncate -s 1T .git/packed-refs"));
+    let finished = finishes(&sandbox);
+    assert_warns(
+        &finished,
+        &["no checkpoint after iteration 1", ".git/packed-refs", "more than 1 GiB"],
+    );
+}
+
+#[test]
 fn a_pipe_that_the_agent_makes_for_git_is_named_at_once() {
     let sandbox = Sandbox::new();
     sandbox.install(&agent("rm .git/config; mkfifo .git/config"));

@@ -286,7 +286,7 @@ fn kill_families(heads: &[Process]) {
 
 fn execute(order: Order, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
     env::set_current_dir(&order.cwd)?;
-    let pid = program::execute(Execution {
+    let execution = Execution {
         program: order.program,
         args: order.args,
         environment: order.environment,
@@ -296,7 +296,11 @@ fn execute(order: Order, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
             .map(|(file, number)| (file.as_raw_fd(), number))
             .collect(),
         group: Group::Own,
-    });
+    };
+    let pid = match order.memory_bytes {
+        Some(bytes) => system::with_memory_limit(bytes, || program::execute(execution)),
+        None => program::execute(execution),
+    };
     // So that the guard does not keep the directory from being removed or unmounted.
     _ = env::set_current_dir("/");
     pid

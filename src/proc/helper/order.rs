@@ -13,6 +13,10 @@ pub(super) struct Order {
     pub cwd: PathBuf,
     /// All of it.
     pub environment: Vec<(OsString, OsString)>,
+    /// How much it and each of its children may allocate; none if nothing but the machine bounds that, as nothing else does
+    /// where there is no guard.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there is no guard"))]
+    pub memory_bytes: Option<u64>,
 }
 
 /// A helper that runs. Not to be asked any more once it has told its end or was killed.

@@ -44,6 +44,7 @@ pub struct Helper {
     input: Input,
     deadline: Duration,
     stdout_cap_bytes: usize,
+    memory_bytes: Option<u64>,
 }
 
 /// What a helper reads from stdin.
@@ -74,6 +75,7 @@ impl Helper {
             input: Input::Nothing,
             deadline: DEADLINE,
             stdout_cap_bytes: STDOUT_CAP_BYTES,
+            memory_bytes: None,
         }
     }
 
@@ -125,6 +127,14 @@ impl Helper {
     #[must_use]
     pub fn output_cap(mut self, bytes: usize) -> Helper {
         self.stdout_cap_bytes = bytes;
+        self
+    }
+
+    /// How much it, and each process that it starts, may allocate, where it has a guard. A file that is mapped to be read does
+    /// not count.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Helper {
+        self.memory_bytes = Some(bytes);
         self
     }
 
@@ -186,6 +196,7 @@ impl Helper {
                 .or_else(|| env::current_dir().ok())
                 .unwrap_or_else(|| PathBuf::from("/")),
             environment,
+            memory_bytes: self.memory_bytes,
         }
     }
 }

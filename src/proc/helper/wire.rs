@@ -23,6 +23,8 @@ pub(super) fn write_order(order: &Order) -> io::Result<Vec<u8>> {
     let count = OsString::from(order.args.len().to_string());
     push(&mut bytes, &[order.cwd.as_os_str()])?;
     push(&mut bytes, &[&order.program])?;
+    let memory = order.memory_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
+    push(&mut bytes, &[OsStr::new(&memory)])?;
     push(&mut bytes, &[&count])?;
     for arg in &order.args {
         push(&mut bytes, &[arg])?;
@@ -52,6 +54,10 @@ fn decode(bytes: &[u8]) -> Option<Order> {
     let mut text = || Some(OsString::from_vec(texts.next()?.to_vec()));
     let cwd = PathBuf::from(text()?);
     let program = text()?;
+    let memory_bytes = match text()?.to_str()? {
+        "" => None,
+        bytes => Some(bytes.parse().ok()?),
+    };
     let count: usize = text()?.to_str()?.parse().ok()?;
     let mut args = Vec::new();
     for _ in 0..count {
@@ -63,6 +69,7 @@ fn decode(bytes: &[u8]) -> Option<Order> {
         args,
         cwd,
         environment,
+        memory_bytes,
     })
 }
 
@@ -150,6 +157,7 @@ mod tests {
                 (text(b"=odd"), text(b"")),
                 (text(b"EMPTY"), text(b"")),
             ],
+            memory_bytes: Some(1 << 40),
         }
     }
 
@@ -157,6 +165,11 @@ mod tests {
     fn an_order_arrives_as_it_was_given() {
         let order = order();
         assert_eq!(read_order(&write_order(&order).unwrap()[..]).unwrap(), order);
+        let unbounded = Order {
+            memory_bytes: None,
+            ..order
+        };
+        assert_eq!(read_order(&write_order(&unbounded).unwrap()[..]).unwrap(), unbounded);
     }
 
     #[test]
