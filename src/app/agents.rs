@@ -9,13 +9,13 @@ use crate::{
         catalog::{Catalog, Sources},
         dialect::DialectKind,
         manifest::{Live, Manifest, Transport},
-        opencode::{Credentials, PermissionAnswer, ServerAdapter, ServerOptions},
+        opencode::{Credentials, ServerAdapter, ServerOptions},
         subprocess::SubprocessAdapter,
     },
     config::Config,
     driver::Agent,
     error::{Failure, FailureKind},
-    event::{ChannelKind, ChoiceReason, Notice, SessionMode, Unanswered},
+    event::{ChannelKind, ChoiceReason, Notice, SessionMode},
     git::Identity,
     proc::Supervisor,
     settings::Origin,
@@ -283,10 +283,6 @@ fn server_options(config: &Config) -> ServerOptions {
     ServerOptions {
         url: config.server.clone(),
         timeout: Duration::from_millis(u64::from(config.server_timeout_ms)),
-        permissions: match config.permissions.unanswered {
-            Unanswered::Allow => PermissionAnswer::Allow,
-            Unanswered::Deny | Unanswered::Pause | Unanswered::Block => PermissionAnswer::Deny,
-        },
         credentials: Credentials::from_env(),
         ..ServerOptions::default()
     }

@@ -33,8 +33,7 @@ settings! {
         /// Time a question waits for an answer.
         timeout_ms("timeout"): Duration = "5m",
         /// What becomes of a question that nobody answers: "deny", with a word about it, and the agent goes on without; "allow";
-        /// "pause", which holds the run; or "block", which sets the task aside. On an opencode server, "allow" allows each
-        /// permission that it asks for, and all else denies it.
+        /// "pause", which holds the run; or "block", which sets the task aside.
         unanswered("onTimeout"): OneOf<Unanswered> = "deny",
         denials("limits"): Section<DenialLimits>,
     }

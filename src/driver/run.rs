@@ -354,8 +354,9 @@ impl Driver {
 
     /// A request of the agent's, with what the rules say to it.
     fn ruled(&self, iteration: u32, request: &PermissionRequest) -> Input {
-        let allowed = Ruling {
-            decision: Decision::Allow,
+        // An agent that was told to ask for nothing asks since its user's own settings for it say so.
+        let asked = Ruling {
+            decision: Decision::Ask,
             by: Decider::Mode {
                 mode: PermissionMode::Auto,
             },
@@ -363,7 +364,7 @@ impl Driver {
         Input::PermissionRequested {
             iteration,
             request: Box::new(request.clone()),
-            ruling: self.judge.as_ref().map_or(allowed, |judge| judge(request)),
+            ruling: self.judge.as_ref().map_or(asked, |judge| judge(request)),
         }
     }
 

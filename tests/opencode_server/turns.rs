@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph::event::{AgentSignal, Claim, Delivery, Event, Outcome, ProblemKind, StopReason};
+use ralph::event::{AgentSignal, Claim, Decider, Delivery, Event, Outcome, ProblemKind, Record, StopReason};
 use serde_json::json;
 
 use super::{proxy::Proxy, ralph, serve};
@@ -80,8 +80,10 @@ fn a_server_that_asks_before_commands() {
     let Some(mut served) = Served::new(ask_before_commands) else {
         return;
     };
-    a_permission_that_is_asked_for_is_denied_and_the_turn_goes_on(&mut served);
+    a_permission_that_nobody_answers_is_denied_and_the_turn_goes_on(&mut served);
     permissions_are_given_where_that_is_wanted(&mut served);
+    a_session_that_is_stopped_while_it_asks_waits_no_more(&mut served);
+    rules_need_a_server_that_nobody_else_has_told_what_to_ask(&mut served);
     served.assert_only_the_server_runs();
 }
 
@@ -115,26 +117,28 @@ fn ask_before_commands(sandbox: &Sandbox) {
     std::fs::write(&path, config.to_string()).expect("opencode's configuration");
 }
 
-fn permissions(told: &[AgentSignal]) -> Vec<&str> {
-    let asked = told.iter().filter_map(|signal| match signal {
-        AgentSignal::PermissionAsked { text, .. } => Some(text.as_str()),
+/// What was decided on, whether it was allowed, and by whom.
+fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
+    let decided = records.iter().filter_map(|record| match &record.event {
+        Event::PermissionDecided { title, allowed, by, .. } => Some((title.clone(), *allowed, by.clone())),
         _ => None,
     });
-    asked.collect()
+    decided.collect()
 }
 
-fn a_permission_that_is_asked_for_is_denied_and_the_turn_goes_on(served: &mut Served) {
+fn a_permission_that_nobody_answers_is_denied_and_the_turn_goes_on(served: &mut Served) {
     let [_, done] = work_on("hello");
     let ralph = served.ralph(in_order([&[shell("touch x").into(), done]]));
+    let ralph = ralph.env("RALPH_PERMISSIONS_TIMEOUT", "200ms");
     let finished = ralph.args(["--max-iterations", "1"]).run(SOON);
     assert_eq!(finished.code(), Some(6), "{}", finished.stdout);
     let records = finished.records();
     assert_eq!(outcomes(&records), [Outcome::Completed]);
-    assert_eq!(permissions(&signals(&records)), ["bash (touch x): denied"]);
+    assert_eq!(decisions(&records), [("touch x".to_owned(), false, Decider::Deadline)]);
     assert_eq!(served.sandbox.read("x"), None);
     let second = &served.requests()[1];
     assert!(
-        second.tool_results[0].contains("this runs unattended"),
+        second.tool_results[0].contains("Nobody was there"),
         "{:?}",
         second.tool_results
     );
@@ -143,21 +147,120 @@ fn a_permission_that_is_asked_for_is_denied_and_the_turn_goes_on(served: &mut Se
 
 fn permissions_are_given_where_that_is_wanted(served: &mut Served) {
     let ralph = served.ralph(in_order([&work_on("hello")]));
+    let ralph = ralph.env("RALPH_PERMISSIONS_TIMEOUT", "1ms");
     let finished = ralph.env("RALPH_PERMISSIONS", "allow").run(SOON);
     assert_done(&finished, 1, 1);
-    let told = signals(&finished.records());
-    let permissions = permissions(&told);
-    assert!(!permissions.is_empty());
+    let decided = decisions(&finished.records());
+    assert!(!decided.is_empty());
+    let given = |(_, allowed, by): &(String, bool, Decider)| *allowed && *by == Decider::Deadline;
+    assert!(decided.iter().all(given), "{decided:?}");
+}
+
+fn a_session_that_is_stopped_while_it_asks_waits_no_more(served: &mut Served) {
+    let running = served.ralph(in_order([&[shell("touch x").into()]])).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    assert_eq!(served.sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
+    running.wait(SOON);
+    assert_eq!(served.sandbox.read("x"), None);
+    served.assert_only_the_server_runs();
+}
+
+fn rules_need_a_server_that_nobody_else_has_told_what_to_ask(served: &mut Served) {
+    let ralph = served
+        .ralph(say("never asked"))
+        .env("RALPH_PERMISSIONS_DENY", "Bash(rm *)");
+    let finished = ralph.run(SOON);
+    assert_eq!(finished.code(), Some(3), "{}", finished.stderr);
     assert!(
-        permissions.iter().all(|text| text.ends_with(": allowed")),
-        "{permissions:?}"
+        finished.stderr.contains("`opencode-server` cannot be held to"),
+        "{}",
+        finished.stderr
+    );
+    assert_eq!(served.requests().len(), 0);
+}
+
+/// Its own settings allow everything, deny one command, and have a subagent that may run commands whatever else is said.
+fn allow_everything(sandbox: &Sandbox) {
+    let path = sandbox.config().join("opencode/opencode.json");
+    let text = std::fs::read_to_string(&path).expect("opencode's configuration");
+    let mut config: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    config["permission"] = json!({ "*": "allow", "bash": { "*": "allow", "touch *": "deny" } });
+    config["agent"]["free"] = json!({ "mode": "subagent", "description": "free", "permission": { "bash": "allow" } });
+    std::fs::write(&path, config.to_string()).expect("opencode's configuration");
+}
+
+#[test]
+fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
+    let model = StandIn::start(say("Not asked yet."));
+    let Some(sandbox) = sandbox(&model) else { return };
+    allow_everything(&sandbox);
+    sandbox.write("precious.txt", "years of work\n");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "precious"]);
+    let permissions = r#"{ "deny": ["Bash(rm *)"], "ask": ["Bash(git push *)"] }"#;
+    sandbox.write(".ralph/config.json", &format!("{{ \"permissions\": {permissions} }}"));
+
+    // Killed while it asks: unanswered is not allowed, and the iteration begins anew.
+    model.play(in_order([&[shell("git push origin main").into()]]));
+    let running = ralph(&sandbox).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.kill();
+    running.wait(SOON);
+    let asked = model.main_requests().len();
+
+    let both = answer()
+        .shell("rm precious.txt")
+        .shell("git push origin main")
+        .shell("touch by-its-own-settings");
+    let task = |agent: &str| {
+        let task = json!({ "description": "tidy up", "prompt": "Tidy up.", "subagent_type": agent });
+        answer().call("task", task)
+    };
+    let [work, done] = work_on("hello");
+    model.play(in_order([&[
+        both.into(),
+        task("general").into(),
+        shell("rm -f precious.txt").into(),
+        say("Tidied up.").into(),
+        task("free").into(),
+        work,
+        done,
+    ]]));
+    let running = ralph(&sandbox).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { ask: 2, .. }));
+    let answered = sandbox.ralph(["answer", "2", "no", "use", "a", "branch"]).run(SOON);
+    assert_eq!(answered.code(), Some(0), "{}", answered.stderr);
+    let finished = running.wait(SOON);
+    assert_done(&finished, 1, 2);
+    assert!(sandbox.read("precious.txt").is_some());
+    assert_eq!(sandbox.read("by-its-own-settings"), None);
+    let requests = model.main_requests().split_off(asked);
+    let told = requests[1].tool_results.join("\n");
+    assert!(told.contains("The rule `Bash(rm *)`"), "{told}");
+    assert!(told.contains("The user says: use a branch"), "{told}");
+    let subagent = requests[3].tool_results.join("\n");
+    assert!(subagent.contains("The rule `Bash(rm *)`"), "{subagent}");
+    let decided = decisions(&finished.records());
+    let denied: Vec<&str> = decided
+        .iter()
+        .filter(|(_, allowed, _)| !allowed)
+        .map(|(title, ..)| title.as_str())
+        .collect();
+    assert_eq!(
+        denied,
+        ["rm precious.txt", "git push origin main", "rm -f precious.txt"],
+        "{decided:?}"
     );
     assert!(
-        !told
+        decided
             .iter()
-            .any(|signal| matches!(signal, AgentSignal::PermissionAsked { allowed: false, .. })),
-        "{told:?}"
+            .any(|(_, allowed, by)| *allowed && matches!(by, Decider::Mode { .. })),
+        "{decided:?}"
     );
+    let told = signals(&finished.records());
+    let without = |signal: &AgentSignal| matches!(signal, AgentSignal::Unknown { text } if text.ends_with(": free"));
+    assert!(told.iter().any(without), "{told:#?}");
+    sandbox.assert_nothing_runs();
 }
 
 fn a_question_is_answered_and_the_turn_goes_on(served: &mut Served) {

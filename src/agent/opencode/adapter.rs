@@ -63,7 +63,11 @@ impl AgentAdapter for ServerAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.manifest.capabilities
+        Capabilities {
+            // A server that others use may have been told to ask no more.
+            rules: self.options.url.is_none(),
+            ..self.manifest.capabilities
+        }
     }
 
     /// Asks the server that was named; else looks for the program.
@@ -93,7 +97,7 @@ impl AgentAdapter for ServerAdapter {
             let problem = Problem::said(ProblemKind::Other, "cannot start a runtime or a thread for the session");
             return NeverRan::report(problem, out);
         };
-        let (shared, steering) = Shared::new();
+        let (shared, steering, answers) = Shared::new();
         let (stop, stopped) = watch::channel(None);
         let job = Job {
             servers: Arc::clone(&self.servers),
@@ -102,6 +106,7 @@ impl AgentAdapter for ServerAdapter {
                 run: request.run.0,
                 cwd: request.cwd,
                 env: request.env,
+                asks: request.asks,
                 scratch: request.scratch,
             },
             title: format!("ralph, iteration {}", request.iteration),
@@ -112,6 +117,8 @@ impl AgentAdapter for ServerAdapter {
             writer,
             shared: Arc::clone(&shared),
             steering,
+            answers,
+            asks: request.asks,
         };
         // It ends with the session: its handle stops it when it goes.
         runtime.spawn(run_session(job, stopped));

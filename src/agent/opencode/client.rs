@@ -10,13 +10,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tracing::debug;
 
-use super::server_url::ServerUrl;
-
 use super::{
-    Credentials, PermissionAnswer, ServerError,
+    Credentials, ServerError,
+    asks::Reply,
     feed::Feed,
-    wire::{Health, ListedMessage, Permission, Question, SessionInfo, Status},
+    held::{KnownAgent, OwnRule},
+    server_url::ServerUrl,
+    wire::{Health, ListedMessage, Paths, Permission, Question, SessionInfo, Status},
 };
+use crate::event::PermissionAnswer;
 
 /// How long a request may take that the server only has to look up or to write down. Its first one in a directory
 /// makes it read the project's configuration, too, and install what that asks for.
@@ -48,10 +50,6 @@ pub(super) struct PromptOptions {
     pub(super) agent: Option<String>,
 }
 
-/// The answer to an agent that asks for something it may not have. With a message, the agent continues; without one, its
-/// turn would end.
-const DENIED: &str = "Denied: this runs unattended, and nobody is here to allow it. Do without it or find another way; \
-                      if the task cannot be done without it, say so and go on with something else.";
 /// The answer to an agent that asks a question.
 const UNANSWERED: &str = "Nobody is here to answer: decide yourself, and say what you decided and why.";
 
@@ -89,6 +87,10 @@ impl Client {
         &self.url
     }
 
+    pub(super) fn directory(&self) -> &str {
+        &self.directory
+    }
+
     /// Asks whether the server is there and well, and one that ralph can talk to.
     ///
     /// # Errors
@@ -117,6 +119,26 @@ impl Client {
     /// Makes a session. With a title of its own, no model is asked for one.
     pub(super) async fn create_session(&self, title: &str) -> Result<SessionInfo, ServerError> {
         self.ask(self.post("/session").json(&json!({ "title": title }))).await
+    }
+
+    /// Adds rules to a session, which decide before those of its agent.
+    pub(super) async fn rule(&self, id: &str, rules: &[OwnRule]) -> Result<SessionInfo, ServerError> {
+        let request = self.request(&self.http, Method::PATCH, &session_path(id, ""));
+        self.ask(request.json(&json!({ "permission": rules }))).await
+    }
+
+    pub(super) async fn agents(&self) -> Result<Vec<KnownAgent>, ServerError> {
+        self.list(self.get("/agent")).await
+    }
+
+    pub(super) async fn paths(&self) -> Result<Paths, ServerError> {
+        self.ask(self.get("/path")).await
+    }
+
+    /// The names of the MCP servers.
+    pub(super) async fn mcp_servers(&self) -> Result<Vec<String>, ServerError> {
+        let servers: HashMap<String, Value> = self.ask(self.get("/mcp")).await?;
+        Ok(servers.into_keys().collect())
     }
 
     /// The session `id`; none if there is no such session.
@@ -171,23 +193,19 @@ impl Client {
         self.list(self.get("/question")).await
     }
 
-    /// Answers a permission, unless another client has done so already.
-    pub(super) async fn answer_permission(
-        &self,
-        permission: &Permission,
-        answer: PermissionAnswer,
-    ) -> Result<(), ServerError> {
-        let (reply, body) = match answer {
+    /// Answers a permission, unless another client has done so already. A no without a message would end the turn.
+    pub(super) async fn answer_permission(&self, reply: &Reply) -> Result<(), ServerError> {
+        let (word, body) = match &reply.answer {
             PermissionAnswer::Allow => ("once", json!({ "reply": "once" })),
-            PermissionAnswer::Deny => ("reject", json!({ "reply": "reject", "message": DENIED })),
+            PermissionAnswer::Deny { message } => ("reject", json!({ "reply": "reject", "message": message })),
         };
-        let path = format!("/permission/{}/reply", segment(&permission.id));
+        let path = format!("/permission/{}/reply", segment(&reply.id));
         match self.done(self.post(&path).json(&body)).await {
             Err(ServerError::Refused { status: 404, message }) if !message.contains("PermissionNotFound") => {
                 // A server from before this route.
-                let path = format!("/permissions/{}", segment(&permission.id));
-                let path = session_path(&permission.session, &path);
-                self.done(self.post(&path).json(&json!({ "response": reply }))).await
+                let path = format!("/permissions/{}", segment(&reply.id));
+                let path = session_path(&reply.session, &path);
+                self.done(self.post(&path).json(&json!({ "response": word }))).await
             }
             Err(ServerError::Refused { status: 404, .. }) => Ok(()),
             result => result,

@@ -6,15 +6,16 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::{
     agent::dialect::one_line,
-    event::{AgentSignal, Problem, ProblemKind},
+    event::{AgentSignal, AskId, Problem, ProblemKind},
 };
 
 use super::{
-    PermissionAnswer, ServerError,
+    ServerError,
+    asks::{Heard, Reply},
     client::Client,
     feed::Feed,
     handle::Message,
-    outbox,
+    outbox, permission,
     problem::of_server,
     server::ManagedServer,
     task::SessionTask,
@@ -69,6 +70,11 @@ impl SessionTask {
                 self.steer(client, turn.session(), message);
                 return Ok(false);
             }
+            Some((id, answer)) = self.job.answers.recv() => {
+                let replies = self.asks.decided(&id, answer);
+                self.reply(client, replies);
+                return Ok(false);
+            }
             Some(signals) = self.outbox.join_next(), if !self.outbox.is_empty() => {
                 self.request_ended(signals.unwrap_or_default()).await;
                 return Ok(false);
@@ -94,7 +100,8 @@ impl SessionTask {
             self.quiet_beats += 1;
         }
         match next {
-            Next::AnswerPermission(permission) => self.answer_permission(client, permission).await,
+            Next::AskPermission(permission) => self.ask_permission(client, permission).await,
+            Next::PermissionAnswered(id) => self.permission_answered(client, &id).await,
             Next::AnswerQuestion(question) => self.answer_question(client, question).await,
             Next::GoOn if beat && self.quiet_beats >= QUIET_BEATS => {
                 self.quiet_beats = 0;
@@ -175,20 +182,34 @@ impl SessionTask {
         ));
     }
 
-    async fn answer_permission(&mut self, client: &Client, permission: Permission) {
-        let answer = self.job.options.permissions;
-        let text = outbox::describe(&permission);
-        if self.asked.insert(permission.id.clone()) {
-            let (answered, allowed) = match answer {
-                PermissionAnswer::Deny => ("denied", false),
-                PermissionAnswer::Allow => ("allowed", true),
-            };
-            let id = permission.id.clone();
-            let text = format!("{text}: {answered}");
-            self.say(vec![AgentSignal::PermissionAsked { id, text, allowed }]).await;
+    /// Has somebody decide on a permission, unless another request tells more of the same.
+    async fn ask_permission(&mut self, client: &Client, permission: Permission) {
+        if self.job.asks && permission::is_followed_by_another(&permission) {
+            let reply = self.asks.allow(&permission);
+            return self.reply(client, reply.into_iter().collect());
         }
-        self.outbox
-            .spawn(outbox::answer_permission(client.clone(), permission, answer));
+        match self.asks.hear(&permission) {
+            Heard::Asked => {
+                let request = Box::new(permission::request(&permission, &self.place));
+                self.say(vec![AgentSignal::PermissionRequested { request }]).await;
+            }
+            Heard::Known | Heard::NoRoom => {}
+        }
+    }
+
+    async fn permission_answered(&mut self, client: &Client, id: &str) {
+        let (withdrawn, replies) = self.asks.answered(id);
+        if withdrawn {
+            let id = AskId(id.to_owned());
+            self.say(vec![AgentSignal::PermissionWithdrawn { id }]).await;
+        }
+        self.reply(client, replies);
+    }
+
+    fn reply(&mut self, client: &Client, replies: Vec<Reply>) {
+        if !replies.is_empty() {
+            self.outbox.spawn(outbox::answer_permissions(client.clone(), replies));
+        }
     }
 
     async fn answer_question(&mut self, client: &Client, question: Question) {
@@ -250,9 +271,13 @@ impl SessionTask {
         for child in client.children(turn.session()).await.unwrap_or_default() {
             turn.adopt(child.id);
         }
-        for permission in client.permissions().await? {
+        let permissions = client.permissions().await?;
+        for id in self.asks.gone(&permissions) {
+            self.permission_answered(client, &id).await;
+        }
+        for permission in permissions {
             if turn.is_family(&permission.session) {
-                self.answer_permission(client, permission).await;
+                self.ask_permission(client, permission).await;
             }
         }
         for question in client.questions().await.unwrap_or_default() {

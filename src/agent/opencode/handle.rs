@@ -11,8 +11,8 @@ use std::{
 use tokio::sync::{mpsc, watch};
 
 use crate::{
-    agent::{Activity, NotLive, Session, SessionCommand},
-    event::SteeringId,
+    agent::{Activity, NotLive, Session, SessionCommand, protocol::PENDING_CAP},
+    event::{AskId, PermissionAnswer, SteeringId},
     proc::{Size, Stop},
 };
 
@@ -30,6 +30,9 @@ pub(super) struct Message {
     pub(super) text: String,
 }
 
+/// What was decided on what the agent asked for.
+pub(super) type Answers = mpsc::Receiver<(AskId, PermissionAnswer)>;
+
 /// What a session's handle and its task have in common.
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -42,14 +45,17 @@ pub(super) struct Shared {
     finished: AtomicBool,
     managed: Mutex<Option<ServerUse>>,
     steering: mpsc::Sender<Message>,
+    answers: mpsc::Sender<(AskId, PermissionAnswer)>,
     /// Messages are taken.
     live: Mutex<bool>,
 }
 
 impl Shared {
-    /// Also returns where messages for the running turn arrive.
-    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<Message>) {
-        let (steering, received) = mpsc::channel(STEERING);
+    /// Also returns where messages and answers for the running turn arrive.
+    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<Message>, Answers) {
+        let (steering, messages) = mpsc::channel(STEERING);
+        // One for each request that may wait.
+        let (answers, received) = mpsc::channel(PENDING_CAP);
         let shared = Self {
             output: AtomicU64::new(0),
             beats: AtomicU64::new(0),
@@ -57,9 +63,10 @@ impl Shared {
             finished: AtomicBool::new(false),
             managed: Mutex::new(None),
             steering,
+            answers,
             live: Mutex::new(false),
         };
-        (Arc::new(shared), received)
+        (Arc::new(shared), messages, received)
     }
 
     /// The session waits for this process to answer.
@@ -139,10 +146,10 @@ impl Session for ServerSession {
     fn type_bytes(&self, _bytes: &[u8]) {}
 
     fn send(&self, command: SessionCommand) -> Result<(), NotLive> {
-        let SessionCommand::Steer { id, text } = command else {
-            return Err(NotLive);
-        };
-        self.shared.steer(Message { id, text })
+        match command {
+            SessionCommand::Steer { id, text } => self.shared.steer(Message { id, text }),
+            SessionCommand::Answer { id, answer } => self.shared.answers.try_send((id, answer)).map_err(|_| NotLive),
+        }
     }
 
     /// Events about the session count as output, heartbeats do not. The server's processes can be seen if ralph has
@@ -234,7 +241,7 @@ mod tests {
 
     #[test]
     fn messages_are_taken_only_while_a_turn_runs() {
-        let (shared, mut received) = Shared::new();
+        let (shared, mut received, _answers) = Shared::new();
         assert_eq!(shared.steer(message("early")), Err(NotLive));
         shared.open_steering();
         assert_eq!(shared.steer(message("now")), Ok(()));

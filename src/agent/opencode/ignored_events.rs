@@ -44,7 +44,6 @@ pub(super) fn is_ignored(name: &str) -> bool {
                 | "session.deleted"
                 | "message.removed"
                 | "message.part.removed"
-                | "permission.replied"
                 | "permission.v2.asked"
                 | "permission.v2.replied"
                 | "question.replied"

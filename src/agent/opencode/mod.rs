@@ -5,20 +5,23 @@
 //! answers what may not wait, `server` keeps the process.
 //!
 //! What surprises: a stream that ends means nothing, since connections break and the server works on. And a permission
-//! that is asked for keeps a turn waiting for ever, so each one is answered.
+//! that is asked for keeps a turn waiting for ever, and is put before the rules and whoever watches ([`held`], [`asks`]).
 
 mod adapter;
+mod asks;
 mod client;
 mod error;
 mod event_loop;
 mod feed;
 mod handle;
+mod held;
 mod ignored_events;
 mod messages;
 mod monitor;
 mod options;
 mod outbox;
 mod parts;
+mod permission;
 mod problem;
 mod server;
 mod server_url;
@@ -30,5 +33,5 @@ mod wire;
 
 pub use adapter::ServerAdapter;
 pub use error::ServerError;
-pub use options::{Credentials, Patience, PermissionAnswer, ServerOptions};
+pub use options::{Credentials, Patience, ServerOptions};
 pub use server_url::ServerUrl;

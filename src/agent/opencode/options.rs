@@ -19,20 +19,10 @@ pub struct ServerOptions {
     pub url: Option<ServerUrl>,
     /// How long a connection may take, and the answer to whether the server is well.
     pub timeout: Duration,
-    pub permissions: PermissionAnswer,
     pub credentials: Option<Credentials>,
     /// The first port of this machine to start one on.
     pub port: u16,
     pub patience: Patience,
-}
-
-/// How a request for a permission is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PermissionAnswer {
-    /// No, with an explanation: the agent continues without it.
-    Deny,
-    /// Yes, this time.
-    Allow,
 }
 
 impl Default for ServerOptions {
@@ -40,7 +30,6 @@ impl Default for ServerOptions {
         Self {
             url: None,
             timeout: Duration::from_millis(5000),
-            permissions: PermissionAnswer::Deny,
             credentials: None,
             port: PORT,
             patience: Patience::default(),

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::{agent::dialect::one_line, event::AgentSignal};
+use crate::event::AgentSignal;
 
 use super::{
-    PermissionAnswer, ServerError,
+    ServerError,
+    asks::Reply,
     client::{Client, PromptOptions},
     handle::Message,
-    wire::{Permission, Question},
+    wire::Question,
 };
 
 /// How often a request is tried, and the first pause between two tries; the pauses double.
@@ -34,16 +35,15 @@ pub(super) async fn steer(
     signals
 }
 
-/// Answers a permission.
-pub(super) async fn answer_permission(
-    client: Client,
-    permission: Permission,
-    answer: PermissionAnswer,
-) -> Vec<AgentSignal> {
-    let failed = tried(|| client.answer_permission(&permission, answer)).await;
-    failed.map_or_else(Vec::new, |failed| {
-        note(format!("a permission could not be answered: {failed}"))
-    })
+/// Answers permissions, one after the other.
+pub(super) async fn answer_permissions(client: Client, replies: Vec<Reply>) -> Vec<AgentSignal> {
+    let mut signals = Vec::new();
+    for reply in replies {
+        if let Some(failed) = tried(|| client.answer_permission(&reply)).await {
+            signals.extend(note(format!("a permission could not be answered: {failed}")));
+        }
+    }
+    signals
 }
 
 /// Answers a question.
@@ -72,17 +72,4 @@ async fn tried<F: Future<Output = Result<(), ServerError>>>(request: impl Fn() -
         sleep(pause).await;
         pause *= 2;
     }
-}
-
-/// What a permission is asked for, in short.
-pub(super) fn describe(permission: &Permission) -> String {
-    let text = |key: &str| permission.metadata.get(key).and_then(serde_json::Value::as_str);
-    let what = match text("command")
-        .or_else(|| text("filepath"))
-        .or_else(|| text("filePath"))
-    {
-        Some(what) => what.to_owned(),
-        None => permission.patterns.join(", "),
-    };
-    one_line(&format!("{} ({what})", permission.permission))
 }

@@ -23,7 +23,9 @@ use crate::{
     proc::{Child, Launch, Size, Stdin, Stdout, Stop, Supervisor},
 };
 
-use super::{Credentials, ServerError, ServerOptions, client::Client, monitor::ProcessMonitor, server_url::ServerUrl};
+use super::{
+    Credentials, ServerError, ServerOptions, client::Client, held, monitor::ProcessMonitor, server_url::ServerUrl,
+};
 
 /// Ports that are tried, from the first one on.
 const PORTS: u16 = 64;
@@ -65,6 +67,8 @@ pub(super) struct ServerSpec {
     pub(super) run: String,
     pub(super) cwd: PathBuf,
     pub(super) env: Vec<(String, String)>,
+    /// Its sessions ask before every use of a tool.
+    pub(super) asks: bool,
     pub(super) scratch: PathBuf,
 }
 
@@ -191,6 +195,15 @@ impl Servers {
             .filter_map(|(name, value)| Some((name.clone(), filled(value, port)?)))
             .collect();
         env.extend(spec.env.iter().filter(|(name, _)| name != OF_ONE_SESSION).cloned());
+        let inherited = |name: &str| {
+            let set = env
+                .iter()
+                .rfind(|(known, _)| known == name)
+                .map(|(_, value)| value.clone());
+            set.or_else(|| std::env::var(name).ok())
+        };
+        let held = held::variables(spec.asks, inherited);
+        env.extend(held);
         env.push((Credentials::USERNAME_VAR.to_owned(), credentials.username.clone()));
         env.push((Credentials::PASSWORD_VAR.to_owned(), credentials.password.clone()));
         let monitor = Arc::new(ProcessMonitor::default());

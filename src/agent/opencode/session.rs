@@ -20,8 +20,11 @@ use crate::{
 
 use super::{
     ServerError,
+    asks::Asks,
     client::Client,
     event_loop::{Broken, connect},
+    held::asking,
+    permission::Place,
     problem::of_server,
     server::ManagedServer,
     task::{Job, SessionTask},
@@ -46,6 +49,8 @@ pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>
         prompting: false,
         outbox: JoinSet::new(),
         asked: BTreeSet::new(),
+        asks: Asks::default(),
+        place: Place::default(),
         quiet_beats: 0,
         looks: 0,
         look_at: None,
@@ -94,6 +99,10 @@ impl SessionTask {
         self.server = Some(server.clone());
         let client = server.client;
         let (session, baseline) = self.open(&client).await?;
+        self.place = place(&client).await;
+        if self.job.asks {
+            self.hold(&client, &session).await?;
+        }
         self.session = Some(session.clone());
         // Before the prompt: what happened first would be missed.
         let mut feed = connect(&client).await.map_err(|error| of_server(&error))?;
@@ -143,6 +152,26 @@ impl SessionTask {
         };
         let newest = client.messages(&session.id, 1).await.map_err(failed)?;
         Ok((session.id, newest.last().map(|message| message.info.id.clone())))
+    }
+
+    /// Has the session ask before every use of a tool.
+    async fn hold(&self, client: &Client, session: &str) -> Result<(), Problem> {
+        let failed = |error: ServerError| of_server(&error);
+        let agents = client.agents().await.map_err(failed)?;
+        let (rules, unheld) = asking(&agents, self.job.prompt_options.agent.as_deref());
+        let held = client.rule(session, &rules).await.map_err(failed)?;
+        if !held.permission.ends_with(&rules) {
+            let text = "this version of opencode cannot be held to rules: it takes none for a session";
+            return Err(Problem::said(ProblemKind::Usage, text));
+        }
+        if !unheld.is_empty() {
+            let text = format!(
+                "the agent does without these subagents, whose own settings allow tools without asking: {}",
+                unheld.join(", ")
+            );
+            self.note(Some(text)).await;
+        }
+        Ok(())
     }
 
     /// Tells what the verdict is about. A turn that has not succeeded may be one that only seems to be over.
@@ -197,6 +226,15 @@ impl SessionTask {
             }
         };
         matches!(timeout(patience, idle).await, Ok(Ok(())))
+    }
+}
+
+/// Where the server works; what it does not tell is taken for what it mostly is.
+async fn place(client: &Client) -> Place {
+    let worktree = client.paths().await.map(|paths| paths.worktree);
+    Place {
+        worktree: worktree.unwrap_or_else(|_| client.directory().to_owned()),
+        mcp_servers: client.mcp_servers().await.unwrap_or_default(),
     }
 }
 

@@ -17,8 +17,10 @@ use crate::{
 
 use super::{
     ServerOptions,
+    asks::Asks,
     client::PromptOptions,
-    handle::{Message, Shared},
+    handle::{Answers, Message, Shared},
+    permission::Place,
     server::{Server, ServerSpec, Servers},
 };
 
@@ -36,6 +38,9 @@ pub(super) struct Job {
     pub(super) writer: SignalWriter,
     pub(super) shared: Arc<Shared>,
     pub(super) steering: mpsc::Receiver<Message>,
+    pub(super) answers: Answers,
+    /// Every use of a tool asks first.
+    pub(super) asks: bool,
 }
 
 /// A session at work.
@@ -47,8 +52,12 @@ pub(super) struct SessionTask {
     pub(super) prompting: bool,
     /// Requests that nothing waits for; each ends with signals about it.
     pub(super) outbox: JoinSet<Vec<AgentSignal>>,
-    /// Permissions and questions that were reported.
+    /// Questions that were reported.
     pub(super) asked: BTreeSet<String>,
+    /// Permissions that wait for an answer.
+    pub(super) asks: Asks,
+    /// What names in them refer to.
+    pub(super) place: Place,
     pub(super) quiet_beats: u32,
     pub(super) looks: u32,
     pub(super) look_at: Option<Instant>,

@@ -61,7 +61,9 @@ pub(super) enum Next {
     GoOn,
     /// The turn may be over; the server's list of messages knows.
     Look,
-    AnswerPermission(Permission),
+    AskPermission(Permission),
+    /// This one has its answer.
+    PermissionAnswered(String),
     AnswerQuestion(Question),
 }
 
@@ -124,8 +126,9 @@ impl Turn {
             }
             EventKind::Failed { .. } => {}
             EventKind::PermissionAsked(permission) if self.is_family(&permission.session) => {
-                return Next::AnswerPermission(permission);
+                return Next::AskPermission(permission);
             }
+            EventKind::PermissionAnswered { id, .. } => return Next::PermissionAnswered(id),
             EventKind::QuestionAsked(question) if self.is_family(&question.session) => {
                 return Next::AnswerQuestion(question);
             }

@@ -82,7 +82,8 @@ impl Played {
             let next = match turn.take(event, &clock(), &mut self.signals) {
                 Next::GoOn => continue,
                 Next::Look => "look".to_owned(),
-                Next::AnswerPermission(permission) => format!("answer permission {}", permission.permission),
+                Next::AskPermission(permission) => format!("ask permission {}", permission.permission),
+                Next::PermissionAnswered(_) => "permission answered".to_owned(),
                 Next::AnswerQuestion(question) => format!("answer {} question", question.questions.len()),
             };
             self.nexts.push(next);

@@ -3,6 +3,8 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use super::held::OwnRule;
+
 /// One event of the server's stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Event {
@@ -33,6 +35,11 @@ pub(super) enum EventKind {
         error: Value,
     },
     PermissionAsked(Permission),
+    /// A permission has its answer, whoever gave it.
+    PermissionAnswered {
+        session: String,
+        id: String,
+    },
     QuestionAsked(Question),
     Todos {
         session: String,
@@ -55,6 +62,9 @@ pub(super) struct SessionInfo {
     pub(super) id: String,
     #[serde(rename = "parentID")]
     pub(super) parent: Option<String>,
+    /// Rules of its own.
+    #[serde(default)]
+    pub(super) permission: Vec<OwnRule>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -185,7 +195,7 @@ pub(super) enum Status {
     Other,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub(super) struct Permission {
     pub(super) id: String,
     #[serde(rename = "sessionID")]
@@ -196,6 +206,20 @@ pub(super) struct Permission {
     pub(super) patterns: Vec<String>,
     #[serde(default)]
     pub(super) metadata: Value,
+    /// The use of a tool that waits for it.
+    pub(super) tool: Option<ToolUse>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct ToolUse {
+    #[serde(rename = "callID")]
+    pub(super) call: String,
+}
+
+/// Where the server works.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Paths {
+    pub(super) worktree: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -288,6 +312,10 @@ fn known(name: &str, session: &Option<String>, mut properties: Value) -> Option<
             error: field("error").unwrap_or_default(),
         },
         "permission.asked" => EventKind::PermissionAsked(read(properties)?),
+        "permission.replied" => EventKind::PermissionAnswered {
+            session: session.clone()?,
+            id: read(field("requestID").or_else(|| field("permissionID"))?)?,
+        },
         "question.asked" => EventKind::QuestionAsked(read(properties)?),
         "todo.updated" => EventKind::Todos {
             session: session.clone()?,
@@ -313,9 +341,10 @@ impl EventKind {
             EventKind::MessageUpdated(info) => Some(&info.session),
             EventKind::PartUpdated(part) => Some(&part.session),
             EventKind::PartDelta(delta) => Some(&delta.session),
-            EventKind::Status { session, .. } | EventKind::Idle { session } | EventKind::Todos { session, .. } => {
-                Some(session)
-            }
+            EventKind::Status { session, .. }
+            | EventKind::Idle { session }
+            | EventKind::PermissionAnswered { session, .. }
+            | EventKind::Todos { session, .. } => Some(session),
             EventKind::PermissionAsked(permission) => Some(&permission.session),
             EventKind::QuestionAsked(question) => Some(&question.session),
             EventKind::Failed { session, .. }

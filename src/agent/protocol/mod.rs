@@ -18,7 +18,7 @@ use super::{
 };
 use crate::event::AgentSignal;
 
-use seam::PENDING_CAP;
+pub(super) use seam::PENDING_CAP;
 pub use seam::{Exchange, Opening, Protocol, SessionCommand, Steering};
 
 /// The live protocols there are.

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Most requests of an agent that wait for an answer at once; what comes on top of that is denied.
-pub(super) const PENDING_CAP: usize = 64;
+pub(in crate::agent) const PENDING_CAP: usize = 64;
 
 /// What a session is started with, for protocols that hand it over themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

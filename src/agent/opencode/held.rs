@@ -1,0 +1,183 @@
+//! What makes a server ask before every use of a tool: opencode's own rules. Pure.
+//!
+//! Of opencode's rules the last one that matches decides, those of a session after those of its agent. What an agent is
+//! denied by its own settings stays denied. A subagent has a session of its own, which inherits only denials; it asks
+//! because of a rule that the server was started with, unless its own settings allow something after that.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// A permission that no configuration has, so that the rule stays the last one when configurations are put together.
+const EVERYTHING: &str = "**";
+const PERMISSION_VAR: &str = "OPENCODE_PERMISSION";
+const CONFIG_VAR: &str = "OPENCODE_CONFIG_CONTENT";
+
+/// A rule of opencode's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OwnRule {
+    pub(super) permission: String,
+    pub(super) pattern: String,
+    pub(super) action: String,
+}
+
+/// An agent that the server knows. Of one that is told of in another way, at least the name is known.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct KnownAgent {
+    name: String,
+    #[serde(default)]
+    mode: Value,
+    #[serde(default)]
+    hidden: Value,
+    #[serde(default)]
+    permission: Value,
+}
+
+/// What the environment of a server gets, over what it has from `before`.
+pub(super) fn variables(asks: bool, before: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let object = |name: &str| match before(name) {
+        None => Some(Map::new()),
+        // What is no plain object is left as it is.
+        Some(text) => serde_json::from_str(&text).ok(),
+    };
+    let mut variables = Vec::new();
+    if let Some(mut config) = object(CONFIG_VAR) {
+        // Of several uses at once that are asked for, all but the first are refused without a word, which ends a turn.
+        let experimental = config.entry("experimental").or_insert_with(|| json!({}));
+        if let Some(experimental) = experimental.as_object_mut() {
+            experimental.entry("continue_loop_on_deny").or_insert(Value::Bool(true));
+        }
+        variables.push((CONFIG_VAR.to_owned(), Value::Object(config).to_string()));
+    }
+    if asks {
+        let mut permission = object(PERMISSION_VAR).unwrap_or_default();
+        permission.shift_remove(EVERYTHING);
+        permission.insert(EVERYTHING.to_owned(), json!("ask"));
+        variables.push((PERMISSION_VAR.to_owned(), Value::Object(permission).to_string()));
+    }
+    variables
+}
+
+/// The rules of a session that asks for everything that its agent is not denied, and the subagents that it does
+/// without, since they would not ask.
+pub(super) fn asking(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<OwnRule>, Vec<String>) {
+    let mut rules = vec![everything()];
+    let is_chosen = |agent: &&KnownAgent| match chosen {
+        Some(name) => agent.name == name,
+        // The first one is the default.
+        None => agent.mode != "subagent" && agent.hidden != true,
+    };
+    if let Some(agent) = agents.iter().find(is_chosen) {
+        let own = agent.rules().into_iter().filter(|rule| *rule != everything());
+        rules.extend(own.map(|rule| OwnRule {
+            action: match rule.action.as_str() {
+                "deny" => "deny".to_owned(),
+                _ => "ask".to_owned(),
+            },
+            ..rule
+        }));
+    }
+    let unheld = agents.iter().filter(|agent| agent.mode != "primary" && !agent.asks());
+    let unheld: Vec<String> = unheld.map(|agent| agent.name.clone()).collect();
+    rules.extend(unheld.iter().map(|name| OwnRule {
+        permission: "task".to_owned(),
+        pattern: name.clone(),
+        action: "deny".to_owned(),
+    }));
+    (rules, unheld)
+}
+
+impl KnownAgent {
+    fn rules(&self) -> Vec<OwnRule> {
+        serde_json::from_value(self.permission.clone()).unwrap_or_default()
+    }
+
+    /// Whether it asks before every use of a tool.
+    fn asks(&self) -> bool {
+        let rules = self.rules();
+        let Some(at) = rules.iter().rposition(|rule| *rule == everything()) else {
+            return false;
+        };
+        // A directory outside the project is asked for beside the use of it.
+        let allows = |rule: &OwnRule| rule.action == "allow" && rule.permission != "external_directory";
+        !rules[at..].iter().any(allows)
+    }
+}
+
+fn everything() -> OwnRule {
+    OwnRule {
+        permission: EVERYTHING.to_owned(),
+        pattern: "*".to_owned(),
+        action: "ask".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(name: &str, mode: &str, rules: &[(&str, &str, &str)]) -> KnownAgent {
+        let rule = |(permission, pattern, action): &(&str, &str, &str)| OwnRule {
+            permission: (*permission).to_owned(),
+            pattern: (*pattern).to_owned(),
+            action: (*action).to_owned(),
+        };
+        let rules: Vec<OwnRule> = rules.iter().map(rule).collect();
+        let told = json!({"name": name, "mode": mode, "hidden": null, "permission": rules});
+        serde_json::from_value(told).unwrap()
+    }
+
+    #[test]
+    fn a_session_asks_for_what_its_agent_is_allowed_and_keeps_what_it_is_denied() {
+        let agents = [
+            agent(
+                "helper",
+                "subagent",
+                &[("**", "*", "ask"), ("external_directory", "/tmp/*", "allow")],
+            ),
+            agent(
+                "build",
+                "primary",
+                &[("*", "*", "allow"), ("bash", "rm *", "deny"), ("**", "*", "ask")],
+            ),
+            agent("free", "all", &[("**", "*", "ask"), ("bash", "*", "allow")]),
+            agent("foreign", "subagent", &[("*", "*", "ask")]),
+            serde_json::from_value(json!({"name": "odd", "permission": {"bash": "ask"}})).unwrap(),
+        ];
+        let (rules, unheld) = asking(&agents, None);
+        let shown: Vec<String> = rules
+            .iter()
+            .map(|rule| format!("{} {} {}", rule.permission, rule.pattern, rule.action))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "** * ask",
+                "* * ask",
+                "bash rm * deny",
+                "task free deny",
+                "task foreign deny",
+                "task odd deny"
+            ]
+        );
+        assert_eq!(unheld, ["free", "foreign", "odd"], "they would not ask");
+        let (rules, _) = asking(&agents, Some("free"));
+        assert_eq!(rules[1].action, "ask", "whatever its own settings allow");
+    }
+
+    #[test]
+    fn a_server_is_told_to_ask_after_everything_that_the_user_tells_it() {
+        let told = |asks, name: &str, text: &str| {
+            let (name, text) = (name.to_owned(), text.to_owned());
+            variables(asks, move |asked| (asked == name).then(|| text.clone()))
+        };
+        let found = told(true, PERMISSION_VAR, r#"{"**":"allow","bash":"allow"}"#);
+        assert_eq!(found[1].1, r#"{"bash":"allow","**":"ask"}"#);
+        let found = told(false, CONFIG_VAR, r#"{"model":"a/b"}"#);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[0].1,
+            r#"{"model":"a/b","experimental":{"continue_loop_on_deny":true}}"#
+        );
+        assert_eq!(told(false, CONFIG_VAR, "// not JSON"), []);
+    }
+}
