@@ -58,7 +58,7 @@ impl WriterThread {
     fn run(mut self, mut received: mpsc::Receiver<Vec<AgentSignal>>) {
         while let Some(signals) = received.blocking_recv() {
             self.show(&signals);
-            for signal in signals {
+            for signal in signals.into_iter().filter(|signal| !signal.is_live_text()) {
                 self.ended |= matches!(signal, AgentSignal::Ended { .. });
                 _ = self.out.blocking_send(signal); // the loop has ended
             }

@@ -57,11 +57,17 @@ impl TextPart {
         }
     }
 
-    /// Takes more of it.
-    pub(super) fn grow(&mut self, more: &str) {
-        if !self.whole && self.text.len() <= TEXT_CAP_BYTES {
-            self.text.push_str(more);
+    /// Takes more of it, which is shown at once unless it may be there already.
+    pub(super) fn grow(&mut self, more: &str) -> Option<AgentSignal> {
+        if self.whole || self.text.len() > TEXT_CAP_BYTES {
+            return None;
         }
+        self.text.push_str(more);
+        let text = more.to_owned();
+        (!self.doubtful && !text.is_empty()).then_some(match self.is_thought {
+            true => AgentSignal::ThoughtDelta { text },
+            false => AgentSignal::TextDelta { text },
+        })
     }
 
     /// What follows may be in the text already.

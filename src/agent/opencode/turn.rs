@@ -108,7 +108,7 @@ impl Turn {
             EventKind::PartUpdated(part) => self.part(*part, out),
             EventKind::PartDelta(delta) if delta.field == "text" => {
                 if let Some(PartState::Text(text)) = self.parts.get_mut(&delta.part) {
-                    text.grow(&delta.delta);
+                    out.extend(text.grow(&delta.delta));
                 }
             }
             EventKind::PartDelta(_) => {}

@@ -107,6 +107,8 @@ impl Played {
                 AgentSignal::ToolEnded { call, output, .. } => add(format!("{call} ended"), output),
                 AgentSignal::Usage { usage } => add("usage".to_owned(), &format!("{usage:?}")),
                 AgentSignal::FileChanged { path, change } => add(path.clone(), &format!("{change:?}")),
+                // Shown as it comes, and told as a whole later.
+                signal if signal.is_live_text() => {}
                 other => add("other".to_owned(), &format!("{other:?}")),
             }
         }
@@ -131,6 +133,26 @@ fn recordings_are_understood_as_they_were_reviewed() {
             insta::assert_snapshot!(name, lines.join("\n"));
         });
     }
+}
+
+#[test]
+fn what_the_model_writes_is_told_as_it_comes() {
+    let played = play(events(recording("steered")));
+    let first = played.signals.iter().find_map(|signal| match signal {
+        AgentSignal::TextDelta { text } => Some((true, text.as_str())),
+        AgentSignal::Said { text } => Some((false, text.as_str())),
+        _ => None,
+    });
+    assert!(matches!(first, Some((true, _))), "{first:?}");
+    let pieces: String = played
+        .signals
+        .iter()
+        .filter_map(|signal| match signal {
+            AgentSignal::TextDelta { text } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(pieces.contains("first final"), "{pieces}");
 }
 
 #[test]
