@@ -111,6 +111,11 @@ impl Screen {
         Instant::now()
     }
 
+    /// What is shown.
+    pub fn contents(&self) -> String {
+        self.lock().parser.screen().contents()
+    }
+
     /// How long `key` takes to make `wanted` appear or go away.
     pub fn latency(&mut self, key: &str, wanted: &str, shown: bool) -> Duration {
         let pressed = Instant::now();
