@@ -3,7 +3,13 @@ use std::os::unix::fs::PermissionsExt;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::agent::{Capabilities, dialect::DialectKind};
+use crate::{
+    agent::{
+        Capabilities,
+        dialect::{Clock, DialectKind, Finish, terminal_with},
+    },
+    event::{AgentSignal, Exit, ProblemKind, Usage},
+};
 
 use super::*;
 
@@ -361,4 +367,96 @@ fn a_program_is_found_from_the_directory_the_session_runs_in() {
             .path,
         None
     );
+}
+
+/// What aider 0.86.2 tells in its terminal, of a session that ended with exit code 0.
+fn told_by_aider(shown: &str) -> Vec<AgentSignal> {
+    let manifest = Catalog::load(&Sources::default())
+        .manifest("aider")
+        .expect("an adapter");
+    let mut parser = terminal_with(manifest.patterns.expect("patterns"));
+    let clock = Clock::at("2026-11-20T10:00:00Z");
+    let mut out = Vec::new();
+    parser.feed(shown.as_bytes(), &clock, &mut out);
+    let exit = Some(Exit::Code { code: 0 });
+    parser.finish(Finish { exit, stderr: "" }, &clock, &mut out);
+    out
+}
+
+#[test]
+fn aiders_refusals_fail_the_session_although_its_exit_code_is_0() {
+    for (shown, kind) in [
+        (
+            "litellm.AuthenticationError: AuthenticationError: OpenAIException - Incorrect API key provided: x.\n\
+             The API provider is not able to authenticate you. Check your API key.\n",
+            ProblemKind::Auth,
+        ),
+        (
+            "litellm.RateLimitError: RateLimitError: OpenAIException - slow down\n\
+             The API provider has rate limited you. Try again later or check your quotas.\n",
+            ProblemKind::RateLimited { until_ms: None },
+        ),
+        (
+            "litellm.InternalServerError: InternalServerError: OpenAIException - Connection error.\n\
+             The API provider's servers are down or overloaded.\nRetrying in 0.2 seconds...\n\
+             The API provider's servers are down or overloaded.\n",
+            ProblemKind::Overloaded,
+        ),
+        ("litellm.NotFoundError: no such model\n", ProblemKind::ModelUnknown),
+        (
+            "Model openai/x has hit a token limit!\nToken counts below are approximate.\n",
+            ProblemKind::ContextOverflow,
+        ),
+        ("litellm.BadRequestError: no\n", ProblemKind::Other),
+    ] {
+        let out = told_by_aider(shown);
+        let problem = out.iter().find_map(|signal| match signal {
+            AgentSignal::Problem { problem } => Some(problem.kind),
+            _ => None,
+        });
+        assert_eq!(problem, Some(kind), "{shown}");
+        assert!(matches!(out.last(), Some(AgentSignal::TurnEnded { ok: false, .. })));
+    }
+}
+
+#[test]
+fn aiders_tokens_and_costs_are_counted_and_a_failure_that_it_overcame_is_none() {
+    let out = told_by_aider(
+        "The API provider's servers are down or overloaded.\r\nRetrying in 0.2 seconds...\r\nI will add the file.\r\n\
+         Tokens: 2.3k sent, 1.2k cache hit, 112 received. Cost: $0.0012 message, $0.0034 session.\r\n\
+         Applied edit to hello.txt\r\nCommit 1a2b3c4 feat: add it\r\n",
+    );
+    let usage = Usage {
+        input_tokens: Some(2_300),
+        cached_tokens: Some(1_200),
+        output_tokens: Some(112),
+        cost_usd: Some(0.0012),
+    };
+    assert_eq!(out[0], AgentSignal::Usage { usage });
+    assert!(
+        matches!(&out[1..], [AgentSignal::TurnEnded { ok: true, .. }]),
+        "{out:?}"
+    );
+    let both = told_by_aider(
+        "Tokens: 2.3k sent, 800 cache write, 1.2k cache hit, 112 received.\nCost: $0.03 message, $0.04 session.\n",
+    );
+    assert_eq!(both.len(), 3, "tokens, cost and the end: {both:?}");
+}
+
+#[test]
+fn a_pattern_that_is_none_is_refused_with_its_place() {
+    let broken = |patterns: &str| {
+        Home::new()
+            .with("user/x.toml", &format!("{COMPLETE}{patterns}"))
+            .error("x")
+    };
+    let error = broken("[patterns.problem]\nauth = \"(\"\n");
+    assert!(
+        error.starts_with("user/x.toml:") && error.contains("`patterns.problem.auth`"),
+        "{error}"
+    );
+    let error = broken("[patterns]\nusage = \"Tokens\"\n");
+    assert!(error.contains("`(?<input>...)` or `(?<cached>...)`"), "{error}");
+    let error = broken("[patterns.problem]\nauht = \"x\"\n");
+    assert!(error.contains("auth"), "{error}");
 }

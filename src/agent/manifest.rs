@@ -7,11 +7,13 @@ mod parts;
 mod reader;
 mod written;
 
+use std::sync::Arc;
+
 use crate::{proc::Ladder, settings::Merged};
 
 use super::{
     AgentError, Capabilities,
-    dialect::DialectKind,
+    dialect::{DialectKind, Patterns},
     login::Credentials,
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
@@ -35,6 +37,8 @@ pub struct Manifest {
     /// How the output is understood of a session that gets its prompt and is listened to. None if it can only be talked
     /// with on the live channel.
     pub dialect: Option<DialectKind>,
+    /// What its words mean, where it has nothing but a terminal.
+    pub patterns: Option<Arc<Patterns>>,
     pub command: Command,
     /// The channel on which the agent can be told something while it works.
     pub live: Option<Live>,
@@ -91,6 +95,7 @@ impl Manifest {
         Ok(Self {
             id: id.to_owned(),
             transport,
+            patterns: reader.patterns(dialect)?,
             dialect,
             command,
             live,

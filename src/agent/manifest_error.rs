@@ -49,6 +49,14 @@ pub enum ManifestError {
         "{at}: `capabilities.live_steering` needs `transport = \"http\"`: a program is not told anything while it works"
     )]
     NotLive { at: Origin },
+    #[error("{at}: `patterns` are for `dialect = \"terminal\"`: other dialects have a structure of their own")]
+    PatternsUnused { at: Origin },
+    #[error("{at}: `{key}` has no group that says what is what: name one as in `(?<{}>...)`", .names.join(">...)` or `(?<"))]
+    NoGroup {
+        at: Origin,
+        key: String,
+        names: Vec<&'static str>,
+    },
     #[error("{at}: `{key}` is empty")]
     Empty { at: Origin, key: String },
     #[error("{at}: `id` is `{id}`, but the name of the file makes it `{expected}`")]

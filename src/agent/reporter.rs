@@ -26,7 +26,7 @@ use crate::{
 
 use super::{
     Display, SessionRequest,
-    dialect::{Clock, DialectKind, Finish, Tail},
+    dialect::{Clock, DialectKind, Finish, Patterns, Tail, terminal_with},
     protocol::{Exchange, LiveKind, OneWay, Opening, Protocol, SessionCommand},
     queries::Queries,
     transcript::Transcript,
@@ -130,7 +130,10 @@ pub(super) struct Reporter {
 
 /// How an agent is talked with.
 pub(super) enum Conversation {
-    OneWay(DialectKind),
+    OneWay {
+        dialect: DialectKind,
+        patterns: Option<Arc<Patterns>>,
+    },
     Live {
         kind: LiveKind,
         opening: Opening,
@@ -163,11 +166,14 @@ impl Reporter {
     ) -> Self {
         let may_lack_channel = matches!(&conversation, Conversation::Live { has_another: true, .. });
         let is_structured = match &conversation {
-            Conversation::OneWay(dialect) => dialect.is_structured(),
+            Conversation::OneWay { dialect, .. } => dialect.is_structured(),
             Conversation::Live { .. } => true,
         };
         let (protocol, opening): (Box<dyn Protocol>, _) = match conversation {
-            Conversation::OneWay(dialect) => (Box::new(OneWay(dialect.parser())), None),
+            Conversation::OneWay { dialect, patterns } => {
+                let parser = patterns.map_or_else(|| dialect.parser(), terminal_with);
+                (Box::new(OneWay(parser)), None)
+            }
             Conversation::Live { kind, opening, .. } => (kind.protocol(), Some((opening, request.prompt.clone()))),
         };
         let form = if is_structured {

@@ -124,7 +124,10 @@ impl AgentAdapter for SubprocessAdapter {
                 has_another: self.manifest.dialect.is_some(),
             },
             // Without a dialect it is live.
-            None => Conversation::OneWay(self.manifest.dialect.unwrap_or(DialectKind::Terminal)),
+            None => Conversation::OneWay {
+                dialect: self.manifest.dialect.unwrap_or(DialectKind::Terminal),
+                patterns: self.manifest.patterns.clone(),
+            },
         };
         let sums_usage = self.manifest.sums_usage && live.is_none_or(|live| !live.protocol.counts_turns());
         let reporter = Reporter::new(

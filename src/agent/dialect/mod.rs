@@ -18,6 +18,7 @@ mod lines;
 mod opencode;
 mod opencode_parts;
 mod parser;
+mod patterns;
 mod ralph;
 #[cfg(test)]
 mod recordings;
@@ -25,6 +26,8 @@ mod reset;
 mod terminal;
 mod verdict;
 mod wording;
+
+use std::sync::Arc;
 
 pub(super) use calls::{path_in, short_input};
 pub(super) use classify::{classify, classify_answer, from_status, one_line, repeated, with_time};
@@ -37,6 +40,7 @@ pub(super) use fields::{array, number, text};
 pub(super) use lines::{Objects, Seen};
 pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
 pub use parser::{Dialect, Finish};
+pub use patterns::{Pattern, Patterns};
 pub(super) use reset::{epoch_ms, until_in_text};
 pub(super) use terminal::Tail;
 pub(super) use verdict::without_verdict;
@@ -116,6 +120,11 @@ impl DialectKind {
             DialectKind::Terminal => Box::new(terminal::Terminal::default()),
         }
     }
+}
+
+/// A parser of what a terminal shows, for a new session of an adapter with patterns.
+pub(super) fn terminal_with(patterns: Arc<Patterns>) -> Box<dyn Dialect> {
+    Box::new(terminal::Terminal::with(patterns))
 }
 
 #[cfg(test)]

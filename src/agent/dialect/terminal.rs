@@ -1,6 +1,6 @@
 //! `terminal`: any program as it is. There are no messages; what it shows last is kept as if it were one.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use crate::{
     event::{AgentSignal, Exit, Problem, ProblemKind},
@@ -8,7 +8,7 @@ use crate::{
     words::exit_in_words,
 };
 
-use super::{Clock, Dialect, Finish};
+use super::{Clock, Dialect, Finish, Patterns};
 
 /// Most bytes and lines of the output's end that are kept.
 const TAIL_CAP_BYTES: usize = 64 * 1024;
@@ -18,37 +18,59 @@ const TAIL_CAP_LINES: usize = 400;
 pub(super) struct Terminal {
     plain: PlainText,
     tail: Tail,
+    /// What the adapter knows of the agent's words.
+    patterns: Arc<Patterns>,
 }
 
 impl Default for Terminal {
     fn default() -> Self {
+        Self::with(Arc::default())
+    }
+}
+
+impl Terminal {
+    pub(super) fn with(patterns: Arc<Patterns>) -> Self {
         Self {
             plain: PlainText::new(Keep::Nothing),
             tail: Tail::default(),
+            patterns,
         }
     }
 }
 
 impl Dialect for Terminal {
-    fn feed(&mut self, bytes: &[u8], _clock: &Clock, _out: &mut Vec<AgentSignal>) {
-        let Self { plain, tail } = self;
-        plain.feed(bytes, |line| tail.push(line));
+    fn feed(&mut self, bytes: &[u8], _clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let Self { plain, tail, patterns } = self;
+        plain.feed(bytes, |line| take(line, tail, patterns, out));
     }
 
-    fn finish(&mut self, finish: Finish<'_>, _clock: &Clock, out: &mut Vec<AgentSignal>) {
-        let Self { plain, tail } = self;
-        plain.finish(|line| tail.push(line));
-        let ok = finish.exit.is_some_and(Exit::success);
-        if !ok {
-            out.push(AgentSignal::Problem {
-                problem: problem(finish.exit),
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let Self { plain, tail, patterns } = self;
+        plain.finish(|line| take(line, tail, patterns, out));
+        let lines = Vec::from(std::mem::take(&mut tail.lines));
+        let last_words = patterns.last_words(&lines);
+        let said = patterns.problem(last_words, clock);
+        let failed = !finish.exit.is_some_and(Exit::success);
+        let problem = said.or_else(|| failed.then(|| problem(finish.exit)));
+        if let Some(question) = patterns.question(last_words) {
+            out.push(AgentSignal::QuestionAsked {
+                id: String::new(),
+                text: question.to_owned(),
             });
         }
+        let ok = problem.is_none();
+        out.extend(problem.map(|problem| AgentSignal::Problem { problem }));
         out.push(AgentSignal::TurnEnded {
             ok,
-            message: Some(tail.text()).filter(|text| !text.is_empty()),
+            message: Some(patterns.message(&lines).join("\n")).filter(|text| !text.is_empty()),
         });
     }
+}
+
+/// Takes one line that was shown. What was used is told as it comes, since a session may have many requests.
+fn take(line: &str, tail: &mut Tail, patterns: &Patterns, out: &mut Vec<AgentSignal>) {
+    tail.push(line);
+    out.extend(patterns.usage(line).map(|usage| AgentSignal::Usage { usage }));
 }
 
 /// A program that says nothing in a form we know is not guessed at: its text may quote anything.
@@ -100,11 +122,12 @@ impl Tail {
 mod tests {
     use super::{
         super::{
-            DialectKind,
+            DialectKind, Pattern,
             recordings::{Recording, assert_cuts_change_nothing, assert_pieces_change_nothing},
         },
         *,
     };
+    use crate::event::Usage;
 
     fn parsed(pieces: &[&[u8]], exit: Option<Exit>) -> Vec<AgentSignal> {
         let clock = Clock::at("2026-11-20T10:00:00Z");
@@ -149,6 +172,87 @@ mod tests {
                 }
             );
         }
+    }
+
+    fn read_with(patterns: Patterns, shown: &str) -> Vec<AgentSignal> {
+        let clock = Clock::at("2026-11-20T10:00:00Z");
+        let mut out = Vec::new();
+        let mut dialect = Terminal::with(Arc::new(patterns));
+        dialect.feed(shown.as_bytes(), &clock, &mut out);
+        let exit = Some(Exit::Code { code: 0 });
+        dialect.finish(Finish { exit, stderr: "" }, &clock, &mut out);
+        out
+    }
+
+    fn pattern(text: &str) -> Option<Pattern> {
+        Some(Pattern::new(text).expect("a pattern"))
+    }
+
+    #[test]
+    fn a_refusal_that_is_only_shown_fails_the_turn_whatever_the_exit_code_is() {
+        let patterns = Patterns {
+            problems: vec![
+                (
+                    ProblemKind::Auth,
+                    Pattern::new("^AuthenticationError").expect("a pattern"),
+                ),
+                (
+                    ProblemKind::RateLimited { until_ms: None },
+                    Pattern::new("^RateLimitError").expect("a pattern"),
+                ),
+            ],
+            after: pattern("^Done with "),
+            ..Patterns::default()
+        };
+        let out = read_with(
+            patterns.clone(),
+            "working\r\n\x1b[31mAuthenticationError: no key\x1b[0m\r\n",
+        );
+        assert!(
+            matches!(&out[0], AgentSignal::Problem { problem } if problem.kind == ProblemKind::Auth && problem.text == "AuthenticationError: no key"),
+            "{out:?}"
+        );
+        assert!(matches!(&out[1], AgentSignal::TurnEnded { ok: false, .. }), "{out:?}");
+        let waits = read_with(patterns.clone(), "RateLimitError: try again in 60s\r\n");
+        assert!(
+            matches!(&waits[0], AgentSignal::Problem { problem } if matches!(problem.kind, ProblemKind::RateLimited { until_ms: Some(_) })),
+            "{waits:?}"
+        );
+        // It went on after that, and a tool may print anything.
+        let overcome = read_with(patterns, "RateLimitError: slow\r\nDone with a.txt\r\nbye\r\n");
+        assert!(
+            matches!(&overcome[..], [AgentSignal::TurnEnded { ok: true, .. }]),
+            "{overcome:?}"
+        );
+    }
+
+    #[test]
+    fn usage_cost_question_and_message_are_found_in_what_is_shown() {
+        let patterns = Patterns {
+            usage: pattern(
+                r"^Tokens: (?<input>\S+) sent, (?:(?<cached>\S+) cache hit, )?(?<output>[\d.,]+[kM]?) received",
+            ),
+            cost: pattern(r"Cost: \$(?<cost>[\d.,]+) message"),
+            asks: pattern(r"\(Y/n\)"),
+            message: pattern("^> "),
+            ..Patterns::default()
+        };
+        let line = "Tokens: 2.3k sent, 1k cache hit, 112 received. Cost: $0.0012 message, $0.01 session.";
+        let shown = format!("> first\r\n{line}\r\n> second\r\n{line}\r\nRun it? (Y/n)\r\n");
+        let out = read_with(patterns, &shown);
+        let usage = Usage {
+            input_tokens: Some(2_300),
+            cached_tokens: Some(1_000),
+            output_tokens: Some(112),
+            cost_usd: Some(0.0012),
+        };
+        let told = AgentSignal::Usage { usage };
+        assert_eq!(out[..2], [told.clone(), told]);
+        assert!(matches!(&out[2], AgentSignal::QuestionAsked { text, .. } if text == "Run it? (Y/n)"));
+        assert!(
+            matches!(&out[3], AgentSignal::TurnEnded { ok: true, message: Some(message) } if message.starts_with("> second\n")),
+            "{out:?}"
+        );
     }
 
     #[test]

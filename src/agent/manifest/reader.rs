@@ -1,8 +1,9 @@
 //! What is written in adapter files, made into the parts of a [`Manifest`](super::Manifest).
 
-use std::{str::FromStr, time::Duration};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use crate::{
+    event::ProblemKind,
     proc::Ladder,
     settings::{Merged, Node, Origin},
     text::Position,
@@ -11,7 +12,7 @@ use crate::{
 use super::{
     super::{
         Capabilities,
-        dialect::DialectKind,
+        dialect::{DialectKind, Pattern, Patterns},
         login::Credentials,
         manifest_error::ManifestError,
         protocol::Steering,
@@ -134,6 +135,55 @@ impl Reader<'_> {
             steering: written.steering,
             is_current: built_in("live.args") == built_in("command.args"),
         }))
+    }
+
+    /// What its words mean; none if nothing is said of them.
+    pub(super) fn patterns(&self, dialect: Option<DialectKind>) -> Result<Option<Arc<Patterns>>, ManifestError> {
+        let written = &self.written.patterns;
+        let named = &written.problem;
+        let problems = [
+            (ProblemKind::Auth, &named.auth),
+            (ProblemKind::ModelUnknown, &named.model_unknown),
+            (ProblemKind::QuotaExhausted { until_ms: None }, &named.quota_exhausted),
+            (ProblemKind::RateLimited { until_ms: None }, &named.rate_limited),
+            (ProblemKind::ContextOverflow, &named.context_overflow),
+            (ProblemKind::Overloaded, &named.overloaded),
+            (ProblemKind::Network, &named.network),
+            (ProblemKind::Other, &named.other),
+        ];
+        let problems = problems.into_iter();
+        let patterns = Patterns {
+            problems: problems
+                .filter_map(|(kind, pattern)| Some((kind, pattern.clone()?)))
+                .collect(),
+            usage: written.usage.clone(),
+            cost: written.cost.clone(),
+            asks: written.asks.clone(),
+            message: written.message.clone(),
+            after: written.after.clone(),
+        };
+        if patterns == Patterns::default() {
+            return Ok(None);
+        }
+        if dialect != Some(DialectKind::Terminal) {
+            return Err(ManifestError::PatternsUnused {
+                at: self.at("patterns"),
+            });
+        }
+        let groups: [(&str, &Option<Pattern>, &[&'static str]); 2] = [
+            ("patterns.usage", &patterns.usage, &["input", "cached", "output"]),
+            ("patterns.cost", &patterns.cost, &["cost"]),
+        ];
+        for (key, pattern, names) in groups {
+            if pattern.as_ref().is_some_and(|pattern| !pattern.has_group(names)) {
+                return Err(ManifestError::NoGroup {
+                    at: self.at(key),
+                    key: key.to_owned(),
+                    names: names.to_vec(),
+                });
+            }
+        }
+        Ok(Some(Arc::new(patterns)))
     }
 
     pub(super) fn credentials(&self) -> Credentials {

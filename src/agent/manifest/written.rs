@@ -1,13 +1,18 @@
 //! Every key of a manifest, declared. `adapters/README.md` is the reference for users.
 
+use serde_json::{Value, json};
+
 use crate::{
     proc::StopSignal,
-    settings::{Choice, Language, Maybe, OneOf, Open, Section, Switch, Text, Texts, Within, settings},
+    settings::{
+        Choice, Grammar, Language, Maybe, Mistake, Node, OneOf, Open, Section, Switch, Text, Texts, Within, accept_or,
+        settings,
+    },
 };
 
 use super::{
     super::{
-        dialect::DialectKind,
+        dialect::{DialectKind, Pattern},
         model::ModelForm,
         protocol::{LiveKind, Steering},
     },
@@ -44,6 +49,7 @@ settings! {
         login("login"): Section<WrittenLogin>,
         install("install"): Section<WrittenInstall>,
         capabilities("capabilities"): Section<WrittenCapabilities>,
+        patterns("patterns"): Section<WrittenPatterns>,
     }
 }
 
@@ -150,6 +156,60 @@ settings! {
         usage("usage"): Switch = false,
         /// It tells what that cost.
         cost("cost"): Switch = false,
+    }
+}
+
+settings! {
+    /// What its words mean, where it says them to a person only.
+    pub(crate) struct WrittenPatterns {
+        /// How much one request used.
+        usage("usage"): Maybe<Expression>,
+        /// What it cost.
+        cost("cost"): Maybe<Expression>,
+        /// It asks its user something.
+        asks("asks"): Maybe<Expression>,
+        /// Its last message begins.
+        message("message"): Maybe<Expression>,
+        /// It got on: what stands before that matters no more.
+        after("after"): Maybe<Expression>,
+        problem("problem"): Section<WrittenProblems>,
+    }
+}
+
+settings! {
+    /// What failures are known by.
+    pub(crate) struct WrittenProblems {
+        auth("auth"): Maybe<Expression>,
+        model_unknown("model-unknown"): Maybe<Expression>,
+        rate_limited("rate-limited"): Maybe<Expression>,
+        quota_exhausted("quota-exhausted"): Maybe<Expression>,
+        overloaded("overloaded"): Maybe<Expression>,
+        network("network"): Maybe<Expression>,
+        context_overflow("context-overflow"): Maybe<Expression>,
+        other("other"): Maybe<Expression>,
+    }
+}
+
+/// A regular expression over one line.
+pub(crate) struct Expression;
+
+impl Grammar for Expression {
+    type Held = Pattern;
+
+    fn read(node: &Node, key: &str) -> Result<Pattern, Vec<Mistake>> {
+        let read = match node.text() {
+            Some(text) => Pattern::new(text).map_err(Some),
+            None => Err(None),
+        };
+        accept_or::<Self>(node, key, read)
+    }
+
+    fn expected() -> String {
+        r#"a regular expression, such as "^Error: ""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "format": "regex" })
     }
 }
 
