@@ -24,6 +24,8 @@ mod step;
 mod user;
 
 #[cfg(test)]
+mod ask_walk;
+#[cfg(test)]
 mod budget_tests;
 #[cfg(test)]
 mod clock_tests;

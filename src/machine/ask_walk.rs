@@ -1,0 +1,360 @@
+//! A walk through everything that can become of what an agent asks, checked step by step. Apart from the other enumeration, which
+//! would be as many times larger as there are ways to ask.
+
+use std::collections::{HashSet, VecDeque};
+
+use crate::{
+    event::{
+        AgentSignal, Answer, AskId, Decider, Decision, DenialLimits, Event, Limits, PermissionMode, PermissionRequest,
+        PlanSnapshot, RequestedBy, Ruling, Settings, StopRequest, ToolKind, Unanswered, UserCommand, Waiting,
+    },
+    run::Phase,
+};
+
+use super::{
+    Effect, Input, LoopState, Preparation, Settlement, Start, Step, Timer, TimerKind, enumeration::inputs::plan, step,
+};
+
+const STEP_MS: u64 = 1_000;
+const PATIENCE_MS: u64 = 2 * STEP_MS;
+/// Questions of a run that are looked at.
+const ASKS: u32 = 2;
+
+fn started(unanswered: Unanswered) -> LoopState {
+    let settings = Settings {
+        adapter: "fake".to_owned(),
+        limits: Limits {
+            max_iterations: Some(1),
+            idle_timeout_ms: Some(10_000),
+            iteration_timeout_ms: Some(60_000),
+            ..Limits::default()
+        },
+        waiting: Waiting {
+            timeout_ms: PATIENCE_MS,
+            unanswered,
+        },
+        denials: DenialLimits {
+            same: Some(2),
+            in_a_row: Some(3),
+            pending: 2,
+            ..DenialLimits::default()
+        },
+        ..Settings::default()
+    };
+    let start = Start {
+        project: "/project".into(),
+        pid: 1,
+        settings,
+        promise: "nonce".to_owned(),
+        pause_file: false,
+        earlier_starts_ms: Vec::new(),
+    };
+    step(LoopState::default(), STEP_MS, &Input::Start(Box::new(start))).state
+}
+
+fn request(id: &str, decision: Decision, iteration: u32) -> Input {
+    let request = PermissionRequest {
+        id: AskId(id.to_owned()),
+        call: None,
+        tool: "Bash".to_owned(),
+        kind: ToolKind::Shell,
+        title: id.to_owned(),
+        reason: None,
+        command: Some(id.to_owned()),
+        paths: Vec::new(),
+        url: None,
+        diff: None,
+    };
+    let by = Decider::Mode {
+        mode: PermissionMode::Ask,
+    };
+    Input::PermissionRequested {
+        iteration,
+        request: Box::new(request),
+        ruling: Ruling { decision, by },
+    }
+}
+
+fn command(command: UserCommand) -> Input {
+    Input::Command {
+        command,
+        by: RequestedBy::User,
+    }
+}
+
+/// All that may happen around asking.
+fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
+    let iteration = state.view.iterations.number;
+    let signal = |signal| Input::Agent { iteration, signal };
+    let ended = AgentSignal::Ended {
+        exit: None,
+        output_bytes: 1,
+    };
+    let timer = |kind| {
+        let (epoch, at_ms) = (Some(state.view.epoch), now_ms);
+        Input::TimerFired {
+            timer: Timer { kind, epoch, at_ms },
+        }
+    };
+    let mut inputs = vec![
+        signal(ended),
+        signal(AgentSignal::TurnEnded {
+            ok: true,
+            message: None,
+        }),
+        timer(TimerKind::Permission),
+        timer(TimerKind::IterationTimeout),
+        timer(TimerKind::Deadline),
+        Input::ActivityProbed {
+            iteration,
+            quiet_ms: 20_000,
+        },
+        Input::ClockMoved { gap_ms: 500 },
+        command(UserCommand::Skip),
+        command(UserCommand::Resume),
+        command(UserCommand::Stop {
+            stop: StopRequest::Graceful,
+        }),
+        command(UserCommand::Stop {
+            stop: StopRequest::Immediate,
+        }),
+        Input::Recover {
+            pid: 2,
+            settings: Box::new(state.view.settings.clone()),
+            pause_file: false,
+        },
+        prepared(iteration + 1),
+        settled(iteration),
+    ];
+    for id in ["a", "b"] {
+        for decision in [Decision::Allow, Decision::Deny, Decision::Ask] {
+            inputs.push(request(id, decision, iteration));
+        }
+        // Of the iteration before, from a session that is gone.
+        inputs.push(request(id, Decision::Ask, iteration.saturating_sub(1)));
+        inputs.push(signal(AgentSignal::PermissionWithdrawn {
+            id: AskId(id.to_owned()),
+        }));
+    }
+    for ask in 1..=ASKS {
+        for answer in [Answer::Allow, Answer::Deny { message: None }] {
+            inputs.push(command(UserCommand::Answer { ask, answer }));
+        }
+    }
+    inputs
+}
+
+fn prepared(iteration: u32) -> Input {
+    let preparation = Preparation {
+        plan: plan(true),
+        checkpoint: None,
+        prompt_bytes: 1,
+        overhead_bytes: 1,
+        delivered: Vec::new(),
+        live_steering: true,
+        notices: Vec::new(),
+    };
+    Input::Prepared {
+        iteration,
+        result: Ok(preparation),
+    }
+}
+
+fn settled(iteration: u32) -> Input {
+    let plan: PlanSnapshot = plan(true);
+    let settlement = Settlement {
+        plan: Ok(plan),
+        checkpoint: None,
+        changes: None,
+        totals: None,
+        moved: None,
+        claims: Vec::new(),
+        vanished: Vec::new(),
+        added: Vec::new(),
+        blocked: None,
+        denies_done: None,
+        question: None,
+        notices: Vec::new(),
+        random: 0.5,
+    };
+    Input::Settled {
+        iteration,
+        settlement: Box::new(settlement),
+    }
+}
+
+fn has_session(state: &LoopState) -> bool {
+    matches!(state.view.phase, Phase::Running { .. } | Phase::Cancelling { .. })
+}
+
+fn ends_session(event: &Event) -> bool {
+    matches!(event, Event::IterationEnded { .. } | Event::RunStopped { .. })
+}
+
+/// What must hold of every step around asking.
+fn check(before: &LoopState, input: &Input, step: &Step) {
+    let context = || {
+        format!(
+            "in {:?} after {input:?}: {:?} {:?}",
+            before.view.phase, step.events, step.effects
+        )
+    };
+    let permissions = &step.state.view.permissions;
+    assert!(
+        permissions.pending.is_empty() || has_session(&step.state),
+        "a question outlives its session {}",
+        context()
+    );
+    assert!(permissions.pending.len() <= 2, "more wait than may {}", context());
+    assert_eq!(
+        permissions.waiting_since_ms.is_some(),
+        !permissions.pending.is_empty(),
+        "a wait without a question {}",
+        context()
+    );
+    let is_over = step.events.iter().any(ends_session);
+    for ask in &before.view.permissions.pending {
+        let ends = step.events.iter().filter(|event| match event {
+            Event::PermissionDecided { ask: Some(number), .. } | Event::PermissionWithdrawn { ask: number, .. } => {
+                *number == ask.number
+            }
+            _ => false,
+        });
+        let waits = permissions.pending.iter().any(|still| still.number == ask.number);
+        let ways = ends.count() + usize::from(waits);
+        assert!(
+            ways == 1 || ways == 0 && is_over,
+            "question {} ends in {ways} ways {}",
+            ask.number,
+            context()
+        );
+    }
+    let decided = step.events.iter().filter_map(|event| match event {
+        Event::PermissionDecided { id, ask, .. } => Some((id, ask)),
+        _ => None,
+    });
+    let decided: Vec<_> = decided.collect();
+    let answered = step.effects.iter().filter_map(|effect| match effect {
+        Effect::AnswerPermission { id, .. } => Some(id),
+        _ => None,
+    });
+    let answered: Vec<_> = answered.collect();
+    let ids: Vec<_> = decided.iter().map(|(id, _)| *id).collect();
+    assert_eq!(answered, ids, "a decision and its answer differ {}", context());
+    assert!(
+        answered.is_empty() || has_session(before),
+        "an answer to nobody {}",
+        context()
+    );
+    for (_, ask) in decided {
+        let was_asked = |number: &u32| before.view.permissions.pending.iter().any(|ask| ask.number == *number);
+        assert!(
+            ask.as_ref().is_none_or(was_asked),
+            "an answer to no question {}",
+            context()
+        );
+    }
+    check_deadline(before, step, &context);
+}
+
+/// Whoever waits until some time is looked at then.
+fn check_deadline(before: &LoopState, step: &Step, context: &dyn Fn() -> String) {
+    let next = |state: &LoopState| {
+        let pending = state.view.permissions.pending.iter();
+        pending.filter_map(|ask| ask.until_ms).min()
+    };
+    let Some(at_ms) = next(&step.state) else { return };
+    let is_running = matches!(step.state.view.phase, Phase::Running { .. });
+    let is_armed = step.effects.iter().any(
+        |effect| matches!(effect, Effect::Arm { timer } if timer.kind == TimerKind::Permission && timer.at_ms == at_ms),
+    );
+    assert!(
+        !is_running || next(before) == Some(at_ms) || is_armed,
+        "nobody looks at the deadline {}",
+        context()
+    );
+}
+
+/// What distinguishes states for what becomes of questions.
+fn essence(state: &LoopState, now_ms: u64) -> String {
+    let permissions = &state.view.permissions;
+    let waits = |until_ms: Option<u64>| until_ms.map(|until_ms| until_ms <= now_ms);
+    let pending: Vec<_> = permissions
+        .pending
+        .iter()
+        .map(|ask| (&ask.request.id.0, ask.number, waits(ask.until_ms)))
+        .collect();
+    let denied: Vec<_> = permissions
+        .denied_now
+        .iter()
+        .map(|thing| (&thing.title, thing.times))
+        .collect();
+    format!(
+        "{:?} {pending:?} {denied:?} {} {} {} {:?} {:?} {} {}",
+        std::mem::discriminant(&state.view.phase),
+        permissions.asked,
+        permissions.denied_in_a_row,
+        state.view.iterations.number,
+        state.view.stop.map(|stop| stop.request),
+        state.rules.verdict,
+        state.view.is_paused(),
+        state.view.blocks.len(),
+    )
+}
+
+#[test]
+fn whatever_an_agent_asks_is_answered_once_withdrawn_or_over_with_its_session() {
+    for unanswered in [
+        Unanswered::Deny,
+        Unanswered::Allow,
+        Unanswered::Pause,
+        Unanswered::Block,
+    ] {
+        let mut seen = HashSet::new();
+        let mut steps = 0;
+        let mut queue = VecDeque::from([(started(unanswered), STEP_MS)]);
+        let mut ways = HashSet::new();
+        while let Some((state, at_ms)) = queue.pop_front() {
+            let now_ms = at_ms + STEP_MS;
+            for input in alphabet(&state, now_ms) {
+                let step = step(state.clone(), now_ms, &input);
+                check(&state, &input, &step);
+                steps += 1;
+                ways.extend(step.events.iter().filter_map(way));
+                let is_new = !step.events.is_empty()
+                    && step.state.view.permissions.asked <= ASKS
+                    && seen.insert(essence(&step.state, now_ms));
+                if is_new {
+                    queue.push_back((step.state, now_ms));
+                }
+            }
+        }
+        assert!(
+            seen.len() > 500 && steps > 20_000,
+            "{unanswered:?}: {} states, {steps} steps",
+            seen.len()
+        );
+        let expected = ["allowed by user", "asked", "denied by user", "withdrawn"];
+        assert!(expected.iter().all(|way| ways.contains(*way)), "{ways:?}");
+        assert_eq!(ways.contains("allowed by deadline"), unanswered == Unanswered::Allow);
+        let denies = matches!(unanswered, Unanswered::Deny | Unanswered::Block);
+        assert_eq!(ways.contains("denied by deadline"), denies);
+    }
+}
+
+/// What became of a question, in a word or two.
+fn way(event: &Event) -> Option<String> {
+    match event {
+        Event::PermissionAsked { .. } => Some("asked".to_owned()),
+        Event::PermissionWithdrawn { .. } => Some("withdrawn".to_owned()),
+        Event::PermissionDecided { allowed, by, .. } => {
+            let by = match by {
+                Decider::User => "user",
+                Decider::Deadline => "deadline",
+                _ => "rule",
+            };
+            Some(format!("{} by {by}", if *allowed { "allowed" } else { "denied" }))
+        }
+        _ => None,
+    }
+}
