@@ -56,6 +56,9 @@ const AGENTS: [&str; 4] = [
     "i=0; while [ $i -lt 50 ]; do said \"line $i\"; i=$((i + 1)); done; timeout 1 git add --all; work; over ok",
 ];
 
+/// The agent's own git, which ralph does not bound, would read what never ends until the iteration's limit.
+const BOUNDS: &str = "ulimit -d 262144; ulimit -t 1";
+
 /// One run: its agent, and what strikes it when.
 struct Chaos {
     agent: &'static str,
@@ -83,7 +86,7 @@ impl Chaos {
         sandbox.write(".ralph/config.json", "{}");
         sandbox.git(["add", "--all"]);
         sandbox.git(["commit", "--quiet", "--message", "Plan"]);
-        sandbox.install(&Script::jsonl(self.agent));
+        sandbox.install(&Script::jsonl(&format!("{BOUNDS}; {}", self.agent)));
         fs::write(sandbox.config().join("ralph/config.json"), CONFIG).expect("the user's configuration");
         let finished = self.strike_and_wait(&sandbox);
         let mut faults = Vec::new();

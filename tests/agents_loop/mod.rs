@@ -1,19 +1,13 @@
 //! ralph with each of the real agents: what a user lives through in a night, one module per adventure.
 
-mod a_cut_stream;
-mod a_limit_reached;
-mod a_long_limit;
-mod a_lost_session;
+mod a_bad_night;
+mod a_failing_server;
 mod a_plan;
-mod a_rate_limit;
 mod a_refused_key;
-mod an_endless_overflow;
 mod an_interrupt;
-mod names_and_commits;
 mod nobody_listens;
 mod one_of_your_own;
 mod resuming;
-mod silence;
 mod whichever;
 
 use std::time::Duration;

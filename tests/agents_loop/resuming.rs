@@ -1,22 +1,156 @@
-//! A session is continued by its id where that is wanted: the model sees the first prompt again.
+//! A session is continued by its id where that is wanted: the model sees the first prompt again. Where it is not there any more,
+//! or too long for its model, the next one starts fresh, and ralph says so.
 
-use ralph::event::{AgentSignal, Event};
+use std::fs;
 
-use super::{PATIENCE, assert_done, in_order, ralph, signals, work_on};
+use ralph::event::{AgentSignal, Event, Notice, Outcome, ProblemKind, Record, SessionId};
+use serde_json::json;
+
+use super::{PATIENCE, assert_done, in_order, outcomes, ralph, signals, work_on};
 use crate::{
-    harness::agent::{Agent, each_agent},
-    stand_in::StandIn,
+    harness::{
+        Sandbox,
+        agent::{Agent, each_agent},
+    },
+    stand_in::{StandIn, Step, http, say, shell},
 };
 
 fn scenario(agent: Agent) {
-    let model = StandIn::start(in_order([&work_on("hello"), &work_on("world")]));
+    // Paused after the second, since nobody can say when an agent writes its sessions down.
+    let tick = "awk '!t && sub(/- \\[ \\]/, \"- [x]\") { t = 1 } { print }' PLAN.md > P && mv P PLAN.md";
+    let pausing: [Step; 2] = [
+        shell(&format!("{tick}; touch .ralph-pause")).into(),
+        say("Ticked.").into(),
+    ];
+    let model = StandIn::start(in_order([&work_on("hello"), &pausing, &work_on("more")]));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    let finished = ralph(agent, &sandbox).args(["--session", "resume"]).run(PATIENCE);
-    assert_done(&finished, 2, 2);
+    sandbox.write(
+        "PLAN.md",
+        "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n- [ ] Write more.txt\n",
+    );
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan more"]);
+    let running = ralph(agent, &sandbox).args(["--session", "resume"]).start();
+    running.wait_for_record(PATIENCE, |event| matches!(event, Event::Held));
+    forget(agent, &sandbox);
+    fs::remove_file(sandbox.project().join(".ralph-pause")).expect("the agent paused the run");
+    let finished = running.wait(PATIENCE);
+
+    assert_done(&finished, 3, 4);
     let records = finished.records();
-    let told = signals(&records);
+    assert_second_is_resumed(&records, &model);
+    let ended = outcomes(&records);
+    assert!(
+        matches!(
+            &ended[..],
+            [Outcome::Completed, Outcome::Completed, Outcome::Failed { problem }, Outcome::Completed]
+                if problem.kind == ProblemKind::SessionLost
+        ),
+        "{ended:#?}"
+    );
+    assert_eq!(
+        resumed(&records).iter().map(Option::is_some).collect::<Vec<_>>(),
+        [false, true, true, false]
+    );
+    let lost = Notice::SessionLost;
+    let said = |event: &Event| matches!(event, Event::Noticed { notice } if *notice == lost);
+    assert!(records.iter().any(|record| said(&record.event)), "{}", finished.stdout);
+}
+
+/// Removes every session the agent has kept.
+fn forget(agent: Agent, sandbox: &Sandbox) {
+    let kept = match agent {
+        Agent::Codex => sandbox.codex_home().join("sessions"),
+        Agent::Claude => sandbox.home().join(".claude/projects"),
+        Agent::Gemini => sandbox.home().join(".gemini/tmp"),
+        Agent::Opencode => sandbox.data().join("opencode"),
+        Agent::OpencodeServer => unreachable!("a server keeps its sessions for as long as it runs"),
+    };
+    fs::remove_dir_all(&kept).unwrap_or_else(|error| panic!("{}: {error}", kept.display()));
+}
+
+each_agent!(scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode);
+
+/// opencode compacts a session that is too long for its model, and asks again, and compacts again, without end. It is ended.
+#[test]
+fn opencode_server() {
+    let model = StandIn::start(in_order([&work_on("hello"), &work_on("world"), &[too_long()]]));
+    let agent = Agent::OpencodeServer;
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    sandbox.write(
+        "PLAN.md",
+        "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n- [ ] Write more.txt\n",
+    );
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan more"]);
+    let finished = ralph(agent, &sandbox)
+        .args(["--session", "resume", "--max-iterations", "4"])
+        .run(PATIENCE);
+    assert_eq!(finished.code(), Some(6), "{}", finished.stdout);
+    let records = finished.records();
+    assert_second_is_resumed(&records, &model);
+    assert_overflows(&outcomes(&records)[2..], 2);
+    let resumed = resumed(&records);
+    assert!(resumed[2].is_some(), "{resumed:?}");
+    assert_eq!(resumed[3], None, "the next session starts fresh");
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn opencode_after_an_endless_overflow() {
+    let model = StandIn::start(in_order([&[too_long()]]));
+    let agent = Agent::Opencode;
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    let finished = ralph(agent, &sandbox)
+        .args(["--session", "resume", "--max-iterations", "2"])
+        .run(PATIENCE);
+    assert_eq!(finished.code(), Some(6), "{}", finished.stdout);
+    let records = finished.records();
+    assert_overflows(&outcomes(&records), 2);
+    assert_eq!(resumed(&records)[1], None, "the next session starts fresh");
+    sandbox.assert_nothing_runs();
+}
+
+fn too_long() -> Step {
+    let body = json!({ "error": {
+        "message": "This model's maximum context length is 200000 tokens.",
+        "type": "invalid_request_error", "code": "context_length_exceeded",
+    } });
+    http(400).body(body).into()
+}
+
+#[track_caller]
+fn assert_overflows(outcomes: &[Outcome], count: usize) {
+    let overflows = |outcome: &Outcome| matches!(outcome, Outcome::Failed { problem } if problem.kind == ProblemKind::ContextOverflow);
+    assert!(
+        outcomes.len() == count && outcomes.iter().all(overflows),
+        "{outcomes:?}"
+    );
+}
+
+/// The session that each iteration was to go on with.
+fn resumed(records: &[Record]) -> Vec<Option<SessionId>> {
+    let started = records.iter().filter_map(|record| match &record.event {
+        Event::IterationStarted { resume, .. } => Some(resume.clone()),
+        _ => None,
+    });
+    started.collect()
+}
+
+/// Checks that the second iteration went on with the session of the first, by what the agent says and by what the model sees.
+#[track_caller]
+fn assert_second_is_resumed(records: &[Record], model: &StandIn) {
+    let second = resumed(records).swap_remove(1);
+    assert!(second.is_some(), "it is told which session to go on with");
+    let end = records
+        .iter()
+        .position(|record| matches!(record.event, Event::IterationEnded { iteration: 2, .. }))
+        .expect("a second iteration");
+    let told = signals(&records[..end]);
     let opened: Vec<_> = told
         .iter()
         .filter_map(|signal| match signal {
@@ -29,13 +163,7 @@ fn scenario(agent: Agent) {
         opened.iter().all(|&session| session == opened[0]),
         "it went on with its session: {opened:?}"
     );
-    let resumed = records.iter().find_map(|record| match &record.event {
-        Event::IterationStarted {
-            iteration: 2, resume, ..
-        } => Some(resume),
-        _ => None,
-    });
-    assert_eq!(resumed, Some(opened[0]));
+    assert_eq!(&second, opened[0]);
 
     let third = &model.main_requests()[2];
     assert!(third.prompt().contains("Write world.txt"), "{}", third.prompt());
@@ -50,5 +178,3 @@ fn scenario(agent: Agent) {
         third.user_texts
     );
 }
-
-each_agent!(scenario);

@@ -1,0 +1,129 @@
+//! A model that says nothing, one that is asked too often, and a connection that is cut: one task is done in the end, with the
+//! model and the agent that were asked for, and what is committed is the user's.
+
+use ralph::event::{CancelReason, Outcome, ProblemKind};
+
+use super::{PATIENCE, assert_done, in_order, outcomes, plan_one_task, ralph, work_on};
+use crate::{
+    harness::{
+        Program, Sandbox,
+        agent::{Agent, each_agent},
+    },
+    stand_in::{StandIn, http, log::Request, say, shell, silence},
+};
+
+const SCRIBE: &str = "You are the scribe of the sandbox.";
+
+/// A repository that knows another user.
+const ELSEWHERE: &str = "git init --quiet ../elsewhere && cd ../elsewhere && git config user.name Other && \
+                         git config user.email other@example.invalid && \
+                         git commit --quiet --allow-empty --message Theirs";
+
+fn scenario(agent: Agent) {
+    // A server asks before anything outside of the project, and is refused.
+    let elsewhere = if agent == Agent::OpencodeServer {
+        "true"
+    } else {
+        ELSEWHERE
+    };
+    let model = StandIn::start(in_order([
+        &[silence()],
+        &[http(429).retry_at_once().into()],
+        &[shell(elsewhere).into()],
+        &[say("I was about to").cut().into()],
+        &work_on("hello"),
+    ]));
+    let Some(sandbox) = agent.sandbox(&model, 1) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    // Longer than any of them waits before it asks again.
+    let run = named(agent, &sandbox).args(["--idle-timeout", "8s"]);
+    let finished = run.run(PATIENCE);
+
+    let ended = outcomes(&finished.records());
+    let reason = CancelReason::IdleTimeout;
+    assert_eq!(ended[0], Outcome::Cancelled { reason }, "a silent model is given up");
+    if agent == Agent::Gemini {
+        // It waits a limit out, and does not ask again once it has read the first words.
+        assert_done(&finished, 1, 3);
+        assert!(
+            matches!(&ended[1], Outcome::Failed { problem } if problem.kind == ProblemKind::Network),
+            "{ended:?}"
+        );
+    } else {
+        // The agent asks again by itself, after the limit and after the cut.
+        assert_done(&finished, 1, 2);
+    }
+    assert_eq!(ended.last(), Some(&Outcome::Completed));
+    sandbox.assert_nothing_runs();
+
+    let requests = model.main_requests();
+    assert_eq!(requests.len(), 6);
+    requests.iter().for_each(|request| assert_named(agent, request));
+    if agent == Agent::Claude {
+        assert_ne!(
+            requests[4].body["stream"], true,
+            "it asks again for an answer in one piece"
+        );
+    }
+    assert_commits(agent, &sandbox);
+}
+
+each_agent!(scenario);
+
+/// A run with a model and, for opencode, an agent of opencode's that are asked for by name.
+fn named(agent: Agent, sandbox: &Sandbox) -> Program {
+    let run = ralph(agent, sandbox);
+    if !is_of_opencode(agent) {
+        return run.args(["--model", "anybody/stand-in"]);
+    }
+    let config = format!(r#"{{ "agent": {{ "scribe": {{ "mode": "primary", "prompt": "{SCRIBE}" }} }} }}"#);
+    sandbox.write("opencode.json", &config);
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "A scribe"]);
+    run.args(["--model", "standin/stand-in", "--agent", "scribe"])
+}
+
+fn is_of_opencode(agent: Agent) -> bool {
+    match agent {
+        Agent::Opencode | Agent::OpencodeServer => true,
+        Agent::Codex | Agent::Claude | Agent::Gemini => false,
+    }
+}
+
+#[track_caller]
+fn assert_named(agent: Agent, request: &Request) {
+    let model = match agent {
+        Agent::Gemini => request.path.contains("/models/stand-in:"),
+        Agent::Codex | Agent::Claude | Agent::Opencode | Agent::OpencodeServer => request.body["model"] == "stand-in",
+    };
+    assert!(model, "{} {}", request.path, request.body["model"]);
+    assert!(
+        !is_of_opencode(agent) || request.body.to_string().contains(SCRIBE),
+        "{}",
+        request.body
+    );
+}
+
+/// Also where the agent keeps the user's git configuration from its tools.
+#[track_caller]
+fn assert_commits(agent: Agent, sandbox: &Sandbox) {
+    assert_eq!(
+        who_committed(sandbox, "."),
+        "hello: Sandbox <sandbox@example.invalid>, Sandbox <sandbox@example.invalid>"
+    );
+    if agent != Agent::OpencodeServer {
+        assert_eq!(
+            who_committed(sandbox, "../elsewhere"),
+            "Theirs: Other <other@example.invalid>, Other <other@example.invalid>",
+            "another repository has its own"
+        );
+    }
+}
+
+/// The last commit of a repository, its author and its committer.
+fn who_committed(sandbox: &Sandbox, repository: &str) -> String {
+    let commit = sandbox.git(["-C", repository, "log", "-1", "--format=%s: %an <%ae>, %cn <%ce>"]);
+    commit.trim().to_owned()
+}
