@@ -75,6 +75,7 @@ pub(crate) fn permission_asked(ask: u32) -> Event {
         paths: Vec::new(),
         url: None,
         diff: None,
+        questions: Vec::new(),
     };
     Event::PermissionAsked {
         iteration: 3,

@@ -1,11 +1,12 @@
 //! What a real agent is allowed: rules decide, somebody answers, or nobody does.
 
 use ralph::event::{Decider, Event, Record};
+use serde_json::{Value, json};
 
 use crate::{
     agents_loop::{assert_done, in_order, plan_one_task, ralph, work_on},
     harness::{Program, SOON, Sandbox, agent::Agent, events, running::Running},
-    stand_in::{StandIn, shell},
+    stand_in::{StandIn, answer as model_answer, shell},
 };
 
 /// A sandbox with claude, which wants to run `rm precious.txt` before it does its work.
@@ -179,4 +180,55 @@ fn without_rules_nothing_is_asked_and_nothing_is_recorded() {
     let finished = ralph(Agent::Claude, &sandbox).args(["--channel", "live"]).run(SOON);
     assert_done(&finished, 1, 1);
     assert!(decisions(&finished.records()).is_empty());
+}
+
+#[test]
+fn questions_in_words_are_listed_with_their_choices_and_the_answers_reach_the_agent() {
+    let question = json!({ "questions": [
+        { "question": "Which colour?", "header": "Colour", "multiSelect": false, "options": [
+            { "label": "red", "description": "like fire" }, { "label": "blue", "description": "like the sea" } ] },
+        { "question": "Which sizes?", "header": "Size", "multiSelect": true, "options": [
+            { "label": "S", "description": "small" }, { "label": "L", "description": "large" } ] },
+    ] });
+    let [work, done] = work_on("hello");
+    let ask = model_answer().call("AskUserQuestion", question);
+    let model = StandIn::start(in_order([&[ask.into(), work, done]]));
+    let Some(sandbox) = Agent::Claude.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    let running = ralph(Agent::Claude, &sandbox).args(["--channel", "live"]).start();
+    wait_for_a_question(&running);
+    let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
+    for line in [
+        "1: AskUserQuestion: Which colour?",
+        "Colour: Which colour?",
+        "2 blue (like the sea)",
+        "several with commas",
+    ] {
+        assert!(asks.contains(line), "{line} in {asks}");
+    }
+    let asked: Value = serde_json::from_str(&sandbox.ralph(["asks", "--json"]).run(SOON).stdout).expect("JSON");
+    assert_eq!(asked[0]["request"]["questions"][1]["choices"][0]["label"], "S");
+    let (code, said) = answer(&sandbox, &["1", "blue"]);
+    assert!(code == Some(1) && said.contains("asks 2 things"), "{said}");
+    let (code, said) = answer(&sandbox, &["1", "dark green", "2,1"]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = answer(&sandbox, &["1", "no"]);
+    assert!(
+        code == Some(1) && said.contains("question 1 was answered by you"),
+        "{said}"
+    );
+    let finished = running.wait(SOON);
+    assert_done(&finished, 1, 1);
+    let told = model.main_requests()[1].tool_results.join("\n");
+    assert!(
+        told.contains("\"Which colour?\"=\"dark green\", \"Which sizes?\"=\"L, S\""),
+        "{told}"
+    );
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(
+        report.contains("answered by you: Which colour? → dark green"),
+        "{report}"
+    );
 }

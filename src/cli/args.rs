@@ -97,13 +97,6 @@ impl From<ThemeArg> for Palette {
     }
 }
 
-/// An answer to a question of the agent's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum AnswerArg {
-    Yes,
-    No,
-}
-
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Watch the loop work in a scratch repository, with a built-in agent that needs no model
@@ -134,21 +127,20 @@ pub(super) enum Command {
         /// Its number, as `ralph status` shows it
         id: u32,
     },
-    /// List what the agent asks to be allowed
+    /// List what the agent asks: to be allowed something, or in words
     Asks {
         /// As JSON
         #[arg(long)]
         json: bool,
     },
-    /// Answer what the agent asks: `ralph answer 3 yes`, `ralph answer 3 no "use the test database"`
+    /// Answer what the agent asks: `ralph answer 3 yes`, `ralph answer 3 no "use the test database"`, `ralph answer 4 2`
     Answer {
         /// Its number, as `ralph asks` shows it
         ask: u32,
-        #[arg(value_enum)]
-        answer: AnswerArg,
-        /// What the agent is told with a no
-        #[arg(value_name = "MESSAGE")]
-        message: Vec<String>,
+        /// `yes`, or `no` and what the agent is told with it; to a question the number of a choice, its name, or words
+        /// of your own, and several answers in quotes where several questions are asked
+        #[arg(required = true, value_name = "ANSWER")]
+        words: Vec<String>,
     },
     /// Pause after the current iteration
     Pause,

@@ -10,10 +10,7 @@ use crate::{
     words::command_refusal_in_words,
 };
 
-use super::{
-    args::{AnswerArg, Args},
-    run::place,
-};
+use super::{args::Args, run::place};
 
 pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> Result<u8, Failure> {
     let text = text.join(" ").trim().to_owned();
@@ -68,9 +65,16 @@ pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
     send(args, UserCommand::Withdraw { id: SteeringId(id) })
 }
 
-pub(super) fn answer(args: &Args, ask: u32, answer: AnswerArg, message: &[String]) -> Result<u8, Failure> {
-    let message = message.join(" ").trim().to_owned();
-    let allow = answer == AnswerArg::Yes;
+pub(super) fn answer(args: &Args, ask: u32, words: &[String]) -> Result<u8, Failure> {
+    let allow = match words[0].as_str() {
+        "yes" => true,
+        "no" => false,
+        _ => {
+            let answer = Answer::Words { words: words.to_vec() };
+            return send(args, UserCommand::Answer { ask, answer });
+        }
+    };
+    let message = words[1..].join(" ").trim().to_owned();
     if allow && !message.is_empty() {
         return Err(Failure::new(
             FailureKind::Usage,

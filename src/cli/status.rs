@@ -9,7 +9,7 @@ use crate::{
     control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Status},
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
-    event::{BreakerState, SteeringKind},
+    event::{BreakerState, Question, SteeringKind},
     run::{Ask, RunView},
     text::one_line,
     words::{
@@ -93,7 +93,10 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
         print("the agent asks nothing\n");
     } else {
         let now_ms = now_ms();
-        let lines = status.asks.iter().map(|ask| format!("{}\n", ask_in_words(ask, now_ms)));
+        let lines = status.asks.iter().map(|ask| {
+            let questions: String = ask.questions.iter().map(question_in_words).collect();
+            format!("{}\n{questions}", ask_in_words(ask, now_ms))
+        });
         print(&lines.collect::<String>());
     }
     Ok(0)
@@ -122,6 +125,31 @@ fn ask_in_words(ask: &PendingAsk, now_ms: u64) -> String {
         ask.number,
         asked_in_words(&ask.tool, &ask.title)
     ))
+}
+
+/// A question with its numbered choices, each on a line of its own.
+fn question_in_words(question: &Question) -> String {
+    let header = match question.header.as_str() {
+        "" => String::new(),
+        header => format!("{header}: "),
+    };
+    let mut text = format!("   {}\n", one_line(&format!("{header}{}", question.text)));
+    for (index, choice) in question.choices.iter().enumerate() {
+        let description = match choice.description.as_str() {
+            "" => String::new(),
+            description => format!(" ({description})"),
+        };
+        let line = one_line(&format!("{}{description}", choice.label));
+        text.push_str(&format!("     {} {line}\n", index + 1));
+    }
+    let how = match (question.multiple, question.free_text) {
+        (true, true) => "several with commas, or in words of your own",
+        (true, false) => "several with commas",
+        (false, true) if !question.choices.is_empty() => "or in words of your own",
+        (false, _) => return text,
+    };
+    text.push_str(&format!("     {how}\n"));
+    text
 }
 
 fn in_words(status: &Status, how: &str) -> String {

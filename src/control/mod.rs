@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
-    event::{BreakerState, RunId, SteeringId, SteeringKind, Totals, UserCommand},
+    event::{BreakerState, Question, RunId, SteeringId, SteeringKind, Totals, UserCommand},
     run::RunView,
 };
 
@@ -151,6 +151,9 @@ pub struct PendingAsk {
     pub number: u32,
     pub tool: String,
     pub title: String,
+    /// What it asks in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
     /// When it is decided without an answer; none if it waits without end.
     pub until_ms: Option<u64>,
 }

@@ -7,10 +7,10 @@ use tracing::debug;
 use crate::{
     agent::{SessionCommand, SessionRequest},
     diagnostics::{inherited, kind},
-    event::{AgentSignal, ChannelKind, Claim, Notice, PermissionAnswer},
+    event::{AgentSignal, AskId, ChannelKind, Claim, Notice, PermissionAnswer},
     machine::{Effect, Input, Refusal, Settlement, Verification},
     store::{recording::Recording, signal_log::SignalLog},
-    words::{Advice, denial},
+    words::{Advice, denial, no_answer},
 };
 
 use super::{
@@ -64,12 +64,22 @@ impl Driver {
                         message: denial(&by, message.as_deref(), advice),
                     },
                 };
-                let lived = self.clock.lived();
-                if let Some(session) = &mut self.session {
-                    // A session that is gone has no use for an answer.
-                    _ = session.send(SessionCommand::Answer { id, answer });
-                    session.begin_to_work(lived);
-                }
+                self.answer_agent(id, answer);
+            }
+            Effect::AnswerQuestions {
+                id,
+                answers,
+                by,
+                message,
+                ..
+            } => {
+                let answer = match answers.is_empty() {
+                    true => PermissionAnswer::Deny {
+                        message: no_answer(&by, message.as_deref()),
+                    },
+                    false => PermissionAnswer::Words { answers },
+                };
+                self.answer_agent(id, answer);
             }
             Effect::Settle { iteration } => self.settle(iteration),
             Effect::Verify { iteration } => self.verify(iteration),
@@ -89,6 +99,15 @@ impl Driver {
             }
             // The loop leaves when it sees the phase.
             Effect::Finish => {}
+        }
+    }
+
+    fn answer_agent(&mut self, id: AskId, answer: PermissionAnswer) {
+        let lived = self.clock.lived();
+        if let Some(session) = &mut self.session {
+            // A session that is gone has no use for an answer.
+            _ = session.send(SessionCommand::Answer { id, answer });
+            session.begin_to_work(lived);
         }
     }
 

@@ -361,10 +361,18 @@ impl Driver {
                 mode: PermissionMode::Auto,
             },
         };
+        let ruling = self.judge.as_ref().map_or(asked.clone(), |judge| judge(request));
+        // A question in words wants an answer in words, unless a rule says that there are to be none.
+        let is_ruled = ruling.decision == Decision::Deny && matches!(ruling.by, Decider::Rule { .. });
+        let ruling = if request.questions.is_empty() || is_ruled {
+            ruling
+        } else {
+            asked
+        };
         Input::PermissionRequested {
             iteration,
             request: Box::new(request.clone()),
-            ruling: self.judge.as_ref().map_or(asked, |judge| judge(request)),
+            ruling,
         }
     }
 

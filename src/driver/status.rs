@@ -5,11 +5,11 @@ use std::time::Duration;
 use crate::{
     control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Role, Status},
     event::{Answer, Event, Notice, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
-    machine::{Input, LoopState},
+    machine::{Input, LoopState, read_answer},
     run::{Permissions, Phase, RunView},
     words::{
         agent_command_in_words, breaker_cause_in_words, closed_in_words, command_refusal_in_words, decider_in_words,
-        phase_in_words,
+        no_answer_in_words, phase_in_words,
     },
 };
 
@@ -73,6 +73,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
                 number: ask.number,
                 tool: ask.request.tool.clone(),
                 title: ask.request.title.clone(),
+                questions: ask.request.questions.clone(),
                 until_ms: ask.until_ms,
             })
             .collect(),
@@ -165,6 +166,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
             text: match answer {
                 Answer::Allow => format!("question {ask}: allowed"),
                 Answer::Deny { .. } => format!("question {ask}: denied"),
+                Answer::Words { .. } => format!("question {ask}: answered"),
             },
         },
         UserCommand::Stop { stop } => done(match stop {
@@ -187,7 +189,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
         },
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
-        UserCommand::Answer { ask, .. } => gone(*ask, &state.view.permissions),
+        UserCommand::Answer { ask, answer } => no_answer_taken(*ask, answer, &state.view.permissions),
         UserCommand::Pause => "paused already".to_owned(),
         UserCommand::Resume => "not paused".to_owned(),
         UserCommand::Skip => "no iteration is running".to_owned(),
@@ -198,6 +200,17 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
     Reply::Refused { why }
 }
 
+/// Why an answer was none, or what became of the question.
+fn no_answer_taken(ask: u32, answer: &Answer, permissions: &Permissions) -> String {
+    let Some(waiting) = permissions.pending.iter().find(|known| known.number == ask) else {
+        return gone(ask, permissions);
+    };
+    match read_answer(&waiting.request.questions, answer) {
+        Err(why) => no_answer_in_words(ask, &why),
+        Ok(_) => format!("question {ask} was not answered"),
+    }
+}
+
 /// What became of a question that waits no more.
 fn gone(ask: u32, permissions: &Permissions) -> String {
     let decided = permissions
@@ -205,6 +218,15 @@ fn gone(ask: u32, permissions: &Permissions) -> String {
         .iter()
         .rev()
         .find(|decided| decided.ask == Some(ask));
+    let in_words = permissions.answers.iter().rev().find(|answered| answered.ask == ask);
+    if let Some(answered) = in_words {
+        let what = if answered.answers.is_empty() {
+            "left without an answer"
+        } else {
+            "answered"
+        };
+        return format!("question {ask} was {what} {}", decider_in_words(&answered.by));
+    }
     match decided {
         Some(decided) => format!(
             "question {ask} was {} {}",

@@ -248,6 +248,7 @@ impl Event {
             | Event::PermissionAsked { .. }
             | Event::PermissionWithdrawn { .. }
             | Event::PermissionDecided { .. }
+            | Event::QuestionAnswered { .. }
             | Event::PlanEdited { .. }
             | Event::VerificationStarted { .. }
             | Event::AdapterLimited { .. }

@@ -45,6 +45,10 @@ pub enum Answer {
         #[serde(default)]
         message: Option<String>,
     },
+    /// To each of its questions what is chosen, by number or label, or said.
+    Words {
+        words: Vec<String>,
+    },
 }
 
 /// Why the loop does not take a command, whatever it does.

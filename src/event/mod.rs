@@ -16,6 +16,7 @@ mod hint;
 mod notice;
 mod permission;
 mod plan;
+mod question;
 mod settings;
 mod stop;
 mod wait;
@@ -37,6 +38,7 @@ pub use permission::{
     Unanswered, Waiting,
 };
 pub use plan::{PlanSnapshot, PlanTask};
+pub use question::{Choice, Question};
 pub use settings::{Backoff, BreakerLimits, ChannelKind, Completion, Limits, SessionMode, Settings};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use wait::{Wait, WaitCause, WaitEnd};
@@ -225,6 +227,19 @@ pub enum Event {
         waited_ms: u64,
         /// How often the same was denied in this iteration, with this time.
         denials: u32,
+    },
+    /// The agent's questions have their answers, or will have none.
+    QuestionAnswered {
+        iteration: u32,
+        id: AskId,
+        ask: u32,
+        questions: Vec<String>,
+        /// To each question what was chosen, or said; none if nobody answered, or the user did not want to.
+        answers: Vec<Vec<String>>,
+        by: Decider,
+        /// Why the user does not answer.
+        message: Option<String>,
+        waited_ms: u64,
     },
     /// The agent changed which tasks there are; ticking one is not meant.
     PlanEdited {

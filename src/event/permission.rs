@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TEXT_CAP_BYTES, clip, clip::cut};
+use super::{Question, TEXT_CAP_BYTES, clip, clip::cut, question};
 
 /// Most paths of one request that a record names.
 const PATHS_CAP: usize = 32;
@@ -53,6 +53,9 @@ pub struct PermissionRequest {
     pub url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// What the user is asked in words: it is these that are answered, and nothing is allowed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
 }
 
 impl AskId {
@@ -80,6 +83,7 @@ impl PermissionRequest {
             paths: self.paths.iter().take(PATHS_CAP).map(|path| cut(path)).collect(),
             url: cut_some(&self.url),
             diff: cut_some(&self.diff),
+            questions: question::bounded(&self.questions),
         }
     }
 
@@ -90,6 +94,7 @@ impl PermissionRequest {
             .into_iter()
             .chain(may_be.into_iter().flatten())
             .chain(&self.paths)
+            .chain(self.questions.iter().flat_map(Question::texts))
             .map(String::as_str)
     }
 }
@@ -102,6 +107,10 @@ pub enum PermissionAnswer {
     /// It goes on without.
     Deny {
         message: String,
+    },
+    /// To each of its questions what was chosen, or said.
+    Words {
+        answers: Vec<Vec<String>>,
     },
 }
 

@@ -64,6 +64,7 @@ fn request(id: &str, decision: Decision, iteration: u32) -> Input {
         paths: Vec::new(),
         url: None,
         diff: None,
+        questions: Vec::new(),
     };
     let by = Decider::Mode {
         mode: PermissionMode::Ask,

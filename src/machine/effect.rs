@@ -35,6 +35,15 @@ pub enum Effect {
         /// How often the same was denied in this iteration.
         denials: u32,
     },
+    /// Tell the agent what its questions are answered.
+    AnswerQuestions {
+        iteration: u32,
+        id: AskId,
+        /// None if there are no answers.
+        answers: Vec<Vec<String>>,
+        by: Decider,
+        message: Option<String>,
+    },
     /// Make a checkpoint, count the changes, re-read the plan, look for claims.
     Settle {
         iteration: u32,
@@ -185,6 +194,20 @@ pub(super) fn answer(event: &Event) -> Option<Effect> {
             by: by.clone(),
             message: message.clone(),
             denials: *denials,
+        }),
+        Event::QuestionAnswered {
+            iteration,
+            id,
+            answers,
+            by,
+            message,
+            ..
+        } => Some(Effect::AnswerQuestions {
+            iteration: *iteration,
+            id: id.clone(),
+            answers: answers.clone(),
+            by: by.clone(),
+            message: message.clone(),
         }),
         _ => None,
     }

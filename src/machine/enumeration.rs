@@ -28,7 +28,10 @@ fn starts_anything(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| match effect {
         Effect::Prepare { .. } | Effect::StartSession { .. } | Effect::SteerLive { .. } | Effect::Settle { .. } => true,
         Effect::Verify { .. } => true,
-        Effect::Arm { .. } | Effect::ProbeActivity { .. } | Effect::AnswerPermission { .. } => true,
+        Effect::Arm { .. }
+        | Effect::ProbeActivity { .. }
+        | Effect::AnswerPermission { .. }
+        | Effect::AnswerQuestions { .. } => true,
         Effect::StopSession { .. } | Effect::EndGoals | Effect::RemovePauseFile | Effect::Finish => false,
     })
 }

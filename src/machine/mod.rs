@@ -15,6 +15,7 @@ mod hints;
 mod outcome;
 mod permission;
 mod policy;
+mod question;
 mod rules;
 mod session;
 mod settle;
@@ -35,11 +36,14 @@ mod enumeration;
 mod failure_tests;
 #[cfg(test)]
 mod permission_tests;
+#[cfg(test)]
+mod question_tests;
 
 pub use budget::Budget;
 pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::reachable_confidence;
+pub use question::{NoAnswer, read as read_answer};
 pub use rules::Rules;
 pub use state::{Closed, LoopState};
 pub use step::{Step, step};

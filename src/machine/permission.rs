@@ -11,6 +11,7 @@ use crate::{
 };
 
 use super::decision::{Decision as Deciding, is_running};
+use super::question::{Reading, read};
 
 /// Requests in one iteration, each of which is a record: an agent that makes more of them does nothing else.
 pub(super) const REQUESTS: u32 = 5_000;
@@ -68,7 +69,19 @@ pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, answer
         return;
     };
     let case = Case::asked(&ask, now_ms);
+    if !ask.request.questions.is_empty() {
+        // What is no answer is refused with what would be one, by whoever tells what came of it.
+        return match read(&ask.request.questions, answer) {
+            Ok(Reading::Answered(answers)) => answer_questions(decision, &case, answers, &Decider::User, None),
+            Ok(Reading::Declined(why)) => {
+                let why = why.map(|why| clip(&why, TEXT_CAP_BYTES));
+                answer_questions(decision, &case, Vec::new(), &Decider::User, why);
+            }
+            Err(_) => {}
+        };
+    }
     match answer {
+        Answer::Words { .. } => {}
         Answer::Allow => decide(decision, &case, true, &Decider::User, None),
         Answer::Deny { message } => {
             let message = message.as_deref().map(|message| clip(message, TEXT_CAP_BYTES));
@@ -92,6 +105,13 @@ pub(super) fn overdue(decision: &mut Deciding, now_ms: u64) {
     for ask in due {
         let case = Case::asked(&ask, now_ms);
         match decision.state.view.settings.waiting.unanswered {
+            Unanswered::Deny | Unanswered::Allow if !ask.request.questions.is_empty() => {
+                answer_questions(decision, &case, Vec::new(), &Decider::Deadline, None);
+            }
+            Unanswered::Block if !ask.request.questions.is_empty() => {
+                answer_questions(decision, &case, Vec::new(), &Decider::Deadline, None);
+                end_iteration(decision, ask.iteration);
+            }
             Unanswered::Deny => decide(decision, &case, false, &Decider::Deadline, None),
             Unanswered::Allow => decide(decision, &case, true, &Decider::Deadline, None),
             // Waited for without end; the run stays where it is once the iteration is over.
@@ -170,10 +190,39 @@ fn decide(decision: &mut Deciding, case: &Case<'_>, allowed: bool, by: &Decider,
     }
 }
 
+fn answer_questions(
+    decision: &mut Deciding,
+    case: &Case<'_>,
+    answers: Vec<Vec<String>>,
+    by: &Decider,
+    message: Option<String>,
+) {
+    let Some(ask) = case.ask else { return };
+    let questions = case.request.questions.iter();
+    decision.push(Event::QuestionAnswered {
+        iteration: case.iteration,
+        id: case.request.id.clone(),
+        ask,
+        questions: questions.map(|question| question.text.clone()).collect(),
+        answers,
+        by: by.clone(),
+        message,
+        waited_ms: case.waited_ms,
+    });
+}
+
 /// What an agent that was ended for what it may not do cannot go on without, as it would ask.
 pub(super) fn question(permissions: &Permissions) -> Option<String> {
-    let latest = permissions.decisions.iter().rev().find(|decided| !decided.allowed)?;
-    Some(format!("{}: {}?", latest.tool, latest.title))
+    let denied = permissions.decisions.iter().rev().find(|decided| !decided.allowed);
+    let asked = permissions.answers.iter().rev().find(|asked| asked.answers.is_empty());
+    match (denied, asked) {
+        (Some(denied), asked)
+            if asked.is_none_or(|asked| (denied.iteration, denied.ask) > (asked.iteration, Some(asked.ask))) =>
+        {
+            Some(format!("{}: {}?", denied.tool, denied.title))
+        }
+        (_, asked) => asked.map(|asked| asked.questions.join(" ")),
+    }
 }
 
 fn end_iteration(decision: &mut Deciding, iteration: u32) {

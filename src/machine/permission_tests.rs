@@ -17,15 +17,15 @@ const TIMEOUT_MS: u64 = 600_000;
 const IDLE_MS: u64 = 60_000;
 
 /// A loop whose first iteration runs, and what the last input led to.
-struct Loop {
-    state: LoopState,
-    now_ms: u64,
-    events: Vec<Event>,
-    effects: Vec<Effect>,
+pub(super) struct Loop {
+    pub(super) state: LoopState,
+    pub(super) now_ms: u64,
+    pub(super) events: Vec<Event>,
+    pub(super) effects: Vec<Effect>,
 }
 
 impl Loop {
-    fn running(unanswered: Unanswered) -> Self {
+    pub(super) fn running(unanswered: Unanswered) -> Self {
         let settings = Settings {
             limits: Limits {
                 idle_timeout_ms: Some(IDLE_MS),
@@ -79,7 +79,7 @@ impl Loop {
         });
     }
 
-    fn take(&mut self, input: &Input) {
+    pub(super) fn take(&mut self, input: &Input) {
         let step = step(std::mem::take(&mut self.state), self.now_ms, input);
         (self.state, self.events, self.effects) = (step.state, step.events, step.effects);
     }
@@ -100,6 +100,7 @@ impl Loop {
             paths: Vec::new(),
             url: None,
             diff: None,
+            questions: Vec::new(),
         };
         let by = Decider::Mode {
             mode: PermissionMode::Ask,
@@ -111,7 +112,7 @@ impl Loop {
         });
     }
 
-    fn answer(&mut self, ask: u32, answer: Answer) {
+    pub(super) fn answer(&mut self, ask: u32, answer: Answer) {
         self.command(UserCommand::Answer { ask, answer });
     }
 
@@ -122,14 +123,14 @@ impl Loop {
         });
     }
 
-    fn armed(&self, kind: TimerKind) -> Option<Timer> {
+    pub(super) fn armed(&self, kind: TimerKind) -> Option<Timer> {
         self.effects.iter().rev().find_map(|effect| match effect {
             Effect::Arm { timer } if timer.kind == kind => Some(*timer),
             _ => None,
         })
     }
 
-    fn fire(&mut self, timer: Timer) {
+    pub(super) fn fire(&mut self, timer: Timer) {
         self.now_ms = self.now_ms.max(timer.at_ms);
         self.take(&Input::TimerFired { timer });
     }

@@ -135,6 +135,7 @@ impl Rules {
             | Event::PermissionAsked { .. }
             | Event::PermissionWithdrawn { .. }
             | Event::PermissionDecided { .. }
+            | Event::QuestionAnswered { .. }
             | Event::CompletionDenied { .. }
             | Event::GoalChecked { .. }
             | Event::ClaimJudged { .. }

@@ -21,6 +21,9 @@ pub struct Permissions {
     pub allowed: u64,
     pub denied: u64,
     pub decisions: Recent<Decided, DECISIONS>,
+    /// The agent's questions that were answered, or will not be.
+    #[serde(default)]
+    pub answers: Recent<AnsweredQuestions, DECISIONS>,
     /// What was denied in the running iteration, and how often.
     pub denied_now: Vec<DeniedThing>,
     /// Requests of the running iteration.
@@ -62,6 +65,22 @@ pub struct Decided {
     pub allowed: bool,
     pub by: Decider,
     /// What the agent was told.
+    pub message: Option<String>,
+    pub waited_ms: u64,
+}
+
+/// Questions of the agent's that do not wait any more.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnsweredQuestions {
+    pub iteration: u32,
+    pub ask: u32,
+    pub questions: Vec<String>,
+    /// To each what was chosen, or said; none if there is no answer.
+    pub answers: Vec<Vec<String>>,
+    pub by: Decider,
+    /// Why the user did not answer.
     pub message: Option<String>,
     pub waited_ms: u64,
 }
@@ -118,6 +137,27 @@ impl Permissions {
                 });
             }
             Event::PermissionWithdrawn { ask, .. } => self.take(at_ms, *ask),
+            Event::QuestionAnswered {
+                iteration,
+                ask,
+                questions,
+                answers,
+                by,
+                message,
+                waited_ms,
+                ..
+            } => {
+                self.take(at_ms, *ask);
+                self.answers.push(AnsweredQuestions {
+                    iteration: *iteration,
+                    ask: *ask,
+                    questions: questions.clone(),
+                    answers: answers.clone(),
+                    by: by.clone(),
+                    message: message.clone(),
+                    waited_ms: *waited_ms,
+                });
+            }
             Event::PermissionDecided {
                 iteration,
                 ask,

@@ -204,6 +204,7 @@ impl RunView {
             | Event::PermissionAsked { .. }
             | Event::PermissionWithdrawn { .. }
             | Event::PermissionDecided { .. }
+            | Event::QuestionAnswered { .. }
             | Event::CompletionDenied { .. }
             | Event::ClaimJudged { .. }
             | Event::ClaimRefused { .. }

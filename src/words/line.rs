@@ -10,7 +10,7 @@ use super::{
     goal_in_words,
     iteration::{cancel_reason, wait_in_words},
     missing_in_words, notice_in_words, outcome_in_words,
-    permission::{asked_in_words, decided},
+    permission::{answered, asked_in_words, decided},
     short_duration,
 };
 
@@ -116,12 +116,27 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
                 None => "for an answer without end".to_owned(),
             };
             let asked = asked_in_words(&request.tool, &request.title);
+            let how = match request.questions.first().and_then(|question| question.choices.first()) {
+                Some(_) => format!("`ralph answer {ask} 1`, as `ralph asks` lists them"),
+                None if !request.questions.is_empty() => format!("`ralph answer {ask} \"…\"`"),
+                None => format!("`ralph answer {ask} yes` or `no`"),
+            };
             line(
                 Tone::Bad,
-                format!("the agent asks ({ask}): {asked}; waiting {until}: `ralph answer {ask} yes` or `no`"),
+                format!("the agent asks ({ask}): {asked}; waiting {until}: {how}"),
             )
         }
         Event::PermissionWithdrawn { ask, .. } => line(Tone::Note, format!("the agent does not ask {ask} any more")),
+        Event::QuestionAnswered {
+            questions,
+            answers,
+            by,
+            waited_ms,
+            ..
+        } => {
+            let tone = if *by == Decider::User { Tone::User } else { Tone::Bad };
+            line(tone, answered(questions, answers, by, *waited_ms))
+        }
         // What rules allow is what was wanted.
         Event::PermissionDecided {
             allowed: true,

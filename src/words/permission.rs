@@ -2,6 +2,7 @@
 
 use crate::{
     event::{Decider, Decision, PermissionMode},
+    machine::NoAnswer,
     permissions::Because,
 };
 
@@ -68,6 +69,76 @@ pub(super) fn decided(tool: &str, title: &str, allowed: bool, by: &Decider, wait
         asked_in_words(tool, title),
         decider_in_words(by)
     )
+}
+
+/// The answers to questions in a line.
+pub fn answers_in_words(questions: &[String], answers: &[Vec<String>]) -> String {
+    let pairs = questions.iter().zip(answers);
+    let pairs: Vec<String> = pairs
+        .map(|(question, answer)| format!("{question} → {}", answer.join(", ")))
+        .collect();
+    match pairs.is_empty() {
+        true => questions.join(" "),
+        false => pairs.join(" · "),
+    }
+}
+
+/// What became of questions in a line.
+pub(super) fn answered(questions: &[String], answers: &[Vec<String>], by: &Decider, waited_ms: u64) -> String {
+    let word = if answers.is_empty() { "not answered" } else { "answered" };
+    let waited = match waited_ms {
+        0..1_000 => String::new(),
+        _ => format!(", after {}", short_duration(waited_ms)),
+    };
+    let what = answers_in_words(questions, answers);
+    format!("{word}: {what} ({}{waited})", decider_in_words(by))
+}
+
+/// What an agent is told whose questions get no answer.
+pub(crate) fn no_answer(by: &Decider, message: Option<&str>) -> String {
+    let why = match by {
+        Decider::User => "The user does not want to answer.",
+        Decider::Rule { .. }
+        | Decider::Mode { .. }
+        | Decider::Unclear
+        | Decider::Deadline
+        | Decider::TooManyPending => "Nobody is there to answer.",
+    };
+    match message {
+        Some(message) => format!("{why} The user says: {message}"),
+        None => format!(
+            "{why} Decide yourself, and say what you decided and why; if that would be wrong, say that you are BLOCKED, with \
+             the question."
+        ),
+    }
+}
+
+/// Why an answer is none, and what would be one.
+pub fn no_answer_in_words(ask: u32, why: &NoAnswer) -> String {
+    let listed = |choices: &[String]| {
+        let numbered = choices
+            .iter()
+            .enumerate()
+            .map(|(index, label)| format!("{} {label}", index + 1));
+        numbered.collect::<Vec<_>>().join(" · ")
+    };
+    match why {
+        NoAnswer::Count { given, asked } => format!(
+            "question {ask} asks {asked} things, and {}; put each answer into quotes",
+            match given {
+                1 => "1 answer was given".to_owned(),
+                given => format!("{given} answers were given"),
+            }
+        ),
+        NoAnswer::NoChoice { given, choices } => {
+            format!(
+                "`{given}` is none of the choices of question {ask}: {}",
+                listed(choices)
+            )
+        }
+        NoAnswer::OnlyOne { choices } => format!("question {ask} takes one of its choices: {}", listed(choices)),
+        NoAnswer::NotAQuestion => format!("question {ask} asks for permission: `yes` or `no`"),
+    }
 }
 
 /// What comes after the reason of a denial.

@@ -267,18 +267,26 @@ fn a_question_is_answered_and_the_turn_goes_on(served: &mut Served) {
     let question = json!({ "questions": [{ "question": "Which colour?", "header": "Colour", "options": [
         { "label": "red", "description": "like fire" }, { "label": "blue", "description": "like the sea" },
     ] }] });
-    let ask = answer().call("question", question);
+    let ask = || answer().call("question", question.clone());
     let [work, done] = work_on("hello");
-    let finished = served.ralph(in_order([&[ask.into(), work, done]])).run(SOON);
+    let running = served.ralph(in_order([&[ask().into(), work, done]])).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    let answered = served.sandbox.ralph(["answer", "1", "2"]).run(SOON);
+    assert_eq!(answered.code(), Some(0), "{}", answered.stderr);
+    assert_done(&running.wait(SOON), 1, 1);
+    let told = &served.requests()[1].tool_results[0];
+    assert!(told.contains("\"Which colour?\"=\"blue\""), "{told}");
+
+    let [work, done] = work_on("hello");
+    let nobody = served.ralph(in_order([&[ask().into(), work, done]]));
+    let finished = nobody.env("RALPH_PERMISSIONS_TIMEOUT", "200ms").run(SOON);
     assert_done(&finished, 1, 1);
-    let told = signals(&finished.records());
-    let asked = |signal: &AgentSignal| matches!(signal, AgentSignal::QuestionAsked { text, .. } if text.starts_with("Which colour?"));
-    assert!(told.iter().any(asked), "{told:#?}");
-    let second = &served.requests()[1];
+    let told = &served.requests()[1].tool_results[0];
+    assert!(told.contains("Nobody is there to answer. Decide yourself"), "{told}");
+    let report = served.sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(
-        second.tool_results[0].contains("decide yourself"),
-        "{:?}",
-        second.tool_results
+        report.contains("not answered since nobody answered: Which colour?"),
+        "{report}"
     );
 }
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::event::Choice;
+
 /// The text at `pointer`; empty if there is none.
 pub(in crate::agent) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
@@ -14,4 +16,13 @@ pub(in crate::agent) fn number(value: &Value, pointer: &str) -> Option<u64> {
 /// The elements at `pointer`; none if it is no array.
 pub(in crate::agent) fn array<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The answers that a question offers, as most agents write them.
+pub(in crate::agent) fn choices(question: &Value) -> Vec<Choice> {
+    let choice = |option: &Value| Choice {
+        label: text(option, "/label").to_owned(),
+        description: text(option, "/description").to_owned(),
+    };
+    array(question, "/options").map(choice).collect()
 }

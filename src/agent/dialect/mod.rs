@@ -36,7 +36,7 @@ pub use clock::Clock;
 pub(super) use codex::{Turn as CodexTurn, UNEXPLAINED as UNEXPLAINED_BY_CODEX, attempts};
 pub use excerpt::{OUTPUT_CAP_BYTES, OUTPUT_CAP_LINES, TEXT_CAP_BYTES};
 pub(super) use excerpt::{head, tail};
-pub(super) use fields::{array, number, text};
+pub(super) use fields::{array, choices, number, text};
 pub(super) use lines::{Objects, Seen};
 pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
 pub use parser::{Dialect, Finish};

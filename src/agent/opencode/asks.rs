@@ -87,12 +87,12 @@ impl Asks {
         };
         let session = ask.session.clone();
         match answer {
-            PermissionAnswer::Allow => {
+            PermissionAnswer::Allow | PermissionAnswer::Words { .. } => {
                 ask.state = State::Allowed;
                 vec![Reply {
                     id: id.0.clone(),
                     session,
-                    answer,
+                    answer: PermissionAnswer::Allow,
                 }]
             }
             PermissionAnswer::Deny { message } => {

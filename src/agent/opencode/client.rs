@@ -50,9 +50,6 @@ pub(super) struct PromptOptions {
     pub(super) agent: Option<String>,
 }
 
-/// The answer to an agent that asks a question.
-const UNANSWERED: &str = "Nobody is here to answer: decide yourself, and say what you decided and why.";
-
 impl Client {
     /// A client of the server at `url`, for `directory`. A connection may take `connect`, a stream may be silent for
     /// `silence`.
@@ -196,7 +193,7 @@ impl Client {
     /// Answers a permission, unless another client has done so already. A no without a message would end the turn.
     pub(super) async fn answer_permission(&self, reply: &Reply) -> Result<(), ServerError> {
         let (word, body) = match &reply.answer {
-            PermissionAnswer::Allow => ("once", json!({ "reply": "once" })),
+            PermissionAnswer::Allow | PermissionAnswer::Words { .. } => ("once", json!({ "reply": "once" })),
             PermissionAnswer::Deny { message } => ("reject", json!({ "reply": "reject", "message": message })),
         };
         let path = format!("/permission/{}/reply", segment(&reply.id));
@@ -212,10 +209,9 @@ impl Client {
         }
     }
 
-    /// Answers a question with the advice to find an answer; rejected, it would end the turn.
-    pub(super) async fn answer_question(&self, question: &Question) -> Result<(), ServerError> {
-        let answers = vec![[UNANSWERED]; question.questions.len().max(1)];
-        let path = format!("/question/{}/reply", segment(&question.id));
+    /// Answers a question. Rejected, it would end the turn: who does not answer says so in words.
+    pub(super) async fn answer_question(&self, id: &str, answers: &[Vec<String>]) -> Result<(), ServerError> {
+        let path = format!("/question/{}/reply", segment(id));
         match self.done(self.post(&path).json(&json!({ "answers": answers }))).await {
             Err(ServerError::Refused { status: 404, .. }) => Ok(()),
             result => result,

@@ -4,10 +4,7 @@ use std::{future::pending, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::{
-    agent::dialect::one_line,
-    event::{AgentSignal, AskId, Problem, ProblemKind},
-};
+use crate::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind};
 
 use super::{
     ServerError,
@@ -71,8 +68,7 @@ impl SessionTask {
                 return Ok(false);
             }
             Some((id, answer)) = self.job.answers.recv() => {
-                let replies = self.asks.decided(&id, answer);
-                self.reply(client, replies);
+                self.answer(client, &id, answer);
                 return Ok(false);
             }
             Some(signals) = self.outbox.join_next(), if !self.outbox.is_empty() => {
@@ -102,7 +98,8 @@ impl SessionTask {
         match next {
             Next::AskPermission(permission) => self.ask_permission(client, permission).await,
             Next::PermissionAnswered(id) => self.permission_answered(client, &id).await,
-            Next::AnswerQuestion(question) => self.answer_question(client, question).await,
+            Next::AskQuestion(question) => self.ask_question(question).await,
+            Next::QuestionAnswered(id) => self.question_answered(id).await,
             Next::GoOn if beat && self.quiet_beats >= QUIET_BEATS => {
                 self.quiet_beats = 0;
                 return Ok(self.look(client, turn).await);
@@ -212,18 +209,35 @@ impl SessionTask {
         }
     }
 
-    async fn answer_question(&mut self, client: &Client, question: Question) {
-        if self.asked.insert(question.id.clone()) {
-            let texts: Vec<String> = question
-                .questions
-                .iter()
-                .map(|asked| one_line(&asked.question))
-                .collect();
-            let id = question.id.clone();
-            let text = format!("{} (it is told to decide itself)", texts.join(" "));
-            self.say(vec![AgentSignal::QuestionAsked { id, text }]).await;
+    /// Has somebody answer a question.
+    async fn ask_question(&mut self, question: Question) {
+        if self.questions.contains_key(&question.id) {
+            return;
         }
-        self.outbox.spawn(outbox::answer_question(client.clone(), question));
+        self.questions.insert(question.id.clone(), question.questions.len());
+        let request = Box::new(permission::questions(&question));
+        self.say(vec![AgentSignal::PermissionRequested { request }]).await;
+    }
+
+    async fn question_answered(&mut self, id: String) {
+        if self.questions.remove(&id).is_some() {
+            self.say(vec![AgentSignal::PermissionWithdrawn { id: AskId(id) }]).await;
+        }
+    }
+
+    /// Tells the server what was decided on, or answered.
+    fn answer(&mut self, client: &Client, id: &AskId, answer: PermissionAnswer) {
+        let Some(count) = self.questions.remove(&id.0) else {
+            let replies = self.asks.decided(id, answer);
+            return self.reply(client, replies);
+        };
+        let answers = match answer {
+            PermissionAnswer::Words { answers } => answers,
+            PermissionAnswer::Deny { message } => vec![vec![message]; count],
+            PermissionAnswer::Allow => vec![Vec::new(); count],
+        };
+        self.outbox
+            .spawn(outbox::answer_question(client.clone(), id.0.clone(), answers));
     }
 
     /// Gets a lost stream back, and what it would have told. Tells also whether the turn has ended meanwhile.
@@ -280,9 +294,14 @@ impl SessionTask {
                 self.ask_permission(client, permission).await;
             }
         }
-        for question in client.questions().await.unwrap_or_default() {
+        let questions = client.questions().await?;
+        let is_gone = |id: &&String| !questions.iter().any(|question| question.id == **id);
+        for id in self.questions.keys().filter(is_gone).cloned().collect::<Vec<_>>() {
+            self.question_answered(id).await;
+        }
+        for question in questions {
             if turn.is_family(&question.session) {
-                self.answer_question(client, question).await;
+                self.ask_question(question).await;
             }
         }
         let over = match self.see(client, turn, MISSED_MESSAGES).await? {

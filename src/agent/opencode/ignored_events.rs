@@ -46,8 +46,6 @@ pub(super) fn is_ignored(name: &str) -> bool {
                 | "message.part.removed"
                 | "permission.v2.asked"
                 | "permission.v2.replied"
-                | "question.replied"
-                | "question.rejected"
                 | "question.v2.asked"
                 | "question.v2.replied"
                 | "question.v2.rejected"

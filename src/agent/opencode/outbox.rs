@@ -11,7 +11,6 @@ use super::{
     asks::Reply,
     client::{Client, PromptOptions},
     handle::Message,
-    wire::Question,
 };
 
 /// How often a request is tried, and the first pause between two tries; the pauses double.
@@ -47,8 +46,8 @@ pub(super) async fn answer_permissions(client: Client, replies: Vec<Reply>) -> V
 }
 
 /// Answers a question.
-pub(super) async fn answer_question(client: Client, question: Question) -> Vec<AgentSignal> {
-    let failed = tried(|| client.answer_question(&question)).await;
+pub(super) async fn answer_question(client: Client, id: String, answers: Vec<Vec<String>>) -> Vec<AgentSignal> {
+    let failed = tried(|| client.answer_question(&id, &answers)).await;
     failed.map_or_else(Vec::new, |failed| {
         note(format!("a question could not be answered: {failed}"))
     })

@@ -8,11 +8,11 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::{
-    agent::dialect::{array, one_line, path_in, text},
-    event::{AskId, PermissionRequest, ToolKind},
+    agent::dialect::{array, choices, one_line, path_in, text},
+    event::{self, AskId, PermissionRequest, ToolKind},
 };
 
-use super::wire::Permission;
+use super::wire::{Permission, Question};
 
 /// What names in a request refer to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,6 +49,32 @@ pub(super) fn request(asked: &Permission, place: &Place) -> PermissionRequest {
         paths,
         url: url.map(str::to_owned),
         diff: field("diff").map(str::to_owned),
+        questions: Vec::new(),
+    }
+}
+
+/// Questions as somebody has to answer them.
+pub(super) fn questions(asked: &Question) -> PermissionRequest {
+    let question = |asked: &Value| event::Question {
+        header: text(asked, "/header").to_owned(),
+        text: text(asked, "/question").to_owned(),
+        choices: choices(asked),
+        multiple: asked["multiple"] == true,
+        free_text: asked["custom"] != false,
+    };
+    let questions: Vec<event::Question> = asked.questions.iter().map(question).collect();
+    PermissionRequest {
+        id: AskId(asked.id.clone()),
+        call: asked.tool.as_ref().map(|tool| tool.call.clone()),
+        tool: "question".to_owned(),
+        kind: ToolKind::Other,
+        title: one_line(questions.first().map_or("", |question| &question.text)),
+        reason: None,
+        command: None,
+        paths: Vec::new(),
+        url: None,
+        diff: None,
+        questions,
     }
 }
 

@@ -3,7 +3,7 @@
 //! The end of the stream proves nothing, and neither does a single event: whether a turn is over is what the server
 //! says when it is asked, and how it went is in the session's messages.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use jiff::tz::TimeZone;
 use tokio::{
@@ -48,7 +48,7 @@ pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>
         session: None,
         prompting: false,
         outbox: JoinSet::new(),
-        asked: BTreeSet::new(),
+        questions: BTreeMap::new(),
         asks: Asks::default(),
         place: Place::default(),
         quiet_beats: 0,

@@ -1,7 +1,7 @@
 //! A session at work: what it was given to do, and what it knows of its turn.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     path::PathBuf,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
@@ -52,8 +52,8 @@ pub(super) struct SessionTask {
     pub(super) prompting: bool,
     /// Requests that nothing waits for; each ends with signals about it.
     pub(super) outbox: JoinSet<Vec<AgentSignal>>,
-    /// Questions that were reported.
-    pub(super) asked: BTreeSet<String>,
+    /// Requests with questions that wait for answers, and how many questions each has.
+    pub(super) questions: BTreeMap<String, usize>,
     /// Permissions that wait for an answer.
     pub(super) asks: Asks,
     /// What names in them refer to.

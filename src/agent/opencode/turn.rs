@@ -64,7 +64,8 @@ pub(super) enum Next {
     AskPermission(Permission),
     /// This one has its answer.
     PermissionAnswered(String),
-    AnswerQuestion(Question),
+    AskQuestion(Question),
+    QuestionAnswered(String),
 }
 
 impl Turn {
@@ -130,8 +131,9 @@ impl Turn {
             }
             EventKind::PermissionAnswered { id, .. } => return Next::PermissionAnswered(id),
             EventKind::QuestionAsked(question) if self.is_family(&question.session) => {
-                return Next::AnswerQuestion(question);
+                return Next::AskQuestion(question);
             }
+            EventKind::QuestionAnswered { id, .. } => return Next::QuestionAnswered(id),
             EventKind::PermissionAsked(_) | EventKind::QuestionAsked(_) => {}
             EventKind::Todos { session, todos } if session == self.session => out.extend(progress_of(&todos)),
             EventKind::Todos { .. } => {}

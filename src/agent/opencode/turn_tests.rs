@@ -84,7 +84,8 @@ impl Played {
                 Next::Look => "look".to_owned(),
                 Next::AskPermission(permission) => format!("ask permission {}", permission.permission),
                 Next::PermissionAnswered(_) => "permission answered".to_owned(),
-                Next::AnswerQuestion(question) => format!("answer {} question", question.questions.len()),
+                Next::AskQuestion(question) => format!("ask {} question", question.questions.len()),
+                Next::QuestionAnswered(_) => "question answered".to_owned(),
             };
             self.nexts.push(next);
         }

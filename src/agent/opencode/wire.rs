@@ -41,6 +41,11 @@ pub(super) enum EventKind {
         id: String,
     },
     QuestionAsked(Question),
+    /// A question has its answer, or gets none, whoever said so.
+    QuestionAnswered {
+        session: String,
+        id: String,
+    },
     Todos {
         session: String,
         todos: Vec<Todo>,
@@ -227,14 +232,10 @@ pub(super) struct Question {
     pub(super) id: String,
     #[serde(rename = "sessionID")]
     pub(super) session: String,
+    /// Each with its choices.
     #[serde(default)]
-    pub(super) questions: Vec<Asked>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Asked {
-    #[serde(default)]
-    pub(super) question: String,
+    pub(super) questions: Vec<Value>,
+    pub(super) tool: Option<ToolUse>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -317,6 +318,10 @@ fn known(name: &str, session: &Option<String>, mut properties: Value) -> Option<
             id: read(field("requestID").or_else(|| field("permissionID"))?)?,
         },
         "question.asked" => EventKind::QuestionAsked(read(properties)?),
+        "question.replied" | "question.rejected" => EventKind::QuestionAnswered {
+            session: session.clone()?,
+            id: read(field("requestID")?)?,
+        },
         "todo.updated" => EventKind::Todos {
             session: session.clone()?,
             todos: read(field("todos")?)?,
@@ -344,6 +349,7 @@ impl EventKind {
             EventKind::Status { session, .. }
             | EventKind::Idle { session }
             | EventKind::PermissionAnswered { session, .. }
+            | EventKind::QuestionAnswered { session, .. }
             | EventKind::Todos { session, .. } => Some(session),
             EventKind::PermissionAsked(permission) => Some(&permission.session),
             EventKind::QuestionAsked(question) => Some(&question.session),

@@ -399,7 +399,9 @@ impl Conversation {
         let Some(ask) = self.asks.take(id) else { return };
         exchange.write(&json_rpc::result(&ask.id, &ask.answered(answer)));
         match answer {
-            PermissionAnswer::Allow => self.updates.tools.start(&ask.call, None, &mut exchange.signals),
+            PermissionAnswer::Allow | PermissionAnswer::Words { .. } => {
+                self.updates.tools.start(&ask.call, None, &mut exchange.signals);
+            }
             PermissionAnswer::Deny { message } => {
                 self.say(None, message, exchange);
             }

@@ -12,12 +12,12 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Exchange, Opening, PENDING_CAP, Protocol, SessionCommand};
 use crate::{
-    agent::dialect::{ClaudeTurn, Clock, Finish, Objects, Seen, path_in, short_input},
-    event::{AgentSignal, AskId, PermissionAnswer, PermissionRequest, SteeringId, ToolKind},
+    agent::dialect::{ClaudeTurn, Clock, Finish, Objects, Seen, array, choices, one_line, path_in, short_input, text},
+    event::{AgentSignal, AskId, PermissionAnswer, PermissionRequest, Question, SteeringId, ToolKind},
 };
 
 /// How long a hook may take to answer, in seconds: longer than anybody is waited for.
@@ -46,14 +46,11 @@ struct Conversation {
     stuck: bool,
 }
 
-/// How permission was asked.
+/// How permission was asked, and for which input: that is handed back, with the answers to questions.
 #[derive(Debug, Clone)]
 enum Asked {
-    Hook,
-    /// With the input that has to be handed back.
-    Prompt {
-        input: Value,
-    },
+    Hook { input: Value },
+    Prompt { input: Value },
 }
 
 impl Protocol for ClaudeLive {
@@ -140,7 +137,9 @@ impl Conversation {
             Some("hook_callback") if request["input"]["hook_event_name"] == "PreToolUse" => {
                 let told = &request["input"];
                 (
-                    Asked::Hook,
+                    Asked::Hook {
+                        input: told["tool_input"].clone(),
+                    },
                     &told["tool_name"],
                     &told["tool_input"],
                     &request["tool_use_id"],
@@ -162,18 +161,23 @@ impl Conversation {
             }
         };
         let tool = tool.as_str().unwrap_or_default();
+        let questions = questions(tool, input);
         let reason = input["description"].as_str().map(str::to_owned);
         let request = PermissionRequest {
             id: id.clone(),
             call: call.as_str().map(str::to_owned),
             tool: tool.to_owned(),
             kind: kind_of(tool),
-            title: short_input(input),
+            title: match questions.first() {
+                Some(question) => one_line(&question.text),
+                None => short_input(input),
+            },
             reason,
             command: input["command"].as_str().map(str::to_owned),
             paths: path_in(input).into_iter().map(str::to_owned).collect(),
             url: input["url"].as_str().map(str::to_owned),
             diff: None,
+            questions,
         };
         self.pending.insert(id.clone(), asked);
         if self.pending.len() > PENDING_CAP {
@@ -199,15 +203,23 @@ impl Conversation {
     fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
         let Some(asked) = self.pending.remove(id) else { return };
         let response = match (asked, answer) {
-            (Asked::Hook, PermissionAnswer::Allow) => {
+            (Asked::Hook { .. }, PermissionAnswer::Allow) => {
                 json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}})
             }
-            (Asked::Hook, PermissionAnswer::Deny { message }) => json!({"hookSpecificOutput": {
+            (Asked::Hook { input }, PermissionAnswer::Words { answers }) => json!({"hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "allow",
+                "updatedInput": answered(input, answers),
+            }}),
+            (Asked::Hook { .. }, PermissionAnswer::Deny { message }) => json!({"hookSpecificOutput": {
                 "hookEventName": "PreToolUse",
                 "permissionDecision": "deny",
                 "permissionDecisionReason": message,
             }}),
             (Asked::Prompt { input }, PermissionAnswer::Allow) => json!({"behavior": "allow", "updatedInput": input}),
+            (Asked::Prompt { input }, PermissionAnswer::Words { answers }) => {
+                json!({"behavior": "allow", "updatedInput": answered(input, answers)})
+            }
             (Asked::Prompt { .. }, PermissionAnswer::Deny { message }) => {
                 json!({"behavior": "deny", "message": message})
             }
@@ -235,6 +247,32 @@ fn name(event: &Value, pointer: &str) -> String {
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned()
+}
+
+/// What the use of a tool asks the user. claude takes words of the user's own in place of a choice.
+fn questions(tool: &str, input: &Value) -> Vec<Question> {
+    let asked = array(input, "/questions").filter(|_| tool == "AskUserQuestion");
+    let question = |asked: &Value| Question {
+        header: text(asked, "/header").to_owned(),
+        text: text(asked, "/question").to_owned(),
+        choices: choices(asked),
+        multiple: asked["multiSelect"] == true,
+        free_text: true,
+    };
+    asked.map(question).collect()
+}
+
+/// The input of a use of a tool with the answers to its questions.
+fn answered(mut input: Value, answers: &[Vec<String>]) -> Value {
+    let questions: Vec<String> = array(&input, "/questions")
+        .map(|asked| text(asked, "/question").to_owned())
+        .collect();
+    let pairs = questions.into_iter().zip(answers);
+    let pairs: Map<String, Value> = pairs
+        .map(|(question, answer)| (question, answer.join(", ").into()))
+        .collect();
+    input["answers"] = Value::Object(pairs);
+    input
 }
 
 fn kind_of(tool: &str) -> ToolKind {

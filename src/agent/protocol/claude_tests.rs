@@ -238,3 +238,47 @@ fn the_recorded_conversation_is_understood_however_it_is_cut() {
             .any(|signal| matches!(signal, AgentSignal::Opened { session: Some(_), .. }))
     );
 }
+
+#[test]
+fn questions_are_handed_back_with_their_answers_however_they_were_asked() {
+    let mut session = Session::open(true);
+    let asked = json!({"questions": [
+        {"question": "Which colour?", "header": "Colour", "multiSelect": false, "options": [{"label": "red", "description": "fire"}]},
+        {"question": "Which sizes?", "header": "Size", "multiSelect": true, "options": [{"label": "S"}, {"label": "L"}]},
+    ]});
+    session.ask("a", "AskUserQuestion", asked.clone());
+    let request =
+        json!({"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "input": asked, "tool_use_id": "call"});
+    session.hear(&json!({"type": "control_request", "request_id": "b", "request": request}));
+    let Some(AgentSignal::PermissionRequested { request }) = session.signals.last() else {
+        panic!("{:?}", session.signals)
+    };
+    assert_eq!(request.title, "Which colour?");
+    let [colour, sizes] = &request.questions[..] else {
+        panic!("{request:?}")
+    };
+    assert_eq!(
+        (colour.header.as_str(), colour.choices[0].description.as_str()),
+        ("Colour", "fire")
+    );
+    assert!(!colour.multiple && sizes.multiple && sizes.free_text);
+    let answers = vec![vec!["red".to_owned()], vec!["S".to_owned(), "L".to_owned()]];
+    let mut handed_back = |id: &str, pointer: &str| {
+        let answer = PermissionAnswer::Words {
+            answers: answers.clone(),
+        };
+        session.tell(SessionCommand::Answer {
+            id: AskId(id.to_owned()),
+            answer,
+        });
+        session.written.last().unwrap().pointer(pointer).cloned().unwrap()
+    };
+    let expected = json!({"Which colour?": "red", "Which sizes?": "S, L"});
+    let by_hook = handed_back("a", "/response/response/hookSpecificOutput/updatedInput");
+    assert_eq!(by_hook["answers"], expected);
+    let by_prompt = handed_back("b", "/response/response/updatedInput");
+    assert_eq!(
+        (&by_prompt["answers"], &by_prompt["questions"]),
+        (&expected, &asked["questions"])
+    );
+}

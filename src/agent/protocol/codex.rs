@@ -9,16 +9,17 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Exchange, Opening, PENDING_CAP, Protocol, SessionCommand,
-    codex_items::{Limits, as_exec, change_request, command_request, problem_of, used},
+    codex_items::{Limits, as_exec, change_request, command_request, problem_of, question_request, used},
     codex_steering::SteeringQueue,
 };
 use crate::{
     agent::dialect::{
-        Clock, CodexTurn, Finish, Objects, Seen, UNEXPLAINED_BY_CODEX, attempts, classify, one_line, repeated,
+        Clock, CodexTurn, Finish, Objects, Seen, UNEXPLAINED_BY_CODEX, array, attempts, classify, one_line, repeated,
+        text,
     },
     event::{AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, ProblemKind, SessionId, Usage},
 };
@@ -59,6 +60,19 @@ struct Asked {
     /// The id as codex wrote it.
     id: Value,
     title: String,
+    /// The names of its questions; none if it asks for permission.
+    questions: Vec<String>,
+}
+
+impl Asked {
+    /// Hands over what the questions are answered.
+    fn tell(&self, answers: &[Vec<String>], exchange: &mut Exchange) {
+        let pairs = self.questions.iter().zip(answers);
+        let answers: Map<String, Value> = pairs
+            .map(|(name, answer)| (name.clone(), json!({"answers": answer})))
+            .collect();
+        exchange.write(&json!({"id": self.id, "result": {"answers": answers}}));
+    }
 }
 
 impl Protocol for CodexLive {
@@ -361,6 +375,9 @@ impl Conversation {
                 let changes = self.changes.get(params["itemId"].as_str().unwrap_or_default());
                 change_request(ask, params, changes.unwrap_or(&Value::Null))
             }
+            "item/tool/requestUserInput" if array(params, "/questions").next().is_some() => {
+                question_request(ask, params)
+            }
             other => {
                 let error = json!({"code": METHOD_NOT_FOUND, "message": format!("{other} is not supported")});
                 exchange.write(&json!({"id": id, "error": error}));
@@ -369,16 +386,23 @@ impl Conversation {
                     .unknown(other, || format!("codex asks for {other}, which is not known"), out);
             }
         };
-        if self.pending.len() >= PENDING_CAP {
+        if self.pending.len() >= PENDING_CAP && request.questions.is_empty() {
             return decide(id, "decline", exchange);
         }
-        self.wait(id, request, out);
+        let questions = match request.questions.is_empty() {
+            true => Vec::new(),
+            false => array(params, "/questions")
+                .map(|question| text(question, "/id").to_owned())
+                .collect(),
+        };
+        self.wait(id, request, questions, out);
     }
 
-    fn wait(&mut self, id: &Value, request: PermissionRequest, out: &mut Vec<AgentSignal>) {
+    fn wait(&mut self, id: &Value, request: PermissionRequest, questions: Vec<String>, out: &mut Vec<AgentSignal>) {
         let asked = Asked {
             id: id.clone(),
             title: request.title.clone(),
+            questions,
         };
         self.pending.insert(request.id.clone(), asked);
         out.push(AgentSignal::PermissionRequested {
@@ -391,6 +415,12 @@ impl Conversation {
         let Some(asked) = self.pending.remove(id) else { return };
         match answer {
             PermissionAnswer::Allow => decide(&asked.id, "accept", exchange),
+            PermissionAnswer::Words { answers } => asked.tell(answers, exchange),
+            // There is no refusal; the words say that nobody answers.
+            PermissionAnswer::Deny { message } if !asked.questions.is_empty() => {
+                let answers = vec![vec![message.clone()]; asked.questions.len()];
+                asked.tell(&answers, exchange);
+            }
             PermissionAnswer::Deny { message } => {
                 // A refusal says nothing to the model but that it is one. Sent before it, the reason is there for the next request.
                 if let (Some(thread), Some(turn)) = (&self.thread, &self.turn_id)

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    agent::dialect::{Clock, classify, epoch_ms, from_status, one_line, until_in_text, with_time},
-    event::{AskId, PermissionRequest, Problem, ProblemKind, ToolKind, Usage},
+    agent::dialect::{Clock, array, choices, classify, epoch_ms, from_status, one_line, until_in_text, with_time},
+    event::{AskId, PermissionRequest, Problem, ProblemKind, Question, ToolKind, Usage},
 };
 
 /// The item as `codex exec --json` writes it. `None` stands for an item of which that tells nothing.
@@ -180,6 +180,26 @@ pub(super) fn change_request(id: AskId, params: &Value, changes: &Value) -> Perm
     }
 }
 
+/// Questions to the user.
+pub(super) fn question_request(id: AskId, params: &Value) -> PermissionRequest {
+    let question = |asked: &Value| {
+        let choices = choices(asked);
+        Question {
+            header: text(asked, "header").to_owned(),
+            text: text(asked, "question").to_owned(),
+            multiple: false,
+            free_text: choices.is_empty() || asked["isOther"] == true,
+            choices,
+        }
+    };
+    let questions: Vec<Question> = array(params, "/questions").map(question).collect();
+    PermissionRequest {
+        title: one_line(questions.first().map_or("", |question| &question.text)),
+        questions,
+        ..request(id, "question", params)
+    }
+}
+
 fn request(id: AskId, tool: &str, params: &Value) -> PermissionRequest {
     PermissionRequest {
         id,
@@ -192,6 +212,7 @@ fn request(id: AskId, tool: &str, params: &Value) -> PermissionRequest {
         paths: Vec::new(),
         url: None,
         diff: None,
+        questions: Vec::new(),
     }
 }
 

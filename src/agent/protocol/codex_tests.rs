@@ -600,3 +600,34 @@ fn a_recorded_session_that_is_resumed_counts_its_own_turn_only() {
         [Some(1000), Some(1000)]
     );
 }
+
+#[test]
+fn questions_are_answered_by_their_names_and_nobody_there_is_said_in_words() {
+    let mut session = Session::working(false);
+    let question = json!({"id": "colour", "header": "Colour", "question": "Which colour?", "isOther": true,
+        "options": [{"label": "red", "description": "fire"}]});
+    for id in [7, 8] {
+        let params =
+            json!({"threadId": "t", "turnId": "u", "itemId": "i", "isBlocking": true, "questions": [question]});
+        session.hear(&json!({"id": id, "method": "item/tool/requestUserInput", "params": params}));
+    }
+    let Some(AgentSignal::PermissionRequested { request }) = session.signals.last() else {
+        panic!("{:?}", session.signals)
+    };
+    assert!(request.questions[0].free_text && request.questions[0].choices[0].label == "red");
+    let answers = vec![vec!["red".to_owned()]];
+    let message = "Nobody is there.".to_owned();
+    for (id, answer) in [
+        ("7", PermissionAnswer::Words { answers }),
+        ("8", PermissionAnswer::Deny { message }),
+    ] {
+        let id = AskId(id.to_owned());
+        session.tell(SessionCommand::Answer { id, answer });
+    }
+    let told = |id: i32, text: &str| json!({"id": id, "result": {"answers": {"colour": {"answers": [text]}}}});
+    assert!(
+        session
+            .written
+            .ends_with(&[told(7, "red"), told(8, "Nobody is there.")])
+    );
+}

@@ -3,10 +3,11 @@
 use super::{End, Iteration, Message, Report, Task, check};
 use crate::{
     event::{Decider, Level},
-    run::{self, Decided, Permissions, RunView, Trouble},
+    run::{self, AnsweredQuestions, Decided, Permissions, RunView, Trouble},
+    text::one_line,
     words::{
-        asked_in_words, breaker_cause_in_words, breaker_state_word, counted, decider_in_words, hint_in_words,
-        notice_in_words, short_duration,
+        answers_in_words, asked_in_words, breaker_cause_in_words, breaker_state_word, counted, decider_in_words,
+        hint_in_words, notice_in_words, short_duration,
     },
 };
 
@@ -75,7 +76,17 @@ fn permissions_in_words(permissions: &Permissions) -> Vec<String> {
         let times = counted(members.len() as u64, "time");
         format!("{word} {times} {}{waited}: {}", decider_in_words(by), named.join(" · "))
     };
-    groups.iter().map(line).collect()
+    let answered = |asked: &AnsweredQuestions| {
+        let word = if asked.answers.is_empty() {
+            "not answered"
+        } else {
+            "answered"
+        };
+        let what = one_line(&answers_in_words(&asked.questions, &asked.answers));
+        format!("{word} {}: {what}", decider_in_words(&asked.by))
+    };
+    let decided = groups.iter().map(line);
+    decided.chain(permissions.answers.iter().map(answered)).collect()
 }
 
 fn trouble_in_words(trouble: &Trouble) -> String {

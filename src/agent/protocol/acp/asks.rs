@@ -44,7 +44,7 @@ impl Ask {
     /// what follows would not be asked any more.
     pub(super) fn answered(&self, answer: &PermissionAnswer) -> Value {
         outcome(match answer {
-            PermissionAnswer::Allow => self.once.as_deref(),
+            PermissionAnswer::Allow | PermissionAnswer::Words { .. } => self.once.as_deref(),
             PermissionAnswer::Deny { .. } => self.reject.as_deref(),
         })
     }
@@ -90,6 +90,7 @@ pub(super) fn request(id: AskId, ask: &Ask, tool: &Tool) -> PermissionRequest {
         paths: tool.paths(),
         url: tool.url(),
         diff: tool.diff(),
+        questions: Vec::new(),
     }
 }
 

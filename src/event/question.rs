@@ -1,0 +1,65 @@
+//! What an agent asks its user, in words, and the answers it gets.
+
+use serde::{Deserialize, Serialize};
+
+use super::{TEXT_CAP_BYTES, clip};
+
+/// Most questions of one request and most choices of one question that a record has; agents ask for a handful.
+const QUESTIONS_CAP: usize = 16;
+const CHOICES_CAP: usize = 64;
+
+/// A question to the user.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// What it is about, in a word or two; empty if the agent says nothing.
+    pub header: String,
+    pub text: String,
+    pub choices: Vec<Choice>,
+    /// More than one choice may be taken.
+    pub multiple: bool,
+    /// Words of the user's own will do.
+    pub free_text: bool,
+}
+
+/// One of the answers that an agent offers.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Choice {
+    pub label: String,
+    pub description: String,
+}
+
+impl Question {
+    pub(super) fn bounded(&self) -> Self {
+        let cut = |text: &str| clip(text, TEXT_CAP_BYTES);
+        let choices = self.choices.iter().take(CHOICES_CAP);
+        Self {
+            header: cut(&self.header),
+            text: cut(&self.text),
+            choices: choices
+                .map(|choice| Choice {
+                    label: cut(&choice.label),
+                    description: cut(&choice.description),
+                })
+                .collect(),
+            multiple: self.multiple,
+            free_text: self.free_text,
+        }
+    }
+
+    pub(super) fn texts(&self) -> impl Iterator<Item = &String> {
+        let of_choices = self
+            .choices
+            .iter()
+            .flat_map(|choice| [&choice.label, &choice.description]);
+        [&self.header, &self.text].into_iter().chain(of_choices)
+    }
+}
+
+/// As many questions as a record has.
+pub(super) fn bounded(questions: &[Question]) -> Vec<Question> {
+    questions.iter().take(QUESTIONS_CAP).map(Question::bounded).collect()
+}

@@ -1,0 +1,170 @@
+//! What somebody's words mean as answers to an agent's questions.
+
+use crate::event::{Answer, Question, TEXT_CAP_BYTES, clip};
+
+/// What an answer is to a request with questions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reading {
+    /// To each question what was chosen, or said.
+    Answered(Vec<Vec<String>>),
+    /// The user does not want to answer, and may say why.
+    Declined(Option<String>),
+}
+
+/// Why an answer is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// So many answers were given to so many questions.
+    Count { given: usize, asked: usize },
+    /// It is none of the choices, and nothing else will do.
+    NoChoice { given: String, choices: Vec<String> },
+    /// Only one may be chosen.
+    OnlyOne { choices: Vec<String> },
+    /// A permission is given or not.
+    NotAQuestion,
+}
+
+/// Reads an answer to `questions`. A choice is named by its number, from 1, or by its label; several are separated by
+/// commas.
+///
+/// # Errors
+/// [`NoAnswer`], which says what would be one.
+pub fn read(questions: &[Question], answer: &Answer) -> Result<Reading, NoAnswer> {
+    match answer {
+        Answer::Allow => words(questions, &["yes".to_owned()]),
+        // A question may offer the very word.
+        Answer::Deny { message: None } => Ok(match questions {
+            [only] => chosen(only, "no").map_or(Reading::Declined(None), |no| Reading::Answered(vec![vec![no]])),
+            _ => Reading::Declined(None),
+        }),
+        Answer::Deny { message } => Ok(Reading::Declined(message.clone())),
+        Answer::Words { words: said } => words(questions, said),
+    }
+}
+
+fn words(questions: &[Question], said: &[String]) -> Result<Reading, NoAnswer> {
+    if questions.is_empty() {
+        return Err(NoAnswer::NotAQuestion);
+    }
+    // One question is answered by all that was said.
+    let joined = [said.join(" ")];
+    let said = if questions.len() == 1 { &joined } else { said };
+    if said.len() != questions.len() {
+        return Err(NoAnswer::Count {
+            given: said.len(),
+            asked: questions.len(),
+        });
+    }
+    let answers = questions.iter().zip(said).map(|(question, said)| one(question, said));
+    Ok(Reading::Answered(answers.collect::<Result<_, _>>()?))
+}
+
+fn one(question: &Question, said: &str) -> Result<Vec<String>, NoAnswer> {
+    let said = said.trim();
+    let all: Option<Vec<String>> = match chosen(question, said) {
+        // A label may have commas in it.
+        Some(choice) => Some(vec![choice]),
+        None => said.split(',').map(|part| chosen(question, part.trim())).collect(),
+    };
+    let labels = || question.choices.iter().map(|choice| choice.label.clone()).collect();
+    match all {
+        Some(all) if all.len() > 1 && !question.multiple => Err(NoAnswer::OnlyOne { choices: labels() }),
+        Some(mut all) => {
+            let mut known = Vec::new();
+            all.retain(|choice| {
+                !known.contains(choice) && {
+                    known.push(choice.clone());
+                    true
+                }
+            });
+            Ok(all)
+        }
+        None if question.free_text && !said.is_empty() => Ok(vec![clip(said, TEXT_CAP_BYTES)]),
+        None => Err(NoAnswer::NoChoice {
+            given: said.to_owned(),
+            choices: labels(),
+        }),
+    }
+}
+
+/// The choice of this number or label.
+fn chosen(question: &Question, said: &str) -> Option<String> {
+    let labels = || question.choices.iter().map(|choice| &choice.label);
+    let by_label = labels().find(|label| label.eq_ignore_ascii_case(said));
+    let number: Option<usize> = said.parse().ok();
+    let by_number = || labels().nth(number?.checked_sub(1)?);
+    by_label.or_else(by_number).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Choice;
+
+    fn question(labels: &[&str], multiple: bool, free_text: bool) -> Question {
+        let choice = |label: &&str| Choice {
+            label: (*label).to_owned(),
+            description: String::new(),
+        };
+        Question {
+            text: "Which?".to_owned(),
+            choices: labels.iter().map(choice).collect(),
+            multiple,
+            free_text,
+            ..Question::default()
+        }
+    }
+
+    fn said(questions: &[Question], words: &[&str]) -> Result<Vec<Vec<String>>, NoAnswer> {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        match read(questions, &Answer::Words { words })? {
+            Reading::Answered(answers) => Ok(answers),
+            Reading::Declined(_) => panic!("declined"),
+        }
+    }
+
+    #[test]
+    fn choices_are_named_by_number_or_label_and_own_words_only_where_they_will_do() {
+        let colours = [question(&["red", "dark, blue"], false, false)];
+        for words in [&["2"][..], &["Dark, Blue"], &["dark,", "blue"]] {
+            assert_eq!(said(&colours, words).unwrap(), [["dark, blue"]], "{words:?}");
+        }
+        assert!(matches!(said(&colours, &["green"]), Err(NoAnswer::NoChoice { .. })));
+        assert!(matches!(said(&colours, &["0"]), Err(NoAnswer::NoChoice { .. })));
+        assert!(matches!(said(&colours, &["1,2"]), Err(NoAnswer::OnlyOne { .. })));
+        let open = [question(&["red"], false, true)];
+        assert_eq!(said(&open, &["a", "dark", "green"]).unwrap(), [["a dark green"]]);
+        assert!(said(&open, &[" "]).is_err());
+        let sizes = [question(&["S", "M", "L"], true, false)];
+        assert_eq!(said(&sizes, &["3, s,3"]).unwrap(), [["L", "S"]]);
+    }
+
+    #[test]
+    fn each_of_several_questions_gets_an_answer_of_its_own() {
+        let both = [question(&["red"], false, false), question(&["S", "L"], true, false)];
+        assert_eq!(said(&both, &["1", "1,2"]).unwrap(), [vec!["red"], vec!["S", "L"]]);
+        assert_eq!(said(&both, &["1"]), Err(NoAnswer::Count { given: 1, asked: 2 }));
+        assert_eq!(said(&[], &["1"]), Err(NoAnswer::NotAQuestion));
+    }
+
+    #[test]
+    fn a_no_declines_unless_it_is_one_of_the_choices() {
+        let plain = [question(&["red"], false, true)];
+        let no = Answer::Deny { message: None };
+        assert_eq!(
+            read(&[question(&["Yes", "No"], false, false)], &no).unwrap(),
+            Reading::Answered(vec![vec!["No".to_owned()]])
+        );
+        assert_eq!(
+            read(&[question(&["red"], false, false)], &no).unwrap(),
+            Reading::Declined(None)
+        );
+        let why = Answer::Deny {
+            message: Some("ask me tomorrow".to_owned()),
+        };
+        assert_eq!(
+            read(&plain, &why).unwrap(),
+            Reading::Declined(Some("ask me tomorrow".to_owned()))
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! What comes of questions in words: they wait as requests for permission do, and end with answers or without.
+
+use crate::event::{
+    Answer, AskId, Choice, Decider, Decision, Event, PermissionMode, PermissionRequest, Question, Ruling, ToolKind,
+    Unanswered,
+};
+
+use super::{Effect, Input, TimerKind, permission_tests::Loop};
+
+fn asked(id: &str) -> Input {
+    let choice = |label: &str| Choice {
+        label: label.to_owned(),
+        description: String::new(),
+    };
+    let question = Question {
+        header: "Colour".to_owned(),
+        text: "Which colour?".to_owned(),
+        choices: vec![choice("red"), choice("blue")],
+        ..Question::default()
+    };
+    let request = PermissionRequest {
+        id: AskId(id.to_owned()),
+        call: None,
+        tool: "question".to_owned(),
+        kind: ToolKind::Other,
+        title: "Which colour?".to_owned(),
+        reason: None,
+        command: None,
+        paths: Vec::new(),
+        url: None,
+        diff: None,
+        questions: vec![question],
+    };
+    let by = Decider::Mode {
+        mode: PermissionMode::Auto,
+    };
+    Input::PermissionRequested {
+        iteration: 1,
+        request: Box::new(request),
+        ruling: Ruling {
+            decision: Decision::Ask,
+            by,
+        },
+    }
+}
+
+/// Nobody answers in time.
+fn be_overdue(running: &mut Loop) {
+    let timer = running.armed(TimerKind::Permission).expect("a deadline");
+    running.fire(timer);
+}
+
+fn words(text: &str) -> Answer {
+    Answer::Words {
+        words: vec![text.to_owned()],
+    }
+}
+
+#[test]
+fn a_question_waits_until_one_of_its_choices_is_named() {
+    let mut running = Loop::running(Unanswered::Deny);
+    running.take(&asked("q"));
+    assert!(matches!(&running.events[..], [Event::PermissionAsked { ask: 1, .. }]));
+    running.answer(1, words("green"));
+    assert!(
+        running.events.is_empty(),
+        "it is none of the choices: {:?}",
+        running.events
+    );
+    running.now_ms += 5_000;
+    running.answer(1, words("2"));
+    let [
+        Event::QuestionAnswered {
+            answers,
+            by: Decider::User,
+            waited_ms: 5_000,
+            ..
+        },
+    ] = &running.events[..]
+    else {
+        panic!("{:?}", running.events)
+    };
+    assert_eq!(*answers, [["blue"]]);
+    assert!(
+        matches!(&running.effects[..], [.., Effect::AnswerQuestions { id, answers, .. }]
+        if id.0 == "q" && *answers == [["blue"]])
+    );
+    assert!(running.state.view.permissions.pending.is_empty());
+    running.answer(1, words("1"));
+    assert!(running.events.is_empty(), "it has its answer");
+}
+
+#[test]
+fn a_question_that_nobody_answers_is_left_to_the_agent_and_is_no_denial() {
+    for unanswered in [Unanswered::Deny, Unanswered::Allow] {
+        let mut running = Loop::running(unanswered);
+        for _ in 0..7 {
+            running.take(&asked("q"));
+            be_overdue(&mut running);
+            assert!(
+                matches!(&running.events[..], [Event::QuestionAnswered { answers, by: Decider::Deadline, .. }] if answers.is_empty()),
+                "{:?}",
+                running.events
+            );
+        }
+        let permissions = &running.state.view.permissions;
+        assert_eq!((permissions.denied, permissions.allowed, permissions.asked), (0, 0, 7));
+    }
+    let mut running = Loop::running(Unanswered::Block);
+    running.take(&asked("q"));
+    be_overdue(&mut running);
+    assert!(matches!(
+        &running.events[..],
+        [Event::QuestionAnswered { .. }, Event::CancelRequested { .. }]
+    ));
+}
+
+#[test]
+fn a_question_is_declined_with_a_reason_or_waits_without_end() {
+    let mut running = Loop::running(Unanswered::Pause);
+    running.take(&asked("q"));
+    be_overdue(&mut running);
+    assert_eq!(running.state.view.permissions.pending[0].until_ms, None);
+    let message = Some("ask me tomorrow".to_owned());
+    running.answer(
+        1,
+        Answer::Deny {
+            message: message.clone(),
+        },
+    );
+    assert!(
+        matches!(&running.events[..], [Event::QuestionAnswered { answers, message: told, .. }]
+        if answers.is_empty() && *told == message)
+    );
+}
