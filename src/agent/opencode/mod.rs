@@ -5,7 +5,7 @@
 //! answers what may not wait, `server` keeps the process.
 //!
 //! What surprises: a stream that ends means nothing, since connections break and the server works on. And a permission
-//! that is asked for keeps a turn waiting for ever, and is put before the rules and whoever watches ([`held`], [`asks`]).
+//! that is asked for keeps a turn waiting for ever, and is put before the rules and whoever watches (`held`, `asks`).
 
 mod adapter;
 mod asks;

@@ -15,7 +15,6 @@ pub(super) struct Order {
     pub environment: Vec<(OsString, OsString)>,
     /// How much it and each of its children may allocate; none if nothing but the machine bounds that, as nothing else does
     /// where there is no guard.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there is no guard"))]
     pub memory_bytes: Option<u64>,
 }
 
