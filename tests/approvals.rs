@@ -147,10 +147,18 @@ fn a_run_that_is_killed_while_the_agent_asks_begins_the_iteration_anew() {
     running.kill();
     running.wait(SOON);
     assert!(sandbox.read("precious.txt").is_some(), "unanswered is not allowed");
+    let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
+    assert!(asks.contains("1: Bash: rm precious.txt (nobody answered"), "{asks}");
+    let (code, said) = answer(&sandbox, &["1", "no", "move", "it"]);
+    assert_eq!(code, Some(0), "{said}");
     let [work, done] = work_on("hello");
     model.play(in_order([&[work, done]]));
+    let asked = model.main_requests().len();
     let finished = ralph(Agent::Claude, &sandbox).run(SOON);
     assert_eq!(finished.code(), Some(0), "{}", finished.stdout);
+    let prompt = model.main_requests()[asked].prompt().to_owned();
+    let told = "You asked: Bash: rm precious.txt\n  The user answers: no: move it";
+    assert_eq!(prompt.matches(told).count(), 1, "{prompt}");
     let asks = sandbox.ralph(["asks"]).run(SOON);
     assert_ne!(asks.code(), Some(0), "no run, no questions");
 }

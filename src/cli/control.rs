@@ -3,7 +3,7 @@
 use crate::{
     console::print,
     control::{self, ControlError, Reply, Request},
-    driver::{self, Left, Reset},
+    driver::{self, Left, Message, Reset},
     error::{Failure, FailureKind},
     event::{Answer, SteeringId, SteeringKind, StopRequest, UserCommand},
     store::paths::ProjectPaths,
@@ -33,14 +33,14 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
         return Err(Failure::new(FailureKind::Usage, command_refusal_in_words(refusal)));
     }
     match control::ask(&paths.socket(), &Request::Command { command }) {
-        Err(ControlError::NotRunning) => leave_message(&paths, kind, &text),
+        Err(ControlError::NotRunning) => leave(&paths, &Message::Steering { kind, text }),
         reply => show(reply?),
     }
 }
 
-/// Leaves the message to the last run where none is running.
-fn leave_message(paths: &ProjectPaths, kind: SteeringKind, text: &str) -> Result<u8, Failure> {
-    match driver::leave_message(paths, kind, text)? {
+/// Leaves a message or an answer to the last run where none is running.
+fn leave(paths: &ProjectPaths, message: &Message) -> Result<u8, Failure> {
+    match driver::leave(paths, message)? {
         Left::Queued { id, plan } => {
             print(&format!(
                 "message {} is queued: `ralph` with the plan {} resumes the last run with it\n",
@@ -66,35 +66,33 @@ pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
 }
 
 pub(super) fn answer(args: &Args, ask: u32, words: &[String]) -> Result<u8, Failure> {
-    let allow = match words[0].as_str() {
-        "yes" => true,
-        "no" => false,
-        _ => {
-            let answer = Answer::Words { words: words.to_vec() };
-            return send(args, UserCommand::Answer { ask, answer });
-        }
+    let answer = read_answer(ask, words)?;
+    let paths = place(args)?.paths;
+    let command = UserCommand::Answer {
+        ask,
+        answer: answer.clone(),
     };
+    match control::ask(&paths.socket(), &Request::Command { command }) {
+        Err(ControlError::NotRunning) => leave(&paths, &Message::Answer { ask, answer }),
+        reply => show(reply?),
+    }
+}
+
+fn read_answer(ask: u32, words: &[String]) -> Result<Answer, Failure> {
     let message = words[1..].join(" ").trim().to_owned();
-    if allow && !message.is_empty() {
-        return Err(Failure::new(
+    match words[0].as_str() {
+        "yes" if message.is_empty() => Ok(Answer::Allow),
+        "yes" => Err(Failure::new(
             FailureKind::Usage,
             "a message goes to the agent with a no, not with a yes",
         )
         .hint(format!("ralph answer {ask} yes"))
-        .hint("`ralph steer --now \"…\"` sends a message of its own"));
+        .hint("`ralph steer --now \"…\"` sends a message of its own")),
+        "no" => Ok(Answer::Deny {
+            message: Some(message).filter(|message| !message.is_empty()),
+        }),
+        _ => Ok(Answer::Words { words: words.to_vec() }),
     }
-    send(
-        args,
-        UserCommand::Answer {
-            ask,
-            answer: match allow {
-                true => Answer::Allow,
-                false => Answer::Deny {
-                    message: Some(message).filter(|message| !message.is_empty()),
-                },
-            },
-        },
-    )
 }
 
 pub(super) fn pause(args: &Args) -> Result<u8, Failure> {

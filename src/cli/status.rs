@@ -9,8 +9,9 @@ use crate::{
     control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Status},
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
-    event::{BreakerState, Question, SteeringKind},
-    run::{Ask, RunView},
+    event::{BreakerState, Question, RunId, SteeringKind},
+    run::{OpenAsk, RunView},
+    store::paths::ProjectPaths,
     text::one_line,
     words::{
         asked_in_words, breaker_state_word, changes_in_words, counted, short_duration, stop_in_words, usage_in_words,
@@ -72,28 +73,32 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     }
 }
 
-/// Lists the questions that wait.
+/// Lists what the agent asks, and what it asked and nobody answered.
 pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
-    let status = match control::ask(&paths.socket(), &Request::Status) {
-        Ok(Reply::Status { status }) => status,
+    let (run, asks) = match control::ask(&paths.socket(), &Request::Status) {
+        Ok(Reply::Status { status }) => (status.run, status.asks),
         Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. }) => {
             let text = "unexpected answer from the running ralph";
             return Err(Failure::new(FailureKind::Failed, text));
         }
+        Err(ControlError::NotRunning) => match left_open(&paths)? {
+            Some(left) => left,
+            None => return Err(ControlError::NotRunning.into()),
+        },
         Err(error) => return Err(error.into()),
     };
     if json {
         // From the journal: a request may be long, and the loop has better things to do than to copy it.
-        let view = read_view(&paths, &status.run)?;
-        let asks: Vec<Value> = view.permissions.pending.iter().map(whole).collect();
+        let view = read_view(&paths, &run)?;
+        let asks: Vec<Value> = view.open_asks().iter().map(whole).collect();
         let text = serde_json::to_string_pretty(&asks);
         print_json(&(text.expect("questions have no failing serialisers") + "\n"));
-    } else if status.asks.is_empty() {
+    } else if asks.is_empty() {
         print("the agent asks nothing\n");
     } else {
         let now_ms = now_ms();
-        let lines = status.asks.iter().map(|ask| {
+        let lines = asks.iter().map(|ask| {
             let questions: String = ask.questions.iter().map(question_in_words).collect();
             format!("{}\n{questions}", ask_in_words(ask, now_ms))
         });
@@ -102,8 +107,31 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// What the last run left open; none if that is nothing. Nobody waits for an answer any more.
+fn left_open(paths: &ProjectPaths) -> Result<Option<(RunId, Vec<PendingAsk>)>, Failure> {
+    let Some(run) = paths.latest_run() else {
+        return Ok(None);
+    };
+    let view = read_view(paths, &run)?;
+    let mut asks = status_of(&view, 0, None).asks;
+    for ask in &mut asks {
+        ask.missed = true;
+    }
+    Ok(Some((run, asks)).filter(|(_, asks)| !asks.is_empty()))
+}
+
 /// A question with all that the agent says of it.
-fn whole(ask: &Ask) -> Value {
+fn whole(open: &OpenAsk) -> Value {
+    let Some(ask) = &open.waits else {
+        return json!({
+            "number": open.number,
+            "iteration": open.iteration,
+            "title": open.text,
+            "untilMs": null,
+            "missed": true,
+            "questions": open.questions,
+        });
+    };
     json!({
         "number": ask.number,
         "iteration": ask.iteration,
@@ -116,6 +144,16 @@ fn whole(ask: &Ask) -> Value {
 }
 
 fn ask_in_words(ask: &PendingAsk, now_ms: u64) -> String {
+    if ask.missed {
+        let asked = match ask.tool.as_str() {
+            "" => one_line(&ask.title),
+            tool => one_line(&asked_in_words(tool, &ask.title)),
+        };
+        return format!(
+            "{}: {asked} (nobody answered; an answer goes into the next prompt)",
+            ask.number
+        );
+    }
     let left = match ask.until_ms {
         Some(until_ms) => format!("{} left", short_duration(until_ms.saturating_sub(now_ms))),
         None => "waits without end".to_owned(),

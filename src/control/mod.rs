@@ -156,6 +156,9 @@ pub struct PendingAsk {
     pub questions: Vec<Question>,
     /// When it is decided without an answer; none if it waits without end.
     pub until_ms: Option<u64>,
+    /// The agent does not wait any more: an answer is in its next prompt.
+    #[serde(default)]
+    pub missed: bool,
 }
 
 /// Tells whether somebody listens at `socket`, be it a loop that hangs and would not answer.

@@ -7,10 +7,10 @@ use std::{path::PathBuf, time::Duration};
 
 use crate::{
     control::{Asked, Request, Role},
-    event::{Event, RequestedBy, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand},
-    machine::Input,
+    event::{Answer, Event, RequestedBy, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand},
+    machine::{Input, late_answer},
     store::{lock::Lock, paths::ProjectPaths},
-    words::closed_in_words,
+    words::{closed_in_words, no_answer_in_words},
 };
 
 use super::{
@@ -92,6 +92,20 @@ impl Driver {
     }
 }
 
+/// What is left to the next `ralph` where no loop runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    Steering {
+        kind: SteeringKind,
+        text: String,
+    },
+    /// An answer to what the agent of the last run asked.
+    Answer {
+        ask: u32,
+        answer: Answer,
+    },
+}
+
 /// What became of a message where no loop runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
@@ -107,11 +121,11 @@ pub enum Left {
     },
 }
 
-/// Leaves a message in the journal of the last run, so that the next `ralph` goes on with that run.
+/// Leaves a message, or an answer, in the journal of the last run, so that the next `ralph` goes on with that run.
 ///
 /// # Errors
 /// As [`OpenRun::open`](super::OpenRun::open).
-pub fn leave_message(paths: &ProjectPaths, kind: SteeringKind, text: &str) -> Result<Left, OpenError> {
+pub fn leave(paths: &ProjectPaths, message: &Message) -> Result<Left, OpenError> {
     if !paths.runs().is_dir() {
         return Ok(Left::NoRun);
     }
@@ -124,13 +138,31 @@ pub fn leave_message(paths: &ProjectPaths, kind: SteeringKind, text: &str) -> Re
         let why = closed_in_words(closed);
         return Ok(Left::Refused { why });
     }
+    let (kind, text, answers) = match message {
+        Message::Steering { kind, text } => (*kind, text.clone(), None),
+        Message::Answer { ask, answer } => match late_answer(&run.state.view, *ask, answer) {
+            Ok(late) => (SteeringKind::Next, late.text, Some(late.answers)),
+            Err(why) => {
+                let why = match why {
+                    Some(why) => no_answer_in_words(*ask, &why),
+                    None => format!("the last run has no open question {ask}"),
+                };
+                return Ok(Left::Refused { why });
+            }
+        },
+    };
     if run.state.view.is_over() {
         let by = RequestedBy::User;
         run.journal.append(now_ms(), Event::RunReopened { by })?;
     }
     let id = run.state.next_message();
-    let text = text.to_owned();
-    run.journal.append(now_ms(), Event::SteeringQueued { id, kind, text })?;
+    let queued = Event::SteeringQueued {
+        id,
+        kind,
+        text,
+        answers,
+    };
+    run.journal.append(now_ms(), queued)?;
     Ok(Left::Queued {
         id,
         plan: run.state.view.settings.plan,

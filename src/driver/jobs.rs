@@ -89,7 +89,7 @@ impl Prepare {
             untouched,
             promise: state.rules.promise.clone(),
             steering: due
-                .map(|steering| (steering.id, steering.kind, steering.text.clone()))
+                .map(|steering| (steering.id, steering.kind, words::message_in_prompt(steering)))
                 .collect(),
             feedback: state.prompt_feedback().iter().map(words::prompt::feedback).collect(),
             live_steering,

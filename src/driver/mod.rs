@@ -25,7 +25,7 @@ mod timers;
 
 pub use clock::{Clock, Reading, now_ms};
 pub use config::{Agent, Judge, RunConfig};
-pub use ending::{Left, leave_message};
+pub use ending::{Left, Message, leave};
 pub use goals::check_goals;
 pub use handle::Handle;
 pub use hub::{Detail, Hub, Poll, Subscription, UiEvent, Waker, WhenSlow};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Role, Status},
     event::{Answer, Event, Notice, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
-    machine::{Input, LoopState, read_answer},
+    machine::{Input, LoopState, late_answer, read_answer},
     run::{Permissions, Phase, RunView},
     words::{
         agent_command_in_words, breaker_cause_in_words, closed_in_words, command_refusal_in_words, decider_in_words,
@@ -66,15 +66,22 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
             })
             .collect(),
         asks: view
-            .permissions
-            .pending
-            .iter()
-            .map(|ask| PendingAsk {
-                number: ask.number,
-                tool: ask.request.tool.clone(),
-                title: ask.request.title.clone(),
-                questions: ask.request.questions.clone(),
-                until_ms: ask.until_ms,
+            .open_asks()
+            .into_iter()
+            .map(|open| PendingAsk {
+                number: open.number,
+                tool: open
+                    .waits
+                    .as_ref()
+                    .map(|ask| ask.request.tool.clone())
+                    .unwrap_or_default(),
+                title: match &open.waits {
+                    Some(ask) => ask.request.title.clone(),
+                    None => open.text,
+                },
+                questions: open.questions,
+                until_ms: open.waits.as_ref().and_then(|ask| ask.until_ms),
+                missed: open.waits.is_none(),
             })
             .collect(),
         view: None,
@@ -162,6 +169,11 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         }),
         UserCommand::RetryNow => done("trying again now"),
         UserCommand::ResetCircuit => done("the stuck detector is reset"),
+        UserCommand::Answer { .. } if events.iter().any(|event| matches!(event, Event::SteeringQueued { .. })) => {
+            Reply::Done {
+                text: message_in_words(SteeringKind::Next, events, state),
+            }
+        }
         UserCommand::Answer { ask, answer } => Reply::Done {
             text: match answer {
                 Answer::Allow => format!("question {ask}: allowed"),
@@ -187,9 +199,9 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
             Some(closed) => format!("the message was not taken: {}", closed_in_words(closed)),
             None => "the message was not taken: the run is over".to_owned(),
         },
+        UserCommand::Answer { ask, answer } => no_answer_taken(*ask, answer, &state.view),
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
-        UserCommand::Answer { ask, answer } => no_answer_taken(*ask, answer, &state.view.permissions),
         UserCommand::Pause => "paused already".to_owned(),
         UserCommand::Resume => "not paused".to_owned(),
         UserCommand::Skip => "no iteration is running".to_owned(),
@@ -201,13 +213,17 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
 }
 
 /// Why an answer was none, or what became of the question.
-fn no_answer_taken(ask: u32, answer: &Answer, permissions: &Permissions) -> String {
-    let Some(waiting) = permissions.pending.iter().find(|known| known.number == ask) else {
-        return gone(ask, permissions);
+fn no_answer_taken(ask: u32, answer: &Answer, view: &RunView) -> String {
+    let waiting = view.permissions.pending.iter().find(|known| known.number == ask);
+    let read = match waiting {
+        Some(waiting) => read_answer(&waiting.request.questions, answer).map_err(Some).map(drop),
+        None => late_answer(view, ask, answer).map(drop),
     };
-    match read_answer(&waiting.request.questions, answer) {
-        Err(why) => no_answer_in_words(ask, &why),
-        Ok(_) => format!("question {ask} was not answered"),
+    match read {
+        Err(Some(why)) => no_answer_in_words(ask, &why),
+        Err(None) => gone(ask, &view.permissions),
+        // The limits of the run are used up.
+        Ok(()) => format!("question {ask} was not answered: the run cannot resume"),
     }
 }
 

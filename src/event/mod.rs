@@ -38,7 +38,7 @@ pub use permission::{
     Unanswered, Waiting,
 };
 pub use plan::{PlanSnapshot, PlanTask};
-pub use question::{Choice, Question};
+pub use question::{AnsweredAsk, Choice, Question};
 pub use settings::{Backoff, BreakerLimits, ChannelKind, Completion, Limits, SessionMode, Settings};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use wait::{Wait, WaitCause, WaitEnd};
@@ -312,6 +312,9 @@ pub enum Event {
         id: SteeringId,
         kind: SteeringKind,
         text: String,
+        /// What it answers; else it is a message by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answers: Option<Box<AnsweredAsk>>,
     },
     SteeringDelivered {
         id: SteeringId,

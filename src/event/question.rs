@@ -32,6 +32,14 @@ pub struct Choice {
     pub description: String,
 }
 
+/// What the agent asked that a message of the user's answers after it waited no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnsweredAsk {
+    /// Its number.
+    pub ask: u32,
+    pub question: String,
+}
+
 impl Question {
     pub(super) fn bounded(&self) -> Self {
         let cut = |text: &str| clip(text, TEXT_CAP_BYTES);

@@ -1,6 +1,9 @@
 //! What somebody's words mean as answers to an agent's questions.
 
-use crate::event::{Answer, Question, TEXT_CAP_BYTES, clip};
+use crate::{
+    event::{Answer, AnsweredAsk, Question, TEXT_CAP_BYTES, clip},
+    run::RunView,
+};
 
 /// What an answer is to a request with questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +43,50 @@ pub fn read(questions: &[Question], answer: &Answer) -> Result<Reading, NoAnswer
         Answer::Deny { message } => Ok(Reading::Declined(message.clone())),
         Answer::Words { words: said } => words(questions, said),
     }
+}
+
+/// The message by which an answer reaches the agent in its next prompt; the agent does not wait for it any more.
+///
+/// # Errors
+/// None where nothing open has the number; else [`NoAnswer`].
+pub fn late_answer(view: &RunView, number: u32, answer: &Answer) -> Result<LateAnswer, Option<NoAnswer>> {
+    let open = view
+        .open_asks()
+        .into_iter()
+        .find(|open| open.number == number)
+        .ok_or(None)?;
+    let reading = match open.questions.is_empty() {
+        false => read(&open.questions, answer).map_err(Some)?,
+        true => match answer {
+            Answer::Allow => Reading::Answered(vec![vec!["yes".to_owned()]]),
+            Answer::Words { words } => Reading::Answered(vec![vec![words.join(" ")]]),
+            Answer::Deny { message } => Reading::Declined(message.clone()),
+        },
+    };
+    let text = match reading {
+        Reading::Answered(answers) => {
+            let answers: Vec<String> = answers.iter().map(|answer| answer.join(", ")).collect();
+            answers.join("; ")
+        }
+        Reading::Declined(why) => {
+            let words: Vec<String> = ["no".to_owned()].into_iter().chain(why).collect();
+            words.join(": ")
+        }
+    };
+    Ok(LateAnswer {
+        text: clip(&text, TEXT_CAP_BYTES),
+        answers: Box::new(AnsweredAsk {
+            ask: number,
+            question: open.text,
+        }),
+    })
+}
+
+/// An answer that goes into the next prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateAnswer {
+    pub text: String,
+    pub answers: Box<AnsweredAsk>,
 }
 
 fn words(questions: &[Question], said: &[String]) -> Result<Reading, NoAnswer> {

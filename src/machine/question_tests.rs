@@ -133,3 +133,36 @@ fn a_question_is_declined_with_a_reason_or_waits_without_end() {
         if answers.is_empty() && *told == message)
     );
 }
+
+#[test]
+fn what_nobody_answered_in_time_is_answered_in_the_next_prompt_once() {
+    let mut running = Loop::running(Unanswered::Deny);
+    running.take(&asked("q"));
+    be_overdue(&mut running);
+    let open = running.state.view.open_asks();
+    assert_eq!((open[0].number, open[0].text.as_str()), (1, "Which colour?"));
+    running.answer(1, words("green"));
+    assert!(
+        running.events.is_empty(),
+        "it is none of the choices: {:?}",
+        running.events
+    );
+    running.answer(1, words("2"));
+    let [
+        Event::SteeringQueued {
+            text,
+            answers: Some(answered),
+            ..
+        },
+    ] = &running.events[..]
+    else {
+        panic!("{:?}", running.events)
+    };
+    assert_eq!((text.as_str(), answered.question.as_str()), ("blue", "Which colour?"));
+    assert_eq!(
+        running.state.view.messages[0].question.as_deref(),
+        Some("Which colour?")
+    );
+    running.answer(1, words("1"));
+    assert!(running.events.is_empty(), "it has its answer: {:?}", running.events);
+}

@@ -2,20 +2,22 @@
 
 use crate::{
     event::{
-        BreakerCause, BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId, SteeringKind,
-        StopRequest, UserCommand, Wait, WaitEnd,
+        AnsweredAsk, BreakerCause, BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId,
+        SteeringKind, StopRequest, UserCommand, Wait, WaitEnd,
     },
     run::{Breaker, Message, Phase},
 };
 
 use super::{
     decision::{Decision, is_running},
-    permission, settle,
+    permission,
+    question::late_answer,
+    settle,
 };
 
 pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
     match command {
-        UserCommand::Steer { kind, text } => queue_steering(decision, *kind, text),
+        UserCommand::Steer { kind, text } => queue_steering(decision, *kind, text, None),
         UserCommand::Withdraw { id } => {
             let known = decision.state.view.messages.iter().find(|steering| steering.id == *id);
             if known.is_some_and(Message::is_due) {
@@ -46,28 +48,44 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
         }
         UserCommand::ResetCircuit => reset_circuit(decision, now_ms),
         UserCommand::Stop { stop } => request_stop(decision, *stop, by),
-        UserCommand::Answer { ask, answer } => permission::answered(decision, now_ms, *ask, answer),
+        UserCommand::Answer { ask, answer } => {
+            let pending = &decision.state.view.permissions.pending;
+            match pending.iter().any(|known| known.number == *ask) {
+                true => permission::answered(decision, now_ms, *ask, answer),
+                false => {
+                    if let Ok(late) = late_answer(&decision.state.view, *ask, answer) {
+                        queue_steering(decision, SteeringKind::Next, &late.text, Some(late.answers));
+                    }
+                }
+            }
+        }
     }
 }
 
-/// Lets a run that is over go on with a message; nothing else does that, and no message where a limit is used up.
+/// Lets a run that is over go on with a message or an answer; nothing else does that, and neither where a limit is used up.
 pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
-    let UserCommand::Steer { kind, text } = command else {
-        return;
+    let (kind, text, answers) = match command {
+        UserCommand::Steer { kind, text } => (*kind, text.clone(), None),
+        UserCommand::Answer { ask, answer } => match late_answer(&decision.state.view, *ask, answer) {
+            Ok(late) => (SteeringKind::Next, late.text, Some(late.answers)),
+            Err(_) => return,
+        },
+        _ => return,
     };
     if decision.state.closed_for_good().is_some() {
         return;
     }
     decision.push(Event::RunReopened { by });
-    queue_steering(decision, *kind, text);
+    queue_steering(decision, kind, &text, answers);
     settle::next(decision, now_ms);
 }
 
-fn queue_steering(decision: &mut Decision, kind: SteeringKind, text: &str) {
+fn queue_steering(decision: &mut Decision, kind: SteeringKind, text: &str, answers: Option<Box<AnsweredAsk>>) {
     decision.push(Event::SteeringQueued {
         id: decision.state.next_message(),
         kind,
         text: text.to_owned(),
+        answers,
     });
     if let Phase::Running {
         iteration,

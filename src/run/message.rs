@@ -16,6 +16,9 @@ pub struct Message {
     pub id: SteeringId,
     pub kind: SteeringKind,
     pub text: String,
+    /// The question that it answers.
+    #[serde(default)]
+    pub question: Option<String>,
     pub delivered: Recent<Delivered, DELIVERIES>,
     pub withdrawn: bool,
 }
@@ -38,11 +41,12 @@ pub enum MessageState {
 }
 
 impl Message {
-    pub(super) fn new(id: SteeringId, kind: SteeringKind, text: &str) -> Self {
+    pub(super) fn new(id: SteeringId, kind: SteeringKind, text: &str, question: Option<&str>) -> Self {
         Self {
             id,
             kind,
             text: text.to_owned(),
+            question: question.map(str::to_owned),
             delivered: Recent::default(),
             withdrawn: false,
         }

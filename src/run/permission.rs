@@ -3,11 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
-use crate::event::{CancelReason, Decider, Event, Outcome, PermissionRequest};
+use crate::event::{CancelReason, Decider, Event, Outcome, PermissionRequest, Question};
 
 const DECISIONS: usize = 1_000;
 /// Most different things that are remembered as denied in an iteration.
 const DENIED: usize = 64;
+
+/// Most asks of an iteration that are remembered as unanswered.
+const UNANSWERED: usize = 64;
 
 /// Permissions of a run.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -24,6 +27,9 @@ pub struct Permissions {
     /// The agent's questions that were answered, or will not be.
     #[serde(default)]
     pub answers: Recent<AnsweredQuestions, DECISIONS>,
+    /// What was asked in the last iteration, and will have no answer in it.
+    #[serde(default)]
+    pub unanswered: Vec<Ask>,
     /// What was denied in the running iteration, and how often.
     pub denied_now: Vec<DeniedThing>,
     /// Requests of the running iteration.
@@ -50,6 +56,38 @@ pub struct Ask {
     pub asked_ms: u64,
     /// None if it is waited for without end.
     pub until_ms: Option<u64>,
+}
+
+/// Something that an agent asks, or asked, and nobody has answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenAsk {
+    pub number: u32,
+    /// None for what keeps a task from being done.
+    pub iteration: Option<u32>,
+    pub text: String,
+    /// What it asks in words, with choices.
+    pub questions: Vec<Question>,
+    /// Set while the agent waits.
+    pub waits: Option<Ask>,
+}
+
+impl OpenAsk {
+    pub(super) fn of(ask: &Ask, waits: bool) -> Self {
+        let text = match ask.request.questions.is_empty() {
+            true => format!("{}: {}", ask.request.tool, ask.request.title),
+            false => {
+                let texts = ask.request.questions.iter().map(|question| question.text.as_str());
+                texts.collect::<Vec<_>>().join(" ")
+            }
+        };
+        Self {
+            number: ask.number,
+            iteration: Some(ask.iteration),
+            text,
+            questions: ask.request.questions.clone(),
+            waits: waits.then(|| ask.clone()),
+        }
+    }
 }
 
 /// A request that was decided.
@@ -100,6 +138,7 @@ impl Permissions {
         match event {
             Event::IterationStarted { .. } => {
                 self.pending.clear();
+                self.unanswered.clear();
                 self.denied_now.clear();
                 self.requests_now = 0;
                 self.waited_ms = 0;
@@ -107,7 +146,7 @@ impl Permissions {
             }
             // Nobody is left to tell.
             Event::IterationEnded { outcome, .. } => {
-                self.pending.clear();
+                self.unanswered.append(&mut self.pending);
                 self.end_wait(at_ms);
                 let reason = CancelReason::Denied;
                 if *outcome == (Outcome::Cancelled { reason }) {
@@ -147,6 +186,9 @@ impl Permissions {
                 waited_ms,
                 ..
             } => {
+                if answers.is_empty() && *by == Decider::Deadline {
+                    self.miss(*ask);
+                }
                 self.take(at_ms, *ask);
                 self.answers.push(AnsweredQuestions {
                     iteration: *iteration,
@@ -170,7 +212,12 @@ impl Permissions {
                 ..
             } => {
                 match ask {
-                    Some(ask) => self.take(at_ms, *ask),
+                    Some(ask) => {
+                        if !allowed && *by == Decider::Deadline {
+                            self.miss(*ask);
+                        }
+                        self.take(at_ms, *ask);
+                    }
                     None => self.requests_now += 1,
                 }
                 match allowed {
@@ -218,6 +265,26 @@ impl Permissions {
             ask.until_ms = ask.until_ms.map(|until| until.saturating_add_signed(gap_ms));
         }
         self.waiting_since_ms = self.waiting_since_ms.map(|since| since.saturating_add_signed(gap_ms));
+    }
+
+    /// The number of what is asked next.
+    pub(super) fn next_number(&mut self) -> u32 {
+        self.asked += 1;
+        self.asked
+    }
+
+    /// Remembers what nobody answered in time.
+    fn miss(&mut self, number: u32) {
+        let missed = self.pending.iter().find(|ask| ask.number == number);
+        if let Some(missed) = missed.filter(|_| self.unanswered.len() < UNANSWERED) {
+            self.unanswered.push(missed.clone());
+        }
+    }
+
+    /// What was asked under this number has an answer.
+    pub(super) fn close(&mut self, number: u32) {
+        self.pending.retain(|ask| ask.number != number);
+        self.unanswered.retain(|ask| ask.number != number);
     }
 
     fn take(&mut self, at_ms: u64, number: u32) {

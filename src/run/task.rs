@@ -45,6 +45,9 @@ pub struct Work {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Block {
+    /// By which it is answered; counted with what agents ask.
+    #[serde(default)]
+    pub number: u32,
     pub task: Option<String>,
     pub question: String,
 }

@@ -315,6 +315,7 @@ impl Chaos {
                 id,
                 kind: self.any(&[SteeringKind::Next, SteeringKind::Standing]),
                 text: self.text(),
+                answers: None,
             },
             30 => Event::SteeringDelivered {
                 id,
@@ -464,6 +465,7 @@ fn a_message_that_is_withdrawn_keeps_where_it_was_delivered() {
             id,
             kind: SteeringKind::Standing,
             text: "use tabs".to_owned(),
+            answers: None,
         },
         Event::SteeringDelivered { id, iteration: 3, how },
     ] {
@@ -520,6 +522,7 @@ fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered(
         id: SteeringId(1),
         kind: SteeringKind::Next,
         text: "blue".to_owned(),
+        answers: None,
     };
     view.apply_event(4, &answered);
     assert_eq!(states(&view), [TaskState::Open, TaskState::Open]);

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Block, Breaker, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation,
+    Block, Breaker, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation, OpenAsk,
     Permissions, Phase, StopAsked, Task, Tool, task::tasks, tool,
 };
 use crate::event::{
@@ -127,6 +127,7 @@ impl RunView {
             // What was added is in the plan that was read before.
             Event::PlanEdited { vanished, .. } => self.missing.extend(vanished.iter().cloned()),
             Event::TaskBlocked { task, question, .. } => self.blocks.push(Block {
+                number: self.permissions.next_number(),
                 task: task.clone(),
                 question: question.clone(),
             }),
@@ -164,10 +165,22 @@ impl RunView {
             Event::Paused { by } => self.set_paused(*by, true),
             Event::Unpaused { by } => self.set_paused(*by, false),
             Event::Held => self.enter(Phase::Paused),
-            Event::SteeringQueued { id, kind, text } => {
-                // Whatever was asked, the user has said something now.
-                self.blocks.clear();
-                self.messages.push(Message::new(*id, *kind, text));
+            Event::SteeringQueued {
+                id,
+                kind,
+                text,
+                answers,
+            } => {
+                match answers {
+                    Some(answered) => self.answered(answered.ask),
+                    // Whatever was asked, the user has said something now.
+                    None => {
+                        self.blocks.clear();
+                        self.permissions.unanswered.clear();
+                    }
+                }
+                let question = answers.as_ref().map(|answered| answered.question.as_str());
+                self.messages.push(Message::new(*id, *kind, text, question));
             }
             Event::SteeringDelivered { id, iteration, how } => {
                 if let Some(message) = self.message_mut(*id) {
@@ -354,6 +367,32 @@ impl RunView {
     /// The channel of the adapter that works, or will; none where it has no choice.
     pub fn channel(&self) -> Option<ChannelKind> {
         self.settings.channels.get(self.current_adapter()).copied()
+    }
+
+    /// What agents ask and have no answer to, in the order in which it was asked: what waits for one, what was asked in the
+    /// last iteration and got none, and what keeps tasks from being done.
+    pub fn open_asks(&self) -> Vec<OpenAsk> {
+        let blocks = self.blocks.iter().map(|block| OpenAsk {
+            number: block.number,
+            iteration: None,
+            text: block.question.clone(),
+            questions: Vec::new(),
+            waits: None,
+        });
+        let missed = self.permissions.unanswered.iter().map(|ask| OpenAsk::of(ask, false));
+        let pending = self.permissions.pending.iter().map(|ask| OpenAsk::of(ask, true));
+        let mut asks: Vec<OpenAsk> = pending.chain(missed).chain(blocks).collect();
+        asks.sort_by_key(|ask| ask.number);
+        asks
+    }
+
+    /// Takes an answer to what no agent waits for any more.
+    fn answered(&mut self, number: u32) {
+        self.permissions.close(number);
+        let block = self.blocks.iter().find(|block| block.number == number);
+        if let Some(task) = block.map(|block| block.task.clone()) {
+            self.blocks.retain(|block| block.task != task);
+        }
     }
 
     pub fn is_set_aside(&self, task: &str) -> bool {

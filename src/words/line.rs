@@ -191,7 +191,19 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::Unpaused { by: PausedBy::File } => line(Tone::User, "resuming: `.ralph-pause` is gone"),
         Event::Unpaused { by: PausedBy::User } => line(Tone::User, "resuming"),
         Event::Held => line(Tone::Wait, "paused: remove `.ralph-pause` or type `ralph resume`"),
-        Event::SteeringQueued { id, kind, text } => {
+        Event::SteeringQueued {
+            id,
+            text,
+            answers: Some(answered),
+            ..
+        } => line(
+            Tone::User,
+            format!(
+                "message {} answers \"{}\" in the next prompt: {text}",
+                id.0, answered.question
+            ),
+        ),
+        Event::SteeringQueued { id, kind, text, .. } => {
             let when = match kind {
                 SteeringKind::Next => "for the next prompt",
                 SteeringKind::Now => "for now",

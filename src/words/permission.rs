@@ -4,6 +4,7 @@ use crate::{
     event::{Decider, Decision, PermissionMode},
     machine::NoAnswer,
     permissions::Because,
+    run::Message,
 };
 
 use super::short_duration;
@@ -110,6 +111,14 @@ pub(crate) fn no_answer(by: &Decider, message: Option<&str>) -> String {
             "{why} Decide yourself, and say what you decided and why; if that would be wrong, say that you are BLOCKED, with \
              the question."
         ),
+    }
+}
+
+/// A message of the user's as the agent reads it.
+pub(crate) fn message_in_prompt(message: &Message) -> String {
+    match &message.question {
+        Some(question) => format!("You asked: {question}\nThe user answers: {}", message.text),
+        None => message.text.clone(),
     }
 }
 

@@ -138,6 +138,43 @@ async fn a_blocked_run_that_nobody_watches_is_answered_by_steer_and_resumed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn each_question_of_a_blocked_run_is_answered_by_its_number_after_the_end_and_told_once() {
+    let project = Project::new();
+    project.plan(2);
+    let agent = Agent::jsonl(|turn| async move {
+        if turn.n <= 2 {
+            return turn.over(BLOCKED);
+        }
+        turn.work();
+        turn.over("ok");
+    });
+    let blocked = project.looping(&agent).run().await;
+    assert_eq!(blocked.code(), Some(8), "{blocked:?}");
+    let asks = project.ralph(["asks"]).run(SOON).stdout;
+    for number in [1, 2] {
+        let line = format!("{number}: Which key do I use? (nobody answered; an answer goes into the next prompt)");
+        assert!(asks.contains(&line), "{asks}");
+    }
+    let unknown = project.ralph(["answer", "3", "blue"]).run(SOON);
+    assert!(unknown.stderr.contains("no open question 3"), "{unknown:?}");
+    let first = project.ralph(["answer", "1", "the blue one"]).run(SOON);
+    assert_eq!(first.code(), Some(0), "{first:?}");
+    let asks = project.ralph(["asks"]).run(SOON).stdout;
+    assert!(asks.starts_with("2: "), "the other is still open: {asks}");
+    let again = project.ralph(["answer", "1", "the red one"]).run(SOON);
+    assert_eq!(again.code(), Some(1), "{again:?}");
+    assert_eq!(project.ralph(["answer", "2", "the red one"]).run(SOON).code(), Some(0));
+    let finished = project.looping(&agent).run().await;
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let prompt = project.prompt(3);
+    for answer in ["the blue one", "the red one"] {
+        let told = format!("You asked: Which key do I use?\n  The user answers: {answer}");
+        assert_eq!(prompt.matches(&told).count(), 1, "{prompt}");
+    }
+    assert!(!project.prompt(4).contains("You asked"), "once: {}", project.prompt(4));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_message_for_a_run_that_was_stopped_is_queued_and_one_for_no_run_is_refused() {
     let project = Project::new();
     project.plan(1);

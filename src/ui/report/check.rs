@@ -79,10 +79,11 @@ pub(super) fn needs_person(report: &Report, view: &RunView) -> Vec<String> {
                 decided.iteration
             )
         }));
-        let unanswered = view.permissions.answers.iter().filter(|asked| asked.answers.is_empty());
-        needs.extend(unanswered.map(|asked| {
-            let text = one_line(&asked.questions.join(" "));
-            format!("an answer, which nobody gave in iteration {}: {text}", asked.iteration)
+        let missed = view.permissions.unanswered.iter();
+        let missed = missed.filter(|asked| !asked.request.questions.is_empty());
+        needs.extend(missed.map(|asked| {
+            let text = one_line(&asked.request.title);
+            format!("an answer (`ralph answer {} …`): {text}", asked.number)
         }));
         let asked = view.incidents.asked.iter();
         needs.extend(asked.map(|asked| {

@@ -317,6 +317,7 @@ fn a_message_that_never_arrived_needs_a_person_and_a_withdrawn_one_does_not() {
         id: SteeringId(id),
         kind: SteeringKind::Next,
         text: text.to_owned(),
+        answers: None,
     };
     let report = report([
         began(&[]),
@@ -354,6 +355,7 @@ fn nothing_of_an_agent_reaches_a_terminal_as_it_is() {
             id: SteeringId(1),
             kind: SteeringKind::Standing,
             text: evil.to_owned(),
+            answers: None,
         },
         Event::TaskBlocked {
             iteration: 1,

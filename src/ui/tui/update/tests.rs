@@ -245,6 +245,7 @@ fn only_a_message_that_is_due_is_taken_back() {
         id: SteeringId(id),
         kind,
         text: "x".to_owned(),
+        answers: None,
     };
     let delivered = Event::SteeringDelivered {
         id: SteeringId(1),

@@ -132,6 +132,7 @@ fn queued(id: u32, kind: SteeringKind, text: &str) -> Event {
         id: SteeringId(id),
         kind,
         text: text.to_owned(),
+        answers: None,
     }
 }
 
