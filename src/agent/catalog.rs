@@ -32,7 +32,7 @@ const ADAPTERS_CAP: usize = 256;
 const ENTRIES_CAP: usize = 4096;
 
 /// The adapters that come with ralph: file name without `.toml`, and text.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: [(&str, &str); 8] = [
     ("aider", include_str!("../../adapters/aider.toml")),
     ("claude", include_str!("../../adapters/claude.toml")),
     ("codex", include_str!("../../adapters/codex.toml")),
@@ -40,6 +40,7 @@ const BUILT_IN: [(&str, &str); 7] = [
     ("gemini", include_str!("../../adapters/gemini.toml")),
     ("opencode-run", include_str!("../../adapters/opencode-run.toml")),
     ("opencode-server", include_str!("../../adapters/opencode-server.toml")),
+    ("qwen-code", include_str!("../../adapters/qwen-code.toml")),
 ];
 
 /// Where adapters may be defined beside the built-in ones, weakest first.

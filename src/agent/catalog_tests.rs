@@ -87,7 +87,8 @@ fn every_built_in_adapter_is_complete() {
             "demo",
             "gemini",
             "opencode-run",
-            "opencode-server"
+            "opencode-server",
+            "qwen-code"
         ]
     );
     for id in ids {
@@ -251,7 +252,7 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
         error.hints(),
         [
             "did you mean `codex`?",
-            "there are: aider, claude, codex, demo, gemini, opencode-run, opencode-server"
+            "there are: aider, claude, codex, demo, gemini, opencode-run, opencode-server, qwen-code"
         ]
     );
     let error = Catalog::load(&Sources::default())
@@ -259,7 +260,7 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
         .expect_err("no such adapter");
     assert_eq!(
         error.hints(),
-        ["there are: aider, claude, codex, demo, gemini, opencode-run, opencode-server"]
+        ["there are: aider, claude, codex, demo, gemini, opencode-run, opencode-server, qwen-code"]
     );
 }
 
