@@ -1,5 +1,7 @@
 //! The live channel of the real agents: what they are told while they work, and what they ask.
 
+mod one_process;
+
 use std::time::Duration;
 
 use ralph::event::{AgentSignal, Delivery, Event, ProblemKind, Record, SteeringId, StopReason, Usage};
