@@ -14,7 +14,7 @@ use super::decision::{Decision as Deciding, is_running};
 use super::question::{Reading, read};
 
 /// Requests in one iteration, each of which is a record: an agent that makes more of them does nothing else.
-pub(super) const REQUESTS: u32 = 5_000;
+pub(super) const REQUESTS: u32 = 2_000;
 
 /// Takes a request of the session of `iteration`, and what the rules say to it.
 pub(super) fn requested(

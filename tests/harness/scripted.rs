@@ -42,8 +42,8 @@ pub struct Script {
     stop: (&'static str, u32),
     /// Arguments of a session that goes on; `{session}` in them is its name.
     resume: Option<&'static str>,
-    /// Says that there is a live channel, which `sh -c` runs.
-    live: Option<&'static str>,
+    /// What is spoken on a live channel, and what `sh -c` runs for it.
+    live: Option<(&'static str, &'static str)>,
 }
 
 impl Script {
@@ -85,8 +85,13 @@ impl Script {
     }
 
     /// Says that it has a live channel, over ACP, which `command` is run for instead of the script.
-    pub fn live_by(mut self, command: &'static str) -> Script {
-        self.live = Some(command);
+    pub fn live_by(self, command: &'static str) -> Script {
+        self.live_over("acp", command)
+    }
+
+    /// The same over another protocol.
+    pub fn live_over(mut self, protocol: &'static str, command: &'static str) -> Script {
+        self.live = Some((protocol, command));
         self
     }
 
@@ -102,8 +107,12 @@ impl Script {
             None => format!("args = [\"{program}\"]"),
         };
         writeln!(text, "{args}\n[stop]\nfirst = \"{first}\"\ngrace_ms = {grace_ms}").expect("a string takes all");
-        if let Some(command) = self.live {
-            writeln!(text, "[live]\nprotocol = \"acp\"\nargs = [\"-c\", '''{command}''']").expect("a string takes all");
+        if let Some((protocol, command)) = self.live {
+            writeln!(
+                text,
+                "[live]\nprotocol = \"{protocol}\"\nargs = [\"-c\", '''{command}''']"
+            )
+            .expect("a string takes all");
         }
         text
     }
