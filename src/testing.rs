@@ -1,6 +1,8 @@
 //! What unit tests of several modules share.
 
-use crate::event::{AskId, Checkpoint, Event, Exit, GoalFailure, GoalResult, PermissionRequest, ToolKind};
+use crate::event::{
+    AskId, Checkpoint, Choice, Event, Exit, GoalFailure, GoalResult, PermissionRequest, Question, ToolKind,
+};
 
 /// Numbers that look random and are the same every time (xorshift).
 pub(crate) struct Dice(u64);
@@ -56,6 +58,41 @@ pub(crate) fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) ->
             why: (code != 0).then_some(GoalFailure::Exited { exit }),
             tail: tail.to_owned(),
         },
+    }
+}
+
+/// The agent asks for a colour, and for sizes where `several` things are asked.
+pub(crate) fn question_asked(ask: u32, several: bool) -> Event {
+    let choice = |label: &str, description: &str| Choice {
+        label: label.to_owned(),
+        description: description.to_owned(),
+    };
+    let colour = Question {
+        header: "Colour".to_owned(),
+        text: "Which colour shall the button have?".to_owned(),
+        choices: vec![choice("red", "like fire"), choice("blue", "like the sea")],
+        multiple: false,
+        free_text: true,
+    };
+    let sizes = Question {
+        text: "Which sizes?".to_owned(),
+        choices: vec![choice("S", ""), choice("L", "")],
+        multiple: true,
+        ..colour.clone()
+    };
+    let Event::PermissionAsked { mut request, .. } = permission_asked(ask) else {
+        unreachable!("it asks")
+    };
+    request.tool = "AskUserQuestion".to_owned();
+    request.command = None;
+    request.reason = None;
+    request.title.clone_from(&colour.text);
+    request.questions = if several { vec![colour, sizes] } else { vec![colour] };
+    Event::PermissionAsked {
+        iteration: 3,
+        ask,
+        request,
+        until_ms: Some(u64::MAX / 2),
     }
 }
 

@@ -21,6 +21,8 @@ pub enum AnswerStep {
     Choosing,
     /// What the agent is told with a no is typed.
     Denying(Editor),
+    /// An answer in words is typed: a line for each question.
+    Wording(Editor),
 }
 
 impl Answering {
@@ -37,7 +39,7 @@ impl Answering {
     pub fn editor(&mut self) -> Option<&mut Editor> {
         match &mut self.step {
             AnswerStep::Choosing => None,
-            AnswerStep::Denying(editor) => Some(editor),
+            AnswerStep::Denying(editor) | AnswerStep::Wording(editor) => Some(editor),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::{
-    event::{Answer, UserCommand},
+    event::{Answer, Question, UserCommand},
     ui::tui::{
         editor::Editor,
         keys::{self, Action, Chord},
@@ -40,7 +40,7 @@ pub(in crate::ui::tui) fn show_question(model: &mut Model) {
 pub(super) fn answering(model: &mut Model, key: KeyEvent, mut answering: Answering) -> Vec<Order> {
     let orders = match answering.step {
         AnswerStep::Choosing => choosing(model, key, &mut answering),
-        AnswerStep::Denying(_) => writing(model, key, &mut answering),
+        AnswerStep::Denying(_) | AnswerStep::Wording(_) => writing(model, key, &mut answering),
     };
     if let Mode::Answering(shown) = &mut model.ui.mode {
         *shown = answering;
@@ -53,6 +53,13 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
     match (chord.code, chord.modifiers) {
         (KeyCode::Char('c'), KeyModifiers::CONTROL) => return vec![Order::interrupt(model)],
         _ if model.now_ms.saturating_sub(answering.shown_ms) < UNSEEN_MS => {}
+        (KeyCode::Char('y'), KeyModifiers::NONE) if asks_in_words(model, answering) => {}
+        (KeyCode::Char('o'), KeyModifiers::NONE) if asks_in_words(model, answering) => {
+            answering.step = AnswerStep::Wording(Editor::default());
+        }
+        (KeyCode::Char(digit @ '1'..='9'), KeyModifiers::NONE) if asks_in_words(model, answering) => {
+            return chosen(model, answering, digit);
+        }
         (KeyCode::Char('y'), KeyModifiers::NONE) => return answered(answering, Answer::Allow),
         (KeyCode::Char('n'), KeyModifiers::NONE) => return answered(answering, Answer::Deny { message: None }),
         (KeyCode::Char('N'), KeyModifiers::NONE) => answering.step = AnswerStep::Denying(Editor::default()),
@@ -67,6 +74,34 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
         _ => scroll(model, chord, answering),
     }
     Vec::new()
+}
+
+fn questions<'m>(model: &'m Model, answering: &Answering) -> &'m [Question] {
+    let mut pending = model.run.permissions.pending.iter();
+    let ask = pending.find(|ask| ask.number == answering.ask);
+    ask.map_or(&[], |ask| &ask.request.questions)
+}
+
+fn asks_in_words(model: &Model, answering: &Answering) -> bool {
+    !questions(model, answering).is_empty()
+}
+
+/// Takes the number of a choice: the answer where it is all there is to say, else the beginning of it.
+fn chosen(model: &Model, answering: &mut Answering, digit: char) -> Vec<Order> {
+    let number = usize::try_from(digit.to_digit(10).unwrap_or_default()).unwrap_or_default();
+    match questions(model, answering) {
+        [only] if number > only.choices.len() => Vec::new(),
+        [only] if !only.multiple => {
+            let words = vec![digit.to_string()];
+            answered(answering, Answer::Words { words })
+        }
+        _ => {
+            let mut editor = Editor::default();
+            editor.insert(&digit.to_string());
+            answering.step = AnswerStep::Wording(editor);
+            Vec::new()
+        }
+    }
 }
 
 /// Scrolls what is asked.
@@ -96,6 +131,10 @@ fn writing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<O
         Typed::Cancelled | Typed::Interrupted => answering.step = AnswerStep::Choosing,
         Typed::Entered => {
             let text = editor.text().trim().to_owned();
+            if matches!(answering.step, AnswerStep::Wording(_)) {
+                let words = text.lines().map(str::to_owned).collect();
+                return answered(answering, Answer::Words { words });
+            }
             let message = Some(text).filter(|text| !text.is_empty());
             return answered(answering, Answer::Deny { message });
         }

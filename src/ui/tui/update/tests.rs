@@ -5,7 +5,7 @@ use crossterm::event::{MouseButton, MouseEvent};
 use super::*;
 use crate::{
     event::{Answer, Event, PausedBy, SteeringId, SteeringKind, StopReason, Wait},
-    testing::{Dice, permission_asked},
+    testing::{Dice, permission_asked, question_asked},
     ui::tui::{
         model::ReplayState,
         testing::{START_MS, begun, model, running, stopped},
@@ -347,6 +347,35 @@ fn what_is_asked_is_scrolled_as_far_as_it_goes() {
     assert_eq!(top(&model), last - 1);
     press(&mut model, "g");
     assert_eq!(top(&model), 0);
+}
+
+#[test]
+fn a_question_in_words_is_answered_by_the_number_of_a_choice_or_in_words_of_ones_own() {
+    let asked = |several| {
+        let mut model = after([running(), vec![question_asked(1, several)]].concat());
+        show_question(&mut model);
+        model.now_ms += 1_000;
+        model
+    };
+    let words = |words: &[&str]| {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        let answer = Answer::Words { words };
+        Order::by_user(UserCommand::Answer { ask: 1, answer })
+    };
+    let mut one = asked(false);
+    assert_eq!(press(&mut one, "y3"), [], "neither is an answer");
+    assert_eq!(press(&mut one, "2"), [words(&["2"])]);
+    let mut own = asked(false);
+    assert_eq!(press(&mut own, "odark green"), []);
+    assert_eq!(update(&mut own, key(KeyCode::Enter)), [words(&["dark green"])]);
+    let mut several = asked(true);
+    assert_eq!(press(&mut several, "2"), []);
+    update(&mut several, ScreenEvent::Input(Input::Paste("\n1,2".to_owned())));
+    assert_eq!(update(&mut several, key(KeyCode::Enter)), [words(&["2", "1,2"])]);
+    let mut declined = asked(false);
+    let no = Answer::Deny { message: None };
+    let order = Order::by_user(UserCommand::Answer { ask: 1, answer: no });
+    assert_eq!(press(&mut declined, "n"), [order]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::{
+    event::Question,
     run::Ask,
     text::{one_line, sanitized},
     ui::tui::{
@@ -54,7 +55,19 @@ impl Sheet {
         let room = usize::from(width.saturating_sub(4)).max(1);
         let asked = asked(ask, room);
         let (below, typed) = match &answering.step {
-            AnswerStep::Choosing => (keys(whole.height < LOW_ROWS, room), 0),
+            AnswerStep::Choosing if !ask.request.questions.is_empty() => (
+                keys(&question_keys(&ask.request.questions), whole.height < LOW_ROWS, room),
+                0,
+            ),
+            AnswerStep::Choosing => (keys(&PERMISSION_KEYS, whole.height < LOW_ROWS, room), 0),
+            AnswerStep::Wording(editor) => {
+                let how = match ask.request.questions.len() {
+                    1 => "numbers with commas, or words:",
+                    _ => "a line for each question: numbers with commas, or words:",
+                };
+                let row = vec![(how.to_owned(), Role::User)];
+                (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
+            }
             AnswerStep::Denying(editor) => {
                 let row = vec![("deny, and tell the agent:".to_owned(), Role::User)];
                 (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
@@ -115,9 +128,12 @@ pub(super) fn draw(model: &Model, answering: &Answering, whole: Rect, pen: &mut 
     unseen(&sheet, top, inner, pen);
     match &answering.step {
         AnswerStep::Choosing => None,
-        AnswerStep::Denying(editor) => {
+        AnswerStep::Denying(editor) | AnswerStep::Wording(editor) => {
             let area = Rect::new(inner.x, y, inner.width, inner.bottom().saturating_sub(y));
-            let keys = " Enter denies · Alt-Enter newline · Esc back ";
+            let keys = match answering.step {
+                AnswerStep::Wording(_) => " Enter answers · Alt-Enter newline · Esc back ",
+                AnswerStep::Choosing | AnswerStep::Denying(_) => " Enter denies · Alt-Enter newline · Esc back ",
+            };
             let end = inner.right().saturating_sub(1);
             pen.right(inner.x, inner.bottom(), end, keys, pen.theme.style(Role::Dim));
             Some(typed::draw(editor, area, pen))
@@ -166,6 +182,9 @@ fn unseen(sheet: &Sheet, top: usize, inner: Rect, pen: &mut Pen<'_>) {
 /// What is asked: the command or the change, where, and why.
 fn asked(ask: &Ask, room: usize) -> Vec<Row> {
     let request = &ask.request;
+    if !request.questions.is_empty() {
+        return question_rows(&request.questions, room);
+    }
     let mut rows = Vec::new();
     let what = match (&request.command, &request.url, &request.diff) {
         (Some(command), ..) => {
@@ -202,21 +221,58 @@ fn shown(text: &str) -> String {
     sanitized(text).replace('\t', "    ")
 }
 
+/// A key, what it does, and the same in a word.
+type KeyRow = (&'static str, &'static str, &'static str);
+
+const PERMISSION_KEYS: [KeyRow; 4] = [
+    ("y", "allow once", "allow"),
+    ("n", "deny", "deny"),
+    ("N", "deny, and say why", "say why"),
+    ("Esc", "decide later", "later"),
+];
+
+fn question_keys(questions: &[Question]) -> Vec<KeyRow> {
+    let choices = questions.iter().any(|question| !question.choices.is_empty());
+    let mut keys: Vec<KeyRow> = Vec::new();
+    keys.extend(choices.then_some(("1-9", "choose", "choose")));
+    keys.push(("o", "answer in words", "words"));
+    keys.push(("n", "do not answer", "no answer"));
+    keys.push(("N", "do not answer, and say why", "say why"));
+    keys.push(("Esc", "answer later", "later"));
+    keys
+}
+
+/// The questions, each with its choices below it.
+fn question_rows(questions: &[Question], room: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for question in questions {
+        rows.extend(flowed(&[(shown(&question.text), Role::Strong)], room));
+        for (index, choice) in question.choices.iter().enumerate() {
+            let description = match choice.description.as_str() {
+                "" => String::new(),
+                description => format!("  {}", one_line(description)),
+            };
+            let pieces = [
+                (format!("{:>2} ", index + 1), Role::Key),
+                (one_line(&choice.label), Role::Plain),
+                (description, Role::Dim),
+            ];
+            rows.extend(flowed(&pieces, room));
+        }
+    }
+    rows
+}
+
 /// The keys that answer: a row each, or as many in a row as fit.
-fn keys(low: bool, room: usize) -> Vec<Row> {
-    let keys = [
-        ("y", "allow once", "allow"),
-        ("n", "deny", "deny"),
-        ("N", "deny, and say why", "say why"),
-        ("Esc", "decide later", "later"),
-    ];
+fn keys(keys: &[KeyRow], low: bool, room: usize) -> Vec<Row> {
     if !low {
-        let row = |(key, words, _)| vec![(format!("{key:<3}"), Role::Key), (format!("  {words}"), Role::Plain)];
-        return keys.map(row).into();
+        let row =
+            |(key, words, _): &KeyRow| vec![(format!("{key:<3}"), Role::Key), (format!("  {words}"), Role::Plain)];
+        return keys.iter().map(row).collect();
     }
     let mut rows: Vec<Row> = vec![Vec::new()];
     let mut taken = 0;
-    for (key, _, short) in keys {
+    for &(key, _, short) in keys {
         let width = usize::from(columns(key) + columns(short)) + 3;
         if taken > 0 && taken + width > room {
             rows.push(Vec::new());

@@ -10,7 +10,7 @@ use crate::{
         PlanTask, Problem, ProblemKind, SteeringId, SteeringKind, StopReason, Wait, WaitCause,
     },
     proc::{Size, screen::Screen},
-    testing::{Dice, permission_asked},
+    testing::{Dice, permission_asked, question_asked},
     ui::tui::{
         editor::Editor,
         layout::Layout,
@@ -208,6 +208,17 @@ fn a_question_of_the_agent() {
 #[test]
 fn a_question_of_the_agent_on_a_small_terminal() {
     assert_snapshot!(drawn(&asking(40, 10)));
+}
+
+#[test]
+fn questions_in_words_with_their_choices() {
+    let mut asked = model(100, 30, [running(), vec![question_asked(1, true)]].concat());
+    if let Some(ask) = asked.run.permissions.pending.first_mut() {
+        ask.until_ms = Some(asked.now_ms + 272_000);
+    }
+    let shown_ms = asked.now_ms;
+    asked.ui.mode = Mode::Answering(Answering::new(1, shown_ms));
+    assert_snapshot!(drawn(&asked));
 }
 
 #[test]
