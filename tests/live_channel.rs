@@ -9,7 +9,7 @@ use ralph::event::{AgentSignal, Delivery, Event, ProblemKind, Record, SteeringId
 use crate::{
     agents_loop::{assert_done, in_order, plan_one_task, ralph, stopped, work_on},
     harness::{Program, SOON, Sandbox, agent::Agent, events},
-    stand_in::{Scenario, StandIn, Step, http, say, shell},
+    stand_in::{Scenario, StandIn, Step, http, log::Request, say, shell},
 };
 
 /// Makes a test of a scenario for each agent with a live channel of its own.
@@ -61,25 +61,6 @@ fn deliveries(records: &[Record]) -> Vec<(u32, Delivery)> {
         .collect()
 }
 
-fn a_plan_is_worked_off(agent: Agent) {
-    let model = StandIn::start(in_order([&work_on("hello"), &work_on("world")]));
-    let Some(sandbox) = agent.sandbox(&model, 0) else {
-        return;
-    };
-    let finished = live(agent, &sandbox).run(SOON);
-    assert_done(&finished, 2, 2);
-    sandbox.assert_nothing_runs();
-    let requests = model.main_requests();
-    assert_eq!(requests.len(), 4);
-    assert!(
-        requests[0].prompt().contains("Write hello.txt"),
-        "{}",
-        requests[0].prompt()
-    );
-}
-
-each_live_agent!(a_plan_is_worked_off);
-
 #[test]
 fn an_adapter_of_your_own_with_nothing_but_a_live_channel_works_a_plan_off() {
     let model = StandIn::start(in_order([&work_on("hello")]));
@@ -101,47 +82,61 @@ fn an_adapter_of_your_own_with_nothing_but_a_live_channel_works_a_plan_off() {
     sandbox.assert_nothing_runs();
 }
 
+/// A plan is worked off, in two sessions.
 fn a_message_reaches_the_turn_that_runs(agent: Agent) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
-    let model = StandIn::start(in_order([&[waits.into(), work, done]]));
+    let model = StandIn::start(in_order([&[waits.into(), work, done], &work_on("world")]));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    plan_one_task(&sandbox);
     let running = live(agent, &sandbox).start();
     running.wait_for_record(SOON, a_tool_runs);
     steer(&sandbox, "Use British spelling.");
     sandbox.write("go", "");
     let finished = running.wait(SOON);
-    assert_done(&finished, 1, 1);
+    assert_done(&finished, 2, 2);
+    sandbox.assert_nothing_runs();
     assert_eq!(deliveries(&finished.records()), [(1, Delivery::Live)]);
-    let mut requests = model.main_requests().into_iter();
-    let first = requests.position(|request| request.body.to_string().contains("Use British spelling."));
-    assert_eq!(first, Some(1), "the request after the tool has it");
+    let requests = model.main_requests();
+    assert_eq!(requests.len(), 5);
+    assert_first_task(&requests);
+    let has_it = |request: &Request| request.body.to_string().contains("Use British spelling.");
+    assert_eq!(
+        requests.iter().position(has_it),
+        Some(1),
+        "the request after the tool has it"
+    );
+}
+
+#[track_caller]
+fn assert_first_task(requests: &[Request]) {
+    let prompt = requests[0].prompt();
+    assert!(prompt.contains("Write hello.txt"), "{prompt}");
 }
 
 each_live_agent!(a_message_reaches_the_turn_that_runs: claude Claude, codex Codex, opencode Opencode);
 
-/// gemini would end its turn for a message.
+/// gemini would end its turn for a message. A plan is worked off, in two sessions.
 fn a_message_waits_for_the_next_prompt_where_the_turn_takes_none(agent: Agent) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
-    let next = say("Spelling is British.");
-    let model = StandIn::start(in_order([&[waits.into(), work, done], &[next.into()]]));
+    let model = StandIn::start(in_order([&[waits.into(), work, done], &work_on("world")]));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    plan_one_task(&sandbox);
     let running = live(agent, &sandbox).start();
     running.wait_for_record(SOON, a_tool_runs);
     let steered = sandbox.ralph(["steer", "Use British spelling."]).run(SOON);
     assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
     sandbox.write("go", "");
     let finished = running.wait(SOON);
-    assert_done(&finished, 1, 2);
+    assert_done(&finished, 2, 2);
+    sandbox.assert_nothing_runs();
     assert_eq!(deliveries(&finished.records()), [(1, Delivery::Prompt)]);
     let requests = model.main_requests();
+    assert_eq!(requests.len(), 5);
+    assert_first_task(&requests);
     let first = requests
         .iter()
         .position(|request| request.body.to_string().contains("Use British spelling."));
