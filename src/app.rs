@@ -9,6 +9,7 @@ mod plan;
 mod prepare;
 mod prompt;
 mod runtime;
+mod sandbox;
 
 use std::{
     env::consts::OS,
@@ -41,6 +42,7 @@ pub(crate) use place::Place;
 pub(crate) use plan::chosen_plan;
 use prepare::prepare;
 use runtime::runtime;
+pub(crate) use sandbox::{Confiner, confinement, make_missing};
 
 /// How long work on disk may go on after the run is over.
 const JOB_PATIENCE: Duration = Duration::from_millis(500);
@@ -110,7 +112,7 @@ fn logged_run(
         judge: prepared.judge,
         repository,
         clock: Clock::of_the_system(),
-        supervisor: supervisor.clone(),
+        supervisor: prepared.goals,
     };
     let files = open.files.clone();
     let runtime = runtime()?;

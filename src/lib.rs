@@ -31,6 +31,7 @@ mod plan;
 pub mod proc;
 pub mod prompt;
 pub mod run;
+pub mod sandbox;
 pub mod settings;
 pub mod store;
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod bad_input;
 mod chaos;
 mod checkpoints;
 mod codex;
+mod confinement;
 mod control_by_role;
 mod crash;
 mod demo;

@@ -85,6 +85,7 @@ impl Sandbox {
                 first: StopSignal::Interrupt,
                 grace: LONG,
             },
+            readable: Vec::new(),
             run_id: format!("run-{}", self.dir.path().display()),
             scratch: self.path("scratch"),
             guard: Some(GUARD.into()),

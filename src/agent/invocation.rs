@@ -56,6 +56,7 @@ pub(super) fn launch(manifest: &Manifest, request: &SessionRequest, live: Option
         },
         size: request.size,
         ladder: manifest.stop,
+        readable: vec![request.prompt.clone(), request.scratch.clone()],
         run_id: request.run.0.clone(),
         scratch: request.scratch.clone(),
         guard: None,

@@ -49,6 +49,10 @@ pub struct Manifest {
     /// Arguments that make the program print its version.
     pub probe: Option<Vec<String>>,
     pub credentials: Credentials,
+    /// The directories of its own state, each beginning with `~/` or with `$NAME`.
+    pub state: Vec<String>,
+    /// The files of its own state beside them.
+    pub state_files: Vec<String>,
     /// What to type to install the program.
     pub install: Option<String>,
     pub capabilities: Capabilities,
@@ -111,6 +115,8 @@ impl Manifest {
             title: written.title.unwrap_or_else(|| id.to_owned()),
             verified: written.verified,
             probe: written.probe.args,
+            state: written.sandbox.write,
+            state_files: written.sandbox.write_files,
             install: written.install.hint,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
-use super::Place;
+use super::{Confiner, Place};
 use crate::{
     agent::{
         AgentAdapter, Channel, GitIdentity,
@@ -41,6 +41,8 @@ pub(super) struct Agents {
 
 /// What the choice of agents goes by.
 pub(super) struct Chooser<'a> {
+    /// None where nothing is started.
+    pub(super) confiner: Option<&'a Confiner>,
     pub(super) catalog: &'a Catalog,
     pub(super) config: &'a Config,
     pub(super) project: &'a Path,
@@ -196,17 +198,21 @@ impl Chooser<'_> {
             let channel = if live { ChannelKind::Live } else { ChannelKind::OneWay };
             channels.insert(id.to_owned(), channel);
         }
+        let free = || self.supervisor.clone();
+        let supervisor = self
+            .confiner
+            .map_or_else(free, |confiner| confiner.confine(self.supervisor, Some(&manifest)));
         let last_line_claims = manifest.dialect == Some(DialectKind::Terminal);
         let adapter: Arc<dyn AgentAdapter> = match manifest.transport {
             Transport::Pty => {
                 let is_told = manifest.command.git_identity;
                 let identity = is_told.then(|| identity(self.project, self.supervisor)).flatten();
-                let adapter = SubprocessAdapter::new(manifest, self.supervisor);
+                let adapter = SubprocessAdapter::new(manifest, &supervisor);
                 Arc::new(adapter.committing_as(identity).live(live))
             }
             Transport::Http => {
                 let options = server_options(self.config);
-                Arc::new(ServerAdapter::new(manifest, options, self.supervisor))
+                Arc::new(ServerAdapter::new(manifest, options, &supervisor))
             }
         };
         adapter.check(self.project)?;
@@ -248,6 +254,7 @@ pub(crate) fn chosen_adapter(
     supervisor: &Supervisor,
 ) -> Result<String, Failure> {
     let chooser = Chooser {
+        confiner: None,
         catalog,
         config,
         project,

@@ -1,6 +1,6 @@
 //! The configured goals, checked without a loop.
 
-use super::{Place, agents::catalog, runtime::runtime};
+use super::{Confiner, Place, agents::catalog, runtime::runtime};
 use crate::{
     config::Loaded,
     driver,
@@ -24,15 +24,18 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
     }
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
+    let catalog = catalog(place, config);
+    let confiner = Confiner::new(place, config, &catalog, supervisor);
     supervisor.become_subreaper();
+    let confined = confiner.confine(supervisor, None);
     let checks = driver::check_goals(
         config.goals.clone(),
         config.goals_parallel,
         place.project.clone(),
         format!("goals-{}", std::process::id()),
         scratch.path().to_owned(),
-        catalog(place, config).keys(),
-        supervisor,
+        catalog.keys(),
+        &confined,
     );
     Ok(runtime()?.block_on(checks))
 }

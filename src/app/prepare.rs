@@ -1,7 +1,7 @@
 //! Finds out, before anything is started, whether a run can be.
 
 use super::{
-    Place,
+    Confiner, Place,
     agents::{Agents, Chooser, catalog},
     permissions::{enforceable, judge},
     plan::{check_confidence, chosen_plan},
@@ -28,6 +28,8 @@ pub(super) struct Prepared {
     pub(super) withheld: Vec<String>,
     /// What the rules say to a use of a tool.
     pub(super) judge: Option<Judge>,
+    /// What starts goals.
+    pub(super) goals: Supervisor,
     pub(super) notices: Vec<Notice>,
 }
 
@@ -45,7 +47,10 @@ pub(super) fn prepare(
     check_confidence(config, &snapshot)?;
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));
+    let confiner = Confiner::new(place, config, &catalog, supervisor);
+    notices.extend(confiner.notices());
     let chooser = Chooser {
+        confiner: Some(&confiner),
         catalog: &catalog,
         config,
         project: &place.project,
@@ -96,6 +101,7 @@ pub(super) fn prepare(
         plan: snapshot,
         withheld: catalog.keys(),
         judge: judge(place, policy),
+        goals: confiner.confine(supervisor, None),
         notices,
     })
 }

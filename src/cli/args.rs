@@ -1,6 +1,6 @@
 //! What can be typed after `ralph`.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -173,6 +173,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: PermissionsCommand,
     },
+    /// Show, explain and try what agents and goals may do on this machine
+    Sandbox {
+        #[command(subcommand)]
+        command: SandboxCommand,
+    },
     /// Summarize a run: what was done, why it ended, what is unverified, what needs your attention
     Report {
         /// The run [default: the latest]
@@ -299,6 +304,31 @@ pub(super) enum PermissionsCommand {
         /// As one JSON object
         #[arg(long)]
         json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SandboxCommand {
+    /// List what may be written and what cannot be read
+    Show {
+        /// As one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what may be done with a path, and why
+    Explain {
+        #[arg(value_name = "PATH")]
+        path: PathBuf,
+    },
+    /// Run a command as an agent would run it, whatever `sandbox.mode` says
+    Run {
+        #[arg(
+            required = true,
+            value_name = "COMMAND",
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        command: Vec<OsString>,
     },
 }
 

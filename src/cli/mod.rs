@@ -13,6 +13,7 @@ mod replay;
 mod report;
 mod restore;
 mod run;
+mod sandbox;
 mod setting_flags;
 mod status;
 
@@ -92,6 +93,7 @@ fn dispatch(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
             restore::run(args, *n, *before, run.as_deref(), *yes, supervisor)
         }
         Some(Command::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),
+        Some(Command::Sandbox { command }) => sandbox::run(args, command, supervisor),
         Some(Command::Adapters { command }) => adapters::run(args, command, supervisor),
         Some(Command::Doctor { format }) => doctor::run(args, *format, supervisor),
         Some(Command::Config { command }) => configure(args, command),

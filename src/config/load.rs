@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{
     env, file,
     permissions::{add_rules, hidden_rules},
+    sandbox::not_by_project,
     settings::Config,
     sources::{Flag, Sources},
 };
@@ -38,6 +39,10 @@ pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
         mistakes.extend(one_prompt(&layer.leaves, &mut merged));
         adapters.extend(adapters_of(&layer.leaves));
         for leaf in layer.leaves {
+            if let Some(mistake) = not_by_project(&leaf, sources.project.as_deref()) {
+                mistakes.push(mistake);
+                continue;
+            }
             match add_goals(&merged, leaf) {
                 Ok(leaf) => merged.set(add_rules(&merged, leaf)),
                 Err(mistake) => mistakes.push(mistake),

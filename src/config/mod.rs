@@ -16,6 +16,7 @@ mod mistakes;
 mod outputs;
 mod permissions;
 mod render;
+mod sandbox;
 mod settings;
 mod sources;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use env::RUNTIME_VARIABLES;
 pub use load::{Loaded, load};
 pub use permissions::Permissions;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
+pub use sandbox::{Sandbox, SandboxMode};
 pub use settings::{Config, Keep};
 pub use sources::{Flag, Sources};
 pub use values::Notify;

@@ -16,6 +16,7 @@ use crate::{
 use super::{
     goals::Goals,
     permissions::Permissions,
+    sandbox::Sandbox,
     values::{AdapterTables, Notify, Promise, ServerAddress},
 };
 
@@ -47,6 +48,7 @@ settings! {
         #[flag("--server-timeout", "MS", "Milliseconds that the server may take to answer [default: 5000]")]
         server_timeout_ms("serverTimeout"): Within<1, 600_000> = 5000,
         permissions("permissions"): Section<Permissions>,
+        sandbox("sandbox"): Section<Sandbox>,
         /// How the agent is talked with. "one-way": it gets its prompt and is listened to. "live": it can be told something
         /// while it works, so that messages reach the running turn; an agent without such a channel is refused. "auto" takes
         /// the live one where rules need it, and where somebody watches on a screen who gets more of it: messages that reach
@@ -331,6 +333,8 @@ mod tests {
                 "permissions.mode" => "ask",
                 "permissions.deny" | "permissions.ask" | "permissions.allow" => "Bash(rm *)",
                 "permissions.onTimeout" => "allow",
+                "sandbox.mode" => "on",
+                "sandbox.write" | "sandbox.hide" | "sandbox.show" => "~/x",
                 "channel" => "live",
                 "goalsWhen" => "both",
                 "goalsParallel" => "false",

@@ -164,6 +164,7 @@ fn launch(goal: &Goal, place: &Place) -> Launch {
             first: StopSignal::Terminate,
             grace: GRACE,
         },
+        readable: Vec::new(),
         run_id: place.run_id.clone(),
         scratch: place.scratch.clone(),
         guard: None,

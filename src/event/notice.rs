@@ -60,6 +60,18 @@ pub enum Notice {
         /// The subcommand's name.
         command: String,
     },
+    /// Agents and goals are confined by this version of Landlock.
+    SandboxOn {
+        abi: i32,
+        /// How many places they cannot read.
+        hidden: u64,
+    },
+    /// Agents and goals were to be confined, and nothing on this machine confines.
+    SandboxMissing,
+    /// A place is meant to be hidden and lies in one that is written.
+    SandboxExposes {
+        path: PathBuf,
+    },
     /// Processes that an earlier run left behind were ended.
     OrphansEnded {
         count: u64,
@@ -188,6 +200,7 @@ impl Notice {
             | Notice::MessageOutstanding { .. }
             | Notice::AdapterSwitched { .. }
             | Notice::AgentLingers
+            | Notice::SandboxOn { .. }
             | Notice::AgentIdle { .. } => Level::Info,
             Notice::AdapterChosen { .. }
             | Notice::FallbackMissing { .. }
@@ -217,6 +230,8 @@ impl Notice {
             | Notice::ChangesUncounted { .. }
             | Notice::ProgressUnknown { .. }
             | Notice::AgentCommand { .. }
+            | Notice::SandboxMissing
+            | Notice::SandboxExposes { .. }
             | Notice::CommandRefused { .. } => Level::Warning,
             Notice::Text { level, .. } => *level,
         }
@@ -262,6 +277,9 @@ impl Notice {
             | Notice::WorkOverdue { .. }
             | Notice::StaleDoneFile
             | Notice::AgentCommand { .. }
+            | Notice::SandboxOn { .. }
+            | Notice::SandboxMissing
+            | Notice::SandboxExposes { .. }
             | Notice::CommandRefused { .. } => {}
         }
         self

@@ -2,7 +2,7 @@
 
 use std::{
     env, fs, io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Mutex, OnceLock},
 };
 
@@ -178,6 +178,15 @@ fn locate(project: &Path, supervisor: &Supervisor) -> Result<(Layout, usize), No
         }
         _ if output.stderr.contains("not a git repository") => Err(NoRepository::NotARepository { path }),
         _ => Err(NoRepository::Unreadable(output.refusal())),
+    }
+}
+
+/// Returns git's directories of `project`, wherever they are; none if it is in no repository that ralph would keep.
+pub fn directories(project: &Path, supervisor: &Supervisor) -> Vec<PathBuf> {
+    match locate(project, supervisor) {
+        Ok((layout, _)) if layout.git_dir == layout.common_dir => vec![layout.git_dir],
+        Ok((layout, _)) => vec![layout.git_dir, layout.common_dir],
+        Err(_) => Vec::new(),
     }
 }
 

@@ -56,7 +56,7 @@ use loose::Loose;
 use state::State;
 
 pub use differ::{Differ, DifferError};
-pub use discover::version;
+pub use discover::{directories, version};
 pub use error::{GitError, NoRepository};
 pub use identity::Identity;
 pub use restore::{Place, Restored, Saved};

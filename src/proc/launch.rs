@@ -42,12 +42,36 @@ pub struct Launch {
     pub stdout: Stdout,
     pub size: Size,
     pub ladder: Ladder,
+    /// Files of ralph's own that the program reads by their names: a confined one could not otherwise.
+    pub readable: Vec<PathBuf>,
     /// Marks every descendant that keeps its environment, as [`RUN_ID_VAR`].
     pub run_id: String,
     /// An existing directory only the user can read, for the guard's specification and the FIFO.
     pub scratch: PathBuf,
     /// An executable that answers to `__guard --spec FILE`; none for the one that is running.
     pub guard: Option<PathBuf>,
+}
+
+/// What a program, and everything that it starts, may do with files and signals.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// Directories and files that may be written, and read even inside what is hidden. What is not there is left out.
+    pub write: Vec<PathBuf>,
+    /// Directories and files that may be read even inside what is hidden.
+    pub read: Vec<PathBuf>,
+    /// Directories and files whose contents are not read. Their names are seen.
+    pub hidden: Vec<PathBuf>,
+    /// Refuses to start what would be confined by less than this.
+    pub required: bool,
+    /// Uses no newer version of Landlock, for tests of older kernels.
+    pub abi: Option<i32>,
+}
+
+/// How well this system confines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfinementLevel {
+    None,
+    Landlock { abi: i32 },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -23,6 +23,7 @@ use rustix::{
     process::{PidfdFlags, Resource, Rlimit, getrlimit, pidfd_open, setrlimit},
 };
 
+pub(super) use super::confine::{confine_this_thread, confined, level as confinement_level};
 use super::{
     Stop,
     process::Process,

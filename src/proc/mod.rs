@@ -10,6 +10,8 @@
 //! sub-reaper exists: there, a process that leaves its parents, its session and its environment behind escapes.
 
 mod child;
+#[cfg(target_os = "linux")]
+mod confine;
 mod ending;
 pub mod guard;
 pub mod helper;
@@ -39,7 +41,10 @@ use linux as system;
 use portable as system;
 
 pub use child::{Child, NotTaken};
-pub use launch::{Activity, End, Ladder, Launch, Output, RUN_ID_VAR, Size, Stdin, Stdout, Stop, StopSignal};
+pub use launch::{
+    Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Output, RUN_ID_VAR, Size, Stdin, Stdout, Stop,
+    StopSignal,
+};
 pub use origin::Origin;
 pub use spawn::SpawnError;
 pub use supervisor::Supervisor;

@@ -23,7 +23,7 @@ use nix::{
 };
 
 use super::{
-    Stop,
+    Confinement, ConfinementLevel, Stop,
     helper::{Helper, Helpers},
     process::Process,
     signals::{Happening, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
@@ -48,6 +48,23 @@ pub(super) fn is_subreaper() -> bool {
 /// There are no such descriptors here.
 pub(super) fn end_of(_child: Pid) -> Option<OwnedFd> {
     None
+}
+
+/// There is nothing to confine by.
+pub(super) fn confinement_level() -> ConfinementLevel {
+    ConfinementLevel::None
+}
+
+/// Starts something by `start`, unless it has to be confined.
+pub(super) fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() -> T + Send) -> io::Result<T> {
+    match confinement.required {
+        true => Err(io::Error::other("this system has none that ralph knows")),
+        false => Ok(start()),
+    }
+}
+
+pub(super) fn confine_this_thread(confinement: &Confinement) -> io::Result<()> {
+    confined(confinement, || ())
 }
 
 /// There is no way to tell here.

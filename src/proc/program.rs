@@ -22,7 +22,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{Stdin, spec::Spec};
+use super::{Stdin, spec::Spec, system};
 use crate::files;
 
 /// A program that is executed with no signal blocked and none ignored, whatever this process was started with.
@@ -90,7 +90,14 @@ pub(super) fn start(spec: &Spec) -> Result<Pid, NotStarted> {
         files: files.collect(),
         group: Group::Inherited,
     };
-    execute(execution).map_err(|error| {
+    let executed = match &spec.confinement {
+        Some(confinement) => system::confined(confinement, move || execute(execution)).map_err(|error| NotStarted {
+            why: format!("the sandbox: {error}"),
+            missing: false,
+        })?,
+        None => execute(execution),
+    };
+    executed.map_err(|error| {
         let missing = is_missing(&error);
         let mut why = because(&spec.program)(error).why;
         if let Some(interpreter) = missing_interpreter(&spec.program) {

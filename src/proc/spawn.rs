@@ -20,7 +20,7 @@ use portable_pty::{CommandBuilder, MasterPty, SlavePty, native_pty_system};
 use thiserror::Error;
 
 use super::{
-    Launch, Output, RUN_ID_VAR, Stdin, Stdout,
+    Confinement, Launch, Output, RUN_ID_VAR, Stdin, Stdout,
     child::{Child, Shared, Terminal, pty_size},
     keeper::Keeper,
     leftovers::{CHILD_ID_VAR, Children},
@@ -38,6 +38,14 @@ const OUTER_TERMINAL_VARS: [&str; 7] = [
     "TERMCAP",
     "TMUX",
     "STY",
+];
+
+/// Variables that lead to services of the user's session, which do as they are told: a confined program is not shown the way.
+const SERVICE_VARS: [&str; 4] = [
+    "SSH_AUTH_SOCK",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_HOST",
+    "GPG_AGENT_INFO",
 ];
 
 /// Why a child could not be started. Nothing runs then, and the output is never called.
@@ -86,6 +94,7 @@ pub(super) fn spawn(
     children: &Arc<Children>,
     number: u32,
     launch: Launch,
+    confinement: Option<&Confinement>,
     output: Box<dyn Output>,
 ) -> Result<Child, SpawnError> {
     check(&launch)?;
@@ -97,7 +106,7 @@ pub(super) fn spawn(
         dir: dir.path().to_path_buf(),
     };
     let Fifos { output: fifo, input } =
-        write_files(&launch, &files).map_err(|source| scratch_error(&launch, source))?;
+        write_files(&launch, confinement, &files).map_err(|source| scratch_error(&launch, source))?;
     let (wake_reader, wake) = wake_pipe().map_err(|source| scratch_error(&launch, source))?;
 
     let pair = native_pty_system()
@@ -110,7 +119,14 @@ pub(super) fn spawn(
     let (reader_job, _) = named::<Reader>("ralph-reader", Reader::read)?;
 
     let child_id = child_id(&launch.run_id, number);
-    let process = start_guard(children, &launch, &files, &child_id, &*pair.slave)?;
+    let process = start_guard(
+        children,
+        &launch,
+        confinement.is_some(),
+        &files,
+        &child_id,
+        &*pair.slave,
+    )?;
     let terminal = Terminal::new(pair.master, writer, input, wake);
     let shared = Arc::new(Shared::new(process.1, terminal));
     let sources = Sources {
@@ -142,11 +158,12 @@ type Guard = (Box<dyn portable_pty::Child + Send + Sync>, Pid);
 fn start_guard(
     children: &Children,
     launch: &Launch,
+    confined: bool,
     files: &Files,
     child_id: &str,
     slave: &dyn SlavePty,
 ) -> Result<Guard, SpawnError> {
-    let command = guard_command(launch, files, child_id);
+    let command = guard_command(launch, confined, files, child_id);
     let path = PathBuf::from(&command.get_argv()[0]);
     // Locked until the guard is in it: see `leftovers`.
     let mut started = children.started();
@@ -205,7 +222,7 @@ struct Fifos {
 }
 
 /// Writes the guard's orders, and opens the FIFOs.
-fn write_files(launch: &Launch, files: &Files) -> io::Result<Fifos> {
+fn write_files(launch: &Launch, confinement: Option<&Confinement>, files: &Files) -> io::Result<Fifos> {
     let output = match launch.stdout {
         Stdout::Terminal => None,
         Stdout::Piped => {
@@ -233,6 +250,16 @@ fn write_files(launch: &Launch, files: &Files) -> io::Result<Fifos> {
         input: input.is_some().then(|| files.input()),
         fifo: output.is_some().then(|| files.fifo()),
         ladder: launch.ladder,
+        confinement: confinement.cloned().map(|mut confinement| {
+            // A program may open its own standard streams by name.
+            let streams = [
+                output.is_some().then(|| files.fifo()),
+                input.is_some().then(|| files.input()),
+            ];
+            confinement.write.extend(streams.into_iter().flatten());
+            confinement.read.extend(launch.readable.iter().cloned());
+            confinement
+        }),
     };
     fs::write(files.spec(), serde_json::to_vec(&spec)?)?;
     Ok(Fifos { output, input })
@@ -284,7 +311,7 @@ fn scratch_error(launch: &Launch, source: io::Error) -> SpawnError {
     }
 }
 
-fn guard_command(launch: &Launch, files: &Files, child_id: &str) -> CommandBuilder {
+fn guard_command(launch: &Launch, confined: bool, files: &Files, child_id: &str) -> CommandBuilder {
     let mut command = match (&launch.guard, system::OWN_EXECUTABLE) {
         (Some(guard), _) => CommandBuilder::new(guard),
         (None, Some(own)) => CommandBuilder::new(own),
@@ -294,6 +321,9 @@ fn guard_command(launch: &Launch, files: &Files, child_id: &str) -> CommandBuild
     command.arg(files.spec());
     command.cwd(&launch.cwd);
     for name in OUTER_TERMINAL_VARS {
+        command.env_remove(name);
+    }
+    for name in SERVICE_VARS.iter().filter(|_| confined) {
         command.env_remove(name);
     }
     command.env("TERM", "xterm-256color");

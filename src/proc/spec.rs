@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ladder, Stdin};
+use super::{Confinement, Ladder, Stdin};
 use crate::event::Exit;
 
 /// The guard's orders. Holds no environment: that is inherited, and may hold keys that belong in no file.
@@ -25,6 +25,7 @@ pub(super) struct Spec {
     /// The FIFO to use as stdout; the terminal if there is none.
     pub fifo: Option<PathBuf>,
     pub ladder: Ladder,
+    pub confinement: Option<Confinement>,
 }
 
 /// The guard's last words, written when no descendant is left.

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    io,
     os::fd::BorrowedFd,
     sync::{
         Arc,
@@ -10,12 +11,13 @@ use std::{
 };
 
 use super::{
-    Launch, Output,
+    Confinement, ConfinementLevel, Launch, Output,
     child::Child,
     helper::{Helper, Helpers},
     leftovers::{self, Children},
     origin::{self, Origin},
     spawn::{self, SpawnError},
+    system,
 };
 
 /// Starts and ends the children of this process: child trees below guards, and helpers.
@@ -28,6 +30,8 @@ pub struct Supervisor {
     helpers: Arc<Helpers>,
     /// How many child trees were started.
     trees: Arc<AtomicU32>,
+    /// What the child trees may do that are started by this; none for all that their user may.
+    confinement: Option<Arc<Confinement>>,
 }
 
 /// For a program that is no ralph: its helpers have no guard.
@@ -38,6 +42,7 @@ impl Default for Supervisor {
             helpers: Helpers::without_guard(Arc::clone(&children)),
             children,
             trees: Arc::default(),
+            confinement: None,
         }
     }
 }
@@ -50,6 +55,7 @@ impl Supervisor {
             helpers: Helpers::below_a_guard(Arc::clone(&children)),
             children,
             trees: Arc::default(),
+            confinement: None,
         }
     }
 
@@ -62,7 +68,16 @@ impl Supervisor {
     /// [`SpawnError`] if there is nothing to start or no way to start it. `output` is dropped uncalled then.
     pub fn spawn(&self, launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnError> {
         let number = self.trees.fetch_add(1, Ordering::Relaxed);
-        spawn::spawn(&self.children, number, launch, output)
+        spawn::spawn(&self.children, number, launch, self.confinement.as_deref(), output)
+    }
+
+    /// Returns one for the same process whose child trees are confined. Its helpers are ralph's own, and free.
+    #[must_use]
+    pub fn confining(&self, confinement: Option<Confinement>) -> Supervisor {
+        Supervisor {
+            confinement: confinement.map(Arc::new),
+            ..self.clone()
+        }
     }
 
     /// Puts a helper together. `program` is looked for in `PATH` unless it has a slash in it.
@@ -89,6 +104,19 @@ impl Supervisor {
     #[must_use]
     pub fn left_running(&self, run_ids: &[String]) -> Vec<u32> {
         leftovers::left_running(&self.children, run_ids)
+    }
+
+    /// Tells how well this system confines what is started with a [`Confinement`].
+    pub fn confinement_level() -> ConfinementLevel {
+        system::confinement_level()
+    }
+
+    /// Confines the calling thread and what it starts or becomes.
+    ///
+    /// # Errors
+    /// If the system confines by less than is required.
+    pub fn confine_this_thread(confinement: &Confinement) -> io::Result<()> {
+        system::confine_this_thread(confinement)
     }
 
     /// Tells where the process at the other end of `socket` comes from, which the kernel knows as `pid`.

@@ -200,6 +200,11 @@ pub struct States {
 }
 
 impl States {
+    /// Where they are.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Whether a file, by its absolute path, is a part of some project's state.
     pub fn hold(&self, path: &Path) -> bool {
         let below = path.strip_prefix(&self.root).ok();

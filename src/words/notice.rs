@@ -107,6 +107,17 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::WorkOverdue { work } => {
             format!("{} did not end soon after the run's time was over", own_work(*work))
         }
+        Notice::SandboxOn { abi, hidden } => format!(
+            "sandbox: on (Landlock {abi}); the agent writes to the project, its own state, caches and /tmp; {hidden} places hidden; network open"
+        ),
+        Notice::SandboxMissing => {
+            "the sandbox is on in the settings and off in fact: this system has no Landlock, so that the agent may do all that you may"
+                .to_owned()
+        }
+        Notice::SandboxExposes { path } => format!(
+            "{} is not hidden from the agent, since it lies in a place that the agent writes to",
+            shown(path)
+        ),
         Notice::AgentCommand { command } => {
             format!("the agent ran `ralph {command}`: refused, since only you command a run")
         }

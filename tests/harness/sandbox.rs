@@ -45,18 +45,40 @@ impl Sandbox {
     /// Makes a repository with one commit that holds `PLAN.md`, two open tasks in it.
     pub fn new() -> Sandbox {
         let sandbox = Sandbox::without_git();
-        sandbox.git(["init", "--quiet"]);
-        sandbox.git(["add", "--all"]);
-        sandbox.git(["commit", "--quiet", "--message", "Start"]);
+        sandbox.start_repository();
         sandbox
     }
 
     /// Makes the same project in no repository.
     pub fn without_git() -> Sandbox {
+        Sandbox::without_git_in(&env::temp_dir())
+    }
+
+    /// Makes the same as [`Sandbox::new`] outside of the directories for temporary files, which everybody may write.
+    ///
+    /// # Panics
+    /// If neither the build directory nor the home directory is such a place.
+    pub fn outside_of_tmp() -> Sandbox {
+        let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let places = [Some(target), env::home_dir()].into_iter().flatten();
+        let is_elsewhere = |place: &PathBuf| !["/tmp", "/var/tmp"].iter().any(|tmp| place.starts_with(tmp));
+        let place = places.filter_map(|place| place.canonicalize().ok()).find(is_elsewhere);
+        let sandbox = Sandbox::without_git_in(&place.expect("a directory that is not for temporary files"));
+        sandbox.start_repository();
+        sandbox
+    }
+
+    fn start_repository(&self) {
+        self.git(["init", "--quiet"]);
+        self.git(["add", "--all"]);
+        self.git(["commit", "--quiet", "--message", "Start"]);
+    }
+
+    fn without_git_in(place: &Path) -> Sandbox {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let root = tempfile::Builder::new()
             .prefix("ralph-")
-            .tempdir()
+            .tempdir_in(place)
             .expect("a temporary directory");
         let path = root.path().canonicalize().expect("the directory just made");
         let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));

@@ -47,6 +47,7 @@ settings! {
         stop("stop"): Section<WrittenStop>,
         probe("probe"): Section<WrittenProbe>,
         login("login"): Section<WrittenLogin>,
+        sandbox("sandbox"): Section<WrittenSandbox>,
         install("install"): Section<WrittenInstall>,
         capabilities("capabilities"): Section<WrittenCapabilities>,
         patterns("patterns"): Section<WrittenPatterns>,
@@ -136,6 +137,16 @@ settings! {
         files("files"): Texts = [],
         /// What to type to log in.
         hint("hint"): Maybe<Text>,
+    }
+}
+
+settings! {
+    /// What it has to be given where it is confined.
+    pub(crate) struct WrittenSandbox {
+        /// Directories that it keeps its own state in.
+        write("write"): Texts = [],
+        /// Files of its own state beside them.
+        write_files("write_files"): Texts = [],
     }
 }
 

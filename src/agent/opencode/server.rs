@@ -221,6 +221,7 @@ impl Servers {
             stdout: Stdout::Terminal,
             size: ROWS_AND_COLUMNS,
             ladder: self.manifest.stop,
+            readable: Vec::new(),
             run_id: spec.run.clone(),
             scratch: spec.scratch.clone(),
             guard: self.guard.clone(),

@@ -70,6 +70,7 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
             first: StopSignal::Terminate,
             grace: Duration::from_secs(1),
         },
+        readable: Vec::new(),
         run_id: format!("doctor-{}", std::process::id()),
         scratch: scratch.path().to_owned(),
         guard: None,

@@ -1,0 +1,238 @@
+//! What a confined agent may write and what it may not read: lists of places, as this user has them. Pure; who confines is `proc`.
+//!
+//! Everything may be read but what is hidden, and nothing written but what is listed: an agent has to build, test and install
+//! as its user does, and has no business with keys, with other agents' sessions and with ralph's own records.
+
+mod places;
+
+use std::path::{Path, PathBuf};
+
+pub use places::{World, expanded};
+
+/// What a program may do with files.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Policy {
+    pub write: Vec<Place>,
+    pub hidden: Vec<Place>,
+}
+
+/// A directory or a file, and why it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub path: PathBuf,
+    pub why: Why,
+    /// A directory that is made before a program needs it: it could not make it itself.
+    pub is_made: bool,
+}
+
+/// Why a place is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    Project,
+    /// Git's own directory of the project, where it is elsewhere: a linked worktree, a submodule.
+    Git,
+    /// What the agent keeps.
+    Agent,
+    /// What package managers and compilers keep.
+    Cache,
+    Temporary,
+    /// Terminals, and devices that keep nothing.
+    Device,
+    Credentials,
+    /// What another agent keeps.
+    OtherAgent,
+    /// Journals, recordings and sockets of ralph.
+    RalphState,
+    /// A setting of the user's.
+    Setting,
+}
+
+/// What may be done with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access<'a> {
+    Write(&'a Place),
+    /// Its name is seen, its contents are not.
+    Hidden(&'a Place),
+    Read,
+}
+
+/// Where lists come from beside the built-in ones.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    pub project: PathBuf,
+    /// Git's directories of the project.
+    pub git: Vec<PathBuf>,
+    pub ralph_state: PathBuf,
+    /// As manifests write them: what this agent keeps, none for a goal; what the others keep.
+    pub own: Vec<String>,
+    /// The same, files.
+    pub own_files: Vec<String>,
+    pub others: Vec<String>,
+    /// Settings.
+    pub write: Vec<String>,
+    pub hide: Vec<String>,
+    pub show: Vec<String>,
+}
+
+impl Policy {
+    /// Puts the lists together for the user of `world`.
+    pub fn of(wanted: &Wanted, world: &World<'_>) -> Self {
+        let expand = |texts: &[String]| -> Vec<PathBuf> {
+            texts
+                .iter()
+                .filter_map(|text| expanded(text, &wanted.project, world))
+                .collect()
+        };
+        let place = |why: Why| {
+            move |path: PathBuf| Place {
+                path,
+                why,
+                is_made: false,
+            }
+        };
+        let made = |why: Why| {
+            move |path: PathBuf| Place {
+                path,
+                why,
+                is_made: true,
+            }
+        };
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let listed =
+            |written: &[&str], why: Why| expand(&texts(written)).into_iter().map(place(why)).collect::<Vec<_>>();
+        let own = expand(&wanted.own);
+        let own_files = expand(&wanted.own_files);
+        let mut write = vec![place(Why::Project)(wanted.project.clone())];
+        let elsewhere = wanted.git.iter().filter(|path| !path.starts_with(&wanted.project));
+        write.extend(elsewhere.cloned().map(place(Why::Git)));
+        write.extend(own.iter().cloned().map(made(Why::Agent)));
+        write.extend(own_files.iter().cloned().map(place(Why::Agent)));
+        write.extend(expand(&texts(places::USUAL_CACHES)).into_iter().map(made(Why::Cache)));
+        write.extend(listed(places::CACHES, Why::Cache));
+        write.extend(listed(places::TEMPORARY, Why::Temporary));
+        write.extend(listed(places::DEVICES, Why::Device));
+        write.extend(expand(&wanted.write).into_iter().map(place(Why::Setting)));
+
+        let mut hidden = vec![place(Why::RalphState)(wanted.ralph_state.clone())];
+        hidden.extend(listed(places::CREDENTIALS, Why::Credentials));
+        let others = expand(&wanted.others).into_iter();
+        hidden.extend(
+            others
+                .filter(|other| !own.contains(other) && !own_files.contains(other))
+                .map(place(Why::OtherAgent)),
+        );
+        hidden.extend(expand(&wanted.hide).into_iter().map(place(Why::Setting)));
+        let shown = expand(&wanted.show);
+        hidden.retain(|place| !shown.contains(&place.path));
+        // Two variables may name one place.
+        for list in [&mut write, &mut hidden] {
+            let mut seen = Vec::new();
+            list.retain(|place| {
+                let is_new = !seen.contains(&place.path);
+                seen.push(place.path.clone());
+                is_new
+            });
+        }
+        Policy { write, hidden }
+    }
+
+    /// Tells what may be done with `path`, which is absolute and without symbolic links.
+    pub fn access(&self, path: &Path) -> Access<'_> {
+        let above = |list: &'_ [Place]| list.iter().position(|place| path.starts_with(&place.path));
+        // What is writable is so even inside what is hidden: Landlock allows, and takes nothing back.
+        if let Some(index) = above(&self.write) {
+            return Access::Write(&self.write[index]);
+        }
+        above(&self.hidden).map_or(Access::Read, |index| Access::Hidden(&self.hidden[index]))
+    }
+
+    /// What is meant to be hidden and is not, since it lies in a place that may be written.
+    pub fn exposed(&self) -> impl Iterator<Item = &Place> {
+        let in_writable = |hidden: &&Place| self.write.iter().any(|place| hidden.path.starts_with(&place.path));
+        self.hidden.iter().filter(in_writable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(change: impl FnOnce(&mut Wanted)) -> Policy {
+        let variable = |name: &str| (name == "CODEX_HOME").then(|| "/srv/codex".to_owned());
+        let world = World {
+            home: Some("/home/me"),
+            variable: &variable,
+        };
+        let mut wanted = Wanted {
+            project: "/home/me/work".into(),
+            git: vec!["/home/me/work/.git".into()],
+            ralph_state: "/home/me/.local/state/ralph".into(),
+            own: vec!["$CODEX_HOME".to_owned(), "~/.codex".to_owned()],
+            others: vec!["~/.claude".to_owned(), "~/.codex".to_owned()],
+            ..Wanted::default()
+        };
+        change(&mut wanted);
+        Policy::of(&wanted, &world)
+    }
+
+    #[track_caller]
+    fn assert_access(policy: &Policy, path: &str, expected: Option<Why>, is_hidden: bool) {
+        let (found, hidden) = match policy.access(Path::new(path)) {
+            Access::Write(place) => (Some(place.why), false),
+            Access::Hidden(place) => (Some(place.why), true),
+            Access::Read => (None, false),
+        };
+        assert_eq!((found, hidden), (expected, is_hidden), "{path}");
+    }
+
+    #[test]
+    fn the_project_its_own_state_and_caches_are_written_keys_and_other_agents_hidden_and_all_else_read() {
+        let policy = policy(|_| {});
+        for (path, why, hidden) in [
+            ("/home/me/work/src/main.rs", Some(Why::Project), false),
+            ("/home/me/workshop/main.rs", None, false),
+            ("/srv/codex/auth.json", Some(Why::Agent), false),
+            ("/home/me/.codex/auth.json", Some(Why::Agent), false),
+            ("/home/me/.claude/projects/x", Some(Why::OtherAgent), true),
+            ("/home/me/.ssh/id_ed25519", Some(Why::Credentials), true),
+            ("/home/me/.local/state/ralph/work-1/runs", Some(Why::RalphState), true),
+            ("/home/me/.cargo/registry/index", Some(Why::Cache), false),
+            ("/home/me/.cargo/credentials.toml", Some(Why::Credentials), true),
+            ("/home/me/.cargo/bin/cargo", None, false),
+            ("/dev/null", Some(Why::Device), false),
+            ("/dev/sda", None, false),
+            ("/etc/passwd", None, false),
+        ] {
+            assert_access(&policy, path, why, hidden);
+        }
+        assert_eq!(policy.exposed().count(), 0);
+    }
+
+    #[test]
+    fn settings_add_to_both_lists_and_take_back_from_the_hidden_one() {
+        let policy = policy(|wanted| {
+            wanted.write = vec!["~/notes".to_owned(), "../shared".to_owned()];
+            wanted.hide = vec!["~/clients".to_owned()];
+            wanted.show = vec!["~/.npmrc".to_owned()];
+        });
+        assert_access(&policy, "/home/me/notes/x", Some(Why::Setting), false);
+        assert_access(&policy, "/home/me/shared/x", Some(Why::Setting), false);
+        assert_access(&policy, "/home/me/clients/x", Some(Why::Setting), true);
+        assert_access(&policy, "/home/me/.npmrc", None, false);
+    }
+
+    #[test]
+    fn git_directories_outside_of_the_project_are_written() {
+        let policy =
+            policy(|wanted| wanted.git = vec!["/home/me/main/.git/worktrees/w".into(), "/home/me/main/.git".into()]);
+        assert_access(&policy, "/home/me/main/.git/objects/ab", Some(Why::Git), false);
+        assert_access(&policy, "/home/me/main/src", None, false);
+    }
+
+    #[test]
+    fn what_lies_in_a_writable_place_is_exposed_and_said_to_be() {
+        let policy = policy(|wanted| wanted.project = "/home/me".into());
+        let exposed: Vec<&Path> = policy.exposed().map(|place| place.path.as_path()).collect();
+        assert!(exposed.contains(&Path::new("/home/me/.ssh")), "{exposed:?}");
+    }
+}

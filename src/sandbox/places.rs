@@ -1,0 +1,142 @@
+//! The built-in lists, and how a place is written: `~/…`, `$NAME/…`, or relative to the project.
+
+use std::path::{Component, Path, PathBuf};
+
+/// What places need of the user's session.
+pub struct World<'a> {
+    pub home: Option<&'a str>,
+    /// A variable's value.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Caches that programs make on nearly every machine, and would miss where they could not.
+pub(super) const USUAL_CACHES: &[&str] = &["~/.cache", "$XDG_CACHE_HOME", "~/.npm"];
+
+/// What package managers and compilers keep between builds. No programs and no settings: those would be run by the user later.
+pub(super) const CACHES: &[&str] = &[
+    "~/.cargo/registry",
+    "~/.cargo/git",
+    "~/.cargo/.package-cache",
+    "~/.cargo/.package-cache-mutate",
+    "~/.cargo/.global-cache",
+    "$CARGO_HOME/registry",
+    "$CARGO_HOME/git",
+    "$CARGO_HOME/.package-cache",
+    "$CARGO_HOME/.package-cache-mutate",
+    "$CARGO_HOME/.global-cache",
+    "$CARGO_TARGET_DIR",
+    "~/go/pkg",
+    "$GOPATH/pkg",
+    "~/.gradle",
+    "~/.m2",
+    "~/.local/share/pnpm",
+];
+
+pub(super) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "$TMPDIR"];
+
+/// Those that a program without privileges uses; disks and memory are not among them.
+pub(super) const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+];
+
+/// Where keys, tokens and passwords are.
+pub(super) const CREDENTIALS: &[&str] = &[
+    "~/.ssh",
+    "~/.gnupg",
+    "~/.aws",
+    "~/.azure",
+    "~/.config/gcloud",
+    "~/.config/gh",
+    "~/.config/op",
+    "~/.kube",
+    "~/.docker",
+    "~/.netrc",
+    "~/.git-credentials",
+    "~/.npmrc",
+    "~/.pypirc",
+    "~/.cargo/credentials.toml",
+    "~/.cargo/credentials",
+    "$CARGO_HOME/credentials.toml",
+    "$CARGO_HOME/credentials",
+    "~/.vault-token",
+    "~/.password-store",
+    "~/.local/share/keyrings",
+    "~/.mozilla",
+    "~/.config/google-chrome",
+    "~/.config/chromium",
+    "~/.config/BraveSoftware",
+];
+
+/// The path that `text` stands for, without `.` and `..`; none if it begins with a variable that is not set, or with a home
+/// directory that nobody knows.
+pub fn expanded(text: &str, project: &Path, world: &World<'_>) -> Option<PathBuf> {
+    let path = match (text.strip_prefix('~'), text.strip_prefix('$')) {
+        (Some(rest), _) if rest.is_empty() || rest.starts_with('/') => {
+            PathBuf::from(world.home?).join(rest.trim_start_matches('/'))
+        }
+        (_, Some(rest)) => {
+            let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
+            let value = (world.variable)(name).filter(|value| value.starts_with('/'))?;
+            match rest.is_empty() {
+                true => PathBuf::from(value),
+                false => PathBuf::from(value).join(rest),
+            }
+        }
+        (_, _) => project.join(text),
+    };
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => _ = plain.pop(),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(component),
+        }
+    }
+    Some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_written_from_the_home_directory_a_variable_or_the_project() {
+        let variable = |name: &str| match name {
+            "SET" => Some("/srv/x".to_owned()),
+            "RELATIVE" => Some("x".to_owned()),
+            _ => None,
+        };
+        let world = World {
+            home: Some("/home/me"),
+            variable: &variable,
+        };
+        for (text, path) in [
+            ("~", Some("/home/me")),
+            ("~/a", Some("/home/me/a")),
+            ("~other/a", Some("/p/~other/a")),
+            ("$SET", Some("/srv/x")),
+            ("$SET/a", Some("/srv/x/a")),
+            ("$RELATIVE/a", None),
+            ("$UNSET/a", None),
+            ("a/../b", Some("/p/b")),
+            ("../../..", Some("/")),
+            ("/a/./b", Some("/a/b")),
+        ] {
+            assert_eq!(
+                expanded(text, Path::new("/p"), &world),
+                path.map(PathBuf::from),
+                "{text}"
+            );
+        }
+        let nobody = World { home: None, ..world };
+        assert_eq!(expanded("~/a", Path::new("/p"), &nobody), None);
+    }
+}
