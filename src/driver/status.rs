@@ -177,6 +177,9 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         UserCommand::Answer { ask, answer } => Reply::Done {
             text: match answer {
                 Answer::Allow => format!("question {ask}: allowed"),
+                Answer::Deny { .. } if events.iter().any(is_queued) => {
+                    format!("question {ask}: denied; the agent takes no message now: yours goes into the next prompt")
+                }
                 Answer::Deny { .. } => format!("question {ask}: denied"),
                 Answer::Words { .. } => format!("question {ask}: answered"),
             },
@@ -252,6 +255,10 @@ fn gone(ask: u32, permissions: &Permissions) -> String {
         None if ask == 0 || ask > permissions.asked => format!("there is no question {ask}"),
         None => format!("question {ask} waits no more: the agent withdrew it, or its session has ended"),
     }
+}
+
+fn is_queued(event: &Event) -> bool {
+    matches!(event, Event::SteeringQueued { .. })
 }
 
 /// What becomes of a message that was queued.

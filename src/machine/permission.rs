@@ -62,32 +62,43 @@ pub(super) fn withdrawn(decision: &mut Deciding, iteration: u32, id: &AskId) {
     }
 }
 
-/// Takes an answer of the user's.
-pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, answer: &Answer) {
+/// Takes an answer of the user's. Returns what its message is about and says, if the agent cannot be told before its next
+/// prompt.
+pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, answer: &Answer) -> Option<String> {
     let pending = &decision.state.view.permissions.pending;
-    let Some(ask) = pending.iter().find(|ask| ask.number == number).cloned() else {
-        return;
-    };
+    let ask = pending.iter().find(|ask| ask.number == number).cloned()?;
     let case = Case::asked(&ask, now_ms);
     if !ask.request.questions.is_empty() {
         // What is no answer is refused with what would be one, by whoever tells what came of it.
-        return match read(&ask.request.questions, answer) {
+        match read(&ask.request.questions, answer) {
             Ok(Reading::Answered(answers)) => answer_questions(decision, &case, answers, &Decider::User, None),
             Ok(Reading::Declined(why)) => {
                 let why = why.map(|why| clip(&why, TEXT_CAP_BYTES));
                 answer_questions(decision, &case, Vec::new(), &Decider::User, why);
             }
             Err(_) => {}
-        };
-    }
-    match answer {
-        Answer::Words { .. } => {}
-        Answer::Allow => decide(decision, &case, true, &Decider::User, None),
-        Answer::Deny { message } => {
-            let message = message.as_deref().map(|message| clip(message, TEXT_CAP_BYTES));
-            decide(decision, &case, false, &Decider::User, message);
         }
+        return None;
     }
+    let message = match answer {
+        Answer::Words { .. } => return None,
+        Answer::Allow => {
+            decide(decision, &case, true, &Decider::User, None);
+            return None;
+        }
+        Answer::Deny { message } => message.as_deref().map(|message| clip(message, TEXT_CAP_BYTES)),
+    };
+    let takes_messages = matches!(
+        decision.state.view.phase,
+        Phase::Running {
+            live_steering: true,
+            ..
+        }
+    );
+    let untold = message.as_ref().filter(|_| !takes_messages);
+    let untold = untold.map(|message| ["denied", &ask.request.title, message].join(": "));
+    decide(decision, &case, false, &Decider::User, message);
+    untold
 }
 
 /// Decides what nobody has answered in time.

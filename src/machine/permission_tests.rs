@@ -84,6 +84,14 @@ impl Loop {
         (self.state, self.events, self.effects) = (step.state, step.events, step.effects);
     }
 
+    /// From now on its agent takes no messages before its next prompt.
+    fn without_live_steering(mut self) -> Self {
+        if let Phase::Running { live_steering, .. } = &mut self.state.view.phase {
+            *live_steering = false;
+        }
+        self
+    }
+
     fn ask(&mut self, id: &str, decision: Decision) {
         self.ask_for("git push", id, decision);
     }
@@ -494,4 +502,29 @@ fn an_agent_may_use_as_many_tools_as_the_limit_says_and_none_more() {
         assert_eq!(is_running, runs, "{call}");
     }
     assert!(running.is_ended_for(CancelReason::MaxSteps));
+}
+
+#[test]
+fn the_message_of_a_denial_waits_for_the_next_prompt_where_the_turn_takes_none() {
+    let denied = Answer::Deny {
+        message: Some("use a branch".to_owned()),
+    };
+    let queued = |running: &Loop| {
+        let texts = running.events.iter().filter_map(|event| match event {
+            Event::SteeringQueued { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>()
+    };
+    let mut running = Loop::running(Unanswered::Deny).without_live_steering();
+    running.ask("a", Decision::Ask);
+    running.answer(1, denied.clone());
+    assert_eq!(queued(&running), ["denied: git push: use a branch"]);
+    running.ask("b", Decision::Ask);
+    running.answer(2, Answer::Deny { message: None });
+    assert!(queued(&running).is_empty(), "there is nothing to tell");
+    let mut running = Loop::running(Unanswered::Deny);
+    running.ask("a", Decision::Ask);
+    running.answer(1, denied);
+    assert!(queued(&running).is_empty(), "the denial tells it");
 }

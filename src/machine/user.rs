@@ -51,7 +51,11 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
         UserCommand::Answer { ask, answer } => {
             let pending = &decision.state.view.permissions.pending;
             match pending.iter().any(|known| known.number == *ask) {
-                true => permission::answered(decision, now_ms, *ask, answer),
+                true => {
+                    if let Some(untold) = permission::answered(decision, now_ms, *ask, answer) {
+                        queue_steering(decision, SteeringKind::Next, &untold, None);
+                    }
+                }
                 false => {
                     if let Ok(late) = late_answer(&decision.state.view, *ask, answer) {
                         queue_steering(decision, SteeringKind::Next, &late.text, Some(late.answers));
