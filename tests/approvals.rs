@@ -5,8 +5,13 @@ use serde_json::{Value, json};
 
 use crate::{
     agents_loop::{assert_done, in_order, plan_one_task, ralph, work_on},
-    harness::{Program, SOON, Sandbox, agent::Agent, events, running::Running},
-    stand_in::{StandIn, answer as model_answer, shell},
+    harness::{
+        Program, SOON, Sandbox,
+        agent::{Agent, each_live_agent},
+        events,
+        running::Running,
+    },
+    stand_in::{StandIn, Step, answer as model_answer, say, shell},
 };
 
 /// A sandbox with claude, which wants to run `rm precious.txt` before it does its work.
@@ -19,9 +24,9 @@ fn destructive() -> Option<(StandIn, Sandbox)> {
     Some((model, sandbox))
 }
 
-fn with_permissions(sandbox: &Sandbox, permissions: &str) -> Program {
+fn with_permissions(agent: Agent, sandbox: &Sandbox, permissions: &str) -> Program {
     sandbox.write(".ralph/config.json", &format!("{{ \"permissions\": {permissions} }}"));
-    ralph(Agent::Claude, sandbox)
+    ralph(agent, sandbox)
 }
 
 fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
@@ -33,8 +38,11 @@ fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
         .collect()
 }
 
-fn wait_for_a_question(running: &Running) {
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+fn wait_for_question(running: &Running, number: u32) {
+    running.wait_for_record(
+        SOON,
+        |event| matches!(event, Event::PermissionAsked { ask, .. } if *ask == number),
+    );
 }
 
 fn answer(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
@@ -42,55 +50,93 @@ fn answer(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
     (finished.code(), finished.stdout + &finished.stderr)
 }
 
-#[test]
-fn what_a_rule_denies_is_not_run_and_the_agent_is_told_and_goes_on() {
-    let Some((model, sandbox)) = destructive() else { return };
-    let finished = with_permissions(&sandbox, r#"{ "deny": ["Bash(rm *)"] }"#).run(SOON);
-    assert_done(&finished, 1, 1);
-    assert_eq!(sandbox.read("precious.txt").as_deref(), Some("years of work\n"));
-    let decided = decisions(&finished.records());
-    let (title, allowed, by) = &decided[0];
-    assert!(title.contains("rm precious.txt") && !allowed, "{decided:?}");
-    assert!(
-        matches!(by, Decider::Rule { rule, .. } if rule == "Bash(rm *)"),
-        "{decided:?}"
-    );
-    assert!(decided[1..].iter().all(|(_, allowed, _)| *allowed), "{decided:?}");
-    let told = model.main_requests()[1].tool_results.join("\n");
-    assert!(told.contains("The rule `Bash(rm *)`"), "{told}");
-    let report = sandbox.ralph(["report"]).run(SOON).stdout;
-    assert!(report.contains("denied 1 time by `Bash(rm *)`"), "{report}");
-}
+/// Rules deny one thing and ask three, of which the user denies one, allows one, and lets one pass.
+fn what_rules_deny_and_ask_is_decided_and_the_agent_goes_on(agent: Agent) {
+    let files = ["precious", "asked", "granted", "unanswered"];
+    let mut steps: Vec<Step> = files.map(|file| shell(&format!("rm {file}.txt")).into()).to_vec();
+    steps.extend(work_on("hello"));
+    // Where a message waits for the next prompt, there is one.
+    steps.push(say("In attic/ from now on.").into());
+    let model = StandIn::start(in_order([&steps]));
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    for file in files {
+        sandbox.write(&format!("{file}.txt"), "years of work\n");
+    }
+    let permissions = r#"{
+        "deny": ["Bash(rm precious.txt)"],
+        "ask": ["Bash(rm asked.txt)", "Bash(rm granted.txt)", "Bash(rm unanswered.txt)"],
+        "timeout": "10s"
+    }"#;
+    let running = with_permissions(agent, &sandbox, permissions).start();
 
-#[test]
-fn what_a_rule_asks_waits_for_an_answer_and_a_no_carries_its_reason() {
-    let Some((model, sandbox)) = destructive() else { return };
-    let running = with_permissions(&sandbox, r#"{ "ask": ["Bash(rm *)"] }"#).start();
-    wait_for_a_question(&running);
+    wait_for_question(&running, 1);
     let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
-    assert!(asks.starts_with("1: Bash: rm precious.txt ("), "{asks}");
+    assert!(asks.contains("1: ") && asks.contains("rm asked.txt"), "{asks}");
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
     assert!(status.contains("waits for an answer"), "{status}");
     assert_eq!(answer(&sandbox, &["7", "yes"]).0, Some(1), "there is no such question");
     let (code, said) = answer(&sandbox, &["1", "no", "move", "it", "to", "attic/"]);
     assert_eq!(code, Some(0), "{said}");
+    // gemini would end its turn for a message.
+    let waits = agent == Agent::Gemini;
+    assert_eq!(said.contains("goes into the next prompt"), waits, "{said}");
+    wait_for_question(&running, 2);
+    assert_eq!(answer(&sandbox, &["2", "yes"]).0, Some(0));
     let finished = running.wait(SOON);
-    assert_done(&finished, 1, 1);
-    assert!(sandbox.read("precious.txt").is_some());
-    assert_eq!(decisions(&finished.records())[0].2, Decider::User);
-    let told = model.main_requests()[1].tool_results.join("\n");
-    assert!(told.contains("The user says: move it to attic/"), "{told}");
+
+    assert_done(&finished, 1, if waits { 2 } else { 1 });
+    let left = files.map(|file| sandbox.read(&format!("{file}.txt")).is_some());
+    assert_eq!(left, [true, true, false, true]);
+    let decided = decisions(&finished.records());
+    let about = |file: &str| {
+        let found = decided
+            .iter()
+            .find(|(title, ..)| title.contains(&format!("rm {file}.txt")));
+        let (_, allowed, by) = found.unwrap_or_else(|| panic!("{file}: {decided:?}"));
+        (*allowed, by.clone())
+    };
+    assert!(matches!(about("precious"), (false, Decider::Rule { rule, .. }) if rule == "Bash(rm precious.txt)"));
+    assert_eq!(about("asked"), (false, Decider::User));
+    assert_eq!(about("granted"), (true, Decider::User));
+    assert_eq!(about("unanswered"), (false, Decider::Deadline));
+    assert!(
+        decided
+            .iter()
+            .any(|(_, allowed, by)| *allowed && matches!(by, Decider::Mode { .. }))
+    );
+
+    let requests = model.main_requests();
+    let first = |text: &str| {
+        requests
+            .iter()
+            .position(|request| request.body.to_string().contains(text))
+    };
+    if !waits {
+        assert_eq!(first("The rule `Bash(rm precious.txt)`"), Some(1), "why, and what not");
+    }
+    let prompts = if waits { Some(6) } else { Some(2) };
+    assert_eq!(first("move it to attic/"), prompts);
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains("denied 1 time by `Bash(rm precious.txt)`"), "{report}");
+    assert!(report.contains("denied 1 time since nobody answered"), "{report}");
+    sandbox.assert_nothing_runs();
 }
+
+each_live_agent!(what_rules_deny_and_ask_is_decided_and_the_agent_goes_on);
 
 #[test]
 fn a_yes_lets_the_tool_run_and_is_given_once() {
     let Some((_model, sandbox)) = destructive() else { return };
     let running = with_permissions(
+        Agent::Claude,
         &sandbox,
         r#"{ "mode": "ask", "allow": ["Bash(echo *)", "Bash(awk *)", "Bash(mv *)", "Bash(git *)"] }"#,
     )
     .start();
-    wait_for_a_question(&running);
+    wait_for_question(&running, 1);
     assert_eq!(answer(&sandbox, &["1", "yes"]).0, Some(0));
     let (code, said) = answer(&sandbox, &["1", "no"]);
     assert!(
@@ -116,22 +162,21 @@ fn a_yes_lets_the_tool_run_and_is_given_once() {
     assert_eq!(sandbox.read("precious.txt"), None);
 }
 
-#[test]
-fn nobody_there_the_run_goes_on_after_the_deadline_and_the_report_says_so() {
-    let Some((_model, sandbox)) = destructive() else { return };
-    let finished = with_permissions(&sandbox, r#"{ "ask": ["Bash(rm *)"], "timeout": "300ms" }"#).run(SOON);
-    assert_done(&finished, 1, 1);
-    assert!(sandbox.read("precious.txt").is_some());
-    assert_eq!(decisions(&finished.records())[0].2, Decider::Deadline);
-    let report = sandbox.ralph(["report"]).run(SOON).stdout;
-    assert!(report.contains("denied 1 time since nobody answered"), "{report}");
-}
-
-#[test]
-fn an_agent_that_is_stopped_while_it_asks_leaves_nothing_behind() {
-    let Some((_model, sandbox)) = destructive() else { return };
-    let running = with_permissions(&sandbox, r#"{ "ask": ["Bash(rm *)"] }"#).start();
-    wait_for_a_question(&running);
+/// Unanswered is not allowed, whatever becomes of the run meanwhile: it is killed, resumed, and stopped.
+fn a_run_that_ends_while_its_agent_asks_has_allowed_nothing_and_leaves_nothing_behind(agent: Agent) {
+    let model = StandIn::start(in_order([&[shell("rm precious.txt").into()]]));
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    sandbox.write("precious.txt", "years of work\n");
+    // Under this mode everything is asked.
+    let running = with_permissions(agent, &sandbox, r#"{ "mode": "ask" }"#).start();
+    wait_for_question(&running, 1);
+    running.kill();
+    running.wait(SOON);
+    let running = ralph(agent, &sandbox).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
     let stopped = sandbox.ralph(["stop"]).run(SOON);
     assert_eq!(stopped.code(), Some(0), "{}", stopped.stderr);
     running.wait(SOON);
@@ -139,11 +184,13 @@ fn an_agent_that_is_stopped_while_it_asks_leaves_nothing_behind() {
     sandbox.assert_nothing_runs();
 }
 
+each_live_agent!(a_run_that_ends_while_its_agent_asks_has_allowed_nothing_and_leaves_nothing_behind);
+
 #[test]
 fn a_run_that_is_killed_while_the_agent_asks_begins_the_iteration_anew() {
     let Some((model, sandbox)) = destructive() else { return };
-    let running = with_permissions(&sandbox, r#"{ "ask": ["Bash(rm *)"] }"#).start();
-    wait_for_a_question(&running);
+    let running = with_permissions(Agent::Claude, &sandbox, r#"{ "ask": ["Bash(rm *)"] }"#).start();
+    wait_for_question(&running, 1);
     running.kill();
     running.wait(SOON);
     assert!(sandbox.read("precious.txt").is_some(), "unanswered is not allowed");
@@ -164,9 +211,75 @@ fn a_run_that_is_killed_while_the_agent_asks_begins_the_iteration_anew() {
 }
 
 #[test]
+fn commands_that_codex_was_allowed_for_ever_refuse_the_run() {
+    let model = StandIn::start(in_order([&work_on("hello")]));
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
+    let rules = sandbox.codex_home().join("rules");
+    std::fs::create_dir_all(&rules).expect("a directory");
+    std::fs::write(rules.join("default.rules"), "# none yet\n\n").expect("written");
+    std::fs::write(rules.join("other.rules"), "prefix_rule(pattern = [\"rm\"])\n").expect("written");
+    let finished = with_permissions(Agent::Codex, &sandbox, r#"{ "deny": ["Bash(rm *)"] }"#).run(SOON);
+    assert_eq!(finished.code(), Some(3), "{}", finished.stderr);
+    let told = finished.stderr;
+    assert!(
+        told.contains("other.rules lets it run commands without asking"),
+        "{told}"
+    );
+    assert!(told.contains("`permissions.allow`"), "{told}");
+    assert!(model.main_requests().is_empty());
+}
+
+#[test]
+fn a_rule_for_tools_that_an_agent_does_not_ask_for_refuses_the_run() {
+    let model = StandIn::start(in_order([&work_on("hello")]));
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
+    for (permissions, told) in [
+        (
+            r#"{ "deny": ["Bash(rm *)", "Read(~/.ssh/**)"] }"#,
+            "adapter `codex` cannot be held to `Read(~/.ssh/**)` of `permissions.deny` (",
+        ),
+        (
+            r#"{ "ask": ["WebFetch", "Task"] }"#,
+            "cannot be held to `WebFetch` of `permissions.ask` (",
+        ),
+    ] {
+        let refused = with_permissions(Agent::Codex, &sandbox, permissions).run(SOON);
+        assert_eq!(refused.code(), Some(3), "{permissions} {}", refused.stderr);
+        assert!(refused.stderr.contains(told), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("of these kinds: shell, edit, mcp"),
+            "{}",
+            refused.stderr
+        );
+    }
+    let resumed = with_permissions(
+        Agent::Codex,
+        &sandbox,
+        r#"{ "mode": "restricted", "deny": ["WebSearch"] }"#,
+    );
+    let finished = resumed.args(["--max-iterations", "1"]).run(SOON);
+    assert_ne!(finished.code(), Some(3), "{}", finished.stderr);
+    let Some(request) = model.main_requests().into_iter().next() else {
+        panic!("{}", finished.stdout)
+    };
+    assert!(
+        !request
+            .tools
+            .iter()
+            .any(|tool| tool == "web_search" || tool == "view_image"),
+        "{:?}",
+        request.tools
+    );
+}
+
+#[test]
 fn rules_that_an_agent_cannot_be_held_to_refuse_the_run() {
     let Some((_model, sandbox)) = destructive() else { return };
-    let finished = with_permissions(&sandbox, r#"{ "deny": ["Bash(rm *)"] }"#)
+    let finished = with_permissions(Agent::Claude, &sandbox, r#"{ "deny": ["Bash(rm *)"] }"#)
         .args(["--channel", "one-way"])
         .run(SOON);
     assert_ne!(finished.code(), Some(0));
@@ -206,7 +319,7 @@ fn questions_in_words_are_listed_with_their_choices_and_the_answers_reach_the_ag
     };
     plan_one_task(&sandbox);
     let running = ralph(Agent::Claude, &sandbox).args(["--channel", "live"]).start();
-    wait_for_a_question(&running);
+    wait_for_question(&running, 1);
     let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
     for line in [
         "1: AskUserQuestion: Which colour?",

@@ -8,25 +8,13 @@ use ralph::event::{AgentSignal, Delivery, Event, ProblemKind, Record, SteeringId
 
 use crate::{
     agents_loop::{assert_done, in_order, plan_one_task, ralph, stopped, work_on},
-    harness::{Program, SOON, Sandbox, agent::Agent, events},
+    harness::{
+        Program, SOON, Sandbox,
+        agent::{Agent, each_live_agent},
+        events,
+    },
     stand_in::{Scenario, StandIn, Step, http, log::Request, say, shell},
 };
-
-/// Makes a test of a scenario for each agent with a live channel of its own.
-macro_rules! each_live_agent {
-    ($scenario:ident) => {
-        each_live_agent!($scenario: claude Claude, codex Codex, gemini Gemini, opencode Opencode);
-    };
-    ($scenario:ident: $($name:ident $agent:ident),+) => {
-        mod $scenario {
-            use crate::harness::agent::each_agent;
-
-            use super::$scenario;
-
-            each_agent!($scenario: $($name $agent),+);
-        }
-    };
-}
 
 fn live(agent: Agent, sandbox: &Sandbox) -> Program {
     ralph(agent, sandbox).args(["--channel", "live"])

@@ -75,6 +75,8 @@ pub struct Listed {
     pub title: String,
     /// How it can be talked with.
     pub channels: &'static str,
+    /// For which uses of tools it asks.
+    pub asks: String,
     /// The strongest place that says something about it.
     pub origin: Origin,
     /// The program's path if it is installed.
@@ -178,6 +180,7 @@ impl Catalog {
                 id: id.clone(),
                 title,
                 channels: manifest.as_ref().map_or("-", Manifest::channels),
+                asks: manifest.as_ref().map_or_else(|_| "-".to_owned(), Manifest::asks),
                 origin: adapter.origin.clone(),
                 installed: manifest
                     .as_ref()

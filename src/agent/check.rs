@@ -135,6 +135,7 @@ fn fill_program(program: &Template) -> String {
     let own = |placeholder| match placeholder {
         Placeholder::Ralph => own_executable(),
         Placeholder::Agent
+        | Placeholder::AskingFile
         | Placeholder::Model
         | Placeholder::Port
         | Placeholder::PromptFile

@@ -1,6 +1,9 @@
 //! From a manifest and a request to the command line of one session.
 
-use std::ffi::OsString;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     event::{Problem, ProblemKind},
@@ -38,9 +41,21 @@ pub(super) fn launch(manifest: &Manifest, request: &SessionRequest, live: Option
         .filter_map(|(name, value)| Some((name.clone(), values.fill(value)?)))
         .collect();
     env.extend(request.env.iter().cloned());
+    let mut args = values.args(manifest, live.map_or(&command.args, |live| &live.args));
+    if let Some(live) = live.filter(|_| request.asks) {
+        args.extend(
+            live.asking
+                .args
+                .iter()
+                .filter_map(|arg| values.fill(arg))
+                .map(OsString::from),
+        );
+        let told = live.asking.env.iter();
+        env.extend(told.filter_map(|(name, value)| Some((name.clone(), values.fill(value)?))));
+    }
     Ok(Launch {
         program,
-        args: values.args(manifest, live.map_or(&command.args, |live| &live.args)),
+        args,
         cwd: request.cwd.clone(),
         env,
         env_remove: command.env_remove.clone(),
@@ -63,12 +78,18 @@ pub(super) fn launch(manifest: &Manifest, request: &SessionRequest, live: Option
     })
 }
 
+/// Where a session finds the file with what makes its agent ask.
+pub(super) fn asking_file(scratch: &Path) -> PathBuf {
+    scratch.join("asking.toml")
+}
+
 /// What the placeholders stand for in one session.
 struct Values {
     model: Option<String>,
     agent: Option<String>,
     session: Option<String>,
     prompt: String,
+    asking_file: Option<String>,
     ralph: Option<String>,
 }
 
@@ -99,6 +120,7 @@ impl Values {
             agent: request.agent.clone(),
             session: request.resume.as_ref().map(|session| session.0.clone()),
             prompt: prompt.to_owned(),
+            asking_file: asking_file(&request.scratch).to_str().map(str::to_owned),
             ralph: check::own_executable(),
         })
     }
@@ -111,7 +133,13 @@ impl Values {
                 Some(Placeholder::Model) => &command.model,
                 Some(Placeholder::Agent) => &command.agent,
                 Some(Placeholder::Resume) => &command.resume,
-                Some(Placeholder::Port | Placeholder::PromptFile | Placeholder::Ralph | Placeholder::Session)
+                Some(
+                    Placeholder::AskingFile
+                    | Placeholder::Port
+                    | Placeholder::PromptFile
+                    | Placeholder::Ralph
+                    | Placeholder::Session,
+                )
                 | None => {
                     args.extend(self.fill(arg).map(OsString::from));
                     continue;
@@ -127,6 +155,7 @@ impl Values {
         template.fill(|placeholder| match placeholder {
             Placeholder::Model => self.model.clone(),
             Placeholder::Agent => self.agent.clone(),
+            Placeholder::AskingFile => self.asking_file.clone(),
             Placeholder::Session => self.session.clone(),
             Placeholder::PromptFile => Some(self.prompt.clone()),
             Placeholder::Ralph => self.ralph.clone(),

@@ -55,7 +55,7 @@ impl Credentials {
 }
 
 /// The path that `file` stands for; none if it begins with a variable that is not set.
-fn expanded(file: &str) -> Option<PathBuf> {
+pub(super) fn expanded(file: &str) -> Option<PathBuf> {
     if let Some(rest) = file.strip_prefix("~/") {
         return Some(dirs::home_dir()?.join(rest));
     }

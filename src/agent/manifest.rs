@@ -9,7 +9,7 @@ mod written;
 
 use std::sync::Arc;
 
-use crate::{proc::Ladder, settings::Merged};
+use crate::{event::ToolKinds, proc::Ladder, settings::Merged};
 
 use super::{
     AgentError, Capabilities,
@@ -22,7 +22,7 @@ use super::{
 use reader::Reader;
 use written::Counts;
 
-pub(super) use parts::{Command, PromptBy};
+pub(super) use parts::{Asking, Command, PromptBy};
 pub(crate) use parts::{Live, Transport};
 pub(super) use written::{LANGUAGE, Written};
 
@@ -59,6 +59,16 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// The kinds of tools before every use of which the agent asks on one of its channels, in words.
+    pub fn asks(&self) -> String {
+        let capabilities = self.live.as_ref().map_or(self.capabilities, |live| live.capabilities);
+        match capabilities.asks {
+            ToolKinds::NONE => "asks for nothing".to_owned(),
+            ToolKinds::ALL => "asks for all".to_owned(),
+            kinds => format!("asks for {}", kinds.names().collect::<Vec<_>>().join(", ")),
+        }
+    }
+
     /// The ways in which the agent can be talked with, in words.
     pub fn channels(&self) -> &'static str {
         match (self.transport, self.dialect, &self.live) {
@@ -87,7 +97,11 @@ impl Manifest {
         let capabilities = Capabilities {
             live_steering: reader.live_steering()?,
             permissions: transport == Transport::Http,
-            rules: false,
+            asks: match transport {
+                Transport::Pty => ToolKinds::NONE,
+                Transport::Http => ToolKinds::ALL,
+            },
+            goes_without: ToolKinds::NONE,
             resume: transport == Transport::Http || command.resume.is_some() && command.takes(Placeholder::Resume),
             usage: written.capabilities.usage,
             cost: written.capabilities.cost,

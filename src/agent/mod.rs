@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 
 use crate::{
-    event::{AgentSignal, RunId, SessionId},
+    event::{AgentSignal, RunId, SessionId, ToolKinds},
     proc::{Size, Stop},
 };
 
@@ -60,8 +60,10 @@ pub trait AgentAdapter: Send + Sync {
 pub struct Capabilities {
     pub live_steering: bool,
     pub permissions: bool,
-    /// Every use of a tool is put before the rules.
-    pub rules: bool,
+    /// The kinds of tools before every use of which it asks, where the session is to ask.
+    pub asks: ToolKinds,
+    /// The kinds whose tools it can do without, where rules have something to say about them.
+    pub goes_without: ToolKinds,
     pub resume: bool,
     pub usage: bool,
     pub cost: bool,

@@ -4,7 +4,7 @@
 //! as long as it likes (a full channel slows the agent); stopping does not pass through it.
 
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 use crate::{
-    event::{AgentSignal, Problem, ProblemKind},
+    event::{AgentSignal, Problem, ProblemKind, ToolKinds},
     proc::{Child, Launch, Size, SpawnError, Stop, Supervisor},
 };
 
@@ -38,6 +38,7 @@ pub struct SubprocessAdapter {
     identity: Option<GitIdentity>,
     meter: Arc<Meter>,
     live: bool,
+    asking: ToolKinds,
 }
 
 impl SubprocessAdapter {
@@ -49,6 +50,7 @@ impl SubprocessAdapter {
             guard: None,
             identity: None,
             meter: Arc::default(),
+            asking: ToolKinds::NONE,
         }
     }
 
@@ -56,6 +58,13 @@ impl SubprocessAdapter {
     #[must_use]
     pub fn live(mut self, live: bool) -> Self {
         self.live = self.manifest.live.is_some() && (live || self.manifest.dialect.is_none());
+        self
+    }
+
+    /// Has sessions that are to ask wait for an answer before they use tools of these kinds.
+    #[must_use]
+    pub fn asking(mut self, kinds: ToolKinds) -> Self {
+        self.asking = kinds;
         self
     }
 
@@ -85,10 +94,7 @@ impl AgentAdapter for SubprocessAdapter {
 
     fn capabilities(&self) -> Capabilities {
         let live = self.manifest.live.as_ref().filter(|_| self.live);
-        live.map_or(self.manifest.capabilities, |live| Capabilities {
-            rules: live.protocol.asks_for_every_tool(),
-            ..live.capabilities
-        })
+        live.map_or(self.manifest.capabilities, |live| live.capabilities)
     }
 
     fn check(&self, cwd: &Path) -> Result<(), AgentError> {
@@ -104,6 +110,14 @@ impl AgentAdapter for SubprocessAdapter {
             },
             Err(problem) => return NeverRan::report(problem, out),
         };
+        let asking = live.filter(|_| request.asks).and_then(|live| live.asking.file.as_ref());
+        if let Some(text) = asking {
+            let path = invocation::asking_file(&request.scratch);
+            if let Err(error) = fs::write(&path, text) {
+                let text = format!("{}: {error}", path.display());
+                return NeverRan::report(Problem::said(ProblemKind::Other, text), out);
+            }
+        }
         let told = self
             .identity
             .as_ref()
@@ -120,7 +134,7 @@ impl AgentAdapter for SubprocessAdapter {
         let conversation = match live {
             Some(live) => Conversation::Live {
                 kind: live.protocol,
-                opening: opening(&self.manifest, live, &request),
+                opening: opening(&self.manifest, live, &request, self.asking),
                 has_another: self.manifest.dialect.is_some(),
             },
             // Without a dialect it is live.
@@ -184,7 +198,7 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 /// What the agent is told at the start of a live session, but for the prompt.
-fn opening(manifest: &Manifest, live: &Live, request: &SessionRequest) -> Opening {
+fn opening(manifest: &Manifest, live: &Live, request: &SessionRequest, asking: ToolKinds) -> Opening {
     let named = request
         .model
         .as_deref()
@@ -199,7 +213,8 @@ fn opening(manifest: &Manifest, live: &Live, request: &SessionRequest) -> Openin
         resume: request.resume.clone(),
         steering: live.steering,
         without_tokens: manifest.capabilities.usage && !live.capabilities.usage,
-        asks: request.asks,
+        asks: if request.asks { asking } else { ToolKinds::NONE },
+        named_calls: live.named_calls,
         ..Opening::default()
     }
 }

@@ -9,6 +9,8 @@ use std::{fmt, str::FromStr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Placeholder {
     Agent,
+    /// The file with what makes an agent ask.
+    AskingFile,
     Model,
     PromptFile,
     /// The port a server is to listen on.
@@ -20,8 +22,9 @@ pub enum Placeholder {
 }
 
 impl Placeholder {
-    const ALL: [Placeholder; 7] = [
+    const ALL: [Placeholder; 8] = [
         Placeholder::Agent,
+        Placeholder::AskingFile,
         Placeholder::Model,
         Placeholder::PromptFile,
         Placeholder::Port,
@@ -33,6 +36,7 @@ impl Placeholder {
     pub fn name(self) -> &'static str {
         match self {
             Placeholder::Agent => "agent",
+            Placeholder::AskingFile => "asking_file",
             Placeholder::Model => "model",
             Placeholder::PromptFile => "prompt_file",
             Placeholder::Port => "port",
@@ -149,6 +153,7 @@ mod tests {
             Placeholder::Model => Some("gpt".to_owned()),
             Placeholder::PromptFile => Some("/p.md".to_owned()),
             Placeholder::Agent
+            | Placeholder::AskingFile
             | Placeholder::Port
             | Placeholder::Ralph
             | Placeholder::Resume

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
-use super::{Confiner, Place};
+use super::{Confiner, Place, permissions::unbypassed};
 use crate::{
     agent::{
         AgentAdapter, Channel, GitIdentity,
@@ -101,6 +101,13 @@ impl Chooser<'_> {
                 format!("adapter `{id}` cannot continue a session on its live channel"),
             )
             .hint("`--channel one-way` continues sessions, `--session fresh` does without")),
+            (Channel::Auto, Some(live)) if self.needs_answers(live) && self.loses_sessions(manifest, live) => {
+                Err(Failure::new(
+                    FailureKind::Usage,
+                    format!("adapter `{id}` cannot continue a session on its live channel, which rules need"),
+                )
+                .hint("`--session fresh` does without"))
+            }
             (Channel::Live, Some(_)) => Ok(true),
             (Channel::Live, None) => Err(Failure::new(
                 FailureKind::Usage,
@@ -136,9 +143,9 @@ impl Chooser<'_> {
         gains && !uncounted && !self.loses_sessions(manifest, live)
     }
 
-    /// Whether there are rules that this channel puts every use of a tool before.
+    /// Whether there are rules that uses of tools can be put before on this channel.
     fn needs_answers(&self, live: &Live) -> bool {
-        live.protocol.asks_for_every_tool() && !self.config.permissions.policy().allows_all()
+        !live.capabilities.asks.is_empty() && !self.config.permissions.policy().allows_all()
     }
 
     fn default_adapter(&self, notices: &mut Vec<Notice>) -> Result<String, Failure> {
@@ -207,8 +214,12 @@ impl Chooser<'_> {
             Transport::Pty => {
                 let is_told = manifest.command.git_identity;
                 let identity = is_told.then(|| identity(self.project, self.supervisor)).flatten();
+                let asking = self.config.permissions.policy().concerns();
+                if let Some(live) = manifest.live.as_ref().filter(|_| live) {
+                    unbypassed(id, live, asking, self.project)?;
+                }
                 let adapter = SubprocessAdapter::new(manifest, &supervisor);
-                Arc::new(adapter.committing_as(identity).live(live))
+                Arc::new(adapter.committing_as(identity).asking(asking).live(live))
             }
             Transport::Http => {
                 let options = server_options(self.config);

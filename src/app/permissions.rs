@@ -7,10 +7,11 @@ use std::{
 
 use super::Place;
 use crate::{
+    agent::{Capabilities, manifest::Live},
     driver::{Agent, Judge},
     error::{Failure, FailureKind},
-    event::{Decider, PermissionMode, PermissionRequest, Ruling},
-    permissions::{Because, List, Paths, Policy, Request},
+    event::{Decider, PermissionMode, PermissionRequest, Ruling, ToolKind, ToolKinds},
+    permissions::{Because, List, Paths, Policy, Request, Rule},
     words::mode_word,
 };
 
@@ -79,28 +80,69 @@ pub(super) fn judge(place: &Place, policy: Policy) -> Option<Judge> {
 /// A [`Failure`] that names the adapter and the rule, rather than a run in which the rule would mean nothing.
 pub(super) fn enforceable(agent: &Agent, policy: &Policy) -> Result<(), Failure> {
     let adapter = agent.adapter.id();
-    if policy.allows_all() || agent.adapter.capabilities().rules {
-        return Ok(());
-    }
+    let capabilities = agent.adapter.capabilities();
     let rules = [List::Deny, List::Ask].into_iter().flat_map(|list| {
-        let rules = policy.list(list).iter();
-        rules.map(move |rule| format!("`{}` of `permissions.{}` ({})", rule.text, list.name(), rule.origin))
+        let unheld = policy
+            .list(list)
+            .iter()
+            .filter(move |rule| !can_be_held(capabilities, rule, list));
+        unheld.map(move |rule| format!("`{}` of `permissions.{}` ({})", rule.text, list.name(), rule.origin))
     });
     let mut unenforced: Vec<String> = rules.collect();
-    if policy.mode != PermissionMode::Auto {
+    let everything = capabilities.asks.plus(capabilities.goes_without) == ToolKinds::ALL;
+    if policy.mode != PermissionMode::Auto && !everything {
         unenforced.insert(0, format!("the mode `{}`", mode_word(policy.mode)));
     }
+    let Some(first) = unenforced.first() else {
+        return Ok(());
+    };
     let others = match unenforced.len() {
-        0 | 1 => String::new(),
+        1 => String::new(),
         more => format!(" and {} more", more - 1),
     };
-    Err(Failure::new(
+    let failure = Failure::new(
         FailureKind::Configuration,
-        format!("adapter `{adapter}` cannot be held to {}{others}", unenforced[0]),
-    )
-    .hint(
-        "the adapter `claude` can, unless it is run with `--channel one-way`: it asks ralph before every use of a tool",
-    )
-    .hint("else take them out of `permissions`, and put them into the agent's own settings")
-    .hint("`ralph permissions test` and `ralph permissions list` work without a run"))
+        format!("adapter `{adapter}` cannot be held to {first}{others}"),
+    );
+    let asks: Vec<_> = capabilities.asks.names().collect();
+    Err(match asks[..] {
+        [] => {
+            failure.hint("it does not ask ralph before it uses tools; rules need a live channel (not `--channel one-way`) on which it does")
+        }
+        _ => failure.hint(format!(
+            "it asks ralph only before it uses tools of these kinds: {}",
+            asks.join(", ")
+        )),
+    }
+    .hint("`ralph adapters list` shows what each adapter asks for; `claude` asks for every use of a tool")
+    .hint("else take them out of `permissions`, and put them into the agent's own settings"))
+}
+
+/// Whether the uses that a rule is about are put before it, or cannot be.
+fn can_be_held(capabilities: Capabilities, rule: &Rule, list: List) -> bool {
+    let unasked = rule.kinds().without(capabilities.asks);
+    // An agent without tools for reading reads all the same, with its shell; without the web's it stays off the web.
+    let fetch = ToolKinds::of(&[ToolKind::Fetch]);
+    unasked.is_empty() || list == List::Deny && unasked == fetch && capabilities.goes_without.has(ToolKind::Fetch)
+}
+
+/// Makes sure that the agent's user has not allowed it to run commands without asking.
+///
+/// # Errors
+/// A [`Failure`] with the file.
+pub(super) fn unbypassed(adapter: &str, live: &Live, concerned: ToolKinds, project: &Path) -> Result<(), Failure> {
+    if !concerned.has(ToolKind::Shell) {
+        return Ok(());
+    }
+    match live.asking.bypassed_by(project) {
+        None => Ok(()),
+        Some(file) => Err(Failure::new(
+            FailureKind::Configuration,
+            format!(
+                "adapter `{adapter}` cannot be held to rules: {} lets it run commands without asking",
+                file.display()
+            ),
+        )
+        .hint("move the file away for runs with rules, and put what it allows into `permissions.allow`")),
+    }
 }

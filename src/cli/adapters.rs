@@ -74,6 +74,7 @@ fn list(catalog: &Catalog, project: &Path) {
         .max()
         .unwrap_or(0);
     let channels = listed.iter().map(|adapter| adapter.channels.len()).max().unwrap_or(0);
+    let asks = listed.iter().map(|adapter| adapter.asks.len()).max().unwrap_or(0);
     for adapter in listed {
         let state = match (&adapter.broken, &adapter.installed) {
             (Some(why), _) => format!("broken: {why}"),
@@ -82,8 +83,8 @@ fn list(catalog: &Catalog, project: &Path) {
         };
         writeln!(
             text,
-            "{:<ids$}  {:<titles$}  {:<channels$}  {state}  ({})",
-            adapter.id, adapter.title, adapter.channels, adapter.origin
+            "{:<ids$}  {:<titles$}  {:<channels$}  {:<asks$}  {state}  ({})",
+            adapter.id, adapter.title, adapter.channels, adapter.asks, adapter.origin
         )
         .expect("a string takes every write");
     }

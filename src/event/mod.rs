@@ -35,7 +35,7 @@ pub use hint::{Hint, RestoreMoment};
 pub use notice::{ChoiceReason, Level, Notice};
 pub use permission::{
     AskId, Decider, Decision, DenialLimits, PermissionAnswer, PermissionMode, PermissionRequest, Ruling, ToolKind,
-    Unanswered, Waiting,
+    ToolKinds, Unanswered, Waiting,
 };
 pub use plan::{PlanSnapshot, PlanTask};
 pub use question::{AnsweredAsk, Choice, Question};

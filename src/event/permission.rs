@@ -28,6 +28,69 @@ pub enum ToolKind {
     Other,
 }
 
+impl ToolKind {
+    /// The names that people read and write.
+    pub const NAMES: [(&'static str, ToolKind); 6] = [
+        ("shell", ToolKind::Shell),
+        ("edit", ToolKind::Edit),
+        ("read", ToolKind::Read),
+        ("fetch", ToolKind::Fetch),
+        ("mcp", ToolKind::Mcp),
+        ("other", ToolKind::Other),
+    ];
+}
+
+/// A set of kinds of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ToolKinds(u8);
+
+impl ToolKinds {
+    pub const NONE: ToolKinds = ToolKinds(0);
+    pub const ALL: ToolKinds = ToolKinds::of(&[
+        ToolKind::Shell,
+        ToolKind::Edit,
+        ToolKind::Read,
+        ToolKind::Fetch,
+        ToolKind::Mcp,
+        ToolKind::Other,
+    ]);
+
+    #[must_use]
+    pub const fn of(kinds: &[ToolKind]) -> Self {
+        let (mut bits, mut at) = (0, 0);
+        while at < kinds.len() {
+            bits |= 1 << kinds[at] as u8;
+            at += 1;
+        }
+        Self(bits)
+    }
+
+    pub fn has(self, kind: ToolKind) -> bool {
+        self.0 & (1 << kind as u8) != 0
+    }
+
+    pub fn is_empty(self) -> bool {
+        self == Self::NONE
+    }
+
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Those of its kinds that `other` has not.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The names of its kinds.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let named = ToolKind::NAMES.into_iter().filter(move |(_, kind)| self.has(*kind));
+        named.map(|(name, _)| name)
+    }
+}
+
 /// A use of a tool that waits for an answer.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

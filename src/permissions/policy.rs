@@ -1,6 +1,6 @@
 //! Rules and a mode, and what follows from them.
 
-use crate::event::{Decision, PermissionMode};
+use crate::event::{Decision, PermissionMode, ToolKinds};
 
 use super::{
     paths::{self, Paths},
@@ -32,6 +32,15 @@ impl Policy {
             List::Ask => &self.ask,
             List::Allow => &self.allow,
         }
+    }
+
+    /// The kinds of tools that are not simply allowed, so that an agent has to ask before it uses them.
+    pub fn concerns(&self) -> ToolKinds {
+        if self.mode != PermissionMode::Auto {
+            return ToolKinds::ALL;
+        }
+        let rules = self.deny.iter().chain(&self.ask);
+        rules.fold(ToolKinds::NONE, |kinds, rule| kinds.plus(rule.kinds()))
     }
 
     /// Whether everything is allowed, so that no agent has to ask.

@@ -40,6 +40,8 @@ pub fn rule_for(request: &Request) -> Vec<String> {
             .map(|host| format!("WebFetch(domain:{host})"))
             .into_iter()
             .collect(),
+        // Where the name of its server ends cannot be told, and need not be.
+        (ToolKind::Mcp { server, tool }, ..) if server.is_empty() => vec![format!("mcp__{tool}")],
         (ToolKind::Mcp { server, tool }, ..) if !tool.is_empty() => vec![format!("mcp__{server}__{tool}")],
         (ToolKind::Search, ..) => vec!["WebSearch".to_owned()],
         (ToolKind::Shell | ToolKind::Fetch | ToolKind::Mcp { .. } | ToolKind::Other, ..) => Vec::new(),

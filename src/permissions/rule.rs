@@ -10,7 +10,10 @@ use super::{
     shell::is_transparent,
     tools::{self, ToolKind, is_other, kind_of, near},
 };
-use crate::settings::Origin;
+use crate::{
+    event::{self, ToolKinds},
+    settings::Origin,
+};
 
 /// Longest rule that is read.
 const LONGEST_BYTES: usize = 1024;
@@ -88,7 +91,13 @@ pub struct Rule {
 pub(super) enum Tool {
     Kind(ToolKind),
     /// A server, and the tools of it: all of them where it says `*` or nothing.
-    Mcp(CommandPattern),
+    Mcp {
+        pattern: CommandPattern,
+        /// The same for agents that join the names of the server and the tool by `_`, so that they cannot be told apart.
+        joined: CommandPattern,
+        /// The server as it is written, which may be such a name.
+        server: String,
+    },
     Named(String),
 }
 
@@ -134,6 +143,19 @@ impl Rule {
         })
     }
 
+    /// The kinds of tools that it is for. A shell reads and writes files, too, where `<` and `>` say which.
+    pub fn kinds(&self) -> ToolKinds {
+        use event::ToolKind as Of;
+        ToolKinds::of(match &self.tool {
+            Tool::Kind(ToolKind::Shell) => &[Of::Shell],
+            Tool::Kind(ToolKind::Edit) => &[Of::Edit, Of::Shell],
+            Tool::Kind(ToolKind::Read) => &[Of::Read, Of::Shell],
+            Tool::Kind(ToolKind::Fetch | ToolKind::Search) => &[Of::Fetch],
+            Tool::Kind(ToolKind::Mcp { .. }) | Tool::Mcp { .. } => &[Of::Mcp],
+            Tool::Kind(ToolKind::Other) | Tool::Named(_) => &[Of::Other],
+        })
+    }
+
     /// Whether everything that `other` matches is matched by this one, as far as can be seen at once.
     pub(super) fn covers(&self, other: &Rule) -> bool {
         self.tool == other.tool && (self.spec == Spec::All || self.spec == other.spec)
@@ -142,12 +164,18 @@ impl Rule {
     /// Whether it is for a tool of this name and kind, whatever it is given.
     pub(super) fn is_for(&self, name: &str, kind: &ToolKind) -> bool {
         match (&self.tool, kind) {
-            (Tool::Mcp(pattern), ToolKind::Mcp { server, tool }) => {
+            (
+                Tool::Mcp {
+                    joined, server: whole, ..
+                },
+                ToolKind::Mcp { server, tool },
+            ) if server.is_empty() => whole == tool || joined.matches(tool) == Match::Yes,
+            (Tool::Mcp { pattern, .. }, ToolKind::Mcp { server, tool }) => {
                 pattern.matches(&format!("{server}__{tool}")) == Match::Yes
             }
             (Tool::Kind(known), _) => known == kind,
             (Tool::Named(known), ToolKind::Other) => known.eq_ignore_ascii_case(name),
-            (Tool::Named(_) | Tool::Mcp(_), _) => false,
+            (Tool::Named(_) | Tool::Mcp { .. }, _) => false,
         }
     }
 }
@@ -189,10 +217,17 @@ fn tool(name: &str) -> Result<Tool, RuleError> {
             return Err(RuleError::NoSuchTool { name });
         }
         let tool = tool.filter(|tool| !tool.is_empty()).unwrap_or("*");
-        return Ok(Tool::Mcp(CommandPattern::new(&match server {
-            "*" => "*".to_owned(),
-            server => format!("{server}__{tool}"),
-        })));
+        let joined_by = |between: &str| {
+            CommandPattern::new(&match server {
+                "*" => "*".to_owned(),
+                server => format!("{server}{between}{tool}"),
+            })
+        };
+        return Ok(Tool::Mcp {
+            pattern: joined_by("__"),
+            joined: joined_by("_"),
+            server: server.to_owned(),
+        });
     }
     match kind_of(name) {
         ToolKind::Other if is_other(name) => Ok(Tool::Named(name.to_owned())),
@@ -218,7 +253,7 @@ fn read_spec(tool: &Tool, name: &str, spec: &str, list: List) -> Result<Spec, Ru
         Tool::Kind(ToolKind::Edit | ToolKind::Read) if ["*", "**"].contains(&spec) => Ok(Spec::All),
         Tool::Kind(ToolKind::Edit | ToolKind::Read) => Ok(Spec::Path(spec.to_owned())),
         Tool::Kind(ToolKind::Fetch) => domain(spec),
-        Tool::Kind(ToolKind::Search | ToolKind::Mcp { .. } | ToolKind::Other) | Tool::Mcp(_) | Tool::Named(_) => {
+        Tool::Kind(ToolKind::Search | ToolKind::Mcp { .. } | ToolKind::Other) | Tool::Mcp { .. } | Tool::Named(_) => {
             Err(RuleError::TakesNothing { name: name.to_owned() })
         }
     }

@@ -9,7 +9,7 @@ use std::{
 
 use super::{List, Paths, Policy, Request, Rule, ToolKind, Verdict, kind_of, rule_for};
 use crate::{
-    event::{Decision, PermissionMode},
+    event::{self, AskId, Decision, PermissionMode, PermissionRequest, ToolKinds},
     settings::Origin,
 };
 
@@ -704,5 +704,53 @@ fn the_rule_that_always_adds_is_narrow() {
         ("rm *", vec![]),
     ] {
         assert_eq!(rule_for(&shell(command)), rules, "{command}");
+    }
+}
+
+#[test]
+fn a_tool_whose_server_cannot_be_told_from_its_name_is_matched_by_the_whole_name() {
+    let policy = policy("auto; deny mcp__db__drop; ask mcp__my_db; deny mcp__flat_name");
+    for (name, expected) in [
+        ("mcp_db_drop", Decision::Deny),
+        ("db_drop", Decision::Deny),
+        ("db_drop_all", Decision::Allow),
+        ("my_db_read", Decision::Ask),
+        ("my_dbs_read", Decision::Allow),
+        ("flat_name", Decision::Deny),
+    ] {
+        let asked = PermissionRequest {
+            id: AskId("1".to_owned()),
+            call: None,
+            tool: name.to_owned(),
+            kind: event::ToolKind::Mcp,
+            title: String::new(),
+            reason: None,
+            command: None,
+            paths: Vec::new(),
+            url: None,
+            diff: None,
+            questions: Vec::new(),
+        };
+        let request = Request::from(&asked);
+        assert_eq!(policy.decide(&request, &Disk).decision, expected, "{name}");
+        if expected == Decision::Allow {
+            assert_eq!(rule_for(&request), [format!("mcp__{name}")]);
+        }
+    }
+}
+
+#[test]
+fn rules_concern_the_kinds_of_tools_that_could_do_what_they_are_about() {
+    use event::ToolKind::{Edit, Fetch, Mcp, Other, Read, Shell};
+    for (rules, kinds) in [
+        ("auto; allow Bash", &[][..]),
+        ("auto; deny Bash(ls)", &[Shell]),
+        ("auto; deny Edit(src/**)", &[Edit, Shell]),
+        ("auto; ask Read(a); allow WebFetch", &[Read, Shell]),
+        ("auto; deny WebSearch; ask mcp__x", &[Fetch, Mcp]),
+        ("auto; deny Task", &[Other]),
+        ("ask", &[Shell, Edit, Read, Fetch, Mcp, Other]),
+    ] {
+        assert_eq!(policy(rules).concerns(), ToolKinds::of(kinds), "{rules}");
     }
 }

@@ -29,7 +29,9 @@ impl From<&PermissionRequest> for Request {
             (None, ToolKind::Other, event::ToolKind::Read) => ToolKind::Read,
             (None, ToolKind::Other, event::ToolKind::Fetch) => ToolKind::Fetch,
             (None, ToolKind::Other, event::ToolKind::Mcp) => {
-                let (server, tool) = asked.tool.split_once("__").unwrap_or(("", &asked.tool));
+                // Without its server where the agent joins the two by `_`.
+                let joined = asked.tool.strip_prefix("mcp_").unwrap_or(&asked.tool);
+                let (server, tool) = asked.tool.split_once("__").unwrap_or(("", joined));
                 let (server, tool) = (server.to_owned(), tool.to_owned());
                 ToolKind::Mcp { server, tool }
             }

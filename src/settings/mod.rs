@@ -43,4 +43,4 @@ pub use optional::{Limit, Maybe, OptionalLimit};
 pub use origin::{Origin, Place};
 pub(crate) use record::settings;
 pub use record::{Reader, Record, read_item};
-pub use texts::{Choice, FilePath, Line, Names, OneOf, Prose, Sample, Text, Texts};
+pub use texts::{Choice, FilePath, Line, Names, OneOf, Prose, Sample, SomeOf, Text, Texts};

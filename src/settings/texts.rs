@@ -131,6 +131,38 @@ impl<C: Choice> Grammar for OneOf<C> {
     }
 }
 
+/// A list of names of a [`Choice`].
+pub struct SomeOf<C>(PhantomData<C>);
+
+impl<C: Choice> Grammar for SomeOf<C> {
+    type Held = Vec<C>;
+
+    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+        let Some(items) = node.items() else {
+            return accept::<Self>(node, key, None);
+        };
+        let (mut chosen, mut mistakes) = (Vec::new(), Vec::new());
+        for (index, item) in items.iter().enumerate() {
+            match OneOf::<C>::read(item, &format!("{key}[{index}]")) {
+                Ok(choice) => chosen.push(choice),
+                Err(found) => mistakes.extend(found),
+            }
+        }
+        match mistakes.is_empty() {
+            true => Ok(chosen),
+            false => Err(mistakes),
+        }
+    }
+
+    fn expected() -> String {
+        format!("a list of {}", OneOf::<C>::expected())
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "array", "items": OneOf::<C>::schema() })
+    }
+}
+
 /// A list of any texts.
 pub struct Texts;
 

@@ -119,4 +119,20 @@ macro_rules! each_agent {
     };
 }
 
-pub(crate) use each_agent;
+/// Makes a test of a scenario for each agent with a live channel of its own.
+macro_rules! each_live_agent {
+    ($scenario:ident) => {
+        $crate::harness::agent::each_live_agent!($scenario: claude Claude, codex Codex, gemini Gemini, opencode Opencode);
+    };
+    ($scenario:ident: $($name:ident $agent:ident),+) => {
+        mod $scenario {
+            use crate::harness::agent::each_agent;
+
+            use super::$scenario;
+
+            each_agent!($scenario: $($name $agent),+);
+        }
+    };
+}
+
+pub(crate) use {each_agent, each_live_agent};

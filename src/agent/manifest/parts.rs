@@ -1,10 +1,23 @@
 //! The parts of a [`Manifest`](super::Manifest): how a session is started and talked with.
 
-use crate::agent::{
-    Capabilities,
-    protocol::{LiveKind, Steering},
-    template::{Placeholder, Template},
+use std::{
+    fs,
+    path::{Path, PathBuf},
 };
+
+use crate::{
+    agent::{
+        Capabilities, login,
+        protocol::{LiveKind, Steering},
+        template::{Placeholder, Template},
+    },
+    files,
+};
+
+/// Most entries of a directory that are looked at.
+const ENTRIES_CAP: usize = 4096;
+/// Most of a file that lets an agent run commands without asking.
+const BYPASS_CAP_BYTES: u64 = 1024 * 1024;
 
 /// The command line of one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +44,24 @@ pub struct Live {
     pub steering: Steering,
     /// What the agent can do there.
     pub capabilities: Capabilities,
+    /// The name of each use of a tool begins with the tool's own name.
+    pub named_calls: bool,
+    pub asking: Asking,
     /// Whether the arguments are as ralph has them, or whoever changed those of the command has changed these, too.
     pub is_current: bool,
+}
+
+/// What makes an agent ask before it uses a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Asking {
+    /// In addition to those of the channel.
+    pub args: Vec<Template>,
+    /// In addition to that of the command.
+    pub env: Vec<(String, Template)>,
+    /// What is in the file that they name.
+    pub file: Option<String>,
+    /// Files in which the agent's user allows it to run commands without asking, as they are written.
+    pub bypass: Vec<String>,
 }
 
 /// What carries a session's bytes.
@@ -51,6 +80,40 @@ pub enum PromptBy {
     Stdin,
     /// In the file that `{prompt_file}` names; standard input is empty.
     File,
+}
+
+impl Asking {
+    /// The first file that lets the agent run commands without asking; one with nothing but comments does not.
+    pub fn bypassed_by(&self, project: &Path) -> Option<PathBuf> {
+        let files = self.bypass.iter().filter_map(|written| login::expanded(written));
+        files
+            .flat_map(|file| matching(&project.join(file)))
+            .find(|file| says_something(file))
+    }
+}
+
+/// The files that a path stands for, whose name may be `*` and an ending.
+fn matching(path: &Path) -> Vec<PathBuf> {
+    let ending = path.file_name().and_then(|name| name.to_str()?.strip_prefix('*'));
+    let (Some(ending), Some(directory)) = (ending, path.parent()) else {
+        return vec![path.to_owned()];
+    };
+    // A directory that cannot be read is not read by the agent either.
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.take(ENTRIES_CAP).map(|entry| entry.path()).collect();
+    found.retain(|path| path.to_str().is_some_and(|path| path.ends_with(ending)));
+    found.sort();
+    found
+}
+
+fn says_something(file: &Path) -> bool {
+    match files::read_text(file, BYPASS_CAP_BYTES) {
+        Ok(text) => text
+            .lines()
+            .map(str::trim)
+            .any(|line| !line.is_empty() && !line.starts_with('#')),
+        Err(error) => !error.is_missing(),
+    }
 }
 
 impl Live {

@@ -3,7 +3,7 @@
 use std::{str::FromStr, sync::Arc, time::Duration};
 
 use crate::{
-    event::ProblemKind,
+    event::{ProblemKind, ToolKinds},
     proc::Ladder,
     settings::{Merged, Node, Origin},
     text::Position,
@@ -18,7 +18,7 @@ use super::{
         protocol::Steering,
         template::{Placeholder, Template, UnknownPlaceholder},
     },
-    Command, Live, PromptBy, Transport,
+    Asking, Command, Live, PromptBy, Transport,
     written::Written,
 };
 
@@ -38,6 +38,9 @@ const IN_LIVE: &[Placeholder] = &[
     Placeholder::Resume,
     Placeholder::Ralph,
 ];
+/// Of what makes it ask.
+const IN_ASKING: &[Placeholder] = &[Placeholder::AskingFile, Placeholder::Ralph];
+const IN_ASKING_ENV: &[Placeholder] = &[Placeholder::Agent, Placeholder::AskingFile, Placeholder::Ralph];
 /// Of a server, which is started for no session in particular.
 const IN_SERVER: &[Placeholder] = &[Placeholder::Port, Placeholder::Ralph];
 const IN_ENV: &[Placeholder] = &[
@@ -129,10 +132,17 @@ impl Reader<'_> {
                 resume: written.resume && (protocol.hands_over(Placeholder::Resume) || live.takes(Placeholder::Resume)),
                 usage: written.usage && self.written.capabilities.usage,
                 cost: self.written.capabilities.cost,
+                asks: match &written.asking.kinds {
+                    Some(kinds) => ToolKinds::of(kinds),
+                    None => protocol.asks(),
+                },
+                goes_without: protocol.goes_without(),
                 ..Capabilities::default()
             },
             args,
             steering: written.steering,
+            named_calls: written.named_calls,
+            asking: self.asking()?,
             is_current: built_in("live.args") == built_in("command.args"),
         }))
     }
@@ -184,6 +194,22 @@ impl Reader<'_> {
             }
         }
         Ok(Some(Arc::new(patterns)))
+    }
+
+    fn asking(&self) -> Result<Asking, ManifestError> {
+        let written = &self.written.live.asking;
+        let env = written.env.iter().map(|(name, value)| {
+            let template = self.template(&format!("live.asking.env.{name}"), value, IN_ASKING_ENV)?;
+            Ok((name.clone(), template))
+        });
+        let mut env = env.collect::<Result<Vec<_>, ManifestError>>()?;
+        env.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(Asking {
+            args: self.templates("live.asking.args", &written.args, IN_ASKING)?,
+            env,
+            file: written.file.clone(),
+            bypass: written.bypass.clone(),
+        })
     }
 
     pub(super) fn credentials(&self) -> Credentials {

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::{
+    event::ToolKind,
     proc::StopSignal,
     settings::{
-        Choice, Grammar, Language, Maybe, Mistake, Node, OneOf, Open, Section, Switch, Text, Texts, Within, accept_or,
-        settings,
+        Choice, Grammar, Language, Maybe, Mistake, Node, OneOf, Open, Section, SomeOf, Switch, Text, Texts, Within,
+        accept_or, settings,
     },
 };
 
@@ -91,6 +92,25 @@ settings! {
         resume("resume"): Switch = true,
         /// Whether it tells there how many tokens a whole turn used.
         usage("usage"): Switch = true,
+        /// Whether the name of each use of a tool begins with the tool's own name.
+        named_calls("named_calls"): Switch = false,
+        asking("asking"): Section<WrittenAsking>,
+    }
+}
+
+settings! {
+    /// What makes it ask before it uses a tool, where a run has rules.
+    pub(crate) struct WrittenAsking {
+        /// The kinds of tools before every use of which it asks.
+        kinds("kinds"): Maybe<SomeOf<ToolKind>>,
+        /// Arguments in addition to those of the channel.
+        args("args"): Texts = [],
+        /// Variables in addition to those of the command.
+        env("env"): Open<Text>,
+        /// The text of a file that the others name.
+        file("file"): Maybe<Text>,
+        /// Files in which its user allows it to run commands without asking.
+        bypass("bypass"): Texts = [],
     }
 }
 
@@ -247,6 +267,10 @@ impl Choice for DialectKind {
 
 impl Choice for LiveKind {
     const CHOICES: &'static [(&'static str, Self)] = &LiveKind::NAMES;
+}
+
+impl Choice for ToolKind {
+    const CHOICES: &'static [(&'static str, Self)] = &ToolKind::NAMES;
 }
 
 impl Choice for Steering {

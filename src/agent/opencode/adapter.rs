@@ -12,7 +12,7 @@ use crate::{
         AgentAdapter, AgentError, Capabilities, Session, SessionRequest, check, manifest::Manifest,
         signal_writer::SignalWriter, subprocess::NeverRan,
     },
-    event::{AgentSignal, Problem, ProblemKind},
+    event::{AgentSignal, Problem, ProblemKind, ToolKinds},
     proc::Supervisor,
 };
 
@@ -65,7 +65,10 @@ impl AgentAdapter for ServerAdapter {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             // A server that others use may have been told to ask no more.
-            rules: self.options.url.is_none(),
+            asks: match &self.options.url {
+                Some(_) => ToolKinds::NONE,
+                None => self.manifest.capabilities.asks,
+            },
             ..self.manifest.capabilities
         }
     }

@@ -312,6 +312,7 @@ fn filled(template: &Template, port: u16) -> Option<String> {
         Placeholder::Port => Some(port.to_string()),
         Placeholder::Ralph => check::own_executable(),
         Placeholder::Agent
+        | Placeholder::AskingFile
         | Placeholder::Model
         | Placeholder::PromptFile
         | Placeholder::Resume

@@ -87,6 +87,7 @@ enum Sent {
 
 impl Protocol for Acp {
     fn start(&mut self, opening: Opening, exchange: &mut Exchange) {
+        self.conversation.updates.tools.named_calls = opening.named_calls;
         self.conversation.opening = opening;
         let params = json!({
             "protocolVersion": VERSION,
@@ -148,7 +149,7 @@ impl Conversation {
                     self.seen.unknown(&method, text, out);
                 }
             }
-            Some(Message::Notification { method, params }) => self.told(&method, &params, clock, out),
+            Some(Message::Notification { method, params }) => self.told(&method, &params, clock, exchange, out),
             Some(Message::Response { id, outcome }) => {
                 if let Some(sent) = self.sent.remove(&id) {
                     self.answered(sent, outcome, clock, exchange, out);
@@ -160,18 +161,37 @@ impl Conversation {
         }
     }
 
-    fn told(&mut self, method: &str, params: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn told(
+        &mut self,
+        method: &str,
+        params: &Value,
+        clock: &Clock,
+        exchange: &mut Exchange,
+        out: &mut Vec<AgentSignal>,
+    ) {
         match (method, self.stage) {
             // What is told before the prompt is the past of a session that is loaded.
             ("session/update", Stage::Opening) => self.updates.take_before(&params["update"]),
             ("session/update", Stage::Working) if text(params, "/sessionId") == self.session => {
-                self.updates.take(&params["update"], clock, out);
+                let update = &params["update"];
+                self.updates.take(update, clock, out);
+                if matches!(text(update, "/status"), "completed" | "failed") {
+                    let ended = self.asks.take_of(text(update, "/toolCallId"));
+                    out.extend(ended.into_iter().map(|id| AgentSignal::PermissionWithdrawn { id }));
+                    self.deny_what_is_due(exchange);
+                }
+                if let Some(tool) = self.updates.tools.unasked(self.opening.asks) {
+                    let text =
+                        format!("the agent has used a tool without asking, so it cannot be held to the rules: {tool}");
+                    self.fail(Problem::said(ProblemKind::Usage, text), exchange, out);
+                }
             }
             ("session/update", Stage::Working | Stage::Closed) => {}
             ("$/cancel_request", _) => {
                 let id = asks::name(&params["requestId"]);
                 if self.asks.take(&id).is_some() {
                     out.push(AgentSignal::PermissionWithdrawn { id });
+                    self.deny_what_is_due(exchange);
                 }
             }
             // Extensions, which agents are free to have and others to ignore.
@@ -294,7 +314,7 @@ impl Conversation {
                 let text = format!("the agent has no mode `{agent}`; it has: {}", offered.join(", "));
                 return self.fail(Problem::said(ProblemKind::Usage, text), exchange, out);
             }
-            (None, Some(mode)) if !self.opening.asks => (false, Some((*mode).to_owned())),
+            (None, Some(mode)) if self.opening.asks.is_empty() => (false, Some((*mode).to_owned())),
             (None, _) => (false, None),
         };
         if let Some(mode) = mode {
@@ -379,8 +399,8 @@ impl Conversation {
     fn asked(&mut self, id: Value, params: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         let name = asks::name(&id);
         let ask = Ask::of(id, params);
-        let tool = self.updates.tools.merge(&params["toolCall"]);
-        if !self.opening.asks {
+        let tool = self.updates.tools.ask(&params["toolCall"]);
+        if self.opening.asks.is_empty() {
             self.updates.tools.start(&ask.call, Some(clock.now_ms), out);
             return exchange.write(&json_rpc::result(&ask.id, &ask.allowed()));
         }
@@ -394,17 +414,27 @@ impl Conversation {
         });
     }
 
-    /// Answers what still waits for it. The message of a denial follows as one for the running turn, if it takes any.
+    /// Answers what still waits for it. The message of a denial goes before it as one for the running turn, if it takes any:
+    /// so it is there for the next request to the model.
     fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
         let Some(ask) = self.asks.take(id) else { return };
-        exchange.write(&json_rpc::result(&ask.id, &ask.answered(answer)));
+        let response = json_rpc::result(&ask.id, &ask.answered(answer));
         match answer {
             PermissionAnswer::Allow | PermissionAnswer::Words { .. } => {
                 self.updates.tools.start(&ask.call, None, &mut exchange.signals);
+                exchange.write(&response);
             }
             PermissionAnswer::Deny { message } => {
                 self.say(None, message, exchange);
+                self.asks.hold(response);
             }
+        }
+        self.deny_what_is_due(exchange);
+    }
+
+    fn deny_what_is_due(&mut self, exchange: &mut Exchange) {
+        for denial in self.asks.due() {
+            exchange.write(&denial);
         }
     }
 

@@ -1,5 +1,5 @@
 use super::{super::testing, *};
-use crate::event::{FileChange, ToolKind, Usage};
+use crate::event::{FileChange, ToolKind, ToolKinds, Usage};
 
 const GEMINI: &str = include_str!("../../../tests/fixtures/gemini/acp.jsonl");
 const OPENCODE: &str = include_str!("../../../tests/fixtures/opencode/acp.jsonl");
@@ -90,7 +90,7 @@ impl Session {
 
 fn asking() -> Opening {
     Opening {
-        asks: true,
+        asks: ToolKinds::ALL,
         ..Opening::default()
     }
 }
@@ -339,6 +339,7 @@ fn what_is_asked_is_told_and_answered_by_kind() {
         (&told["id"], &told["result"]["outcome"]["optionId"]),
         (&json!("text"), &json!("yes"))
     );
+    session.answer("8", PermissionAnswer::Allow);
     session.answer("7", deny("not today"));
     let told = session.last().clone();
     assert_eq!(
@@ -351,7 +352,7 @@ fn what_is_asked_is_told_and_answered_by_kind() {
 }
 
 #[test]
-fn the_reason_of_a_denial_follows_as_a_message_where_the_agent_takes_one() {
+fn the_reason_of_a_denial_goes_before_it_as_a_message_where_the_agent_takes_one() {
     let opening = Opening {
         steering: Steering::Prompt,
         ..asking()
@@ -359,7 +360,11 @@ fn the_reason_of_a_denial_follows_as_a_message_where_the_agent_takes_one() {
     let mut session = Session::open(opening);
     session.ask(json!(1), json!({"toolCallId": "a"}));
     session.answer("1", deny("not today"));
-    assert_eq!(session.last()["params"]["prompt"][0]["text"], "not today");
+    let [.., reason, denied] = &session.written[..] else {
+        panic!("{:?}", session.written)
+    };
+    assert_eq!(reason["params"]["prompt"][0]["text"], "not today");
+    assert_eq!(denied["result"]["outcome"]["optionId"], "no");
     session.stop(3, "end_turn");
     assert!(session.verdicts().is_empty(), "the message is not answered yet");
     session.stop(4, "end_turn");
@@ -694,4 +699,109 @@ fn recorded_conversations_are_understood_however_they_are_cut() {
     let mut joined = all;
     joined[4] = expected("three", true, None, 1, 0);
     assert_eq!(opencode, joined);
+}
+
+#[test]
+fn a_tool_that_is_used_without_asking_ends_the_turn() {
+    let call = |id: &str, kind: &str, status: &str| json!({"sessionUpdate": "tool_call_update", "toolCallId": id, "kind": kind, "status": status, "title": "touch x"});
+    let opening = Opening {
+        asks: ToolKinds::of(&[ToolKind::Shell]),
+        ..Opening::default()
+    };
+    let mut session = Session::open(opening);
+    session.ask(
+        json!(1),
+        json!({"toolCallId": "a", "kind": "execute", "title": "touch x"}),
+    );
+    session.answer("1", PermissionAnswer::Allow);
+    session.update(call("a", "execute", "completed"));
+    session.update(call("b", "execute", "in_progress"));
+    session.update(call("b", "execute", "failed"));
+    session.update(call("c", "edit", "in_progress"));
+    session.update(call("c", "edit", "completed"));
+    assert!(
+        session.verdicts().is_empty(),
+        "asked, refused, and nothing that rules concern"
+    );
+    session.update(call("d", "execute", "in_progress"));
+    session.update(call("d", "execute", "completed"));
+    assert_eq!(session.problem(), Some(ProblemKind::Usage));
+    assert!(session.closed);
+}
+
+#[test]
+fn a_tool_is_told_from_the_name_of_its_use_where_titles_say_something_else() {
+    let opening = Opening {
+        named_calls: true,
+        ..asking()
+    };
+    let mut session = Session::open(opening);
+    for (id, kind) in [
+        ("google_web_search__fc_1", "search"),
+        ("grep_search__fc__2", "search"),
+        ("mcp_db_drop__fc_3", "other"),
+        ("run_shell_command__4", "execute"),
+        ("fc_5", "execute"),
+    ] {
+        session.ask(json!(id), json!({"toolCallId": id, "kind": kind, "title": "x y"}));
+    }
+    let requests = session.signals.iter().filter_map(|signal| match signal {
+        AgentSignal::PermissionRequested { request } => Some((request.tool.as_str(), request.kind)),
+        _ => None,
+    });
+    assert_eq!(
+        requests.collect::<Vec<_>>(),
+        [
+            ("google_web_search", ToolKind::Fetch),
+            ("grep_search", ToolKind::Read),
+            ("mcp_db_drop", ToolKind::Mcp),
+            ("run_shell_command", ToolKind::Shell),
+            ("shell", ToolKind::Shell),
+        ]
+    );
+}
+
+#[test]
+fn a_tool_without_a_kind_is_called_as_it_was_announced() {
+    let mut session = Session::open(asking());
+    for (id, title) in [("a", "websearch"), ("b", "db_drop")] {
+        let update = json!({"sessionUpdate": "tool_call", "toolCallId": id, "kind": "other", "status": "pending"});
+        let mut update = update;
+        update["title"] = json!(title);
+        session.update(update);
+        session.ask(json!(id), json!({"toolCallId": id, "kind": "other", "title": "cats"}));
+    }
+    let requests = session.signals.iter().filter_map(|signal| match signal {
+        AgentSignal::PermissionRequested { request } => Some((request.tool.as_str(), request.kind)),
+        _ => None,
+    });
+    assert_eq!(
+        requests.collect::<Vec<_>>(),
+        [("websearch", ToolKind::Other), ("db_drop", ToolKind::Mcp)]
+    );
+}
+
+#[test]
+fn a_denial_is_held_back_as_long_as_another_request_waits() {
+    let mut session = Session::open(asking());
+    for (id, call) in [(1, "a"), (2, "b"), (3, "c")] {
+        session.ask(json!(id), json!({"toolCallId": call, "kind": "execute", "title": "ls"}));
+    }
+    let written = session.written.len();
+    session.answer("1", deny("not today"));
+    assert_eq!(
+        session.written.len(),
+        written,
+        "others would be taken as denied with it"
+    );
+    session.answer("2", PermissionAnswer::Allow);
+    // The agent has given up on the third.
+    session.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed"}));
+    let answers: Vec<_> = session.written[written..]
+        .iter()
+        .map(|message| (&message["id"], &message["result"]["outcome"]["optionId"]))
+        .collect();
+    assert_eq!(answers, [(&json!(2), &json!("yes")), (&json!(1), &json!("no"))]);
+    let id = AskId("3".to_owned());
+    assert!(session.signals.contains(&AgentSignal::PermissionWithdrawn { id }));
 }

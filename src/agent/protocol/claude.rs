@@ -57,7 +57,7 @@ impl Protocol for ClaudeLive {
     fn start(&mut self, opening: Opening, exchange: &mut Exchange) {
         let conversation = &mut self.conversation;
         conversation.seed = opening.seed;
-        if opening.asks {
+        if !opening.asks.is_empty() {
             let hook = json!({"matcher": null, "hookCallbackIds": ["before"], "timeout": HOOK_TIMEOUT_S});
             let request = json!({"subtype": "initialize", "hooks": {"PreToolUse": [hook]}});
             exchange.write(&json!({"type": "control_request", "request_id": "initialize", "request": request}));

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{super::testing, *};
-use crate::event::AgentSignal;
+use crate::event::{AgentSignal, ToolKinds};
 
 type Session = testing::Session<ClaudeLive>;
 
@@ -10,7 +10,7 @@ impl Session {
         let opening = Opening {
             prompt: "Do the work".to_owned(),
             seed: "run/1".to_owned(),
-            asks,
+            asks: if asks { ToolKinds::ALL } else { ToolKinds::NONE },
             ..Opening::default()
         };
         Self::begin(opening)

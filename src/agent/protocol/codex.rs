@@ -7,21 +7,19 @@
 //!
 //! The end of its standard input ends codex at once, with every command that it left running in the background.
 
-use std::collections::HashMap;
-
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
-    Exchange, Opening, PENDING_CAP, Protocol, SessionCommand,
-    codex_items::{Limits, as_exec, change_request, command_request, problem_of, question_request, used},
+    Exchange, Opening, Protocol, SessionCommand, codex_asking,
+    codex_asking::{Answer, Asks},
+    codex_items::{Limits, as_exec, problem_of, used},
     codex_steering::SteeringQueue,
 };
 use crate::{
     agent::dialect::{
-        Clock, CodexTurn, Finish, Objects, Seen, UNEXPLAINED_BY_CODEX, array, attempts, classify, one_line, repeated,
-        text,
+        Clock, CodexTurn, Finish, Objects, Seen, UNEXPLAINED_BY_CODEX, attempts, classify, one_line, repeated,
     },
-    event::{AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, ProblemKind, SessionId, Usage},
+    event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, ToolKind, Usage},
 };
 
 /// What an answer of JSON-RPC says of a method that is not known.
@@ -41,10 +39,7 @@ struct Conversation {
     turn: CodexTurn,
     seen: Seen,
     steering: SteeringQueue,
-    /// What waits for an answer.
-    pending: HashMap<AskId, Asked>,
-    /// Changes of files under way, which a request for permission only names.
-    changes: HashMap<String, Value>,
+    asks: Asks,
     /// What the thread has used, all its turns together.
     used: Option<Usage>,
     limits: Limits,
@@ -52,27 +47,6 @@ struct Conversation {
     error: Option<Problem>,
     /// The turn is over.
     closed: bool,
-}
-
-/// A request for permission that waits.
-#[derive(Debug)]
-struct Asked {
-    /// The id as codex wrote it.
-    id: Value,
-    title: String,
-    /// The names of its questions; none if it asks for permission.
-    questions: Vec<String>,
-}
-
-impl Asked {
-    /// Hands over what the questions are answered.
-    fn tell(&self, answers: &[Vec<String>], exchange: &mut Exchange) {
-        let pairs = self.questions.iter().zip(answers);
-        let answers: Map<String, Value> = pairs
-            .map(|(name, answer)| (name.clone(), json!({"answers": answer})))
-            .collect();
-        exchange.write(&json!({"id": self.id, "result": {"answers": answers}}));
-    }
 }
 
 impl Protocol for CodexLive {
@@ -134,7 +108,8 @@ impl Conversation {
         match (message["method"].as_str(), message.get("id")) {
             (Some(method), Some(id)) => self.asked(method, id, params, exchange, out),
             (Some(method), None) if self.is_ours(params) => self.told(method, params, clock, exchange, out),
-            // Threads of agents that this one has started.
+            // Threads of agents that this one has started, which ask here as well.
+            (Some("item/started"), None) => self.asks.item_started(&params["item"]),
             (Some(_), None) => {}
             (None, Some(id)) => self.answered(id.as_str().unwrap_or_default(), message, clock, exchange, out),
             (None, None) => self
@@ -174,19 +149,34 @@ impl Conversation {
         match id {
             "initialize" => {
                 exchange.write(&json!({"method": "initialized"}));
-                self.open_thread(exchange);
+                // Whose tools have to be asked for is in its configuration.
+                match self.opening.asks.has(ToolKind::Mcp) {
+                    true => {
+                        let params = json!({"cwd": self.opening.cwd});
+                        exchange.write(&json!({"id": "config", "method": "config/read", "params": params}));
+                    }
+                    false => self.open_thread(&Value::Null, exchange),
+                }
             }
+            "config" => self.open_thread(&result["config"]["mcp_servers"], exchange),
             "thread" => self.thread_opened(result, exchange, out),
             "turn" => self.turn_began(&result["turn"], exchange),
             _ => {}
         }
     }
 
-    fn open_thread(&self, exchange: &mut Exchange) {
+    fn open_thread(&self, servers: &Value, exchange: &mut Exchange) {
         let opening = &self.opening;
-        // With `on-request` it would ask for nothing: its sandbox holds nothing back.
-        let policy = if opening.asks { "untrusted" } else { "never" };
-        let mut params = json!({"cwd": opening.cwd, "approvalPolicy": policy, "sandbox": "danger-full-access"});
+        let mut params = json!({"cwd": opening.cwd, "sandbox": "danger-full-access"});
+        match opening.asks.is_empty() {
+            true => params["approvalPolicy"] = json!("never"),
+            // With `on-request` it would ask for nothing: its sandbox holds nothing back.
+            false => {
+                params["approvalPolicy"] = json!("untrusted");
+                params["approvalsReviewer"] = json!("user");
+                params["config"] = codex_asking::settings(opening.asks, servers);
+            }
+        }
         if let Some(model) = &opening.model {
             params["model"] = json!(model);
         }
@@ -240,7 +230,7 @@ impl Conversation {
             "turn/started" => self.turn_began(&params["turn"], exchange),
             "turn/completed" => self.completed(&params["turn"], clock, exchange, out),
             "item/started" => self.item_started(&params["item"], clock, out),
-            "item/completed" => self.item_completed(&params["item"], clock, out),
+            "item/completed" => self.item_completed(&params["item"], clock, exchange, out),
             "item/agentMessage/delta" => out.push(AgentSignal::TextDelta { text: text("delta") }),
             "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
                 out.push(AgentSignal::ThoughtDelta { text: text("delta") });
@@ -259,12 +249,7 @@ impl Conversation {
             "warning" | "guardianWarning" => out.push(AgentSignal::Unknown {
                 text: format!("warning: {}", one_line(&text("message"))),
             }),
-            "serverRequest/resolved" => {
-                let id = ask_id(&params["requestId"]);
-                if self.pending.remove(&id).is_some() {
-                    out.push(AgentSignal::PermissionWithdrawn { id });
-                }
-            }
+            "serverRequest/resolved" => self.asks.resolved(&params["requestId"], out),
             other if is_beside_the_turn(other) => {}
             other => self
                 .seen
@@ -273,19 +258,20 @@ impl Conversation {
     }
 
     fn item_started(&mut self, item: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        self.asks.item_started(item);
         match item["type"].as_str() {
             Some("userMessage") => self.steering.taken(item["clientId"].as_str().unwrap_or_default(), out),
-            Some("fileChange") if self.changes.len() < PENDING_CAP => {
-                let id = item["id"].as_str().unwrap_or_default().to_owned();
-                self.changes.insert(id, item["changes"].clone());
-            }
+            Some("fileChange") => {}
             _ => self.item("item.started", item, clock, out),
         }
     }
 
-    fn item_completed(&mut self, item: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
-        self.changes.remove(item["id"].as_str().unwrap_or_default());
+    fn item_completed(&mut self, item: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        let unasked = self.asks.item_completed(item, self.opening.asks);
         self.item("item.completed", item, clock, out);
+        if unasked.is_some() {
+            self.close(unasked, exchange, out);
+        }
     }
 
     fn item(&mut self, kind: &str, item: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
@@ -368,80 +354,25 @@ impl Conversation {
 
     /// Takes a request of codex's.
     fn asked(&mut self, method: &str, id: &Value, params: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
-        let ask = ask_id(id);
-        let request = match method {
-            "item/commandExecution/requestApproval" => command_request(ask, params),
-            "item/fileChange/requestApproval" => {
-                let changes = self.changes.get(params["itemId"].as_str().unwrap_or_default());
-                change_request(ask, params, changes.unwrap_or(&Value::Null))
-            }
-            "item/tool/requestUserInput" if array(params, "/questions").next().is_some() => {
-                question_request(ask, params)
-            }
-            other => {
-                let error = json!({"code": METHOD_NOT_FOUND, "message": format!("{other} is not supported")});
-                exchange.write(&json!({"id": id, "error": error}));
-                return self
-                    .seen
-                    .unknown(other, || format!("codex asks for {other}, which is not known"), out);
-            }
-        };
-        if self.pending.len() >= PENDING_CAP && request.questions.is_empty() {
-            return decide(id, "decline", exchange);
+        if self.asks.asked(method, id, params, exchange, out).is_err() {
+            let error = json!({"code": METHOD_NOT_FOUND, "message": format!("{method} is not supported")});
+            exchange.write(&json!({"id": id, "error": error}));
+            let text = || format!("codex asks for {method}, which is not known");
+            self.seen.unknown(method, text, out);
         }
-        let questions = match request.questions.is_empty() {
-            true => Vec::new(),
-            false => array(params, "/questions")
-                .map(|question| text(question, "/id").to_owned())
-                .collect(),
-        };
-        self.wait(id, request, questions, out);
     }
 
-    fn wait(&mut self, id: &Value, request: PermissionRequest, questions: Vec<String>, out: &mut Vec<AgentSignal>) {
-        let asked = Asked {
-            id: id.clone(),
-            title: request.title.clone(),
-            questions,
-        };
-        self.pending.insert(request.id.clone(), asked);
-        out.push(AgentSignal::PermissionRequested {
-            request: Box::new(request),
-        });
-    }
-
-    /// Answers what still waits for it; nothing else is to be had for an answer.
+    /// Answers. A refusal says nothing to the model but that it is one: sent before it, the reason is there for the next
+    /// request.
     fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
-        let Some(asked) = self.pending.remove(id) else { return };
-        match answer {
-            PermissionAnswer::Allow => decide(&asked.id, "accept", exchange),
-            PermissionAnswer::Words { answers } => asked.tell(answers, exchange),
-            // There is no refusal; the words say that nobody answers.
-            PermissionAnswer::Deny { message } if !asked.questions.is_empty() => {
-                let answers = vec![vec![message.clone()]; asked.questions.len()];
-                asked.tell(&answers, exchange);
-            }
-            PermissionAnswer::Deny { message } => {
-                // A refusal says nothing to the model but that it is one. Sent before it, the reason is there for the next request.
-                if let (Some(thread), Some(turn)) = (&self.thread, &self.turn_id)
-                    && !message.is_empty()
-                {
-                    let reason = format!("Denied: {}\n{message}", asked.title);
-                    self.steering.explain(&reason, thread, turn, exchange);
-                }
-                decide(&asked.id, "decline", exchange);
-            }
+        let Some(Answer { reason, response }) = self.asks.answer(id, answer) else {
+            return;
+        };
+        if let (Some(reason), Some(thread), Some(turn)) = (reason, &self.thread, &self.turn_id) {
+            self.steering.explain(&reason, thread, turn, exchange);
         }
+        exchange.write(&response);
     }
-}
-
-/// codex numbers what it asks; a name is as good.
-fn ask_id(id: &Value) -> AskId {
-    AskId(id.to_string())
-}
-
-fn decide(id: &Value, decision: &str, exchange: &mut Exchange) {
-    exchange.write(&json!({"id": id, "result": {"decision": decision}}));
 }
 
 /// Whether a notification is about something else than what the turn does, or repeats what its items tell.

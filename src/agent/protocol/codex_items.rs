@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    agent::dialect::{Clock, array, choices, classify, epoch_ms, from_status, one_line, until_in_text, with_time},
+    agent::dialect::{
+        Clock, array, choices, classify, epoch_ms, from_status, one_line, short_input, until_in_text, with_time,
+    },
     event::{AskId, PermissionRequest, Problem, ProblemKind, Question, ToolKind, Usage},
 };
 
@@ -197,6 +199,17 @@ pub(super) fn question_request(id: AskId, params: &Value) -> PermissionRequest {
         title: one_line(questions.first().map_or("", |question| &question.text)),
         questions,
         ..request(id, "question", params)
+    }
+}
+
+/// A tool of an MCP server that waits for permission.
+pub(super) fn tool_request(id: AskId, params: &Value) -> PermissionRequest {
+    let (server, about) = (text(params, "serverName"), &params["_meta"]);
+    PermissionRequest {
+        title: short_input(&about["tool_params"]),
+        kind: ToolKind::Mcp,
+        reason: Some(text(about, "tool_description").to_owned()).filter(|reason| !reason.is_empty()),
+        ..request(id, &format!("mcp__{server}__{}", text(about, "tool_name")), params)
     }
 }
 

@@ -1,7 +1,11 @@
 use serde_json::{Value, json};
 
 use super::{super::testing, *};
-use crate::event::{AgentSignal, Exit, FileChange, SteeringId, ToolKind};
+use crate::event::{AgentSignal, Exit, FileChange, SteeringId, ToolKind, ToolKinds};
+
+use super::super::PENDING_CAP;
+
+const COMMANDS_AND_CHANGES: ToolKinds = ToolKinds::of(&[ToolKind::Shell, ToolKind::Edit]);
 
 type Session = testing::Session<CodexLive>;
 
@@ -73,7 +77,7 @@ impl Session {
         problems.collect()
     }
 
-    fn requests(&self) -> Vec<&PermissionRequest> {
+    fn requests(&self) -> Vec<&crate::event::PermissionRequest> {
         let requests = self.signals.iter().filter_map(|signal| match signal {
             AgentSignal::PermissionRequested { request } => Some(&**request),
             _ => None,
@@ -108,7 +112,7 @@ fn opening(asks: bool) -> Opening {
         prompt: "Do the work".to_owned(),
         cwd: "/repo".to_owned(),
         seed: "run/1".to_owned(),
-        asks,
+        asks: if asks { COMMANDS_AND_CHANGES } else { ToolKinds::NONE },
         ..Opening::default()
     }
 }
@@ -150,7 +154,7 @@ fn model_and_session_are_named_where_the_thread_is_opened_and_rules_have_it_ask(
     assert_eq!(asked["method"], "thread/resume");
     let params = json!({
         "threadId": "before", "excludeTurns": true, "cwd": "/repo", "model": "large",
-        "approvalPolicy": "untrusted", "sandbox": "danger-full-access",
+        "approvalPolicy": "untrusted", "approvalsReviewer": "user", "config": {}, "sandbox": "danger-full-access",
     });
     assert_eq!(asked["params"], params);
 }
@@ -630,4 +634,94 @@ fn questions_are_answered_by_their_names_and_nobody_there_is_said_in_words() {
             .written
             .ends_with(&[told(7, "red"), told(8, "Nobody is there.")])
     );
+}
+
+#[test]
+fn a_thread_is_opened_so_that_what_rules_concern_is_asked_for_or_not_there() {
+    let opened = |asks: ToolKinds| {
+        let mut session = Session::begin(Opening { asks, ..opening(true) });
+        session.hear(&json!({"id": "initialize", "result": {}}));
+        let servers = json!({"a": {"tools": {"t": {"approval_mode": "approve"}}}, "b": {}});
+        if session.written.last().unwrap()["method"] == "config/read" {
+            session.hear(&json!({"id": "config", "result": {"config": {"mcp_servers": servers}}}));
+        }
+        session.written.last().unwrap()["params"].clone()
+    };
+    let commands = opened(COMMANDS_AND_CHANGES);
+    assert_eq!(
+        (
+            &commands["approvalPolicy"],
+            &commands["approvalsReviewer"],
+            &commands["config"]
+        ),
+        (&json!("untrusted"), &json!("user"), &json!({}))
+    );
+    assert_eq!(
+        opened(ToolKinds::ALL)["config"],
+        json!({
+            "web_search": "disabled",
+            "features": {"view_image": false, "goals": false, "image_generation": false, "multi_agent": false},
+            "mcp_servers": {
+                "a": {"default_tools_approval_mode": "prompt", "tools": {"t": {"approval_mode": "prompt"}}},
+                "b": {"default_tools_approval_mode": "prompt"},
+            },
+        })
+    );
+    let nothing = opened(ToolKinds::NONE);
+    assert_eq!(
+        (&nothing["approvalPolicy"], &nothing["config"]),
+        (&json!("never"), &Value::Null)
+    );
+}
+
+#[test]
+fn a_tool_of_a_server_is_asked_for_as_a_question_of_the_server() {
+    let mut session = Session::working(true);
+    let question = json!({"serverName": "db", "message": "Allow?", "_meta": {
+        "codex_approval_kind": "mcp_tool_call", "tool_name": "drop", "tool_params": {"table": "users"},
+    }});
+    for id in [1, 2] {
+        session.hear(&json!({"id": id, "method": "mcpServer/elicitation/request", "params": question}));
+    }
+    let request = session.requests()[0];
+    assert_eq!((request.tool.as_str(), request.kind), ("mcp__db__drop", ToolKind::Mcp));
+    assert!(request.title.contains("users"), "{}", request.title);
+    for (id, answer) in [
+        ("1", PermissionAnswer::Allow),
+        ("2", PermissionAnswer::Deny { message: String::new() }),
+    ] {
+        let id = AskId(id.to_owned());
+        session.tell(SessionCommand::Answer { id, answer });
+    }
+    assert_eq!(session.wrote("/result/action"), [&json!("accept"), &json!("decline")]);
+}
+
+#[test]
+fn a_tool_that_is_used_without_asking_ends_the_turn() {
+    let command = |id: &str, status: &str| json!({"id": id, "type": "commandExecution", "command": "/bin/bash -lc 'touch x'", "status": status, "exitCode": 0});
+    let ended = |session: &Session| {
+        let mut problems = session.signals.iter().filter_map(|signal| match signal {
+            AgentSignal::Problem { problem } => Some(problem.clone()),
+            _ => None,
+        });
+        problems.next()
+    };
+    let mut session = Session::working(true);
+    session.ask(0, "touch x");
+    session.told("item/completed", json!({"item": command("call", "completed")}));
+    session.told("item/completed", json!({"item": command("denied", "declined")}));
+    let search = json!({"id": "s", "type": "webSearch", "query": "x"});
+    session.told("item/completed", json!({"item": search}));
+    assert_eq!(ended(&session), None, "asked, denied, and nothing that rules concern");
+    session.told("item/completed", json!({"item": command("other", "completed")}));
+    let problem = ended(&session).expect("a problem");
+    assert_eq!(problem.kind, ProblemKind::Usage);
+    assert!(
+        problem.text.contains("without asking") && problem.text.contains("touch x"),
+        "{}",
+        problem.text
+    );
+    let mut session = Session::working(false);
+    session.told("item/completed", json!({"item": command("call", "completed")}));
+    assert_eq!(ended(&session), None, "without rules nothing is asked");
 }

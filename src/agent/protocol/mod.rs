@@ -6,6 +6,7 @@
 mod acp;
 mod claude;
 mod codex;
+mod codex_asking;
 mod codex_items;
 mod codex_steering;
 mod seam;
@@ -16,7 +17,7 @@ use super::{
     dialect::{Clock, Dialect, Finish},
     template::Placeholder,
 };
-use crate::event::AgentSignal;
+use crate::event::{AgentSignal, ToolKinds};
 
 pub(super) use seam::PENDING_CAP;
 pub use seam::{Exchange, Opening, Protocol, SessionCommand, Steering};
@@ -60,11 +61,22 @@ impl LiveKind {
         }
     }
 
-    /// Whether every use of a tool can be put before rules; the others ask only for what they find dangerous themselves.
-    pub fn asks_for_every_tool(self) -> bool {
+    /// The kinds of tools before every use of which the agent asks, if its manifest does not say it. Over ACP agents ask for
+    /// what they find dangerous themselves, unless they are told otherwise in a way of their own.
+    pub fn asks(self) -> ToolKinds {
         match self {
-            LiveKind::ClaudeStreamJson => true,
-            LiveKind::CodexAppServer | LiveKind::Acp => false,
+            LiveKind::ClaudeStreamJson => ToolKinds::ALL,
+            LiveKind::CodexAppServer => codex_asking::KINDS,
+            LiveKind::Acp => ToolKinds::NONE,
+        }
+    }
+
+    /// The kinds whose tools the agent is told to do without where rules have something to say about them: it would use
+    /// them without asking.
+    pub fn goes_without(self) -> ToolKinds {
+        match self {
+            LiveKind::ClaudeStreamJson | LiveKind::Acp => ToolKinds::NONE,
+            LiveKind::CodexAppServer => codex_asking::SWITCHED_OFF,
         }
     }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     agent::dialect::{Clock, Finish},
-    event::{AgentSignal, AskId, PermissionAnswer, SessionId, SteeringId},
+    event::{AgentSignal, AskId, PermissionAnswer, SessionId, SteeringId, ToolKinds},
 };
 
 /// Most requests of an agent that wait for an answer at once; what comes on top of that is denied.
@@ -22,8 +22,11 @@ pub struct Opening {
     pub model: Option<String>,
     pub agent: Option<String>,
     pub resume: Option<SessionId>,
-    /// Every use of a tool waits for an answer; else the agent asks for nothing.
-    pub asks: bool,
+    /// The kinds of tools that rules have something to say about: their use waits for an answer. Without any, the agent asks
+    /// for nothing.
+    pub asks: ToolKinds,
+    /// The name of each use of a tool begins with the tool's own name.
+    pub named_calls: bool,
     pub steering: Steering,
     /// The tokens that it tells are not those of the whole turn. They are left out: a sum that is too small is worse than
     /// none.

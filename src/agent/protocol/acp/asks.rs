@@ -12,7 +12,11 @@ use crate::{
 
 /// The requests that wait for an answer.
 #[derive(Debug, Default)]
-pub(super) struct Asks(HashMap<AskId, Ask>);
+pub(super) struct Asks {
+    waiting: HashMap<AskId, Ask>,
+    /// Denials that are held back as long as others wait: with the first, some agents take all of them as denied.
+    denials: Vec<Value>,
+}
 
 /// One request, as it has to be answered.
 #[derive(Debug, Clone)]
@@ -58,15 +62,34 @@ impl Ask {
 impl Asks {
     /// Keeps a request until it is answered; false if too many wait.
     pub(super) fn keep(&mut self, id: &AskId, ask: &Ask) -> bool {
-        let room = self.0.len() < PENDING_CAP;
+        let room = self.waiting.len() < PENDING_CAP;
         if room {
-            self.0.insert(id.clone(), ask.clone());
+            self.waiting.insert(id.clone(), ask.clone());
         }
         room
     }
 
     pub(super) fn take(&mut self, id: &AskId) -> Option<Ask> {
-        self.0.remove(id)
+        self.waiting.remove(id)
+    }
+
+    /// Takes the requests about a use that has ended.
+    pub(super) fn take_of(&mut self, call: &str) -> Vec<AskId> {
+        let about = self.waiting.extract_if(|_, ask| ask.call == call);
+        about.map(|(id, _)| id).collect()
+    }
+
+    /// Keeps a denial until it may be given.
+    pub(super) fn hold(&mut self, denial: Value) {
+        self.denials.push(denial);
+    }
+
+    /// The denials that may be given now.
+    pub(super) fn due(&mut self) -> Vec<Value> {
+        match self.waiting.is_empty() {
+            true => std::mem::take(&mut self.denials),
+            false => Vec::new(),
+        }
     }
 }
 

@@ -1,15 +1,16 @@
 //! Uses of tools, as ACP tells of them: an update has only the fields that are new.
 //!
 //! A use is told when it starts rather than when it is announced, which some agents do before they know its arguments.
-//! Agents have no names for tools in ACP, only kinds and titles, so a tool is called by its kind.
+//! Agents have no names for tools in ACP, only kinds and titles, so a tool is called by its kind. With some agents the name
+//! of a use begins with that of its tool, which manifests tell.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 use crate::{
-    agent::dialect::{Clock, array, head, path_in, short_input, text},
-    event::{AgentSignal, FileChange, ToolKind},
+    agent::dialect::{Clock, array, head, one_line, path_in, short_input, text},
+    event::{AgentSignal, FileChange, ToolKind, ToolKinds},
 };
 
 /// Most uses that are remembered; what an agent leaves open beyond that is forgotten.
@@ -17,7 +18,13 @@ const TOOLS_CAP: usize = 1024;
 
 /// The uses that were announced and have not ended.
 #[derive(Debug, Default)]
-pub(super) struct Tools(HashMap<String, Tool>);
+pub(super) struct Tools {
+    uses: HashMap<String, Tool>,
+    /// The names of uses begin with those of their tools.
+    pub(super) named_calls: bool,
+    /// The last use that ended without having been asked for.
+    unasked: Option<(ToolKind, String)>,
+}
 
 /// One use of a tool, as far as it is known.
 #[derive(Debug, Clone, Default)]
@@ -28,13 +35,18 @@ pub(super) struct Tool {
     content: Value,
     output: Value,
     locations: Vec<String>,
+    /// The tool's own name, where it can be told from that of the use.
+    name: Option<String>,
+    /// What it was called when it was announced: later titles are about what it does.
+    announced: String,
+    asked: bool,
     started: bool,
     started_ms: Option<u64>,
 }
 
 impl Tools {
     pub(super) fn knows(&self, call: &str) -> bool {
-        self.0.contains_key(call)
+        self.uses.contains_key(call)
     }
 
     /// Takes a `tool_call` or a `tool_call_update`.
@@ -57,19 +69,39 @@ impl Tools {
     }
 
     /// Takes what a request for permission tells of a use, and returns all that is known of it.
-    pub(super) fn merge(&mut self, update: &Value) -> Tool {
+    pub(super) fn ask(&mut self, update: &Value) -> Tool {
+        let mut tool = self.merge(update);
+        tool.asked = true;
+        if let Some(known) = self.uses.get_mut(text(update, "/toolCallId")) {
+            known.asked = true;
+        }
+        tool
+    }
+
+    /// A use of one of these kinds that has ended without having been asked for; told once.
+    pub(super) fn unasked(&mut self, concerned: ToolKinds) -> Option<String> {
+        let (kind, tool) = self.unasked.take()?;
+        concerned.has(kind).then_some(tool)
+    }
+
+    fn merge(&mut self, update: &Value) -> Tool {
         let call = text(update, "/toolCallId");
-        let mut tool = self.0.remove(call).unwrap_or_default();
+        let named_calls = self.named_calls;
+        let mut tool = self.uses.remove(call).unwrap_or_else(|| Tool {
+            name: named_calls.then(|| name_in(call)).flatten(),
+            announced: text(update, "/title").to_owned(),
+            ..Tool::default()
+        });
         tool.merge(update);
-        if self.0.len() < TOOLS_CAP {
-            self.0.insert(call.to_owned(), tool.clone());
+        if self.uses.len() < TOOLS_CAP {
+            self.uses.insert(call.to_owned(), tool.clone());
         }
         tool
     }
 
     /// Tells the start of a use, once.
     pub(super) fn start(&mut self, call: &str, now_ms: Option<u64>, out: &mut Vec<AgentSignal>) {
-        let Some(tool) = self.0.get_mut(call).filter(|tool| !tool.started) else {
+        let Some(tool) = self.uses.get_mut(call).filter(|tool| !tool.started) else {
             return;
         };
         tool.started = true;
@@ -82,7 +114,11 @@ impl Tools {
     }
 
     fn end(&mut self, call: &str, completed: bool, clock: &Clock, out: &mut Vec<AgentSignal>) {
-        let Some(tool) = self.0.remove(call) else { return };
+        let Some(tool) = self.uses.remove(call) else { return };
+        // What failed may have been refused before it was asked for; a kind of tools of which nothing is known may be anything.
+        if completed && !tool.asked && tool.kind() != ToolKind::Other {
+            self.unasked = Some((tool.kind(), one_line(&format!("{}: {}", tool.name(), tool.title()))));
+        }
         let ok = completed && tool.exit_code().is_none_or(|code| code == 0);
         out.push(AgentSignal::ToolEnded {
             call: call.to_owned(),
@@ -125,11 +161,14 @@ impl Tool {
     }
 
     pub(super) fn name(&self) -> &str {
+        if let Some(name) = &self.name {
+            return name;
+        }
         match self.kind.as_str() {
             "execute" => "shell",
-            "" | "other" if self.title.is_empty() => "tool",
-            "" | "other" => &self.title,
-            kind => kind,
+            kind @ ("edit" | "delete" | "move" | "read" | "search" | "fetch") => kind,
+            _ if self.announced.is_empty() => "tool",
+            _ => &self.announced,
         }
     }
 
@@ -137,8 +176,12 @@ impl Tool {
         match self.kind.as_str() {
             "execute" => ToolKind::Shell,
             "edit" | "delete" | "move" => ToolKind::Edit,
+            // Of the web, too.
+            "search" if self.name.as_ref().is_some_and(|name| name.contains("web")) => ToolKind::Fetch,
             "read" | "search" => ToolKind::Read,
             "fetch" => ToolKind::Fetch,
+            // A server and a tool of it, joined; the names of other tools are words.
+            _ if is_joined(self.name()) => ToolKind::Mcp,
             _ => ToolKind::Other,
         }
     }
@@ -253,6 +296,21 @@ impl Tool {
             .map(|path| AgentSignal::FileChanged { path, change });
         changed.collect()
     }
+}
+
+/// The tool in the name of a use, such as `read_file` in `read_file__fc_1`.
+fn name_in(call: &str) -> Option<String> {
+    let name = match call.starts_with("mcp_") {
+        // The names of servers and their tools may have it, too.
+        true => call.rsplit_once("__")?.0,
+        false => call.split_once("__")?.0,
+    };
+    Some(name.to_owned()).filter(|name| !name.is_empty())
+}
+
+fn is_joined(name: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.');
+    name.contains('_') && name.chars().all(is_part)
 }
 
 fn is_empty(value: &Value) -> bool {
