@@ -107,7 +107,7 @@ pub(super) fn enforceable(agent: &Agent, policy: &Policy) -> Result<(), Failure>
     let asks: Vec<_> = capabilities.asks.names().collect();
     Err(match asks[..] {
         [] => {
-            failure.hint("it does not ask ralph before it uses tools; rules need a live channel (not `--channel one-way`) on which it does")
+            failure.hint("it does not ask ralph before it uses tools; rules need a live channel on which it does (not `--channel one-way`), or a server of its own (not `--server`)")
         }
         _ => failure.hint(format!(
             "it asks ralph only before it uses tools of these kinds: {}",

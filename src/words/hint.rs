@@ -16,7 +16,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
             format!("see `ralph diff {iteration}`, then split the task or adjust the prompt")
         }
         Hint::Answer => {
-            "answer with `ralph steer \"ANSWER\"`, or press `:` on the screen: the run resumes with it".to_owned()
+            "answer with `ralph answer N \"ANSWER\"` (`ralph asks` lists the questions), or press `:` on the screen: the run resumes with it".to_owned()
         }
         Hint::LogIn { how } => how.clone(),
         Hint::CheckAdapter { adapter } => {

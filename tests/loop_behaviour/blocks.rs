@@ -118,7 +118,7 @@ async fn a_blocked_run_that_nobody_watches_is_answered_by_steer_and_resumed() {
         panic!("no end")
     };
     let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
-    assert!(hints[0].contains("answer with `ralph steer"), "{hints:?}");
+    assert!(hints[0].contains("answer with `ralph answer"), "{hints:?}");
     let steered = project.ralph(["steer", "the", "blue", "one"]).run(SOON);
     assert_eq!(steered.code(), Some(0), "{steered:?}");
     assert!(
