@@ -37,7 +37,7 @@ use crate::{
 pub(crate) use agents::{catalog, chosen_adapter};
 use end::concluded;
 pub(crate) use goals::check_goals;
-pub(crate) use permissions::Disk;
+pub(crate) use permissions::{Disk, answer_in_words};
 pub(crate) use place::Place;
 pub(crate) use plan::chosen_plan;
 use prepare::prepare;
@@ -109,7 +109,7 @@ fn logged_run(
         },
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         watched: presentation.screen.is_some(),
-        judge: prepared.judge,
+        judge: Some(prepared.judge),
         repository,
         clock: Clock::of_the_system(),
         supervisor: prepared.goals,

@@ -10,7 +10,7 @@ use crate::{
     git::{GitError, NoRepository},
     host::HostError,
     settings::Mistakes,
-    store::{journal::JournalError, lock::LockError, paths::PathsError},
+    store::{journal::JournalError, lock::LockError, paths::PathsError, rules::RulesError},
     text::with_causes,
 };
 
@@ -164,11 +164,24 @@ impl From<OpenError> for Failure {
         match error {
             OpenError::Journal(error) => error.into(),
             OpenError::Paths(error) => error.into(),
+            OpenError::Rules(error) => error.into(),
             OpenError::Lock(error @ LockError::Held { .. }) => Failure::of(FailureKind::Locked, &error)
                 .hint("`ralph status` shows what it is doing, `ralph stop` stops it"),
             error @ (OpenError::Lock(LockError::Unusable { .. }) | OpenError::State { .. }) => {
                 Failure::of(FailureKind::Failed, &error).hint("name a writable directory with `--state-dir DIR`")
             }
+        }
+    }
+}
+
+impl From<RulesError> for Failure {
+    fn from(error: RulesError) -> Self {
+        let failure = Failure::of(FailureKind::Failed, &error);
+        match error {
+            RulesError::Read { .. } | RulesError::Garbled { .. } => {
+                failure.hint("delete it, and what it allowed is asked about again")
+            }
+            RulesError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What unit tests of several modules share.
 
 use crate::event::{
-    AskId, Checkpoint, Choice, Event, Exit, GoalFailure, GoalResult, PermissionRequest, Question, ToolKind,
+    AskId, Checkpoint, Choice, Event, Exit, GoalFailure, GoalResult, Offer, PermissionRequest, Question, ToolKind,
 };
 
 /// Numbers that look random and are the same every time (xorshift).
@@ -93,6 +93,8 @@ pub(crate) fn question_asked(ask: u32, several: bool) -> Event {
         ask,
         request,
         until_ms: Some(u64::MAX / 2),
+        offer: Offer::default(),
+        cut: false,
     }
 }
 
@@ -119,5 +121,12 @@ pub(crate) fn permission_asked(ask: u32) -> Event {
         ask,
         request: Box::new(request),
         until_ms: Some(u64::MAX / 2),
+        offer: Offer {
+            rules: ["Bash(git add *)", "Bash(git commit *)", "Bash(git push *)"]
+                .map(str::to_owned)
+                .into(),
+            asked_by: vec!["Bash(git push *)".to_owned()],
+        },
+        cut: false,
     }
 }

@@ -1,5 +1,9 @@
 //! What a real agent is allowed: rules decide, somebody answers, or nobody does.
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use ralph::event::{Decider, Event, Record};
 use serde_json::{Value, json};
 
@@ -10,8 +14,10 @@ use crate::{
         agent::{Agent, each_live_agent},
         events,
         running::Running,
+        wait::wait_until,
     },
     stand_in::{StandIn, Step, answer as model_answer, say, shell},
+    tui::Terminal,
 };
 
 /// A sandbox with claude, which wants to run `rm precious.txt` before it does its work.
@@ -160,6 +166,109 @@ fn a_yes_lets_the_tool_run_and_is_given_once() {
     };
     assert_done(&finished, 1, 1);
     assert_eq!(sandbox.read("precious.txt"), None);
+}
+
+/// The questions that were asked so far.
+fn asked(records: &[Record]) -> usize {
+    events(records)
+        .filter(|event| matches!(event, Event::PermissionAsked { .. }))
+        .count()
+}
+
+#[test]
+fn an_answer_that_is_remembered_asks_no_more_in_this_run_or_this_project_and_outlives_a_kill() {
+    let [work, done] = work_on("hello");
+    let tag = |name: &str| Step::from(shell(&format!("git tag {name}")));
+    let model = StandIn::start(in_order([&[
+        tag("one"),
+        tag("two"),
+        shell("rm precious.txt").into(),
+        shell("date").into(),
+    ]]));
+    let Some(sandbox) = Agent::Claude.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    sandbox.write("precious.txt", "years of work\n");
+    let rules = r#"{ "ask": ["Bash(git tag *)", "Bash(rm *)", "Bash(date *)"] }"#;
+    sandbox.write(".ralph/config.json", &format!("{{ \"permissions\": {rules} }}"));
+    let screen = sandbox.ralph(["--adapter", "claude", "--plan", "PLAN.md"]);
+    let mut terminal = Terminal::start(&screen, 100, 30);
+    terminal.sees("git tag one");
+    terminal.sees("asked by the rule Bash(git tag *)");
+    terminal.sees("a    allow in this run: Bash(git tag *)");
+    // The first moments of a box take no key.
+    wait_until(SOON, "a line for the rule", || {
+        terminal.press("a");
+        terminal.text().contains("from now on in this run:").then_some(())
+    });
+    terminal.press("\x15Bsah\r");
+    terminal.sees("there is no tool `Bsah`");
+    terminal.press("\x15Bash(git tag *)\r");
+    terminal.sees("asked by the rule Bash(rm *)");
+    let refused = answer(&sandbox, &["2", "project", "--rule", "Bash(ls)"]);
+    assert_eq!(refused.0, Some(1), "{refused:?}");
+    assert!(
+        refused
+            .1
+            .contains("question 2 still waits: Bash(ls) does not allow `rm precious.txt`"),
+        "{refused:?}"
+    );
+    let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
+    assert!(asks.contains("always: Bash(rm precious.txt)"), "{asks}");
+    let (code, said) = answer(&sandbox, &["2", "project"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("from now on in this project: Bash(rm precious.txt)"),
+        "{said}"
+    );
+    terminal.sees("asked by the rule Bash(date *)");
+    let list = sandbox.ralph(["permissions", "list"]).run(SOON).stdout;
+    let kept: Vec<&str> = list.lines().filter(|line| line.starts_with("answer")).collect();
+    assert!(
+        kept[0].contains("Bash(rm precious.txt)") && kept[0].contains("rules.json"),
+        "{list}"
+    );
+    assert!(
+        kept[1].contains("Bash(git tag *)")
+            && kept[1].contains("question 1, in this run; before `Bash(git tag *)` of `ask`"),
+        "{list}"
+    );
+    assert_eq!(asked(&sandbox.journal()), 3, "the second tag was allowed by the rule");
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGKILL).expect("it runs");
+    terminal.ends();
+
+    sandbox.write("precious.txt", "years of work\n");
+    model.play(in_order([&[tag("three"), shell("rm precious.txt").into(), work, done]]));
+    let finished = ralph(Agent::Claude, &sandbox).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stdout);
+    assert_eq!(sandbox.read("precious.txt"), None);
+    let journal = sandbox.journal();
+    assert_eq!(asked(&journal), 3, "neither is asked any more");
+    let by_answer = |wanted: &str| {
+        decisions(&journal).into_iter().any(|(_, allowed, by)| {
+            allowed && matches!(&by, Decider::Rule { rule, origin } if rule == wanted && origin.starts_with("your answer to"))
+        })
+    };
+    assert!(
+        by_answer("Bash(git tag *)") && by_answer("Bash(rm precious.txt)"),
+        "{:?}",
+        decisions(&journal)
+    );
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(
+        report.contains("from now on allowed in this project: Bash(rm precious.txt) (question 2)"),
+        "{report}"
+    );
+    for (code, words) in [(0, "forgotten: Bash(rm precious.txt)"), (1, "no answer has added")] {
+        let forgotten = sandbox
+            .ralph(["permissions", "forget", "Bash(rm precious.txt)"])
+            .run(SOON);
+        assert_eq!(forgotten.code(), Some(code), "{forgotten:?}");
+        assert!((forgotten.stdout + &forgotten.stderr).contains(words));
+    }
+    let tested = sandbox.ralph(["permissions", "test", "rm precious.txt"]).run(SOON);
+    assert_eq!(tested.code(), Some(8), "{tested:?}");
 }
 
 /// Unanswered is not allowed, whatever becomes of the run meanwhile: it is killed, resumed, and stopped.

@@ -4,10 +4,13 @@ use crate::harness::{SOON, Sandbox, Script};
 use ralph::event::{Event, Notice};
 
 /// What an agent could call, and the name under which its user hears of it.
-const COMMANDS: [(&str, &str); 9] = [
+const COMMANDS: [(&str, &str); 12] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
     ("answer 1 yes", "answer"),
+    ("answer 1 always --rule Bash", "answer"),
+    ("answer 1 project", "answer"),
+    ("permissions forget Bash", "permissions"),
     ("pause", "pause"),
     ("resume", "resume"),
     ("resume --now", "resume"),
@@ -75,7 +78,12 @@ work; over 'Done.'"#,
     let of_the_user = |event: &Event| {
         matches!(
             event,
-            Event::SteeringQueued { .. } | Event::Paused { .. } | Event::Unpaused { .. } | Event::StopRequested { .. }
+            Event::SteeringQueued { .. }
+                | Event::Paused { .. }
+                | Event::Unpaused { .. }
+                | Event::StopRequested { .. }
+                | Event::RulesAdded { .. }
+                | Event::RuleForgotten { .. }
         )
     };
     assert!(!records.iter().any(|record| of_the_user(&record.event)), "{records:#?}");
@@ -92,6 +100,7 @@ work; over 'Done.'"#,
         "steer",
         "withdraw",
         "answer",
+        "permissions",
         "pause",
         "resume",
         "skip",

@@ -438,6 +438,7 @@ const READERS: &[&str] = &[
     "store/lock",
     "store/paths",
     "store/recording",
+    "store/rules",
     "os/signals",
     "proc",
     "ui/tui/frame_loop",

@@ -1,7 +1,9 @@
 //! What rules need of the world: paths as they are on this disk, and agents that can be held to them.
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
+    slice,
     sync::Arc,
 };
 
@@ -10,9 +12,11 @@ use crate::{
     agent::{Capabilities, manifest::Live},
     driver::{Agent, Judge},
     error::{Failure, FailureKind},
-    event::{Decider, PermissionMode, PermissionRequest, Ruling, ToolKind, ToolKinds},
-    permissions::{Because, List, Paths, Policy, Request, Rule},
-    words::mode_word,
+    event::{Decider, Decision, Offer, PermissionMode, PermissionRequest, Ruling, ToolKind, ToolKinds},
+    permissions::{Because, List, Paths, Policy, Request, Rule, offered, with_granted},
+    run::AddedRule,
+    text::one_line,
+    words::{because_in_words, mode_word},
 };
 
 /// The paths of this machine.
@@ -52,14 +56,57 @@ impl Paths for Disk {
     }
 }
 
-/// Says what `policy` says to requests; none where it allows everything, and no agent has to ask.
-pub(super) fn judge(place: &Place, policy: Policy) -> Option<Judge> {
-    if policy.allows_all() {
-        return None;
+/// Says what `policy` says to requests.
+pub(super) fn judge(place: &Place, mut policy: Policy) -> Arc<dyn Judge> {
+    let asks = !policy.allows_all();
+    if !asks {
+        // An agent that asks all the same does so since its user's own settings for it say so: no mode answers that.
+        policy.mode = PermissionMode::Ask;
     }
     let disk = Disk::of(place);
-    Some(Arc::new(move |request: &PermissionRequest| {
-        let verdict = policy.decide(&Request::from(request), &disk);
+    Arc::new(Rules { policy, disk, asks })
+}
+
+/// The rules of a run, and the disk on which they are for files.
+struct Rules {
+    policy: Policy,
+    disk: Disk,
+    asks: bool,
+}
+
+impl Rules {
+    /// The policy with what answers have added in this run.
+    fn with(&self, added: &[AddedRule]) -> Cow<'_, Policy> {
+        let mut policy = Cow::Borrowed(&self.policy);
+        for added in added {
+            let origin = answer_in_words(added);
+            let rules = slice::from_ref(&added.rule);
+            // One of a newer ralph may be no rule to this one, and then allows nothing.
+            if let Ok(more) = with_granted(&policy, rules, &added.over, &origin) {
+                policy = Cow::Owned(more);
+            }
+        }
+        policy
+    }
+}
+
+/// Where a rule is from that an answer added.
+pub(crate) fn answer_in_words(added: &AddedRule) -> String {
+    match &added.run {
+        None => format!("your answer to question {}", added.ask),
+        Some(run) => format!("your answer to question {} of the run {}", added.ask, run.0),
+    }
+}
+
+impl Judge for Rules {
+    fn asks(&self) -> bool {
+        self.asks
+    }
+
+    fn rule(&self, request: &PermissionRequest, added: &[AddedRule]) -> Ruling {
+        let policy = self.with(added);
+        let request = Request::from(request);
+        let verdict = policy.decide(&request, &self.disk);
         Ruling {
             decision: verdict.decision,
             by: match verdict.because {
@@ -70,8 +117,36 @@ pub(super) fn judge(place: &Place, policy: Policy) -> Option<Judge> {
                 Because::Harmless => Decider::Mode { mode: policy.mode },
                 Because::Unclear { .. } => Decider::Unclear,
             },
+            offer: match verdict.decision {
+                Decision::Ask => offered(&policy, &request, &self.disk),
+                Decision::Allow | Decision::Deny => Offer::default(),
+            },
         }
-    }))
+    }
+
+    fn objection(
+        &self,
+        request: &PermissionRequest,
+        added: &[AddedRule],
+        rules: &[String],
+        over: &[String],
+    ) -> Option<String> {
+        let policy = match with_granted(&self.with(added), rules, over, "this answer") {
+            Ok(policy) => policy,
+            Err(error) => return Some(error.to_string()),
+        };
+        let verdict = policy.decide(&Request::from(request), &self.disk);
+        let parts = verdict.parts.iter();
+        let rest: Vec<String> = parts
+            .filter(|part| part.decision != Decision::Allow)
+            .map(|part| format!("`{}` ({})", one_line(&part.part), because_in_words(&part.because)))
+            .collect();
+        let others = rest.len().saturating_sub(1);
+        rest.first().map(|first| match others {
+            0 => format!("{} does not allow {first}", rules.join(", ")),
+            more => format!("{} does not allow {first} and {more} more", rules.join(", ")),
+        })
+    }
 }
 
 /// Makes sure that an agent can be held to a policy.

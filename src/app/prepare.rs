@@ -1,5 +1,7 @@
 //! Finds out, before anything is started, whether a run can be.
 
+use std::sync::Arc;
+
 use super::{
     Confiner, Place,
     agents::{Agents, Chooser, catalog},
@@ -14,6 +16,7 @@ use crate::{
     event::{Completion, Notice, PlanSnapshot, Settings, Waiting},
     proc::Supervisor,
     prompt::Template,
+    store::rules::remembered,
 };
 
 /// Everything that has been found to be in order before a run starts.
@@ -27,7 +30,7 @@ pub(super) struct Prepared {
     /// Variables that are for agents alone.
     pub(super) withheld: Vec<String>,
     /// What the rules say to a use of a tool.
-    pub(super) judge: Option<Judge>,
+    pub(super) judge: Arc<dyn Judge>,
     /// What starts goals.
     pub(super) goals: Supervisor,
     pub(super) notices: Vec<Notice>,
@@ -92,6 +95,7 @@ pub(super) fn prepare(
             unanswered: config.permissions.unanswered,
         },
         denials: config.permissions.denials,
+        remembered: remembered(&place.paths)?,
     };
     Ok(Prepared {
         settings,

@@ -133,14 +133,19 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Answer what the agent asks: `ralph answer 3 yes`, `ralph answer 3 no "use the test database"`, `ralph answer 4 2`
+    /// Answer what the agent asks: `ralph answer 3 yes`, `ralph answer 3 always`, `ralph answer 3 no "use the test database"`,
+    /// `ralph answer 4 2`
     Answer {
         /// Its number, as `ralph asks` shows it
         ask: u32,
-        /// `yes`, or `no` and what the agent is told with it; to a question the number of a choice, its name, or words
-        /// of your own, and several answers in quotes where several questions are asked
+        /// `yes`; `always` to allow in this run what the rule says that `ralph asks` shows, `project` in every run of this
+        /// project; `no` and what the agent is told with it; to a question the number of a choice, its name, or words of your
+        /// own, and several answers in quotes where several questions are asked
         #[arg(required = true, value_name = "ANSWER")]
         words: Vec<String>,
+        /// With `always` or `project`: the rule that is added instead of the one that is shown
+        #[arg(long = "rule", value_name = "RULE")]
+        rules: Vec<String>,
     },
     /// Pause after the current iteration
     Pause,
@@ -304,6 +309,11 @@ pub(super) enum PermissionsCommand {
         /// As one JSON object
         #[arg(long)]
         json: bool,
+    },
+    /// Take back a rule that an answer has added, for this run or for this project
+    Forget {
+        /// As `ralph permissions list` shows it
+        rule: String,
     },
 }
 

@@ -5,7 +5,7 @@ use crate::{
     control::{self, ControlError, Reply, Request},
     driver::{self, Left, Message, Reset},
     error::{Failure, FailureKind},
-    event::{Answer, SteeringId, SteeringKind, StopRequest, UserCommand},
+    event::{Answer, Remember, RuleScope, SteeringId, SteeringKind, StopRequest, UserCommand},
     store::paths::ProjectPaths,
     words::command_refusal_in_words,
 };
@@ -30,7 +30,7 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
         text: text.clone(),
     };
     if let Some(refusal) = command.refusal() {
-        return Err(Failure::new(FailureKind::Usage, command_refusal_in_words(refusal)));
+        return Err(Failure::new(FailureKind::Usage, command_refusal_in_words(&refusal)));
     }
     match control::ask(&paths.socket(), &Request::Command { command }) {
         Err(ControlError::NotRunning) => leave(&paths, &Message::Steering { kind, text }),
@@ -65,8 +65,8 @@ pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
     send(args, UserCommand::Withdraw { id: SteeringId(id) })
 }
 
-pub(super) fn answer(args: &Args, ask: u32, words: &[String]) -> Result<u8, Failure> {
-    let answer = read_answer(ask, words)?;
+pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) -> Result<u8, Failure> {
+    let answer = read_answer(ask, words, rules)?;
     let paths = place(args)?.paths;
     let command = UserCommand::Answer {
         ask,
@@ -78,21 +78,34 @@ pub(super) fn answer(args: &Args, ask: u32, words: &[String]) -> Result<u8, Fail
     }
 }
 
-fn read_answer(ask: u32, words: &[String]) -> Result<Answer, Failure> {
-    let message = words[1..].join(" ").trim().to_owned();
-    match words[0].as_str() {
-        "yes" if message.is_empty() => Ok(Answer::Allow),
-        "yes" => Err(Failure::new(
-            FailureKind::Usage,
-            "a message goes to the agent with a no, not with a yes",
-        )
-        .hint(format!("ralph answer {ask} yes"))
-        .hint("`ralph steer --now \"…\"` sends a message of its own")),
-        "no" => Ok(Answer::Deny {
-            message: Some(message).filter(|message| !message.is_empty()),
-        }),
-        _ => Ok(Answer::Words { words: words.to_vec() }),
+fn read_answer(ask: u32, words: &[String], rules: &[String]) -> Result<Answer, Failure> {
+    let usage = |what: &str, hint: String| Failure::new(FailureKind::Usage, what).hint(hint);
+    let rest = Some(words[1..].join(" ").trim().to_owned()).filter(|rest| !rest.is_empty());
+    let allows = |remember| Answer::Allow { remember };
+    let remembered = |scope| {
+        let rules = rules.to_vec();
+        allows(Some(Remember { scope, rules }))
+    };
+    let answer = match words[0].as_str() {
+        "yes" => allows(None),
+        "always" => remembered(RuleScope::Run),
+        "project" => remembered(RuleScope::Project),
+        "no" => Answer::Deny { message: rest.clone() },
+        _ => Answer::Words { words: words.to_vec() },
+    };
+    match &answer {
+        Answer::Allow { .. } if rest.is_some() => {
+            let what = "a message goes to the agent with a no, not with a yes";
+            let failure = usage(what, format!("ralph answer {ask} yes"));
+            return Err(failure.hint("`ralph steer --now \"…\"` sends a message of its own"));
+        }
+        Answer::Allow { remember: None } | Answer::Deny { .. } | Answer::Words { .. } if !rules.is_empty() => {
+            let what = "a rule is added with `always` or `project`";
+            return Err(usage(what, format!("ralph answer {ask} always --rule '{}'", rules[0])));
+        }
+        Answer::Allow { .. } | Answer::Deny { .. } | Answer::Words { .. } => {}
     }
+    Ok(answer)
 }
 
 pub(super) fn pause(args: &Args) -> Result<u8, Failure> {

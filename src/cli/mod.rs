@@ -73,7 +73,7 @@ fn dispatch(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
         Some(Command::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),
         Some(Command::Withdraw { id }) => control::withdraw(args, *id),
         Some(Command::Asks { json }) => status::asks(args, *json),
-        Some(Command::Answer { ask, words }) => control::answer(args, *ask, words),
+        Some(Command::Answer { ask, words, rules }) => control::answer(args, *ask, words, rules),
         Some(Command::Pause) => control::pause(args),
         Some(Command::Resume { now }) => control::resume(args, *now),
         Some(Command::Skip) => control::skip(args),

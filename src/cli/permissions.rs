@@ -2,16 +2,19 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    app::Disk,
+    app::{Disk, answer_in_words},
     config,
     console::{print, print_json},
+    control::{self, ControlError, Reply, Request as ControlRequest},
+    driver::{self, read_view},
     error::{Failure, FailureKind},
-    event::Decision,
-    permissions::{List, Policy, Request, Rule, ToolKind, Verdict, kind_of},
+    event::{Decision, RuleScope, UserCommand},
+    permissions::{Granted, List, Policy, Request, Rule, ToolKind, Verdict, kind_of, with_granted},
     settings::{Origin, format_duration},
+    store::{paths::ProjectPaths, rules::remembered},
     text::one_line,
     words::{because_in_words, decision_in_words},
 };
@@ -28,8 +31,9 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
     let place = place(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let permissions = &loaded.config.permissions;
-    let policy = permissions.policy();
+    let policy = with_answers(permissions.policy(), &place.paths)?;
     match command {
+        PermissionsCommand::Forget { rule } => forget(&place.paths, rule.trim()),
         PermissionsCommand::Test {
             shell,
             tool,
@@ -61,6 +65,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
                     "deny": rules(List::Deny),
                     "ask": rules(List::Ask),
                     "allow": rules(List::Allow),
+                    "answers": policy.granted.iter().map(granted).collect::<Vec<_>>(),
                     "timeoutMs": permissions.timeout_ms,
                     "onTimeout": permissions.unanswered,
                 })) + "\n"),
@@ -72,6 +77,55 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
             Ok(0)
         }
     }
+}
+
+/// Adds what answers have added: for the project, and in the run that runs or can be resumed.
+fn with_answers(policy: Policy, paths: &ProjectPaths) -> Result<Policy, Failure> {
+    let run = paths.latest_run().map(|run| read_view(paths, &run)).transpose()?;
+    let run = run.filter(|view| !view.is_over()).unwrap_or_default();
+    let of_run = run
+        .permissions
+        .rules
+        .iter()
+        .filter(|added| added.scope == RuleScope::Run);
+    let of_run = of_run.map(|added| {
+        let origin = format!("{}, in this run", answer_in_words(added));
+        (added.rule.clone(), added.over.clone(), origin)
+    });
+    let file = paths.rules().display().to_string();
+    let of_project = remembered(paths)?
+        .into_iter()
+        .map(|rule| (rule.rule, rule.over, file.clone()));
+    let mut whole = policy;
+    for (rule, over, origin) in of_project.chain(of_run) {
+        // A rule of a newer ralph may be none to this one, and then allows nothing.
+        if let Ok(more) = with_granted(&whole, &[rule], &over, &origin) {
+            whole = more;
+        }
+    }
+    Ok(whole)
+}
+
+fn granted(granted: &Granted) -> Value {
+    json!({ "rule": granted.rule.text, "before": granted.over, "origin": granted.origin })
+}
+
+/// Takes back what answers have added, by the loop that runs or in its place.
+fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
+    let command = UserCommand::Forget { rule: rule.to_owned() };
+    let refused = |why: String| Failure::new(FailureKind::Failed, why);
+    match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
+        Err(ControlError::NotRunning) if driver::forget_rule(paths, rule)? => print(&format!("forgotten: {rule}\n")),
+        Err(ControlError::NotRunning) => {
+            return Err(refused(format!("no answer has added `{rule}`"))
+                .hint("`ralph permissions list` lists what there is; rules of files are taken out of the file"));
+        }
+        Ok(Reply::Done { text }) => print(&format!("{text}\n")),
+        Ok(Reply::Refused { why } | Reply::Forbidden { why }) => return Err(refused(why)),
+        Ok(Reply::Status { .. }) => return Err(refused("unexpected answer from the running ralph".to_owned())),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(0)
 }
 
 fn serialised(value: &serde_json::Value) -> String {
@@ -124,11 +178,22 @@ fn in_words(verdict: &Verdict) -> String {
     text
 }
 
+/// A rule that an answer added, and before which others it goes.
+fn answered(granted: &Granted) -> (&'static str, String, String) {
+    let over = match &granted.over[..] {
+        [] => String::new(),
+        over => format!("; before `{}` of `ask`", over.join("`, `")),
+    };
+    let origin = format!("{}{over}", granted.origin);
+    ("answer", one_line(&granted.rule.text), one_line(&origin))
+}
+
 fn listed(policy: &Policy, permissions: &config::Permissions) -> String {
     let rows: Vec<(&str, String, String)> = List::ALL
         .into_iter()
         .flat_map(|list| policy.list(list).iter().map(move |rule| (list, rule)))
         .map(|(list, rule)| (list.name(), one_line(&rule.text), rule.origin.to_string()))
+        .chain(policy.granted.iter().map(answered))
         .collect();
     let width = rows.iter().map(|(_, rule, _)| rule.chars().count()).max().unwrap_or(0);
     let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();

@@ -100,7 +100,8 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
         let now_ms = now_ms();
         let lines = asks.iter().map(|ask| {
             let questions: String = ask.questions.iter().map(question_in_words).collect();
-            format!("{}\n{questions}", ask_in_words(ask, now_ms))
+            let (asked, offer) = (ask_in_words(ask, now_ms), offer_in_words(ask));
+            format!("{asked}\n{offer}{questions}")
         });
         print(&lines.collect::<String>());
     }
@@ -140,6 +141,9 @@ fn whole(open: &OpenAsk) -> Value {
         "askedMs": ask.asked_ms,
         "untilMs": ask.until_ms,
         "request": ask.request,
+        "cut": ask.cut,
+        "rules": ask.offer.rules,
+        "askedBy": ask.offer.asked_by,
     })
 }
 
@@ -188,6 +192,14 @@ fn question_in_words(question: &Question) -> String {
     };
     text.push_str(&format!("     {how}\n"));
     text
+}
+
+/// What `ralph answer N always` would add.
+fn offer_in_words(ask: &PendingAsk) -> String {
+    match &ask.rules[..] {
+        [] => String::new(),
+        rules => format!("   always: {}\n", one_line(&rules.join(", "))),
+    }
 }
 
 fn in_words(status: &Status, how: &str) -> String {

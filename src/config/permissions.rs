@@ -62,6 +62,7 @@ impl Permissions {
             deny: self.deny.clone(),
             ask: self.ask.clone(),
             allow: self.allow.clone(),
+            granted: Vec::new(),
         }
     }
 }

@@ -159,6 +159,9 @@ pub struct PendingAsk {
     /// The agent does not wait any more: an answer is in its next prompt.
     #[serde(default)]
     pub missed: bool,
+    /// What `always` allows with it from then on.
+    #[serde(default)]
+    pub rules: Vec<String>,
 }
 
 /// Tells whether somebody listens at `socket`, be it a loop that hangs and would not answer.

@@ -8,6 +8,7 @@ use crate::{
     git::Repository,
     proc::{Size, Supervisor},
     prompt::Template,
+    run::AddedRule,
 };
 
 use super::clock::Clock;
@@ -30,14 +31,29 @@ pub struct RunConfig {
     pub clock: Clock,
     /// Starts goals.
     pub supervisor: Supervisor,
-    /// What the rules say to a use of a tool; none where everything is allowed, and no agent has to ask.
-    pub judge: Option<Judge>,
+    /// What the rules say to a use of a tool; without them, what an agent asks is put to its user.
+    pub judge: Option<Arc<dyn Judge>>,
     /// A screen shows the end until its user leaves, who may want the run to go on.
     pub watched: bool,
 }
 
-/// Says what the rules say to a request.
-pub type Judge = Arc<dyn Fn(&PermissionRequest) -> Ruling + Send + Sync>;
+/// Says what the rules say.
+pub trait Judge: Send + Sync {
+    /// Whether agents have to ask before every use of a tool.
+    fn asks(&self) -> bool;
+
+    /// Decides on a request. `added` is what answers have added.
+    fn rule(&self, request: &PermissionRequest, added: &[AddedRule]) -> Ruling;
+
+    /// Why `rules`, which would go before the rules of `over`, do not allow a request; none if they do.
+    fn objection(
+        &self,
+        request: &PermissionRequest,
+        added: &[AddedRule],
+        rules: &[String],
+        over: &[String],
+    ) -> Option<String>;
+}
 
 /// An agent that this run may use.
 #[derive(Clone)]

@@ -17,6 +17,7 @@ use crate::{
         journal::{self, Journal, JournalError, ReadNote},
         lock::{Holder, Lock, LockError},
         paths::{PathsError, ProjectPaths, RunPaths, replace_file},
+        rules::{self, RulesError},
     },
     text::with_causes,
 };
@@ -31,6 +32,8 @@ pub enum OpenError {
     Lock(#[from] LockError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error(transparent)]
+    Rules(#[from] RulesError),
     #[error("{path}: cannot be written", path = path.display())]
     State {
         path: PathBuf,
@@ -323,6 +326,27 @@ pub fn reset_circuit(paths: &ProjectPaths) -> Result<Reset, OpenError> {
     };
     run.journal.append(now_ms(), event)?;
     Ok(Reset::Done)
+}
+
+/// Takes back a rule that answers have added, where no loop runs; false if there is none of that text.
+///
+/// # Errors
+/// As [`OpenRun::open`], and if the rules of the project cannot be read or written.
+pub fn forget_rule(paths: &ProjectPaths, rule: &str) -> Result<bool, OpenError> {
+    if !paths.lock().exists() {
+        return Ok(false);
+    }
+    let _lock = Lock::take(paths)?;
+    let mut forgotten = rules::forget(paths, rule)?;
+    if let Some(mut run) = latest(paths)? {
+        let added = &run.state.view.permissions.rules;
+        if added.iter().any(|known| known.rule == rule) {
+            let rule = rule.to_owned();
+            run.journal.append(now_ms(), Event::RuleForgotten { rule })?;
+            forgotten = true;
+        }
+    }
+    Ok(forgotten)
 }
 
 /// Reads the view of `run` from its journal.

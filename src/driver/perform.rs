@@ -7,9 +7,14 @@ use tracing::debug;
 use crate::{
     agent::{SessionCommand, SessionRequest},
     diagnostics::{inherited, kind},
-    event::{AgentSignal, AskId, ChannelKind, Claim, Notice, PermissionAnswer},
+    event::{AgentSignal, AskId, ChannelKind, Claim, Notice, PermissionAnswer, RememberedRule},
     machine::{Effect, Input, Refusal, Settlement, Verification},
-    store::{recording::Recording, signal_log::SignalLog},
+    store::{
+        recording::Recording,
+        rules::{self, RulesError},
+        signal_log::SignalLog,
+    },
+    text::with_causes,
     words::{Advice, denial, no_answer},
 };
 
@@ -81,6 +86,21 @@ impl Driver {
                 };
                 self.answer_agent(id, answer);
             }
+            Effect::RememberRules { ask, rules, over } => {
+                let rules = rules.into_iter().map(|rule| RememberedRule {
+                    rule,
+                    over: over.clone(),
+                    run: self.jobs.run.clone(),
+                    ask,
+                    at_ms: now_ms,
+                });
+                let kept = rules::remember(&self.jobs.paths, &rules.collect::<Vec<_>>());
+                self.note_unkept(kept);
+            }
+            Effect::ForgetRule { rule } => {
+                let forgotten = rules::forget(&self.jobs.paths, &rule);
+                self.note_unkept(forgotten.map(drop));
+            }
             Effect::Settle { iteration } => self.settle(iteration),
             Effect::Verify { iteration } => self.verify(iteration),
             Effect::EndGoals => self.goals = None,
@@ -108,6 +128,13 @@ impl Driver {
             // A session that is gone has no use for an answer.
             _ = session.send(SessionCommand::Answer { id, answer });
             session.begin_to_work(lived);
+        }
+    }
+
+    fn note_unkept(&mut self, kept: Result<(), RulesError>) {
+        if let Err(error) = kept {
+            let why = with_causes(&error);
+            self.pending_notices.push(Notice::RulesNotKept { why });
         }
     }
 
@@ -252,7 +279,7 @@ impl Driver {
             agent: settings.agent.clone().filter(|_| is_first),
             resume: self.state().rules.session.clone(),
             size: self.size,
-            asks: self.judge.is_some(),
+            asks: self.judge.as_ref().is_some_and(|judge| judge.asks()),
             one_way: self.is_one_way(),
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),

@@ -150,7 +150,12 @@ fn is_own(run: &RunId) -> bool {
 fn has_ended(paths: &ProjectPaths, run: &RunId) -> bool {
     let mut ended = false;
     let read = journal::for_each(&paths.run(run).journal(), |record| {
-        ended = matches!(record.event, Event::RunStopped { .. });
+        ended = match record.event {
+            Event::RunStopped { .. } => true,
+            // It stays over.
+            Event::RuleForgotten { .. } => ended,
+            _ => false,
+        };
     });
     read.is_ok() && ended
 }

@@ -16,10 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     control::Asked,
-    event::{
-        AgentSignal, Decider, Decision, Event, Notice, PermissionMode, PermissionRequest, Ruling, StopReason,
-        StopRequest,
-    },
+    event::{AgentSignal, Event, Notice, StopReason, StopRequest},
     machine::{Input, LoopState, Start, Step, step},
     proc::{Size, Supervisor},
     store::journal::{Journal, JournalError},
@@ -60,8 +57,8 @@ pub struct Driver {
     pub(super) withheld: Vec<String>,
     /// What the agent tried to command.
     pub(super) agent_commands: AgentCommands,
-    /// What the rules say; none where everything is allowed.
-    pub(super) judge: Option<Judge>,
+    /// What the rules say.
+    pub(super) judge: Option<Arc<dyn Judge>>,
     /// The goals that are being run.
     pub(super) goals: Option<GoalRun>,
     /// Used from blocking threads.
@@ -269,7 +266,7 @@ impl Driver {
                     let answer = self.answer(request, role)?;
                     _ = reply.send(answer); // whoever asked may have gone
                 }
-                Arrived::Message(InboxMessage::Command { command, by }) => match command.refusal() {
+                Arrived::Message(InboxMessage::Command { command, by }) => match self.refusal(&command) {
                     Some(refusal) => self.note(Notice::CommandRefused { refusal })?,
                     None => _ = self.advance(&Input::Command { command, by })?,
                 },
@@ -349,31 +346,10 @@ impl Driver {
         for effect in effects {
             self.perform(effect, input, now_ms);
         }
-        Ok(events)
-    }
-
-    /// A request of the agent's, with what the rules say to it.
-    fn ruled(&self, iteration: u32, request: &PermissionRequest) -> Input {
-        // An agent that was told to ask for nothing asks since its user's own settings for it say so.
-        let asked = Ruling {
-            decision: Decision::Ask,
-            by: Decider::Mode {
-                mode: PermissionMode::Auto,
-            },
-        };
-        let ruling = self.judge.as_ref().map_or(asked.clone(), |judge| judge(request));
-        // A question in words wants an answer in words, unless a rule says that there are to be none.
-        let is_ruled = ruling.decision == Decision::Deny && matches!(ruling.by, Decider::Rule { .. });
-        let ruling = if request.questions.is_empty() || is_ruled {
-            ruling
-        } else {
-            asked
-        };
-        Input::PermissionRequested {
-            iteration,
-            request: Box::new(request.clone()),
-            ruling,
+        if events.iter().any(|event| matches!(event, Event::RulesAdded { .. })) {
+            self.rule_anew();
         }
+        Ok(events)
     }
 
     /// Written before it is published: a subscriber that lags must find the record in the journal.

@@ -9,7 +9,7 @@ use crate::{
     run::{Permissions, Phase, RunView},
     words::{
         agent_command_in_words, breaker_cause_in_words, closed_in_words, command_refusal_in_words, decider_in_words,
-        no_answer_in_words, phase_in_words,
+        no_answer_in_words, phase_in_words, scope_in_words,
     },
 };
 
@@ -82,6 +82,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
                 questions: open.questions,
                 until_ms: open.waits.as_ref().and_then(|ask| ask.until_ms),
                 missed: open.waits.is_none(),
+                rules: open.waits.map(|ask| ask.offer.rules).unwrap_or_default(),
             })
             .collect(),
         view: None,
@@ -100,8 +101,8 @@ impl Driver {
                 },
             }),
             Request::Command { command } => {
-                if let Some(refusal) = command.refusal() {
-                    let why = command_refusal_in_words(refusal);
+                if let Some(refusal) = self.refusal(&command) {
+                    let why = command_refusal_in_words(&refusal);
                     return Ok(Reply::Refused { why });
                 }
                 let events = self.advance(&Input::Command {
@@ -175,14 +176,10 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
             }
         }
         UserCommand::Answer { ask, answer } => Reply::Done {
-            text: match answer {
-                Answer::Allow => format!("question {ask}: allowed"),
-                Answer::Deny { .. } if events.iter().any(is_queued) => {
-                    format!("question {ask}: denied; the agent takes no message now: yours goes into the next prompt")
-                }
-                Answer::Deny { .. } => format!("question {ask}: denied"),
-                Answer::Words { .. } => format!("question {ask}: answered"),
-            },
+            text: answer_in_words(*ask, answer, events),
+        },
+        UserCommand::Forget { rule } => Reply::Done {
+            text: format!("forgotten: {rule}"),
         },
         UserCommand::Stop { stop } => done(match stop {
             StopRequest::AfterIteration => "will stop after this iteration",
@@ -205,6 +202,9 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
         UserCommand::Answer { ask, answer } => no_answer_taken(*ask, answer, &state.view),
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
+        UserCommand::Forget { rule } => {
+            format!("no answer has added `{rule}`; `ralph permissions list` lists what there is")
+        }
         UserCommand::Pause => "paused already".to_owned(),
         UserCommand::Resume => "not paused".to_owned(),
         UserCommand::Skip => "no iteration is running".to_owned(),
@@ -227,6 +227,25 @@ fn no_answer_taken(ask: u32, answer: &Answer, view: &RunView) -> String {
         Err(None) => gone(ask, &view.permissions),
         // The limits of the run are used up.
         Ok(()) => format!("question {ask} was not answered: the run cannot resume"),
+    }
+}
+
+fn answer_in_words(ask: u32, answer: &Answer, events: &[Event]) -> String {
+    let added = events.iter().find_map(|event| match event {
+        Event::RulesAdded { scope, rules, .. } => Some((*scope, rules.join(", "))),
+        _ => None,
+    });
+    match (answer, added) {
+        (Answer::Allow { .. }, None) => format!("question {ask}: allowed"),
+        (Answer::Allow { .. }, Some((scope, rules))) => {
+            let scope = scope_in_words(scope);
+            format!("question {ask}: allowed, and from now on {scope}: {rules}")
+        }
+        (Answer::Words { .. }, _) => format!("question {ask}: answered"),
+        (Answer::Deny { .. }, _) if events.iter().any(is_queued) => {
+            format!("question {ask}: denied; the agent takes no message now: yours goes into the next prompt")
+        }
+        (Answer::Deny { .. }, _) => format!("question {ask}: denied"),
     }
 }
 

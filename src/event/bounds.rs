@@ -249,6 +249,9 @@ impl Event {
             | Event::PermissionWithdrawn { .. }
             | Event::PermissionDecided { .. }
             | Event::QuestionAnswered { .. }
+            // Rules are bounded where they are read.
+            | Event::RulesAdded { .. }
+            | Event::RuleForgotten { .. }
             | Event::PlanEdited { .. }
             | Event::VerificationStarted { .. }
             | Event::AdapterLimited { .. }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MESSAGE_CAP_BYTES, SteeringId, SteeringKind, StopRequest};
+use super::{MESSAGE_CAP_BYTES, Remember, SteeringId, SteeringKind, StopRequest};
 
 /// A wish of the user. Imperative; the machine decides what comes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,31 +33,39 @@ pub enum UserCommand {
         ask: u32,
         answer: Answer,
     },
+    /// Takes back what answers have added.
+    Forget {
+        rule: String,
+    },
 }
 
 /// What somebody says to what an agent asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Answer {
-    Allow,
+    Allow {
+        /// What is allowed with it from now on; it is allowed once if there is nothing.
+        #[serde(default)]
+        remember: Option<Remember>,
+    },
     Deny {
         /// For the agent.
         #[serde(default)]
         message: Option<String>,
     },
     /// To each of its questions what is chosen, by number or label, or said.
-    Words {
-        words: Vec<String>,
-    },
+    Words { words: Vec<String> },
 }
 
 /// Why the loop does not take a command, whatever it does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum CommandRefusal {
     /// Longer than [`MESSAGE_CAP_BYTES`].
     MessageTooLong { bytes: u64 },
+    /// The rule that an answer is to add is none, or does not allow what is asked.
+    Rule { ask: u32, why: String },
 }
 
 impl UserCommand {
@@ -72,6 +80,7 @@ impl UserCommand {
             UserCommand::ResetCircuit => "reset-circuit",
             UserCommand::Stop { .. } => "stop",
             UserCommand::Answer { .. } => "answer",
+            UserCommand::Forget { .. } => "permissions",
         }
     }
 
@@ -89,6 +98,7 @@ impl UserCommand {
             }),
             UserCommand::Steer { .. }
             | UserCommand::Answer { .. }
+            | UserCommand::Forget { .. }
             | UserCommand::Withdraw { .. }
             | UserCommand::Pause
             | UserCommand::Resume

@@ -34,8 +34,8 @@ pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
 pub use notice::{ChoiceReason, Level, Notice};
 pub use permission::{
-    AskId, Decider, Decision, DenialLimits, PermissionAnswer, PermissionMode, PermissionRequest, Ruling, ToolKind,
-    ToolKinds, Unanswered, Waiting,
+    AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
+    RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
 };
 pub use plan::{PlanSnapshot, PlanTask};
 pub use question::{AnsweredAsk, Choice, Question};
@@ -206,6 +206,11 @@ pub enum Event {
         request: Box<PermissionRequest>,
         /// Without end if there is none.
         until_ms: Option<u64>,
+        #[serde(default)]
+        offer: Offer,
+        /// Not all of the request is in this record.
+        #[serde(default)]
+        cut: bool,
     },
     /// It does not wait any more.
     PermissionWithdrawn {
@@ -240,6 +245,20 @@ pub enum Event {
         /// Why the user does not answer.
         message: Option<String>,
         waited_ms: u64,
+    },
+    /// From now on, requests that these rules allow are not asked any more, unless another rule asks or denies them.
+    RulesAdded {
+        iteration: u32,
+        /// The question with whose answer they were added.
+        ask: u32,
+        scope: RuleScope,
+        rules: Vec<String>,
+        /// The rules of `ask` that asked it: what is added goes before them.
+        over: Vec<String>,
+    },
+    /// What answers have added of this text is taken back.
+    RuleForgotten {
+        rule: String,
     },
     /// The agent changed which tasks there are; ticking one is not meant.
     PlanEdited {

@@ -47,6 +47,10 @@ pub enum Notice {
         why: String,
     },
     /// Something of an old run could not be deleted.
+    /// The rules of an answer are not kept for other runs.
+    RulesNotKept {
+        why: String,
+    },
     OldRunKept {
         why: String,
     },
@@ -209,6 +213,7 @@ impl Notice {
             | Notice::ServerUnused { .. }
             | Notice::PasswordInClear { .. }
             | Notice::SocketUnavailable { .. }
+            | Notice::RulesNotKept { .. }
             | Notice::OldRunKept { .. }
             | Notice::RunSuperseded { .. }
             | Notice::OrphansEnded { .. }
@@ -241,6 +246,7 @@ impl Notice {
     pub(super) fn bounded(mut self) -> Self {
         match &mut self {
             Notice::SocketUnavailable { why, .. }
+            | Notice::RulesNotKept { why }
             | Notice::OldRunKept { why }
             | Notice::PlanUnreadable { why }
             | Notice::DoneFileStuck { why, .. }
@@ -250,6 +256,9 @@ impl Notice {
             | Notice::ProgressUnknown { why }
             | Notice::TaskDropped { task: why }
             | Notice::Text { text: why, .. } => *why = cut(why),
+            Notice::CommandRefused {
+                refusal: CommandRefusal::Rule { why, .. },
+            } => *why = cut(why),
             Notice::TasksRemoved { tasks, more } => {
                 *more += tasks.len().saturating_sub(LIST_CAP) as u64;
                 tasks.truncate(LIST_CAP);

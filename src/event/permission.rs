@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Question, TEXT_CAP_BYTES, clip, clip::cut, question};
+use super::{Question, RunId, TEXT_CAP_BYTES, clip, clip::cut, question};
 
 /// Most paths of one request that a record names.
 const PATHS_CAP: usize = 32;
@@ -150,6 +150,11 @@ impl PermissionRequest {
         }
     }
 
+    /// Whether a record would not hold all of it.
+    pub fn is_cut(&self) -> bool {
+        *self != self.bounded()
+    }
+
     /// Everything in it that somebody else wrote.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let may_be = [&self.call, &self.reason, &self.command, &self.url, &self.diff];
@@ -245,6 +250,54 @@ pub enum Decider {
 pub struct Ruling {
     pub decision: Decision,
     pub by: Decider,
+    pub offer: Offer,
+}
+
+/// What an answer would add that is to be remembered.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Offer {
+    /// The rules that would allow the request from then on; none if no rule could say it.
+    pub rules: Vec<String>,
+    /// The rules of `ask` that ask the request, which the answer settles.
+    pub asked_by: Vec<String>,
+}
+
+/// For how long an answer counts that is remembered.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RuleScope {
+    /// As long as the run, however often it is resumed.
+    Run,
+    /// Every run of this project.
+    Project,
+}
+
+/// A rule that an answer has added for every run of the project.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RememberedRule {
+    pub rule: String,
+    /// The rules of `ask` that it goes before.
+    #[serde(default)]
+    pub over: Vec<String>,
+    /// The run and the question with whose answer it was added.
+    pub run: RunId,
+    pub ask: u32,
+    pub at_ms: u64,
+}
+
+/// What is to be remembered of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Remember {
+    pub scope: RuleScope,
+    /// What is allowed from now on; without any, what the question offers.
+    #[serde(default)]
+    pub rules: Vec<String>,
 }
 
 /// How long an answer is waited for, and what counts as one after that.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{DenialLimits, Goal, GoalsWhen, LimitKind, Usage, Waiting};
+use super::{DenialLimits, Goal, GoalsWhen, LimitKind, RememberedRule, Usage, Waiting};
 
 /// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Settings {
     pub waiting: Waiting,
     #[serde(default)]
     pub denials: DenialLimits,
+    /// What answers in earlier runs have added to what is allowed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remembered: Vec<RememberedRule>,
     /// The channel of each adapter that has a choice.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub channels: BTreeMap<String, ChannelKind>,

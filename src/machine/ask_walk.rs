@@ -5,8 +5,9 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::{
     event::{
-        AgentSignal, Answer, AskId, Decider, Decision, DenialLimits, Event, Limits, PermissionMode, PermissionRequest,
-        PlanSnapshot, RequestedBy, Ruling, Settings, StopRequest, ToolKind, Unanswered, UserCommand, Waiting,
+        AgentSignal, Answer, AskId, Decider, Decision, DenialLimits, Event, Limits, Offer, PermissionMode,
+        PermissionRequest, PlanSnapshot, RequestedBy, Ruling, Settings, StopRequest, ToolKind, Unanswered, UserCommand,
+        Waiting,
     },
     run::Phase,
 };
@@ -52,6 +53,16 @@ fn started(unanswered: Unanswered) -> LoopState {
     step(LoopState::default(), STEP_MS, &Input::Start(Box::new(start))).state
 }
 
+fn ruling(decision: Decision) -> Ruling {
+    Ruling {
+        decision,
+        by: Decider::Mode {
+            mode: PermissionMode::Ask,
+        },
+        offer: Offer::default(),
+    }
+}
+
 fn request(id: &str, decision: Decision, iteration: u32) -> Input {
     let request = PermissionRequest {
         id: AskId(id.to_owned()),
@@ -66,13 +77,10 @@ fn request(id: &str, decision: Decision, iteration: u32) -> Input {
         diff: None,
         questions: Vec::new(),
     };
-    let by = Decider::Mode {
-        mode: PermissionMode::Ask,
-    };
     Input::PermissionRequested {
         iteration,
         request: Box::new(request),
-        ruling: Ruling { decision, by },
+        ruling: ruling(decision),
     }
 }
 
@@ -138,9 +146,12 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         }));
     }
     for ask in 1..=ASKS {
-        for answer in [Answer::Allow, Answer::Deny { message: None }] {
+        for answer in [Answer::Allow { remember: None }, Answer::Deny { message: None }] {
             inputs.push(command(UserCommand::Answer { ask, answer }));
         }
+        // An answer to another question has added a rule for this one.
+        let ruling = ruling(Decision::Allow);
+        inputs.push(Input::PermissionRuled { ask, ruling });
     }
     inputs
 }

@@ -1,7 +1,7 @@
 //! What the machine wants done, derived from how the state moved.
 
 use crate::{
-    event::{AgentSignal, AskId, Decider, Event, SteeringId, SteeringKind, StopRequest},
+    event::{AgentSignal, AskId, Decider, Event, RuleScope, SteeringId, SteeringKind, StopRequest},
     run::{Phase, StopAsked},
 };
 
@@ -43,6 +43,16 @@ pub enum Effect {
         answers: Vec<Vec<String>>,
         by: Decider,
         message: Option<String>,
+    },
+    /// Keep the rules of an answer for every run of the project.
+    RememberRules {
+        ask: u32,
+        rules: Vec<String>,
+        over: Vec<String>,
+    },
+    /// Keep a rule no longer.
+    ForgetRule {
+        rule: String,
     },
     /// Make a checkpoint, count the changes, re-read the plan, look for claims.
     Settle {
@@ -176,7 +186,7 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
     }
 }
 
-/// What the agent is told of a decision.
+/// What is to be done for an event alone: the agent is told of a decision, rules are kept or not.
 pub(super) fn answer(event: &Event) -> Option<Effect> {
     match event {
         Event::PermissionDecided {
@@ -209,6 +219,18 @@ pub(super) fn answer(event: &Event) -> Option<Effect> {
             by: by.clone(),
             message: message.clone(),
         }),
+        Event::RulesAdded {
+            ask,
+            scope: RuleScope::Project,
+            rules,
+            over,
+            ..
+        } => Some(Effect::RememberRules {
+            ask: *ask,
+            rules: rules.clone(),
+            over: over.clone(),
+        }),
+        Event::RuleForgotten { rule } => Some(Effect::ForgetRule { rule: rule.clone() }),
         _ => None,
     }
 }
@@ -342,7 +364,7 @@ fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, 
 fn watch_permissions(effects: &mut Vec<Effect>, state: &LoopState, input: &Input, now_ms: u64) {
     let epoch = Some(state.view.epoch);
     let moves = match input {
-        Input::PermissionRequested { .. } | Input::Command { .. } => true,
+        Input::PermissionRequested { .. } | Input::PermissionRuled { .. } | Input::Command { .. } => true,
         Input::Agent { signal, .. } => matches!(signal, AgentSignal::PermissionWithdrawn { .. }),
         Input::TimerFired { timer } => timer.kind == TimerKind::Permission,
         _ => false,

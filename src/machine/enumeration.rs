@@ -32,6 +32,7 @@ fn starts_anything(effects: &[Effect]) -> bool {
         | Effect::ProbeActivity { .. }
         | Effect::AnswerPermission { .. }
         | Effect::AnswerQuestions { .. } => true,
+        Effect::RememberRules { .. } | Effect::ForgetRule { .. } => false,
         Effect::StopSession { .. } | Effect::EndGoals | Effect::RemovePauseFile | Effect::Finish => false,
     })
 }

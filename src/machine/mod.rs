@@ -97,6 +97,11 @@ pub enum Input {
         request: Box<PermissionRequest>,
         ruling: Ruling,
     },
+    /// A question is decided by rules that were added since it was asked.
+    PermissionRuled {
+        ask: u32,
+        ruling: Ruling,
+    },
     /// The agent has left the file that claims the end, which is removed once this is recorded.
     DoneFileFound {
         iteration: u32,

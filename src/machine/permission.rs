@@ -4,8 +4,8 @@
 
 use crate::{
     event::{
-        Answer, AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionRequest, Ruling, TEXT_CAP_BYTES,
-        Unanswered, clip,
+        Answer, AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionRequest, Remember, Ruling,
+        TEXT_CAP_BYTES, Unanswered, clip,
     },
     run::{Ask, Permissions, Phase},
 };
@@ -32,6 +32,7 @@ pub(super) fn requested(
         let reason = CancelReason::Flooded;
         return decision.push(Event::CancelRequested { iteration, reason });
     }
+    let cut = request.is_cut();
     let request = request.bounded();
     let most = usize::try_from(decision.state.view.settings.denials.pending).unwrap_or(usize::MAX);
     match ruling.decision {
@@ -48,6 +49,8 @@ pub(super) fn requested(
                 ask: decision.state.view.permissions.asked + 1,
                 request: Box::new(request),
                 until_ms: Some(now_ms.saturating_add(waiting.timeout_ms)),
+                offer: ruling.offer.clone(),
+                cut,
             });
         }
     }
@@ -82,7 +85,10 @@ pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, answer
     }
     let message = match answer {
         Answer::Words { .. } => return None,
-        Answer::Allow => {
+        Answer::Allow { remember } => {
+            if let Some(remember) = remember {
+                add_rules(decision, &ask, remember);
+            }
             decide(decision, &case, true, &Decider::User, None);
             return None;
         }
@@ -99,6 +105,47 @@ pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, answer
     let untold = untold.map(|message| ["denied", &ask.request.title, message].join(": "));
     decide(decision, &case, false, &Decider::User, message);
     untold
+}
+
+/// Has the rules of an answer decide from now on. That they are rules, and allow what was asked, is known before.
+fn add_rules(decision: &mut Deciding, ask: &Ask, remember: &Remember) {
+    let rules = match remember.rules.is_empty() {
+        true => ask.offer.rules.clone(),
+        false => remember.rules.clone(),
+    };
+    if rules.is_empty() {
+        return;
+    }
+    decision.push(Event::RulesAdded {
+        iteration: ask.iteration,
+        ask: ask.number,
+        scope: remember.scope,
+        rules,
+        over: ask.offer.asked_by.clone(),
+    });
+}
+
+/// Takes back what answers have added.
+pub(super) fn forget(decision: &mut Deciding, rule: &str) {
+    let added = &decision.state.view.permissions.rules;
+    if added.iter().any(|known| known.rule == rule) {
+        let rule = rule.to_owned();
+        decision.push(Event::RuleForgotten { rule });
+    }
+}
+
+/// Takes what the rules say to a question now that there are more of them.
+pub(super) fn ruled(decision: &mut Deciding, now_ms: u64, number: u32, ruling: &Ruling) {
+    let pending = &decision.state.view.permissions.pending;
+    let Some(ask) = pending.iter().find(|ask| ask.number == number).cloned() else {
+        return;
+    };
+    let case = Case::asked(&ask, now_ms);
+    match ruling.decision {
+        Decision::Allow => decide(decision, &case, true, &ruling.by, None),
+        Decision::Deny => decide(decision, &case, false, &ruling.by, None),
+        Decision::Ask => {}
+    }
 }
 
 /// Decides what nobody has answered in time.
@@ -132,6 +179,8 @@ pub(super) fn overdue(decision: &mut Deciding, now_ms: u64) {
                     ask: ask.number,
                     request: Box::new(ask.request),
                     until_ms: None,
+                    offer: ask.offer,
+                    cut: ask.cut,
                 });
                 if !decision.state.view.is_paused() {
                     decision.push(Event::Paused { by: PausedBy::User });

@@ -2,9 +2,9 @@
 
 use crate::{
     event::{
-        AgentSignal, Answer, AskId, CancelReason, Decider, Decision, DenialLimits, Event, Limits, PausedBy,
-        PermissionMode, PermissionRequest, PlanSnapshot, PlanTask, RequestedBy, Ruling, Settings, StopReason,
-        StopRequest, ToolKind, Unanswered, UserCommand, Waiting,
+        AgentSignal, Answer, AskId, CancelReason, Decider, Decision, DenialLimits, Event, Limits, Offer, PausedBy,
+        PermissionMode, PermissionRequest, PlanSnapshot, PlanTask, Remember, RememberedRule, RequestedBy, RuleScope,
+        Ruling, RunId, Settings, StopReason, StopRequest, ToolKind, Unanswered, UserCommand, Waiting,
     },
     run::Phase,
 };
@@ -22,6 +22,8 @@ pub(super) struct Loop {
     pub(super) now_ms: u64,
     pub(super) events: Vec<Event>,
     pub(super) effects: Vec<Effect>,
+    /// What the rules offer with a question.
+    offer: Offer,
 }
 
 impl Loop {
@@ -51,6 +53,7 @@ impl Loop {
             now_ms: NOW_MS,
             events: Vec::new(),
             effects: Vec::new(),
+            offer: Offer::default(),
         };
         running.take(&Input::Start(Box::new(start)));
         running.prepare(1);
@@ -116,7 +119,11 @@ impl Loop {
         self.take(&Input::PermissionRequested {
             iteration: 1,
             request: Box::new(request),
-            ruling: Ruling { decision, by },
+            ruling: Ruling {
+                decision,
+                by,
+                offer: self.offer.clone(),
+            },
         });
     }
 
@@ -163,6 +170,17 @@ impl Loop {
     }
 }
 
+fn allowed() -> Answer {
+    Answer::Allow { remember: None }
+}
+
+fn remembered(scope: RuleScope, rules: &[&str]) -> Answer {
+    let rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
+    Answer::Allow {
+        remember: Some(Remember { scope, rules }),
+    }
+}
+
 fn denied(message: &str) -> Answer {
     Answer::Deny {
         message: Some(message.to_owned()),
@@ -190,15 +208,137 @@ fn what_the_rules_ask_waits_for_the_user_whose_answer_reaches_the_agent_once() {
     running.now_ms += 5_000;
     running.answer(2, denied("use a branch"));
     assert_eq!(running.told(), [("b", false, Some("use a branch"), 1)]);
-    running.answer(2, Answer::Allow);
+    running.answer(2, allowed());
     assert!(
         running.events.is_empty() && running.told().is_empty(),
         "an answer is given once"
     );
-    running.answer(1, Answer::Allow);
+    running.answer(1, allowed());
     assert_eq!(running.told(), [("a", true, None, 1)]);
     let last = running.state.view.permissions.decisions.last().unwrap();
     assert_eq!((last.ask, last.waited_ms, &last.by), (Some(1), 5_000, &Decider::User));
+}
+
+#[test]
+fn a_rule_of_an_answer_is_recorded_before_the_answer_and_decides_what_else_waits() {
+    let mut running = Loop::running(Unanswered::Deny);
+    running.offer = Offer {
+        rules: vec!["Bash(git push *)".to_owned()],
+        asked_by: vec!["Bash(git *)".to_owned()],
+    };
+    running.ask("a", Decision::Ask);
+    running.ask("b", Decision::Ask);
+    running.answer(1, remembered(RuleScope::Project, &[]));
+    let Event::RulesAdded {
+        ask,
+        scope,
+        rules,
+        over,
+        ..
+    } = &running.events[0]
+    else {
+        panic!("{:?}", running.events);
+    };
+    assert_eq!((*ask, *scope), (1, RuleScope::Project));
+    assert_eq!(
+        (&rules[..], &over[..]),
+        (&running.offer.rules[..], &running.offer.asked_by[..])
+    );
+    assert_eq!(running.told(), [("a", true, None, 0)]);
+    let kept = |effect: &Effect| matches!(effect, Effect::RememberRules { ask: 1, .. });
+    assert!(running.effects.iter().any(kept), "{:?}", running.effects);
+
+    let by = Decider::Rule {
+        rule: "Bash(git push *)".to_owned(),
+        origin: "your answer to question 1".to_owned(),
+    };
+    let ruling = |decision| Ruling {
+        decision,
+        by: by.clone(),
+        offer: Offer::default(),
+    };
+    running.take(&Input::PermissionRuled {
+        ask: 2,
+        ruling: ruling(Decision::Ask),
+    });
+    assert!(running.events.is_empty(), "it still waits");
+    running.take(&Input::PermissionRuled {
+        ask: 2,
+        ruling: ruling(Decision::Allow),
+    });
+    assert_eq!(running.told(), [("b", true, None, 0)]);
+    let last = running.state.view.permissions.decisions.last().unwrap();
+    assert_eq!((last.ask, &last.by), (Some(2), &by));
+}
+
+#[test]
+fn an_edited_rule_is_added_in_place_of_the_offered_one_and_is_taken_back_by_its_text() {
+    let mut running = Loop::running(Unanswered::Deny);
+    running.ask("a", Decision::Ask);
+    running.answer(1, remembered(RuleScope::Run, &["Bash(git *)"]));
+    let rules = |running: &Loop| -> Vec<String> {
+        let rules = running.state.view.permissions.rules.iter();
+        rules.map(|added| added.rule.clone()).collect()
+    };
+    assert_eq!(rules(&running), ["Bash(git *)"]);
+    assert!(
+        !running
+            .effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::RememberRules { .. })),
+        "it is of this run alone"
+    );
+    let forget = |rule: &str| UserCommand::Forget { rule: rule.to_owned() };
+    running.command(forget("Bash(git push *)"));
+    assert!(running.events.is_empty());
+    running.command(forget("Bash(git *)"));
+    assert!(rules(&running).is_empty());
+    let rule = "Bash(git *)".to_owned();
+    assert!(running.effects.contains(&Effect::ForgetRule { rule }));
+}
+
+#[test]
+fn rules_of_the_run_outlive_it_being_resumed_and_those_of_the_project_are_as_they_are_then() {
+    let mut running = Loop::running(Unanswered::Deny);
+    for (ask, scope) in [(1, RuleScope::Run), (2, RuleScope::Project)] {
+        running.ask("a", Decision::Ask);
+        running.answer(ask, remembered(scope, &[&format!("Bash({ask})")]));
+    }
+    let known = RememberedRule {
+        rule: "Bash(3)".to_owned(),
+        over: Vec::new(),
+        run: RunId("earlier".to_owned()),
+        ask: 7,
+        at_ms: 1,
+    };
+    let settings = Settings {
+        remembered: vec![known],
+        ..running.state.view.settings.clone()
+    };
+    running.take(&Input::Recover {
+        pid: 2,
+        settings: Box::new(settings),
+        pause_file: false,
+    });
+    let rules = running.state.view.permissions.rules.iter();
+    let rules: Vec<&str> = rules.map(|added| added.rule.as_str()).collect();
+    assert_eq!(rules, ["Bash(1)", "Bash(3)"]);
+}
+
+#[test]
+fn a_request_that_is_longer_than_a_record_is_said_to_be_cut() {
+    let mut running = Loop::running(Unanswered::Deny);
+    running.ask("a", Decision::Ask);
+    running.ask(&"a".repeat(100_000), Decision::Ask);
+    let cut: Vec<bool> = running
+        .state
+        .view
+        .permissions
+        .pending
+        .iter()
+        .map(|ask| ask.cut)
+        .collect();
+    assert_eq!(cut, [false, true]);
 }
 
 #[test]
@@ -238,7 +378,7 @@ fn a_question_that_nobody_answers_can_hold_the_run_or_end_the_iteration() {
     assert!(held.told().is_empty() && held.state.view.is_paused());
     assert!(held.events.contains(&Event::Paused { by: PausedBy::User }));
     assert_eq!(held.armed(TimerKind::Permission), None, "it is waited for without end");
-    held.answer(1, Answer::Allow);
+    held.answer(1, allowed());
     assert_eq!(held.told(), [("a", true, None, 0)]);
 
     let mut blocked = Loop::running(Unanswered::Block);
@@ -268,7 +408,7 @@ fn a_wait_for_an_answer_is_neither_idleness_nor_time_of_the_iteration() {
         matches!(running.state.view.phase, Phase::Running { .. }),
         "its time has not passed"
     );
-    running.answer(1, Answer::Allow);
+    running.answer(1, allowed());
     let timer = Timer {
         at_ms: running.now_ms,
         ..timeout

@@ -1,7 +1,7 @@
 //! What somebody's words mean as answers to an agent's questions.
 
 use crate::{
-    event::{Answer, AnsweredAsk, Question, TEXT_CAP_BYTES, clip},
+    event::{Answer, AnsweredAsk, Question, RuleScope, TEXT_CAP_BYTES, clip},
     run::RunView,
 };
 
@@ -34,7 +34,15 @@ pub enum NoAnswer {
 /// [`NoAnswer`], which says what would be one.
 pub fn read(questions: &[Question], answer: &Answer) -> Result<Reading, NoAnswer> {
     match answer {
-        Answer::Allow => words(questions, &["yes".to_owned()]),
+        // They are words to a question, too.
+        Answer::Allow { remember } => {
+            let word = match remember.as_ref().map(|remember| remember.scope) {
+                None => "yes",
+                Some(RuleScope::Run) => "always",
+                Some(RuleScope::Project) => "project",
+            };
+            words(questions, &[word.to_owned()])
+        }
         // A question may offer the very word.
         Answer::Deny { message: None } => Ok(match questions {
             [only] => chosen(only, "no").map_or(Reading::Declined(None), |no| Reading::Answered(vec![vec![no]])),
@@ -58,7 +66,7 @@ pub fn late_answer(view: &RunView, number: u32, answer: &Answer) -> Result<LateA
     let reading = match open.questions.is_empty() {
         false => read(&open.questions, answer).map_err(Some)?,
         true => match answer {
-            Answer::Allow => Reading::Answered(vec![vec!["yes".to_owned()]]),
+            Answer::Allow { .. } => Reading::Answered(vec![vec!["yes".to_owned()]]),
             Answer::Words { words } => Reading::Answered(vec![vec![words.join(" ")]]),
             Answer::Deny { message } => Reading::Declined(message.clone()),
         },

@@ -1,8 +1,8 @@
 //! What comes of questions in words: they wait as requests for permission do, and end with answers or without.
 
 use crate::event::{
-    Answer, AskId, Choice, Decider, Decision, Event, PermissionMode, PermissionRequest, Question, Ruling, ToolKind,
-    Unanswered,
+    Answer, AskId, Choice, Decider, Decision, Event, Offer, PermissionMode, PermissionRequest, Question, Ruling,
+    ToolKind, Unanswered,
 };
 
 use super::{Effect, Input, TimerKind, permission_tests::Loop};
@@ -40,6 +40,7 @@ fn asked(id: &str) -> Input {
         ruling: Ruling {
             decision: Decision::Ask,
             by,
+            offer: Offer::default(),
         },
     }
 }

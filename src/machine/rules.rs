@@ -136,6 +136,8 @@ impl Rules {
             | Event::PermissionWithdrawn { .. }
             | Event::PermissionDecided { .. }
             | Event::QuestionAnswered { .. }
+            | Event::RulesAdded { .. }
+            | Event::RuleForgotten { .. }
             | Event::CompletionDenied { .. }
             | Event::GoalChecked { .. }
             | Event::ClaimJudged { .. }

@@ -82,6 +82,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             request,
             ruling,
         } => permission::requested(decision, now_ms, *iteration, request, ruling),
+        Input::PermissionRuled { ask, ruling } => permission::ruled(decision, now_ms, *ask, ruling),
         Input::OutputSeen { iteration } => {
             if is_running(&decision.state, *iteration) {
                 session::deliver_prompted(decision, *iteration);

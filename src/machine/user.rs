@@ -63,6 +63,7 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
                 }
             }
         }
+        UserCommand::Forget { rule } => permission::forget(decision, rule),
     }
 }
 
@@ -74,6 +75,8 @@ pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand
             Ok(late) => (SteeringKind::Next, late.text, Some(late.answers)),
             Err(_) => return,
         },
+        // It may still go on, and then without the rule.
+        UserCommand::Forget { rule } => return permission::forget(decision, rule),
         _ => return,
     };
     if decision.state.closed_for_good().is_some() {

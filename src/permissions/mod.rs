@@ -19,8 +19,8 @@ mod verdict;
 
 pub use paths::Paths;
 pub use policy::Policy;
-pub use remember::rule_for;
-pub use rule::{List, Rule, RuleError};
+pub use remember::{offered, with_granted};
+pub use rule::{Granted, List, Rule, RuleError};
 pub use shell::Unclear;
 pub use tools::{ToolKind, kind_of};
 pub use verdict::{Because, PartVerdict, Request, Verdict};

@@ -5,7 +5,7 @@ use crate::event::{Decision, PermissionMode, ToolKinds};
 use super::{
     paths::{self, Paths},
     pattern::{CommandPattern, Match, PathPattern},
-    rule::{List, Rule, Spec},
+    rule::{Granted, List, Rule, Spec},
     shell::{Unclear, What, is_runner, parts},
     tools::ToolKind,
     verdict::{Because, PartVerdict, Request, Verdict},
@@ -23,6 +23,8 @@ pub struct Policy {
     pub deny: Vec<Rule>,
     pub ask: Vec<Rule>,
     pub allow: Vec<Rule>,
+    /// What answers have added to `allow`.
+    pub granted: Vec<Granted>,
 }
 
 impl Policy {
@@ -63,6 +65,21 @@ impl Policy {
         hidden
     }
 
+    /// The rules of `ask` that ask a request, or may: all of them, also those that another one hides.
+    pub fn asked_by(&self, request: &Request, world: &dyn Paths) -> Vec<String> {
+        let asks = |rule: &&Rule| {
+            let alone = Policy {
+                ask: vec![(*rule).clone()],
+                ..Policy::default()
+            };
+            let parts = alone.decide(request, world).parts;
+            parts.iter().any(|part| part.because.list() == Some(List::Ask))
+        };
+        let mut texts: Vec<String> = self.ask.iter().filter(asks).map(|rule| rule.text.clone()).collect();
+        texts.dedup();
+        texts
+    }
+
     /// Decides on what an agent wants to do.
     pub fn decide(&self, request: &Request, world: &dyn Paths) -> Verdict {
         let court = Court {
@@ -95,29 +112,47 @@ struct Court<'a> {
 impl Court<'_> {
     /// Rules for a tool of a kind, with what matches of what they are for.
     fn decided(&self, kind: &ToolKind, matches: impl Fn(&Spec, List) -> Match) -> Option<(Decision, Because)> {
-        for (list, decision) in [
-            (List::Deny, Decision::Deny),
-            (List::Ask, Decision::Ask),
-            (List::Allow, Decision::Allow),
-        ] {
-            let rules = self
-                .policy
-                .list(list)
-                .iter()
-                .filter(|rule| rule.is_for(&self.request.tool, kind));
-            let mut maybe = None;
-            for rule in rules {
-                match matches(&rule.spec, list) {
-                    Match::Yes => return Some((decision, Because::rule(rule, list))),
-                    Match::Maybe if list != List::Allow => maybe = maybe.or(Some(rule)),
-                    Match::Maybe | Match::No => {}
-                }
-            }
-            if let Some(rule) = maybe {
-                return Some((self.where_in_doubt(), Because::possible_rule(rule, list)));
+        let is_for = |rule: &&Rule| rule.is_for(&self.request.tool, kind);
+        let granted = self.policy.granted.iter().filter(|granted| is_for(&&granted.rule));
+        let granted: Vec<&Granted> = granted
+            .filter(|granted| matches(&granted.rule.spec, List::Allow) == Match::Yes)
+            .collect();
+        let is_settled = |rule: &&Rule| granted.iter().any(|granted| granted.over.contains(&rule.text));
+        let denied = self.decided_by(List::Deny, self.policy.deny.iter().filter(is_for), &matches);
+        let asked = || {
+            let rules = self.policy.ask.iter().filter(is_for);
+            self.decided_by(List::Ask, rules.filter(|rule| !is_settled(rule)), &matches)
+        };
+        let answered = || {
+            granted
+                .first()
+                .map(|granted| (Decision::Allow, Because::granted(granted)))
+        };
+        let allowed = || self.decided_by(List::Allow, self.policy.allow.iter().filter(is_for), &matches);
+        denied.or_else(asked).or_else(answered).or_else(allowed)
+    }
+
+    /// What the rules of one list decide.
+    fn decided_by<'r>(
+        &self,
+        list: List,
+        rules: impl Iterator<Item = &'r Rule>,
+        matches: &impl Fn(&Spec, List) -> Match,
+    ) -> Option<(Decision, Because)> {
+        let decision = match list {
+            List::Deny => Decision::Deny,
+            List::Ask => Decision::Ask,
+            List::Allow => Decision::Allow,
+        };
+        let mut maybe = None;
+        for rule in rules {
+            match matches(&rule.spec, list) {
+                Match::Yes => return Some((decision, Because::rule(rule, list))),
+                Match::Maybe if list != List::Allow => maybe = maybe.or(Some(rule)),
+                Match::Maybe | Match::No => {}
             }
         }
-        None
+        maybe.map(|rule| (self.where_in_doubt(), Because::possible_rule(rule, list)))
     }
 
     /// What becomes of something that nobody can tell.

@@ -87,6 +87,16 @@ pub struct Rule {
     pub(super) spec: Spec,
 }
 
+/// A rule that allows what somebody was asked about and wants to be asked about no more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Granted {
+    pub rule: Rule,
+    /// The rules of `ask`, by their texts, that asked then: they are settled, and no others.
+    pub over: Vec<String>,
+    /// Where it is from, for people.
+    pub origin: String,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Tool {
     Kind(ToolKind),

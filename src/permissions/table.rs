@@ -7,7 +7,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::{List, Paths, Policy, Request, Rule, ToolKind, Verdict, kind_of, rule_for};
+use super::{
+    List, Paths, Policy, Request, Rule, ToolKind, Verdict, kind_of, offered, remember::rule_for, with_granted,
+};
 use crate::{
     event::{self, AskId, Decision, PermissionMode, PermissionRequest, ToolKinds},
     settings::Origin,
@@ -52,6 +54,12 @@ fn policy(text: &str) -> Policy {
             "deny" => policy.deny.push(read(List::Deny)),
             "ask" => policy.ask.push(read(List::Ask)),
             "allow" => policy.allow.push(read(List::Allow)),
+            // What was answered when the rules behind `over` asked.
+            "grant" => {
+                let (rule, over) = rule.split_once(" over ").unwrap_or((rule, ""));
+                let over: Vec<String> = over.split(", ").map(str::to_owned).collect();
+                policy = with_granted(&policy, &[rule.to_owned()], &over, "an answer").unwrap();
+            }
             other => panic!("{other}"),
         }
     }
@@ -142,7 +150,7 @@ fn every_command_of_the_table_is_decided_as_it_says() {
 fn what_always_adds_allows_the_same_request() {
     for (_, _, command) in rows() {
         let request = shell(&command);
-        let rules = rule_for(&request);
+        let rules = rule_for(&request, Disk.project());
         // A rule for a link is none for where it leads.
         if rules.is_empty() || command.contains("link/") {
             continue;
@@ -164,6 +172,70 @@ fn what_always_adds_allows_the_same_request() {
             verdict.parts
         );
     }
+}
+
+#[test]
+fn what_is_offered_allows_the_request_that_was_asked_and_lifts_no_denial() {
+    let mut offers = 0;
+    for (policy, expected, command) in rows() {
+        let request = shell(&command);
+        let offer = offered(&policy, &request, &Disk);
+        if offer.rules.is_empty() || expected != Decision::Ask {
+            continue;
+        }
+        offers += 1;
+        let granted = with_granted(&policy, &offer.rules, &offer.asked_by, "an answer").unwrap();
+        assert_eq!(granted.decide(&request, &Disk).decision, Decision::Allow, "{command:?}");
+        // What is denied stays so, whatever is added.
+        let all = ["Bash", "Edit", "Read"].map(str::to_owned);
+        let open = with_granted(&policy, &all, &offer.asked_by, "an answer").unwrap();
+        for (other, decision, command) in rows() {
+            if other == policy && decision == Decision::Deny && policy.mode == PermissionMode::Auto {
+                assert_ne!(
+                    open.decide(&shell(&command), &Disk).decision,
+                    Decision::Allow,
+                    "{command:?}"
+                );
+            }
+        }
+    }
+    assert!(offers >= 15, "{offers}");
+}
+
+#[test]
+fn every_rule_of_ask_that_asks_is_settled_by_the_answer() {
+    let policy = policy("ask; ask Bash(npm *); ask Bash(npm publish *); ask Bash(rm *)");
+    let offer = offered(&policy, &shell("npm publish --tag next"), &Disk);
+    assert_eq!(offer.asked_by, ["Bash(npm *)", "Bash(npm publish *)"]);
+    assert_eq!(offer.rules, ["Bash(npm publish *)"]);
+    assert_eq!(
+        offered(&policy, &shell("$X"), &Disk).rules,
+        [""; 0],
+        "no rule says what it is"
+    );
+    assert_eq!(offered(&policy, &shell("npm publish; eval x"), &Disk).rules, [""; 0]);
+}
+
+#[test]
+fn a_file_of_the_project_is_offered_by_its_name_there() {
+    let edit = |path: &str| Request {
+        tool: "Edit".to_owned(),
+        kind: ToolKind::Edit,
+        command: None,
+        paths: vec![path.to_owned()],
+        url: None,
+    };
+    let ask = policy("ask");
+    for (path, rule) in [
+        ("/p/src/main.rs", "Edit(./src/main.rs)"),
+        ("src/main.rs", "Edit(./src/main.rs)"),
+        ("/etc/hosts", "Edit(//etc/hosts)"),
+        ("/project/x", "Edit(//project/x)"),
+    ] {
+        assert_eq!(offered(&ask, &edit(path), &Disk).rules, [rule]);
+    }
+    // A rule for a link would be none for where it leads.
+    assert_eq!(offered(&ask, &edit("/p/link/key"), &Disk).rules, [""; 0]);
 }
 
 /// A generator of numbers that is the same each time.
@@ -299,15 +371,17 @@ fn no_script_with_a_denied_part_is_allowed() {
     let denied = policy("auto; deny Bash(git push *)");
     let restricted = policy("restricted; allow Bash; deny Bash(git push *)");
     let asked = policy("auto; ask Bash(git push *)");
+    let answered = policy("ask; deny Bash(git push *); grant Bash");
     let mut random = Random(0x2545_F491_4F6C_DD1D);
     let (mut plain, mut wrong) = (0, Vec::new());
-    for _ in 0..20_000 {
+    for at in 0..20_000 {
         let command = random.of(DENIED);
         let depth = random.below(5);
         let script = composed(&mut random, command, depth);
         let verdicts = [&denied, &restricted, &asked].map(|policy| decided(policy, &script).decision);
         plain += usize::from(verdicts[0] == Decision::Deny);
-        if verdicts[0] == Decision::Allow || verdicts[1..] != [Decision::Deny, Decision::Ask] {
+        let granted = at % 4 == 0 && decided(&answered, &script).decision == Decision::Allow;
+        if granted || verdicts[0] == Decision::Allow || verdicts[1..] != [Decision::Deny, Decision::Ask] {
             wrong.push(format!("{script:?} {verdicts:?}"));
         }
     }
@@ -703,7 +777,7 @@ fn the_rule_that_always_adds_is_narrow() {
         ("$X", vec![]),
         ("rm *", vec![]),
     ] {
-        assert_eq!(rule_for(&shell(command)), rules, "{command}");
+        assert_eq!(rule_for(&shell(command), "/p"), rules, "{command}");
     }
 }
 
@@ -734,7 +808,7 @@ fn a_tool_whose_server_cannot_be_told_from_its_name_is_matched_by_the_whole_name
         let request = Request::from(&asked);
         assert_eq!(policy.decide(&request, &Disk).decision, expected, "{name}");
         if expected == Decision::Allow {
-            assert_eq!(rule_for(&request), [format!("mcp__{name}")]);
+            assert_eq!(rule_for(&request, Disk.project()), [format!("mcp__{name}")]);
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    rule::{List, Rule},
+    rule::{Granted, List, Rule},
     shell::Unclear,
     tools::{ToolKind, kind_of},
 };
@@ -95,6 +95,22 @@ impl Because {
             rule: rule.text.clone(),
             list,
             origin: rule.origin.to_string(),
+        }
+    }
+
+    /// The list of the rule that decided, if one did.
+    pub(super) fn list(&self) -> Option<List> {
+        match self {
+            Because::Rule { list, .. } | Because::PossibleRule { list, .. } => Some(*list),
+            Because::Mode { .. } | Because::Unclear { .. } | Because::Harmless => None,
+        }
+    }
+
+    pub(super) fn granted(granted: &Granted) -> Self {
+        Because::Rule {
+            rule: granted.rule.text.clone(),
+            list: List::Allow,
+            origin: granted.origin.clone(),
         }
     }
 

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
-use crate::event::{CancelReason, Decider, Event, Outcome, PermissionRequest, Question};
+use crate::event::{
+    CancelReason, Decider, Event, Offer, Outcome, PermissionRequest, Question, RememberedRule, RuleScope, RunId,
+};
 
 const DECISIONS: usize = 1_000;
 /// Most different things that are remembered as denied in an iteration.
@@ -38,6 +40,8 @@ pub struct Permissions {
     /// Denials of the run since something was allowed, or since an agent was ended for them.
     #[serde(default)]
     pub denied_in_a_row: u32,
+    /// What answers have added, oldest first.
+    pub rules: Vec<AddedRule>,
     /// For how long the running iteration has waited for answers, but for the wait that lasts.
     pub waited_ms: u64,
     /// Since when it waits.
@@ -56,6 +60,24 @@ pub struct Ask {
     pub asked_ms: u64,
     /// None if it is waited for without end.
     pub until_ms: Option<u64>,
+    pub offer: Offer,
+    /// Not all of the request is known.
+    pub cut: bool,
+}
+
+/// A rule that an answer added.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AddedRule {
+    pub rule: String,
+    /// The rules of `ask` that it goes before.
+    pub over: Vec<String>,
+    pub scope: RuleScope,
+    /// The run and the question with whose answer it was added; none is this run.
+    pub run: Option<RunId>,
+    pub ask: u32,
+    pub at_ms: u64,
 }
 
 /// Something that an agent asks, or asked, and nobody has answered.
@@ -136,6 +158,10 @@ pub struct DeniedThing {
 impl Permissions {
     pub(super) fn apply(&mut self, at_ms: u64, event: &Event) {
         match event {
+            Event::RunStarted { settings, .. } | Event::RunResumed { settings, .. } => {
+                self.recall(&settings.remembered);
+            }
+            Event::RuleForgotten { rule } => self.rules.retain(|known| known.rule != *rule),
             Event::IterationStarted { .. } => {
                 self.pending.clear();
                 self.unanswered.clear();
@@ -158,6 +184,8 @@ impl Permissions {
                 ask,
                 request,
                 until_ms,
+                offer,
+                cut,
             } => {
                 self.asked = self.asked.max(*ask);
                 self.waiting_since_ms.get_or_insert(at_ms);
@@ -173,8 +201,24 @@ impl Permissions {
                     request: (**request).clone(),
                     asked_ms: at_ms,
                     until_ms: *until_ms,
+                    offer: offer.clone(),
+                    cut: *cut,
                 });
             }
+            Event::RulesAdded {
+                ask,
+                scope,
+                rules,
+                over,
+                ..
+            } => self.rules.extend(rules.iter().map(|rule| AddedRule {
+                rule: rule.clone(),
+                over: over.clone(),
+                scope: *scope,
+                run: None,
+                ask: *ask,
+                at_ms,
+            })),
             Event::PermissionWithdrawn { ask, .. } => self.take(at_ms, *ask),
             Event::QuestionAnswered {
                 iteration,
@@ -285,6 +329,19 @@ impl Permissions {
     pub(super) fn close(&mut self, number: u32) {
         self.pending.retain(|ask| ask.number != number);
         self.unanswered.retain(|ask| ask.number != number);
+    }
+
+    /// Takes the rules of the project, which may have been taken back since this run knew them.
+    fn recall(&mut self, remembered: &[RememberedRule]) {
+        self.rules.retain(|known| known.scope == RuleScope::Run);
+        self.rules.extend(remembered.iter().map(|rule| AddedRule {
+            rule: rule.rule.clone(),
+            over: rule.over.clone(),
+            scope: RuleScope::Project,
+            run: Some(rule.run.clone()),
+            ask: rule.ask,
+            at_ms: rule.at_ms,
+        }));
     }
 
     fn take(&mut self, at_ms: u64, number: u32) {

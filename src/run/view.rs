@@ -218,6 +218,8 @@ impl RunView {
             | Event::PermissionWithdrawn { .. }
             | Event::PermissionDecided { .. }
             | Event::QuestionAnswered { .. }
+            | Event::RulesAdded { .. }
+            | Event::RuleForgotten { .. }
             | Event::CompletionDenied { .. }
             | Event::ClaimJudged { .. }
             | Event::ClaimRefused { .. }

@@ -4,4 +4,5 @@ pub mod journal;
 pub(crate) mod lock;
 pub mod paths;
 pub(crate) mod recording;
+pub(crate) mod rules;
 pub(crate) mod signal_log;

@@ -131,6 +131,11 @@ impl ProjectPaths {
         self.state.join("latest")
     }
 
+    /// Holds the rules that answers have added.
+    pub fn rules(&self) -> PathBuf {
+        self.state.join("rules.json")
+    }
+
     pub fn runs(&self) -> PathBuf {
         self.state.join("runs")
     }

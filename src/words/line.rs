@@ -10,7 +10,7 @@ use super::{
     goal_in_words,
     iteration::{cancel_reason, wait_in_words},
     missing_in_words, notice_in_words, outcome_in_words,
-    permission::{answered, asked_in_words, decided},
+    permission::{answered, asked_in_words, decided, scope_in_words},
     short_duration,
 };
 
@@ -158,6 +158,15 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             };
             line(tone, decided(tool, title, *allowed, by, *waited_ms))
         }
+        Event::RulesAdded { ask, scope, rules, .. } => line(
+            Tone::User,
+            format!(
+                "from now on allowed {} (question {ask}): {}",
+                scope_in_words(*scope),
+                rules.join(", ")
+            ),
+        ),
+        Event::RuleForgotten { rule } => line(Tone::User, format!("not allowed by an answer any more: {rule}")),
         Event::BreakerMoved { to, why } => {
             let tone = match to {
                 BreakerState::Closed => Tone::Good,

@@ -31,7 +31,9 @@ pub use notice::{
     agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words,
 };
 pub(crate) use permission::{Advice, denial, message_in_prompt, no_answer};
-pub use permission::{answers_in_words, asked_in_words, decider_in_words, mode_word, no_answer_in_words};
+pub use permission::{
+    answers_in_words, asked_in_words, decider_in_words, mode_word, no_answer_in_words, scope_in_words,
+};
 pub use permission::{because_in_words, decision_in_words};
 pub use phase::{phase_headline, phase_in_words};
 pub use place::place_in_words;

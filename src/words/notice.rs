@@ -91,6 +91,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::SocketUnavailable { path, why } => {
             format!("no steering from other terminals: {}: {why}", shown(path))
         }
+        Notice::RulesNotKept { why } => format!("the rules for this project hold in this run only: {why}"),
         Notice::OldRunKept { why } => why.clone(),
         Notice::JournalTorn { bytes } => {
             format!("the journal's last line was cut off by a crash and is left out ({bytes} bytes)")
@@ -121,19 +122,20 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::AgentCommand { command } => {
             format!("the agent ran `ralph {command}`: refused, since only you command a run")
         }
-        Notice::CommandRefused { refusal } => command_refusal_in_words(*refusal),
+        Notice::CommandRefused { refusal } => command_refusal_in_words(refusal),
         Notice::Text { text, .. } => text.clone(),
     }
 }
 
 /// Why a command is not taken, as a clause.
-pub fn command_refusal_in_words(refusal: CommandRefusal) -> String {
+pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
     match refusal {
         CommandRefusal::MessageTooLong { bytes } => format!(
             "the message has {} KiB, {} are the most: put the rest into a file and name it",
             bytes.div_ceil(1024),
             MESSAGE_CAP_BYTES / 1024
         ),
+        CommandRefusal::Rule { ask, why } => format!("question {ask} still waits: {why}"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What agents ask to be allowed, what a policy says to it and why, and what they are told.
 
 use crate::{
-    event::{Decider, Decision, PermissionMode},
+    event::{Decider, Decision, PermissionMode, RuleScope},
     machine::NoAnswer,
     permissions::Because,
     run::Message,
@@ -34,6 +34,14 @@ pub fn asked_in_words(tool: &str, title: &str) -> String {
     match title {
         "" => tool.to_owned(),
         title => format!("{tool}: {title}"),
+    }
+}
+
+/// For how long an answer counts.
+pub fn scope_in_words(scope: RuleScope) -> &'static str {
+    match scope {
+        RuleScope::Run => "in this run",
+        RuleScope::Project => "in this project",
     }
 }
 

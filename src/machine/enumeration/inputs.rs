@@ -351,10 +351,12 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         // of the other.
         inputs.retain(|input| match input {
             Input::PauseFile { .. } | Input::NotSteered { .. } | Input::ActivityProbed { .. } => false,
-            Input::PermissionRequested { .. } => false,
+            Input::PermissionRequested { .. } | Input::PermissionRuled { .. } => false,
             Input::Command { command, .. } => match command {
                 UserCommand::Steer { .. } | UserCommand::Withdraw { .. } | UserCommand::Pause => false,
-                UserCommand::Resume | UserCommand::Skip | UserCommand::Answer { .. } => false,
+                UserCommand::Resume | UserCommand::Skip | UserCommand::Answer { .. } | UserCommand::Forget { .. } => {
+                    false
+                }
                 UserCommand::RetryNow | UserCommand::ResetCircuit => true,
                 UserCommand::Stop { stop } => *stop == StopRequest::Graceful,
             },

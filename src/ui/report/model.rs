@@ -3,11 +3,11 @@
 use super::{End, Iteration, Message, Report, Task, check};
 use crate::{
     event::{Decider, Level},
-    run::{self, AnsweredQuestions, Decided, Permissions, RunView, Trouble},
+    run::{self, AddedRule, AnsweredQuestions, Decided, RunView, Trouble},
     text::one_line,
     words::{
         answers_in_words, asked_in_words, breaker_cause_in_words, breaker_state_word, counted, decider_in_words,
-        hint_in_words, notice_in_words, short_duration,
+        hint_in_words, notice_in_words, scope_in_words, short_duration,
     },
 };
 
@@ -32,7 +32,7 @@ impl Report {
             goals: view.goals.iter().map(|goal| goal.name.clone()).collect(),
             steering: view.messages.iter().map(Message::from).collect(),
             waits: view.incidents.waits.iter().cloned().collect(),
-            permissions: permissions_in_words(&view.permissions),
+            permissions: permissions_in_words(view),
             troubles: view.incidents.troubles.iter().map(trouble_in_words).collect(),
             warnings: warnings.map(|noticed| notice_in_words(&noticed.notice)).collect(),
             unverified: Vec::new(),
@@ -44,11 +44,11 @@ impl Report {
     }
 }
 
-/// Each decider with how often it allowed and denied, and the last things that it was about.
-fn permissions_in_words(permissions: &Permissions) -> Vec<String> {
+/// Each decider with how often it allowed and denied, and the last things that it was about; then what answers added.
+fn permissions_in_words(view: &RunView) -> Vec<String> {
     const NAMED: usize = 3;
     let mut groups: Vec<(bool, &Decider, Vec<&Decided>)> = Vec::new();
-    for decided in &permissions.decisions {
+    for decided in &view.permissions.decisions {
         match groups
             .iter_mut()
             .find(|(allowed, by, _)| (*allowed, *by) == (decided.allowed, &decided.by))
@@ -85,8 +85,14 @@ fn permissions_in_words(permissions: &Permissions) -> Vec<String> {
         let what = one_line(&answers_in_words(&asked.questions, &asked.answers));
         format!("{word} {}: {what}", decider_in_words(&asked.by))
     };
-    let decided = groups.iter().map(line);
-    decided.chain(permissions.answers.iter().map(answered)).collect()
+    // A rule of the project is known by its run once the run was resumed.
+    let of_run = |added: &&AddedRule| added.run.is_none() || added.run == view.run;
+    let added = view.permissions.rules.iter().filter(of_run).map(|added| {
+        let scope = scope_in_words(added.scope);
+        format!("from now on allowed {scope}: {} (question {})", added.rule, added.ask)
+    });
+    let answered = view.permissions.answers.iter().map(answered);
+    groups.iter().map(line).chain(answered).chain(added).collect()
 }
 
 fn trouble_in_words(trouble: &Trouble) -> String {

@@ -1,6 +1,6 @@
 //! The box in which somebody answers what the agent asks.
 
-use crate::ui::tui::editor::Editor;
+use crate::{event::RuleScope, ui::tui::editor::Editor};
 
 /// A question of the agent's that is on the screen, and what its user has done with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct Answering {
     /// First line in view of what is asked.
     pub top: usize,
     pub step: AnswerStep,
+    /// Why the loop did not take the answer.
+    pub refused: Option<String>,
 }
 
 /// How far an answer is.
@@ -23,6 +25,8 @@ pub enum AnswerStep {
     Denying(Editor),
     /// An answer in words is typed: a line for each question.
     Wording(Editor),
+    /// The rules that are added with a yes may be edited, one a line.
+    Remembering(RuleScope, Editor),
 }
 
 impl Answering {
@@ -32,6 +36,7 @@ impl Answering {
             shown_ms,
             top: 0,
             step: AnswerStep::Choosing,
+            refused: None,
         }
     }
 
@@ -39,7 +44,9 @@ impl Answering {
     pub fn editor(&mut self) -> Option<&mut Editor> {
         match &mut self.step {
             AnswerStep::Choosing => None,
-            AnswerStep::Denying(editor) | AnswerStep::Wording(editor) => Some(editor),
+            AnswerStep::Denying(editor) | AnswerStep::Wording(editor) | AnswerStep::Remembering(_, editor) => {
+                Some(editor)
+            }
         }
     }
 }

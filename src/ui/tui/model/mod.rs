@@ -13,7 +13,7 @@ pub use log::{Log, LogLine, Sign};
 pub use ui::{Diff, DiffState, History, Mode, Pane, Playback, PlaybackState, Question, ReplayState, Search, Toast, Ui};
 
 use crate::{
-    event::{Event, Record},
+    event::{CommandRefusal, Event, Notice, Record},
     run::{Phase, RunView},
 };
 
@@ -48,6 +48,18 @@ impl Model {
         };
         if let Some(line) = self.log.take(record, settled, clock) {
             self.ui.announce(line, record.at_ms);
+        }
+        // Said where the answer was given, and where it can be mended.
+        if let Event::Noticed {
+            notice: Notice::CommandRefused {
+                refusal: CommandRefusal::Rule { ask, why },
+            },
+        } = &record.event
+            && let Mode::Answering(answering) = &mut self.ui.mode
+            && answering.ask == *ask
+        {
+            answering.refused = Some(why.clone());
+            self.ui.toast = None;
         }
         // The end is told where notices are, and must not wait for one to pass.
         if let Event::RunStopped { .. } = record.event {

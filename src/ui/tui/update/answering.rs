@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::{
-    event::{Answer, Question, UserCommand},
+    event::{Answer, Question, Remember, RuleScope, UserCommand},
     ui::tui::{
         editor::Editor,
         keys::{self, Action, Chord},
@@ -40,7 +40,9 @@ pub(in crate::ui::tui) fn show_question(model: &mut Model) {
 pub(super) fn answering(model: &mut Model, key: KeyEvent, mut answering: Answering) -> Vec<Order> {
     let orders = match answering.step {
         AnswerStep::Choosing => choosing(model, key, &mut answering),
-        AnswerStep::Denying(_) | AnswerStep::Wording(_) => writing(model, key, &mut answering),
+        AnswerStep::Denying(_) | AnswerStep::Wording(_) | AnswerStep::Remembering(..) => {
+            writing(model, key, &mut answering)
+        }
     };
     if let Mode::Answering(shown) = &mut model.ui.mode {
         *shown = answering;
@@ -60,7 +62,9 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
         (KeyCode::Char(digit @ '1'..='9'), KeyModifiers::NONE) if asks_in_words(model, answering) => {
             return chosen(model, answering, digit);
         }
-        (KeyCode::Char('y'), KeyModifiers::NONE) => return answered(answering, Answer::Allow),
+        (KeyCode::Char('y'), KeyModifiers::NONE) => return answered(answering, Answer::Allow { remember: None }),
+        (KeyCode::Char('a'), KeyModifiers::NONE) => begin_rule(model, answering, RuleScope::Run),
+        (KeyCode::Char('A'), KeyModifiers::NONE) => begin_rule(model, answering, RuleScope::Project),
         (KeyCode::Char('n'), KeyModifiers::NONE) => return answered(answering, Answer::Deny { message: None }),
         (KeyCode::Char('N'), KeyModifiers::NONE) => answering.step = AnswerStep::Denying(Editor::default()),
         (KeyCode::Esc, KeyModifiers::NONE) => {
@@ -104,6 +108,26 @@ fn chosen(model: &Model, answering: &mut Answering, digit: char) -> Vec<Order> {
     }
 }
 
+/// Shows the rules that a yes would add, to be edited.
+fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope) {
+    let mut pending = model.run.permissions.pending.iter();
+    let Some(ask) = pending.find(|ask| ask.number == answering.ask) else {
+        return;
+    };
+    // A question in words is answered with words, and not by a rule.
+    if !ask.request.questions.is_empty() {
+        return;
+    }
+    if ask.cut {
+        let why = "it is too long to be shown whole, and so for a rule: y allows it once";
+        model.ui.toast(Tone::Note, why, model.now_ms);
+        return;
+    }
+    let rules = Editor::of(&ask.offer.rules.join("\n"));
+    answering.refused = None;
+    answering.step = AnswerStep::Remembering(scope, rules);
+}
+
 /// Scrolls what is asked.
 fn scroll(model: &Model, chord: Chord, answering: &mut Answering) {
     let (last, page) = view::extent_of_question(model, answering);
@@ -126,20 +150,45 @@ fn writing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<O
         return Vec::new();
     };
     match lines::typed(editor, key) {
-        Typed::Edited | Typed::Above | Typed::Below => {}
+        Typed::Edited => answering.refused = None,
+        Typed::Above | Typed::Below => {}
         Typed::TooLong => lines::too_long(model),
-        Typed::Cancelled | Typed::Interrupted => answering.step = AnswerStep::Choosing,
-        Typed::Entered => {
-            let text = editor.text().trim().to_owned();
-            if matches!(answering.step, AnswerStep::Wording(_)) {
-                let words = text.lines().map(str::to_owned).collect();
-                return answered(answering, Answer::Words { words });
-            }
-            let message = Some(text).filter(|text| !text.is_empty());
-            return answered(answering, Answer::Deny { message });
+        Typed::Cancelled | Typed::Interrupted => {
+            answering.step = AnswerStep::Choosing;
+            answering.refused = None;
         }
+        Typed::Entered => return entered(answering),
     }
     Vec::new()
+}
+
+/// Sends the answer with the line that goes with it. The line stays until the loop has taken it.
+fn entered(answering: &mut Answering) -> Vec<Order> {
+    let answer = match &answering.step {
+        AnswerStep::Choosing => return Vec::new(),
+        AnswerStep::Denying(editor) => {
+            let text = editor.text().trim().to_owned();
+            let message = Some(text).filter(|text| !text.is_empty());
+            Answer::Deny { message }
+        }
+        AnswerStep::Wording(editor) => {
+            let words = editor.text().trim().lines().map(str::to_owned).collect();
+            Answer::Words { words }
+        }
+        AnswerStep::Remembering(scope, editor) => {
+            let rules = editor.text().lines().map(str::trim).filter(|rule| !rule.is_empty());
+            let rules: Vec<String> = rules.map(str::to_owned).collect();
+            if rules.is_empty() {
+                answering.refused = Some("write a rule, such as Bash(npm run test *)".to_owned());
+                return Vec::new();
+            }
+            let scope = *scope;
+            Answer::Allow {
+                remember: Some(Remember { scope, rules }),
+            }
+        }
+    };
+    answered(answering, answer)
 }
 
 /// Takes a paste into the line that goes with an answer; it is never taken for keys.

@@ -4,7 +4,10 @@ use crossterm::event::{MouseButton, MouseEvent};
 
 use super::*;
 use crate::{
-    event::{Answer, Event, PausedBy, SteeringId, SteeringKind, StopReason, Wait},
+    event::{
+        Answer, CommandRefusal, Event, Notice, PausedBy, Record, Remember, RuleScope, SteeringId, SteeringKind,
+        StopReason, Wait,
+    },
     testing::{Dice, permission_asked, question_asked},
     ui::tui::{
         model::ReplayState,
@@ -277,7 +280,7 @@ fn a_question_of_the_agent_is_answered_once_it_was_seen_and_can_wait() {
     model.now_ms += 1_000;
     let answer = |ask, answer| Order::by_user(UserCommand::Answer { ask, answer });
     let no = || Answer::Deny { message: None };
-    assert_eq!(press(&mut model, "xqy"), [answer(1, Answer::Allow)]);
+    assert_eq!(press(&mut model, "xqy"), [answer(1, Answer::Allow { remember: None })]);
     assert_eq!(
         press(&mut model, "n"),
         [answer(1, no())],
@@ -322,6 +325,66 @@ fn a_no_takes_a_message_of_several_lines_and_never_a_paste_for_keys() {
         press(&mut model, "n"),
         denied(None),
         "Esc leaves the message for the keys"
+    );
+}
+
+#[test]
+fn a_yes_for_more_shows_the_rule_first_and_what_is_refused_can_be_corrected() {
+    let mut model = after([running(), vec![permission_asked(1)]].concat());
+    show_question(&mut model);
+    model.now_ms += 1_000;
+    let allowed = |scope, rules: &[&str]| {
+        let rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
+        let answer = Answer::Allow {
+            remember: Some(Remember { scope, rules }),
+        };
+        vec![Order::by_user(UserCommand::Answer { ask: 1, answer })]
+    };
+    let offered = ["Bash(git add *)", "Bash(git commit *)", "Bash(git push *)"];
+    assert_eq!(
+        press(&mut model, "a"),
+        [],
+        "nothing is allowed before the rule was seen"
+    );
+    assert_eq!(
+        update(&mut model, key(KeyCode::Enter)),
+        allowed(RuleScope::Run, &offered)
+    );
+
+    update(&mut model, key(KeyCode::Esc));
+    press(&mut model, "A");
+    update(&mut model, control('u'));
+    press(&mut model, "Bsah");
+    let edited = allowed(RuleScope::Project, &["Bash(git add *)", "Bash(git commit *)", "Bsah"]);
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), edited);
+    let refusal = CommandRefusal::Rule {
+        ask: 1,
+        why: "there is no tool `Bsah`".to_owned(),
+    };
+    model.apply(&Record {
+        seq: 100,
+        at_ms: model.now_ms,
+        event: Event::Noticed {
+            notice: Notice::CommandRefused { refusal },
+        },
+    });
+    let shown = |model: &Model| match &model.ui.mode {
+        Mode::Answering(answering) => answering.refused.clone(),
+        _ => None,
+    };
+    assert_eq!(shown(&model).as_deref(), Some("there is no tool `Bsah`"));
+    assert_eq!(
+        update(&mut model, key(KeyCode::Enter)),
+        edited,
+        "what was typed is still there"
+    );
+    press(&mut model, "x");
+    assert_eq!(shown(&model), None);
+    update(&mut model, control('u'));
+    press(&mut model, "Bash(git push *)");
+    assert_eq!(
+        update(&mut model, key(KeyCode::Enter)),
+        allowed(RuleScope::Project, &offered)
     );
 }
 

@@ -1,5 +1,7 @@
 //! The box in which the agent asks and somebody answers.
 
+use std::borrow::Cow;
+
 use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -11,7 +13,7 @@ use crate::{
         model::{AnswerStep, Answering, Model},
         theme::Role,
     },
-    words::ticking,
+    words::{scope_in_words, ticking},
 };
 
 use super::{
@@ -27,6 +29,8 @@ const WIDTH: u16 = 110;
 const LOW_ROWS: u16 = 16;
 /// Most rows of a message that are in view.
 const TYPED_ROWS: usize = 6;
+/// Most rows of why an answer was not taken.
+const REFUSAL_ROWS: usize = 3;
 /// Longest name of a tool in the title.
 const TOOL_COLUMNS: usize = 24;
 
@@ -55,11 +59,13 @@ impl Sheet {
         let room = usize::from(width.saturating_sub(4)).max(1);
         let asked = asked(ask, room);
         let (below, typed) = match &answering.step {
-            AnswerStep::Choosing if !ask.request.questions.is_empty() => (
-                keys(&question_keys(&ask.request.questions), whole.height < LOW_ROWS, room),
-                0,
-            ),
-            AnswerStep::Choosing => (keys(&PERMISSION_KEYS, whole.height < LOW_ROWS, room), 0),
+            AnswerStep::Choosing => {
+                let keys_of = match ask.request.questions.is_empty() {
+                    true => permission_keys(ask),
+                    false => question_keys(&ask.request.questions),
+                };
+                (keys(&keys_of, whole.height < LOW_ROWS, room), 0)
+            }
             AnswerStep::Wording(editor) => {
                 let how = match ask.request.questions.len() {
                     1 => "numbers with commas, or words:",
@@ -72,7 +78,17 @@ impl Sheet {
                 let row = vec![("deny, and tell the agent:".to_owned(), Role::User)];
                 (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
             }
+            AnswerStep::Remembering(scope, editor) => {
+                let words = format!("allow it, and from now on {}:", scope_in_words(*scope));
+                let rows = typed::rows(editor, room).min(TYPED_ROWS);
+                (vec![vec![(words, Role::User)]], rows)
+            }
         };
+        let mut below = below;
+        if let Some(why) = &answering.refused {
+            let lines = wrapped(&one_line(why), room).into_iter().take(REFUSAL_ROWS);
+            below.splice(0..0, lines.map(|line| vec![(line, Role::Bad)]));
+        }
         let fixed = below.len() + typed + 2;
         // A row of air above the keys, where there is room.
         let height = (asked.len() + 1 + fixed).min(usize::from(whole.height));
@@ -128,10 +144,11 @@ pub(super) fn draw(model: &Model, answering: &Answering, whole: Rect, pen: &mut 
     unseen(&sheet, top, inner, pen);
     match &answering.step {
         AnswerStep::Choosing => None,
-        AnswerStep::Denying(editor) | AnswerStep::Wording(editor) => {
+        AnswerStep::Denying(editor) | AnswerStep::Wording(editor) | AnswerStep::Remembering(_, editor) => {
             let area = Rect::new(inner.x, y, inner.width, inner.bottom().saturating_sub(y));
             let keys = match answering.step {
                 AnswerStep::Wording(_) => " Enter answers · Alt-Enter newline · Esc back ",
+                AnswerStep::Remembering(..) => " Enter allows · Alt-Enter one more rule · Esc back ",
                 AnswerStep::Choosing | AnswerStep::Denying(_) => " Enter denies · Alt-Enter newline · Esc back ",
             };
             let end = inner.right().saturating_sub(1);
@@ -213,6 +230,15 @@ fn asked(ask: &Ask, room: usize) -> Vec<Row> {
         let lines = wrapped(&one_line(reason), room).into_iter();
         rows.extend(lines.map(|line| vec![(line, Role::Dim)]));
     }
+    let notes = [
+        ask.cut
+            .then(|| "This is not all of it: it is longer than a record.".to_owned()),
+        (!ask.offer.asked_by.is_empty()).then(|| format!("asked by the rule {}", ask.offer.asked_by.join(", "))),
+    ];
+    for note in notes.into_iter().flatten() {
+        let lines = wrapped(&one_line(&note), room).into_iter();
+        rows.extend(lines.map(|line| vec![(line, Role::Wait)]));
+    }
     rows
 }
 
@@ -222,23 +248,32 @@ fn shown(text: &str) -> String {
 }
 
 /// A key, what it does, and the same in a word.
-type KeyRow = (&'static str, &'static str, &'static str);
+type KeyRow = (&'static str, Cow<'static, str>, &'static str);
 
-const PERMISSION_KEYS: [KeyRow; 4] = [
-    ("y", "allow once", "allow"),
-    ("n", "deny", "deny"),
-    ("N", "deny, and say why", "say why"),
-    ("Esc", "decide later", "later"),
-];
+fn permission_keys(ask: &Ask) -> Vec<KeyRow> {
+    let mut keys: Vec<KeyRow> = vec![("y", "allow once".into(), "allow")];
+    if !ask.cut {
+        let rules = match &ask.offer.rules[..] {
+            [] => "a rule that you write".to_owned(),
+            rules => one_line(&rules.join(", ")),
+        };
+        keys.push(("a", format!("allow in this run: {rules}").into(), "in this run"));
+        keys.push(("A", "allow in this project, by the same rule".into(), "in this project"));
+    }
+    keys.push(("n", "deny".into(), "deny"));
+    keys.push(("N", "deny, and say why".into(), "say why"));
+    keys.push(("Esc", "decide later".into(), "later"));
+    keys
+}
 
 fn question_keys(questions: &[Question]) -> Vec<KeyRow> {
     let choices = questions.iter().any(|question| !question.choices.is_empty());
     let mut keys: Vec<KeyRow> = Vec::new();
-    keys.extend(choices.then_some(("1-9", "choose", "choose")));
-    keys.push(("o", "answer in words", "words"));
-    keys.push(("n", "do not answer", "no answer"));
-    keys.push(("N", "do not answer, and say why", "say why"));
-    keys.push(("Esc", "answer later", "later"));
+    keys.extend(choices.then_some(("1-9", "choose".into(), "choose")));
+    keys.push(("o", "answer in words".into(), "words"));
+    keys.push(("n", "do not answer".into(), "no answer"));
+    keys.push(("N", "do not answer, and say why".into(), "say why"));
+    keys.push(("Esc", "answer later".into(), "later"));
     keys
 }
 
@@ -272,7 +307,7 @@ fn keys(keys: &[KeyRow], low: bool, room: usize) -> Vec<Row> {
     }
     let mut rows: Vec<Row> = vec![Vec::new()];
     let mut taken = 0;
-    for &(key, _, short) in keys {
+    for (key, _, short) in keys {
         let width = usize::from(columns(key) + columns(short)) + 3;
         if taken > 0 && taken + width > room {
             rows.push(Vec::new());
@@ -280,7 +315,7 @@ fn keys(keys: &[KeyRow], low: bool, room: usize) -> Vec<Row> {
         }
         taken += width;
         let row = rows.last_mut().expect("there is always a row");
-        row.push((key.to_owned(), Role::Key));
+        row.push(((*key).to_owned(), Role::Key));
         row.push((format!(" {short}  "), Role::Plain));
     }
     rows

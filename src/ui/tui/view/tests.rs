@@ -7,14 +7,14 @@ use super::*;
 use crate::{
     event::{
         AgentSignal, BreakerCause, BreakerState, Event, Exit, GoalFailure, GoalResult, Outcome, PausedBy, PlanSnapshot,
-        PlanTask, Problem, ProblemKind, SteeringId, SteeringKind, StopReason, Wait, WaitCause,
+        PlanTask, Problem, ProblemKind, RuleScope, SteeringId, SteeringKind, StopReason, Wait, WaitCause,
     },
     proc::{Size, screen::Screen},
     testing::{Dice, permission_asked, question_asked},
     ui::tui::{
         editor::Editor,
         layout::Layout,
-        model::{Answering, DiffState, Playback},
+        model::{AnswerStep, Answering, DiffState, Playback},
         testing::{START_MS, begun, model, running, started, stopped},
         theme::{Depth, Palette},
     },
@@ -219,6 +219,19 @@ fn questions_in_words_with_their_choices() {
     let shown_ms = asked.now_ms;
     asked.ui.mode = Mode::Answering(Answering::new(1, shown_ms));
     assert_snapshot!(drawn(&asked));
+}
+
+#[test]
+fn the_rule_of_an_answer_is_edited_where_its_mistake_is_said() {
+    let model = with(asking(80, 24), |model| {
+        let rules = model.run.permissions.pending[0].offer.rules.join("\n");
+        model.ui.mode = Mode::Answering(Answering {
+            step: AnswerStep::Remembering(RuleScope::Run, Editor::of(&rules)),
+            refused: Some("Bash(git add *) does not allow `git push origin main` (no rule; mode `ask`)".to_owned()),
+            ..Answering::new(1, START_MS)
+        });
+    });
+    assert_snapshot!(drawn(&model));
 }
 
 #[test]

@@ -1,0 +1,155 @@
+//! The rules that answers have added for every run of a project.
+//!
+//! They lie with the project's state and not in its tree: neither an agent nor a clone of somebody else's brings any along.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::PathBuf,
+};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::paths::{ProjectPaths, replace_file};
+use crate::event::RememberedRule;
+
+/// Larger than any that was made by answering.
+const CAP_BYTES: u64 = 1 << 20;
+
+#[derive(Debug, Error)]
+pub enum RulesError {
+    #[error("{path}: cannot be read", path = path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{path}: not a list of rules that answers have added", path = path.display())]
+    Garbled {
+        path: PathBuf,
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("{path}: cannot be written", path = path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What is in the file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Written {
+    allow: Vec<RememberedRule>,
+}
+
+/// Reads the rules of a project, oldest first; none where no answer has added any.
+///
+/// # Errors
+/// [`RulesError::Read`] and [`RulesError::Garbled`].
+pub(crate) fn remembered(paths: &ProjectPaths) -> Result<Vec<RememberedRule>, RulesError> {
+    let path = paths.rules();
+    let mut text = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(CAP_BYTES).read_to_end(&mut text));
+    match read {
+        Ok(_) => {}
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(RulesError::Read { path, source }),
+    }
+    let written: Written = serde_json::from_slice(&text).map_err(|source| RulesError::Garbled { path, source })?;
+    Ok(written.allow)
+}
+
+/// Adds rules; one that is there already takes what it goes before along.
+///
+/// # Errors
+/// Any [`RulesError`]; what is there stays then.
+pub(crate) fn remember(paths: &ProjectPaths, rules: &[RememberedRule]) -> Result<(), RulesError> {
+    let mut allow = remembered(paths)?;
+    for rule in rules {
+        match allow.iter_mut().find(|known| known.rule == rule.rule) {
+            Some(known) => {
+                let more: Vec<String> = rule
+                    .over
+                    .iter()
+                    .filter(|over| !known.over.contains(over))
+                    .cloned()
+                    .collect();
+                known.over.extend(more);
+            }
+            None => allow.push(rule.clone()),
+        }
+    }
+    write(paths, allow)
+}
+
+/// Takes a rule back; false if it is not there.
+///
+/// # Errors
+/// Any [`RulesError`]; what is there stays then.
+pub(crate) fn forget(paths: &ProjectPaths, rule: &str) -> Result<bool, RulesError> {
+    let mut allow = remembered(paths)?;
+    let before = allow.len();
+    allow.retain(|known| known.rule != rule);
+    if allow.len() == before {
+        return Ok(false);
+    }
+    write(paths, allow)?;
+    Ok(true)
+}
+
+fn write(paths: &ProjectPaths, allow: Vec<RememberedRule>) -> Result<(), RulesError> {
+    let text = serde_json::to_string_pretty(&Written { allow }).expect("rules have no failing serialisers") + "\n";
+    let path = paths.rules();
+    replace_file(&path, text.as_bytes()).map_err(|source| RulesError::Write { path, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+    use crate::event::RunId;
+
+    fn rule(rule: &str, over: &[&str]) -> RememberedRule {
+        RememberedRule {
+            rule: rule.to_owned(),
+            over: over.iter().map(|over| (*over).to_owned()).collect(),
+            run: RunId("20261120-102835-4f2a".to_owned()),
+            ask: 3,
+            at_ms: 1,
+        }
+    }
+
+    #[test]
+    fn rules_are_added_once_taken_back_and_kept_apart_for_each_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        assert_eq!(remembered(&paths).unwrap(), []);
+        paths.create().unwrap();
+        remember(&paths, &[rule("Bash(a *)", &["Bash"]), rule("Read", &[])]).unwrap();
+        remember(&paths, &[rule("Bash(a *)", &["Bash", "Bash(a *)"])]).unwrap();
+        let both = [rule("Bash(a *)", &["Bash", "Bash(a *)"]), rule("Read", &[])];
+        assert_eq!(remembered(&paths).unwrap(), both);
+        assert!(forget(&paths, "Bash(a *)").unwrap());
+        assert!(!forget(&paths, "Bash(a *)").unwrap());
+        assert_eq!(remembered(&paths).unwrap(), [rule("Read", &[])]);
+        let other = ProjectPaths::new(Path::new("/b/app"), Some(dir.path())).unwrap();
+        assert_eq!(remembered(&other).unwrap(), []);
+    }
+
+    #[test]
+    fn a_file_that_is_no_list_of_rules_is_named_and_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        paths.create().unwrap();
+        for text in ["", "{", "{\"allow\": \"Bash\"}", "\u{fffd}"] {
+            fs::write(paths.rules(), text).unwrap();
+            let error = remember(&paths, &[rule("Read", &[])]).unwrap_err().to_string();
+            assert!(error.contains("rules.json: not a list"), "{error}");
+            assert_eq!(fs::read_to_string(paths.rules()).unwrap(), text);
+        }
+    }
+}
