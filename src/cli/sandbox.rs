@@ -82,9 +82,10 @@ fn shown(configured: &str, confiner: &Confiner, policy: &Policy, adapter: Option
         ConfinementLevel::None => write!(text, " (this system has no Landlock: nothing would be confined)"),
     }
     .expect(WRITES);
-    let whose = adapter.map_or("a goal (`ralph --adapter NAME sandbox show` is for an agent)".to_owned(), |id| {
-        format!("`{id}`")
-    });
+    let whose = adapter.map_or(
+        "a goal (`ralph --adapter NAME sandbox show` is for an agent)".to_owned(),
+        |id| format!("`{id}`"),
+    );
     writeln!(text, "\nfor {whose}").expect(WRITES);
     for (title, places) in [("may be written", &policy.write), ("cannot be read", &policy.hidden)] {
         writeln!(text, "\n{title}:").expect(WRITES);
