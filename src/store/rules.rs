@@ -55,7 +55,10 @@ pub(crate) fn remembered(paths: &ProjectPaths) -> Result<Vec<RememberedRule>, Ru
     let read = File::open(&path).and_then(|file| file.take(CAP_BYTES).read_to_end(&mut text));
     match read {
         Ok(_) => {}
-        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        // A state directory that is none is told of by whoever makes it.
+        Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
         Err(source) => return Err(RulesError::Read { path, source }),
     }
     let written: Written = serde_json::from_slice(&text).map_err(|source| RulesError::Garbled { path, source })?;
