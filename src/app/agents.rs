@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
-use super::{Confiner, Place, permissions::unbypassed};
+use super::{Confiner, Place, permissions::unbypassed, sandbox::starting};
 use crate::{
     agent::{
         AgentAdapter, Channel, GitIdentity,
@@ -205,10 +205,7 @@ impl Chooser<'_> {
             let channel = if live { ChannelKind::Live } else { ChannelKind::OneWay };
             channels.insert(id.to_owned(), channel);
         }
-        let free = || self.supervisor.clone();
-        let supervisor = self
-            .confiner
-            .map_or_else(free, |confiner| confiner.confine(self.supervisor, Some(&manifest)));
+        let supervisor = starting(self.confiner, self.supervisor, Some(&manifest));
         let last_line_claims = manifest.dialect == Some(DialectKind::Terminal);
         let adapter: Arc<dyn AgentAdapter> = match manifest.transport {
             Transport::Pty => {

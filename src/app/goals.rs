@@ -1,6 +1,6 @@
 //! The configured goals, checked without a loop.
 
-use super::{Confiner, Place, agents::catalog, runtime::runtime};
+use super::{Confiner, Place, agents::catalog, runtime::runtime, sandbox::starting};
 use crate::{
     config::Loaded,
     driver,
@@ -25,9 +25,9 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
     let catalog = catalog(place, config);
-    let confiner = Confiner::new(place, config, &catalog, supervisor);
+    let confiner = Confiner::wanted(place, config, &catalog, supervisor);
     supervisor.become_subreaper();
-    let confined = confiner.confine(supervisor, None);
+    let confined = starting(confiner.as_ref(), supervisor, None);
     let checks = driver::check_goals(
         config.goals.clone(),
         config.goals_parallel,

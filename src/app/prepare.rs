@@ -8,6 +8,7 @@ use super::{
     permissions::{enforceable, judge},
     plan::{check_confidence, chosen_plan},
     prompt::template,
+    sandbox::starting,
 };
 use crate::{
     config::Loaded,
@@ -50,10 +51,10 @@ pub(super) fn prepare(
     check_confidence(config, &snapshot)?;
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));
-    let confiner = Confiner::new(place, config, &catalog, supervisor);
-    notices.extend(confiner.notices());
+    let confiner = Confiner::wanted(place, config, &catalog, supervisor);
+    notices.extend(confiner.iter().flat_map(Confiner::notices));
     let chooser = Chooser {
-        confiner: Some(&confiner),
+        confiner: confiner.as_ref(),
         catalog: &catalog,
         config,
         project: &place.project,
@@ -105,7 +106,7 @@ pub(super) fn prepare(
         plan: snapshot,
         withheld: catalog.keys(),
         judge: judge(place, policy),
-        goals: confiner.confine(supervisor, None),
+        goals: starting(confiner.as_ref(), supervisor, None),
         notices,
     })
 }

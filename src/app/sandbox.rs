@@ -13,40 +13,31 @@ use crate::{
     store::paths::create_private_dir,
 };
 
-/// Confines agents and goals where the settings want it.
+/// Confines agents and goals.
 #[derive(Debug)]
 pub(crate) struct Confiner {
-    mode: SandboxMode,
     level: ConfinementLevel,
     wanted: Wanted,
 }
 
 impl Confiner {
-    /// As the settings want it.
-    pub(crate) fn new(place: &Place, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Self {
-        Self::in_mode(config.sandbox.mode, place, config, catalog, supervisor)
+    /// None where the settings leave the sandbox off: then nothing is looked for either.
+    pub(super) fn wanted(place: &Place, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Option<Self> {
+        match config.sandbox.mode {
+            SandboxMode::Off => None,
+            SandboxMode::On => Some(Self::new(place, config, catalog, supervisor)),
+        }
     }
 
-    /// In another mode than the settings want.
-    pub(crate) fn in_mode(
-        mode: SandboxMode,
-        place: &Place,
-        config: &Config,
-        catalog: &Catalog,
-        supervisor: &Supervisor,
-    ) -> Self {
+    /// As if the settings had it on.
+    pub(crate) fn new(place: &Place, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Self {
         let settings = &config.sandbox;
-        let git = match mode {
-            SandboxMode::Off => Vec::new(),
-            SandboxMode::On => git::directories(&place.project, supervisor),
-        };
         let states = catalog.ids().filter_map(|id| catalog.manifest(id).ok());
         Confiner {
-            mode,
             level: Supervisor::confinement_level(),
             wanted: Wanted {
                 project: place.project.clone(),
-                git,
+                git: git::directories(&place.project, supervisor),
                 ralph_state: place.paths.states().root().to_owned(),
                 own: Vec::new(),
                 own_files: Vec::new(),
@@ -83,32 +74,36 @@ impl Confiner {
     }
 
     /// Starts what `supervisor` starts as it may be: the agent of `manifest`, or goals.
-    pub(crate) fn confine(&self, supervisor: &Supervisor, manifest: Option<&Manifest>) -> Supervisor {
-        match self.mode {
-            SandboxMode::Off => supervisor.clone(),
-            SandboxMode::On => {
-                let policy = self.policy(manifest);
-                make_missing(&policy);
-                supervisor.confining(Some(confinement(&policy)))
-            }
-        }
+    fn confine(&self, supervisor: &Supervisor, manifest: Option<&Manifest>) -> Supervisor {
+        let policy = self.policy(manifest);
+        make_missing(&policy);
+        supervisor.confining(Some(confinement(&policy)))
     }
 
     /// What the user should know before the run.
     pub(super) fn notices(&self) -> Vec<Notice> {
+        let ConfinementLevel::Landlock { abi } = self.level else {
+            return vec![Notice::SandboxMissing];
+        };
         let policy = self.policy(None);
-        match (self.mode, self.level) {
-            (SandboxMode::Off, _) => Vec::new(),
-            (SandboxMode::On, ConfinementLevel::None) => vec![Notice::SandboxMissing],
-            (SandboxMode::On, ConfinementLevel::Landlock { abi }) => {
-                let hidden = policy.hidden.iter().filter(|place| place.path.exists()).count() as u64;
-                let exposed = policy.exposed().filter(|place| place.path.exists());
-                let exposed = exposed.map(|place| Notice::SandboxExposes {
-                    path: place.path.clone(),
-                });
-                [Notice::SandboxOn { abi, hidden }].into_iter().chain(exposed).collect()
-            }
-        }
+        let hidden = policy.hidden.iter().filter(|place| place.path.exists()).count() as u64;
+        let exposed = policy.exposed().filter(|place| place.path.exists());
+        let exposed = exposed.map(|place| Notice::SandboxExposes {
+            path: place.path.clone(),
+        });
+        [Notice::SandboxOn { abi, hidden }].into_iter().chain(exposed).collect()
+    }
+}
+
+/// What starts the agent of `manifest`, or goals: confined, where there is a confiner.
+pub(super) fn starting(
+    confiner: Option<&Confiner>,
+    supervisor: &Supervisor,
+    manifest: Option<&Manifest>,
+) -> Supervisor {
+    match confiner {
+        Some(confiner) => confiner.confine(supervisor, manifest),
+        None => supervisor.clone(),
     }
 }
 

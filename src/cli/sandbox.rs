@@ -1,14 +1,21 @@
 //! `ralph sandbox`: what agents and goals may do on this machine, listed, explained and tried.
 
-use std::{ffi::OsString, fmt::Write as _, os::unix::process::CommandExt, path::Path, process};
+use std::{
+    ffi::OsString,
+    fmt::Write as _,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process,
+};
 
 use serde_json::json;
 
 use crate::{
-    app::{Confiner, catalog, confinement, make_missing},
+    app::{Confiner, Disk, catalog, confinement, make_missing},
     config::{self, SandboxMode},
     console::{print, print_json},
     error::{Failure, FailureKind},
+    permissions::Paths,
     proc::{ConfinementLevel, Supervisor},
     sandbox::{Access, Place, Policy, Why},
     words::place_in_words,
@@ -24,7 +31,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
     let loaded = config::load(&sources(args, &place))?;
     let catalog = catalog(&place, &loaded.config);
     // As if it were on: what it would be is what is asked.
-    let confiner = Confiner::in_mode(SandboxMode::On, &place, &loaded.config, &catalog, supervisor);
+    let confiner = Confiner::new(&place, &loaded.config, &catalog, supervisor);
     let configured = mode(loaded.config.sandbox.mode);
     let manifest = match &loaded.config.adapter {
         Some(id) => Some(catalog.manifest(id)?),
@@ -54,7 +61,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
             Ok(0)
         }
         SandboxCommand::Explain { path } => {
-            print(&explained(&policy, path)?);
+            print(&explained(&policy, &Disk::of(&place), path)?);
             Ok(0)
         }
         SandboxCommand::Run { command } => tried(&confiner, &policy, command),
@@ -111,20 +118,13 @@ fn shown(configured: &str, confiner: &Confiner, policy: &Policy, adapter: Option
 
 const WRITES: &str = "a string takes every write";
 
-fn explained(policy: &Policy, path: &Path) -> Result<String, Failure> {
+fn explained(policy: &Policy, disk: &Disk, path: &Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(path)
         .map_err(|error| Failure::new(FailureKind::Usage, format!("{}: {error}", path.display())))?;
-    // Of a file that is not there yet, the directories that are.
-    let there = absolute
-        .ancestors()
-        .find_map(|above| Some((above, above.canonicalize().ok()?)));
-    let real = match there {
-        Some((above, real)) => match absolute.strip_prefix(above) {
-            Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
-            _ => real,
-        },
-        None => absolute,
-    };
+    let text = absolute.to_str();
+    let real = text
+        .and_then(|text| disk.canonical(text))
+        .map_or(absolute, PathBuf::from);
     let name = real.display();
     Ok(match policy.access(&real) {
         Access::Write(place) => format!("{name}: may be read and written: {}\n", because(place)),

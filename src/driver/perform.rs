@@ -335,19 +335,5 @@ fn nothing_verified() -> Verification {
 
 /// The settlement of a job that broke: it claims nothing and knows nothing.
 fn nothing_found() -> Settlement {
-    Settlement {
-        plan: Err(GAVE_UP_LOOKING.to_owned()),
-        checkpoint: None,
-        changes: None,
-        totals: None,
-        moved: None,
-        claims: Vec::new(),
-        vanished: Vec::new(),
-        added: Vec::new(),
-        blocked: None,
-        denies_done: None,
-        question: None,
-        notices: Vec::new(),
-        random: random_share(),
-    }
+    Settlement::of_plan(Err(GAVE_UP_LOOKING.to_owned()), random_share())
 }

@@ -13,7 +13,9 @@ use crate::{
 };
 
 use super::{
-    Effect, Input, LoopState, Preparation, Settlement, Start, Step, Timer, TimerKind, enumeration::inputs::plan, step,
+    Effect, Input, LoopState, Preparation, Settlement, Step, Timer, TimerKind,
+    enumeration::inputs::{plan, started_with},
+    step,
 };
 
 const STEP_MS: u64 = 1_000;
@@ -42,15 +44,7 @@ fn started(unanswered: Unanswered) -> LoopState {
         },
         ..Settings::default()
     };
-    let start = Start {
-        project: "/project".into(),
-        pid: 1,
-        settings,
-        promise: "nonce".to_owned(),
-        pause_file: false,
-        earlier_starts_ms: Vec::new(),
-    };
-    step(LoopState::default(), STEP_MS, &Input::Start(Box::new(start))).state
+    started_with(settings)
 }
 
 fn ruling(decision: Decision) -> Ruling {
@@ -174,21 +168,7 @@ fn prepared(iteration: u32) -> Input {
 
 fn settled(iteration: u32) -> Input {
     let plan: PlanSnapshot = plan(true);
-    let settlement = Settlement {
-        plan: Ok(plan),
-        checkpoint: None,
-        changes: None,
-        totals: None,
-        moved: None,
-        claims: Vec::new(),
-        vanished: Vec::new(),
-        added: Vec::new(),
-        blocked: None,
-        denies_done: None,
-        question: None,
-        notices: Vec::new(),
-        random: 0.5,
-    };
+    let settlement = Settlement::of_plan(Ok(plan), 0.5);
     Input::Settled {
         iteration,
         settlement: Box::new(settlement),

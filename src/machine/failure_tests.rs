@@ -152,21 +152,7 @@ impl Loop {
     }
 
     fn settles(&mut self) {
-        let settlement = Settlement {
-            plan: Ok(plan()),
-            checkpoint: None,
-            changes: None,
-            totals: None,
-            moved: None,
-            claims: Vec::new(),
-            vanished: Vec::new(),
-            added: Vec::new(),
-            blocked: None,
-            denies_done: None,
-            question: None,
-            notices: Vec::new(),
-            random: 0.0,
-        };
+        let settlement = Settlement::of_plan(Ok(plan()), 0.0);
         self.take(&Input::Settled {
             iteration: self.state.view.iterations.number,
             settlement: Box::new(settlement),

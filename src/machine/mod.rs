@@ -210,6 +210,27 @@ pub struct Settlement {
     pub random: f64,
 }
 
+impl Settlement {
+    /// One that found nothing but what became of the plan.
+    pub fn of_plan(plan: Result<PlanSnapshot, String>, random: f64) -> Self {
+        Settlement {
+            plan,
+            checkpoint: None,
+            changes: None,
+            totals: None,
+            moved: None,
+            claims: Vec::new(),
+            vanished: Vec::new(),
+            added: Vec::new(),
+            blocked: None,
+            denies_done: None,
+            question: None,
+            notices: Vec::new(),
+            random,
+        }
+    }
+}
+
 /// What came of the goals, and of the plan meanwhile: a goal runs what the agent may have written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verification {

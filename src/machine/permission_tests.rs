@@ -491,21 +491,7 @@ impl Loop {
             exit: None,
             output_bytes: 0,
         });
-        let settlement = Settlement {
-            plan: Ok(self.state.view.plan.clone()),
-            checkpoint: None,
-            changes: None,
-            totals: None,
-            moved: None,
-            claims: Vec::new(),
-            vanished: Vec::new(),
-            added: Vec::new(),
-            blocked: None,
-            denies_done: None,
-            question: None,
-            notices: Vec::new(),
-            random: 0.0,
-        };
+        let settlement = Settlement::of_plan(Ok(self.state.view.plan.clone()), 0.0);
         self.take(&Input::Settled {
             iteration: self.state.view.iterations.number,
             settlement: Box::new(settlement),

@@ -81,7 +81,7 @@ pub(in crate::machine) fn started() -> LoopState {
     started_with(settings())
 }
 
-pub(super) fn started_with(settings: Settings) -> LoopState {
+pub(in crate::machine) fn started_with(settings: Settings) -> LoopState {
     let start = Start {
         project: "/project".into(),
         pid: 1,
@@ -95,19 +95,8 @@ pub(super) fn started_with(settings: Settings) -> LoopState {
 
 pub(super) fn settled(iteration: u32, plan: Result<PlanSnapshot, String>, claims: Vec<Claim>) -> Input {
     let settlement = Settlement {
-        plan,
-        checkpoint: None,
-        changes: None,
-        totals: None,
-        moved: None,
         claims,
-        vanished: Vec::new(),
-        added: Vec::new(),
-        blocked: None,
-        denies_done: None,
-        question: None,
-        notices: Vec::new(),
-        random: 0.5,
+        ..Settlement::of_plan(plan, 0.5)
     };
     Input::Settled {
         iteration,
