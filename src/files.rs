@@ -2,7 +2,7 @@
 //!
 //! Whoever can write into a project can put a pipe, a device or an endless file where a small text is expected. Only
 //! regular files are read, links to them included; nothing here waits for a writer, and nobody's memory depends on what
-//! lies on disk. What ralph keeps in its own state directory is not read through this module.
+//! lies on disk.
 //!
 //! Where an agent can put a link as well, in git's directories and ralph's own, files are opened without following one.
 
@@ -76,7 +76,13 @@ pub(crate) fn read_text(path: &Path, cap_bytes: u64) -> Result<String, ReadError
 /// # Errors
 /// [`ReadError`] if it is no regular file of that size.
 pub(crate) fn read_bytes(path: &Path, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
-    let bytes = read_head(path, cap_bytes + 1)?;
+    whole(open(path)?, cap_bytes)
+}
+
+/// Reads all of what is opened, unless it is more than `cap_bytes`.
+fn whole(file: File, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = Vec::new();
+    file.take(cap_bytes + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > cap_bytes {
         return Err(ReadError::TooLarge { cap_bytes });
     }
@@ -126,6 +132,19 @@ pub(crate) fn open_unfollowed(path: &Path) -> io::Result<Option<(File, Metadata)
     Ok(metadata.is_file().then_some((file, metadata)))
 }
 
+/// Reads a file of at most `cap_bytes` that an agent may have put there, with the care of [`open_unfollowed`].
+///
+/// # Errors
+/// [`ReadError`] if it is no regular file of that size.
+pub(crate) fn read_unfollowed(path: &Path, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
+    let Some((file, _)) = open_unfollowed(path)? else {
+        only_regular(fs::symlink_metadata(path)?.file_type())?;
+        // It was something else a moment ago.
+        return Err(io::Error::from(io::ErrorKind::NotFound).into());
+    };
+    whole(file, cap_bytes)
+}
+
 /// Opens a file of ralph's own to append to it, made where there is none, in a directory that an agent can write as well:
 /// with the same care as [`open_unfollowed`], and readable by the user alone.
 ///
@@ -150,6 +169,7 @@ fn only_regular(kind: FileType) -> Result<(), ReadError> {
     let found = match kind {
         _ if kind.is_file() => return Ok(()),
         _ if kind.is_dir() => "a directory",
+        _ if kind.is_symlink() => "a symbolic link",
         _ if kind.is_fifo() => "a named pipe",
         _ if kind.is_socket() => "a socket",
         _ => "a device",

@@ -27,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("os", &[]),
     ("proc", &["console", "diagnostics", "event", "files", "text"]),
     ("control", &["event", "run"]),
-    ("store", &["control", "event"]),
+    ("store", &["control", "event", "files"]),
     ("git", &["event", "files", "proc", "store"]),
     ("settings", &["event", "files", "text"]),
     ("permissions", &["event", "settings", "text"]),

@@ -2,17 +2,16 @@
 //!
 //! They lie with the project's state and not in its tree: neither an agent nor a clone of somebody else's brings any along.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::PathBuf,
-};
+use std::{io, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::paths::{ProjectPaths, replace_file};
-use crate::event::RememberedRule;
+use crate::{
+    event::RememberedRule,
+    files::{ReadError, read_unfollowed},
+};
 
 /// Larger than any that was made by answering.
 const CAP_BYTES: u64 = 1 << 20;
@@ -23,7 +22,7 @@ pub enum RulesError {
     Read {
         path: PathBuf,
         #[source]
-        source: io::Error,
+        source: ReadError,
     },
     #[error("{path}: not a list of rules that answers have added", path = path.display())]
     Garbled {
@@ -51,16 +50,12 @@ struct Written {
 /// [`RulesError::Read`] and [`RulesError::Garbled`].
 pub(crate) fn remembered(paths: &ProjectPaths) -> Result<Vec<RememberedRule>, RulesError> {
     let path = paths.rules();
-    let mut text = Vec::new();
-    let read = File::open(&path).and_then(|file| file.take(CAP_BYTES).read_to_end(&mut text));
-    match read {
-        Ok(_) => {}
+    let text = match read_unfollowed(&path, CAP_BYTES) {
+        Ok(text) => text,
         // A state directory that is none is told of by whoever makes it.
-        Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
+        Err(error) if error.is_missing() => return Ok(Vec::new()),
         Err(source) => return Err(RulesError::Read { path, source }),
-    }
+    };
     let written: Written = serde_json::from_slice(&text).map_err(|source| RulesError::Garbled { path, source })?;
     Ok(written.allow)
 }
@@ -111,7 +106,11 @@ fn write(paths: &ProjectPaths, allow: Vec<RememberedRule>) -> Result<(), RulesEr
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
+    use std::{
+        fs::{self, File},
+        os::unix::fs::symlink,
+        path::Path,
+    };
 
     use super::*;
     use crate::event::RunId;
@@ -154,5 +153,28 @@ mod tests {
             assert!(error.contains("rules.json: not a list"), "{error}");
             assert_eq!(fs::read_to_string(paths.rules()).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn a_pipe_a_link_and_a_file_without_end_in_place_of_the_rules_are_refused_without_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        paths.create().unwrap();
+        let file = paths.rules();
+        let why = || {
+            let error = remembered(&paths).unwrap_err();
+            assert!(error.to_string().contains("rules.json: cannot be read"), "{error}");
+            std::error::Error::source(&error).unwrap().to_string()
+        };
+        nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(why(), "it is a named pipe, not a regular file");
+        fs::remove_file(&file).unwrap();
+        let elsewhere = dir.path().join("elsewhere.json");
+        fs::write(&elsewhere, r#"{ "allow": [] }"#).unwrap();
+        symlink(&elsewhere, &file).unwrap();
+        assert_eq!(why(), "it is a symbolic link, not a regular file");
+        fs::remove_file(&file).unwrap();
+        File::create(&file).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(why(), "it is larger than 1 MiB");
     }
 }
