@@ -37,7 +37,7 @@ use crate::{
 pub(crate) use agents::{catalog, chosen_adapter};
 use end::concluded;
 pub(crate) use goals::check_goals;
-pub(crate) use permissions::{Disk, answer_in_words};
+pub(crate) use permissions::{Disk, answer_in_words, judge};
 pub(crate) use place::Place;
 pub(crate) use plan::chosen_plan;
 use prepare::prepare;

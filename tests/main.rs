@@ -17,6 +17,7 @@ mod goals;
 mod harness;
 mod helpers;
 mod journals;
+mod late_answers;
 mod layering;
 mod leftovers;
 mod live_channel;

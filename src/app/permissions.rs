@@ -57,7 +57,7 @@ impl Paths for Disk {
 }
 
 /// Says what `policy` says to requests.
-pub(super) fn judge(place: &Place, mut policy: Policy) -> Arc<dyn Judge> {
+pub(crate) fn judge(place: &Place, mut policy: Policy) -> Arc<dyn Judge> {
     let asks = !policy.allows_all();
     if !asks {
         // An agent that asks all the same does so since its user's own settings for it say so: no mode answers that.

@@ -1,16 +1,23 @@
 //! Commands to the loop that runs in this project.
 
+use std::sync::Arc;
+
 use crate::{
+    app::{Place, judge},
+    config,
     console::print,
     control::{self, ControlError, Reply, Request},
-    driver::{self, Left, Message, Reset},
+    driver::{self, Judge, Left, Message, Reset},
     error::{Failure, FailureKind},
-    event::{Answer, Remember, RuleScope, SteeringId, SteeringKind, StopRequest, UserCommand},
+    event::{Answer, AnswerPlace, Remember, RuleScope, SteeringId, SteeringKind, StopRequest, UserCommand},
     store::paths::ProjectPaths,
     words::command_refusal_in_words,
 };
 
-use super::{args::Args, run::place};
+use super::{
+    args::Args,
+    run::{place, sources},
+};
 
 pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> Result<u8, Failure> {
     let text = text.join(" ").trim().to_owned();
@@ -33,17 +40,17 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
         return Err(Failure::new(FailureKind::Usage, command_refusal_in_words(&refusal)));
     }
     match control::ask(&paths.socket(), &Request::Command { command }) {
-        Err(ControlError::NotRunning) => leave(&paths, &Message::Steering { kind, text }),
+        Err(ControlError::NotRunning) => leave(&paths, &Message::Steering { kind, text }, None),
         reply => show(reply?),
     }
 }
 
 /// Leaves a message or an answer to the last run where none is running.
-fn leave(paths: &ProjectPaths, message: &Message) -> Result<u8, Failure> {
-    match driver::leave(paths, message)? {
-        Left::Queued { id, plan } => {
+fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>) -> Result<u8, Failure> {
+    match driver::leave(paths, message, judge)? {
+        Left::Queued { id, plan, rules } => {
             print(&format!(
-                "message {} is queued: `ralph` with the plan {} resumes the last run with it\n",
+                "message {} is queued: `ralph` with the plan {} resumes the last run with it{rules}\n",
                 id.0,
                 plan.display()
             ));
@@ -67,15 +74,28 @@ pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
 
 pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) -> Result<u8, Failure> {
     let answer = read_answer(ask, words, rules)?;
-    let paths = place(args)?.paths;
+    let place = place(args)?;
+    let paths = &place.paths;
     let command = UserCommand::Answer {
         ask,
         answer: answer.clone(),
+        at: AnswerPlace::CommandLine,
     };
     match control::ask(&paths.socket(), &Request::Command { command }) {
-        Err(ControlError::NotRunning) => leave(&paths, &Message::Answer { ask, answer }),
+        Err(ControlError::NotRunning) => {
+            // Only an answer that is remembered has a rule to be looked at.
+            let remembers = matches!(answer, Answer::Allow { remember: Some(_) });
+            let judge = remembers.then(|| judge_of(args, &place)).transpose()?;
+            leave(paths, &Message::Answer { ask, answer }, judge.as_deref())
+        }
         reply => show(reply?),
     }
+}
+
+/// What says whether the rules of an answer allow what was asked, as the loop does.
+fn judge_of(args: &Args, place: &Place) -> Result<Arc<dyn Judge>, Failure> {
+    let loaded = config::load(&sources(args, place))?;
+    Ok(judge(place, loaded.config.permissions.policy()))
 }
 
 fn read_answer(ask: u32, words: &[String], rules: &[String]) -> Result<Answer, Failure> {

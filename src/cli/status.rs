@@ -131,6 +131,7 @@ fn whole(open: &OpenAsk) -> Value {
             "untilMs": null,
             "missed": true,
             "questions": open.questions,
+            "rules": open.rules,
         });
     };
     json!({

@@ -7,17 +7,24 @@ use std::{path::PathBuf, time::Duration};
 
 use crate::{
     control::{Asked, Request, Role},
-    event::{Answer, Event, RequestedBy, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand},
-    machine::{Input, late_answer},
-    store::{lock::Lock, paths::ProjectPaths},
-    words::{closed_in_words, no_answer_in_words},
+    event::{
+        Answer, AnsweredAsk, CommandRefusal, Event, RequestedBy, RuleScope, SteeringId, SteeringKind, StopReason,
+        StopRequest, UserCommand,
+    },
+    machine::{Input, LateAnswer, late_answer},
+    run::RunView,
+    store::{lock::Lock, paths::ProjectPaths, rules},
+    words::{closed_in_words, command_refusal_in_words, fate_in_words, no_answer_in_words},
 };
 
 use super::{
     clock::now_ms,
+    config::Judge,
     handle::InboxMessage,
-    open::{OpenError, latest},
+    open::{Earlier, OpenError, latest},
+    ruling::{objection, of_project},
     run::{Arrived, Driver, DriverError},
+    status::late_rules_in_words,
 };
 
 /// How long a user interface may take to show the end of a run that was asked to stop.
@@ -113,6 +120,8 @@ pub enum Left {
     Queued {
         id: SteeringId,
         plan: PathBuf,
+        /// What the answer adds to the rules, or that it adds nothing to them; empty where that was not wanted.
+        rules: String,
     },
     /// Nothing ran here yet.
     NoRun,
@@ -124,8 +133,8 @@ pub enum Left {
 /// Leaves a message, or an answer, in the journal of the last run, so that the next `ralph` goes on with that run.
 ///
 /// # Errors
-/// As [`OpenRun::open`](super::OpenRun::open).
-pub fn leave(paths: &ProjectPaths, message: &Message) -> Result<Left, OpenError> {
+/// As [`OpenRun::open`](super::OpenRun::open), and if the rules of the project cannot be written.
+pub fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>) -> Result<Left, OpenError> {
     if !paths.runs().is_dir() {
         return Ok(Left::NoRun);
     }
@@ -138,33 +147,81 @@ pub fn leave(paths: &ProjectPaths, message: &Message) -> Result<Left, OpenError>
         let why = closed_in_words(closed);
         return Ok(Left::Refused { why });
     }
-    let (kind, text, answers) = match message {
-        Message::Steering { kind, text } => (*kind, text.clone(), None),
-        Message::Answer { ask, answer } => match late_answer(&run.state.view, *ask, answer) {
-            Ok(late) => (SteeringKind::Next, late.text, Some(late.answers)),
-            Err(why) => {
-                let why = match why {
-                    Some(why) => no_answer_in_words(*ask, &why),
-                    None => format!("the last run has no open question {ask}"),
-                };
-                return Ok(Left::Refused { why });
-            }
+    let left = match message {
+        Message::Steering { kind, text } => Leaving {
+            kind: *kind,
+            text: text.clone(),
+            answers: None,
+            added: None,
+            rules: String::new(),
+        },
+        Message::Answer { ask, answer } => match answered_late(&run.state.view, *ask, answer, judge) {
+            Ok(late) => Leaving {
+                rules: late_rules_in_words(answer, late.added.as_ref()),
+                kind: SteeringKind::Next,
+                text: late.text,
+                answers: Some(late.answers),
+                added: late.added,
+            },
+            Err(why) => return Ok(Left::Refused { why }),
         },
     };
     if run.state.view.is_over() {
         let by = RequestedBy::User;
         run.journal.append(now_ms(), Event::RunReopened { by })?;
     }
+    if let Some(added) = left.added {
+        add_rules(paths, &mut run, added)?;
+    }
     let id = run.state.next_message();
     let queued = Event::SteeringQueued {
         id,
-        kind,
-        text,
-        answers,
+        kind: left.kind,
+        text: left.text,
+        answers: left.answers,
     };
     run.journal.append(now_ms(), queued)?;
     Ok(Left::Queued {
         id,
         plan: run.state.view.settings.plan,
+        rules: left.rules,
     })
+}
+
+/// What is written for a message that is left.
+struct Leaving {
+    kind: SteeringKind,
+    text: String,
+    answers: Option<Box<AnsweredAsk>>,
+    /// The rules that an answer adds, and what is said of them.
+    added: Option<Event>,
+    rules: String,
+}
+
+/// The message that an answer becomes, or why it is none.
+fn answered_late(view: &RunView, ask: u32, answer: &Answer, judge: Option<&dyn Judge>) -> Result<LateAnswer, String> {
+    if let Some(why) = objection(&view.permissions, judge, ask, answer) {
+        return Err(command_refusal_in_words(&CommandRefusal::Rule { ask, why }));
+    }
+    late_answer(view, ask, answer).map_err(|why| match why {
+        Some(why) => no_answer_in_words(ask, &why),
+        None => fate_in_words(view, ask),
+    })
+}
+
+/// Adds the rules of an answer as the loop would: to the run, and to the project those that are for it.
+fn add_rules(paths: &ProjectPaths, run: &mut Earlier, added: Event) -> Result<(), OpenError> {
+    let at_ms = now_ms();
+    if let Event::RulesAdded {
+        ask,
+        scope: RuleScope::Project,
+        rules,
+        over,
+        ..
+    } = &added
+    {
+        rules::remember(paths, &of_project(rules, over, &run.id, *ask, at_ms))?;
+    }
+    run.journal.append(at_ms, added)?;
+    Ok(())
 }

@@ -187,7 +187,7 @@ impl OpenRun {
 
 /// An earlier run.
 pub(super) struct Earlier {
-    id: RunId,
+    pub(super) id: RunId,
     pub(super) journal: Journal,
     pub(super) state: LoopState,
     note: ReadNote,

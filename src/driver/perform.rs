@@ -7,7 +7,7 @@ use tracing::debug;
 use crate::{
     agent::{SessionCommand, SessionRequest},
     diagnostics::{inherited, kind},
-    event::{AgentSignal, AskId, ChannelKind, Claim, Notice, PermissionAnswer, RememberedRule},
+    event::{AgentSignal, AskId, ChannelKind, Claim, Notice, PermissionAnswer},
     machine::{Effect, Input, Refusal, Settlement, Verification},
     store::{
         recording::Recording,
@@ -23,6 +23,7 @@ use super::{
     config::Agent,
     goals::{self, GoalRun},
     jobs::{Prepare, Settle},
+    ruling::of_project,
     run::Driver,
     session::{Current, SharedRecording, Tee},
 };
@@ -87,14 +88,8 @@ impl Driver {
                 self.answer_agent(id, answer);
             }
             Effect::RememberRules { ask, rules, over } => {
-                let rules = rules.into_iter().map(|rule| RememberedRule {
-                    rule,
-                    over: over.clone(),
-                    run: self.jobs.run.clone(),
-                    ask,
-                    at_ms: now_ms,
-                });
-                let kept = rules::remember(&self.jobs.paths, &rules.collect::<Vec<_>>());
+                let rules = of_project(&rules, &over, &self.jobs.run, ask, now_ms);
+                let kept = rules::remember(&self.jobs.paths, &rules);
                 self.note_unkept(kept);
             }
             Effect::ForgetRule { rule } => {

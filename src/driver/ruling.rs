@@ -4,14 +4,14 @@
 
 use crate::{
     event::{
-        Answer, CommandRefusal, Decider, Decision, Offer, PermissionMode, PermissionRequest, Remember, Ruling,
-        UserCommand,
+        Answer, CommandRefusal, Decider, Decision, Offer, PermissionMode, PermissionRequest, RememberedRule, Ruling,
+        RunId, UserCommand,
     },
     machine::Input,
-    run::Ask,
+    run::{Ask, Permissions},
 };
 
-use super::run::Driver;
+use super::{config::Judge, run::Driver};
 
 /// Why an answer to a request of which the record holds a part adds no rule.
 const CUT: &str = "the request is longer than a record, and a rule must see all of it: allow it once";
@@ -66,38 +66,55 @@ impl Driver {
         if let Some(refusal) = command.refusal() {
             return Some(refusal);
         }
-        let UserCommand::Answer {
-            ask,
-            answer: Answer::Allow {
-                remember: Some(remember),
-            },
-        } = command
-        else {
+        let UserCommand::Answer { ask, answer, .. } = command else {
             return None;
         };
-        let why = self.objection(*ask, remember)?;
+        let why = objection(&self.state().view.permissions, self.judge.as_deref(), *ask, answer)?;
         Some(CommandRefusal::Rule { ask: *ask, why })
     }
+}
 
-    /// Why the answer to a question cannot be remembered; none to one that waits no more, which is told elsewhere.
-    fn objection(&self, number: u32, remember: &Remember) -> Option<String> {
-        let permissions = &self.state().view.permissions;
-        let ask = permissions.pending.iter().find(|ask| ask.number == number)?;
-        // It wants words, and the machine says so.
-        if !ask.request.questions.is_empty() {
-            return None;
-        }
-        if ask.cut {
-            return Some(CUT.to_owned());
-        }
-        let rules = match remember.rules.is_empty() {
-            true => &ask.offer.rules,
-            false => &remember.rules,
-        };
-        if rules.is_empty() {
-            return Some(NO_OFFER.to_owned());
-        }
-        let judge = self.judge.as_ref()?;
-        judge.objection(&ask.request, &permissions.rules, rules, &ask.offer.asked_by)
+/// Why the answer to a question, which may have come too late for its agent, cannot be remembered; none to one that is not
+/// open, which is told elsewhere.
+pub(super) fn objection(
+    permissions: &Permissions,
+    judge: Option<&dyn Judge>,
+    number: u32,
+    answer: &Answer,
+) -> Option<String> {
+    let Answer::Allow {
+        remember: Some(remember),
+    } = answer
+    else {
+        return None;
+    };
+    let mut open = permissions.pending.iter().chain(&permissions.unanswered);
+    let ask = open.find(|ask| ask.number == number)?;
+    // It wants words, and the machine says so.
+    if !ask.request.questions.is_empty() {
+        return None;
     }
+    if ask.cut {
+        return Some(CUT.to_owned());
+    }
+    let rules = match remember.rules.is_empty() {
+        true => &ask.offer.rules,
+        false => &remember.rules,
+    };
+    if rules.is_empty() {
+        return Some(NO_OFFER.to_owned());
+    }
+    judge?.objection(&ask.request, &permissions.rules, rules, &ask.offer.asked_by)
+}
+
+/// Rules that an answer to a question of `run` adds, as the project keeps them.
+pub(super) fn of_project(rules: &[String], over: &[String], run: &RunId, ask: u32, at_ms: u64) -> Vec<RememberedRule> {
+    let kept = rules.iter().map(|rule| RememberedRule {
+        rule: rule.clone(),
+        over: over.to_vec(),
+        run: run.clone(),
+        ask,
+        at_ms,
+    });
+    kept.collect()
 }

@@ -6,9 +6,9 @@ use crate::{
     control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Role, Status},
     event::{Answer, Event, Notice, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
     machine::{Input, LoopState, late_answer, read_answer},
-    run::{Permissions, Phase, RunView},
+    run::{Phase, RunView},
     words::{
-        agent_command_in_words, breaker_cause_in_words, closed_in_words, command_refusal_in_words, decider_in_words,
+        agent_command_in_words, breaker_cause_in_words, closed_in_words, command_refusal_in_words, fate_in_words,
         no_answer_in_words, phase_in_words, scope_in_words,
     },
 };
@@ -82,7 +82,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
                 questions: open.questions,
                 until_ms: open.waits.as_ref().and_then(|ask| ask.until_ms),
                 missed: open.waits.is_none(),
-                rules: open.waits.map(|ask| ask.offer.rules).unwrap_or_default(),
+                rules: open.rules,
             })
             .collect(),
         view: None,
@@ -170,12 +170,12 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         }),
         UserCommand::RetryNow => done("trying again now"),
         UserCommand::ResetCircuit => done("the stuck detector is reset"),
-        UserCommand::Answer { .. } if events.iter().any(|event| matches!(event, Event::SteeringQueued { .. })) => {
-            Reply::Done {
-                text: message_in_words(SteeringKind::Next, events, state),
-            }
+        UserCommand::Answer { answer, .. } if events.iter().any(is_late) => {
+            let message = message_in_words(SteeringKind::Next, events, state);
+            let rules = late_rules_in_words(answer, events.iter().find(|event| is_addition(event)));
+            Reply::Done { text: message + &rules }
         }
-        UserCommand::Answer { ask, answer } => Reply::Done {
+        UserCommand::Answer { ask, answer, .. } => Reply::Done {
             text: answer_in_words(*ask, answer, events),
         },
         UserCommand::Forget { rule } => Reply::Done {
@@ -199,7 +199,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
             Some(closed) => format!("the message was not taken: {}", closed_in_words(closed)),
             None => "the message was not taken: the run is over".to_owned(),
         },
-        UserCommand::Answer { ask, answer } => no_answer_taken(*ask, answer, &state.view),
+        UserCommand::Answer { ask, answer, .. } => no_answer_taken(*ask, answer, &state.view),
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
         UserCommand::Forget { rule } => {
@@ -224,23 +224,17 @@ fn no_answer_taken(ask: u32, answer: &Answer, view: &RunView) -> String {
     };
     match read {
         Err(Some(why)) => no_answer_in_words(ask, &why),
-        Err(None) => gone(ask, &view.permissions),
+        Err(None) => fate_in_words(view, ask),
         // The limits of the run are used up.
         Ok(()) => format!("question {ask} was not answered: the run cannot resume"),
     }
 }
 
 fn answer_in_words(ask: u32, answer: &Answer, events: &[Event]) -> String {
-    let added = events.iter().find_map(|event| match event {
-        Event::RulesAdded { scope, rules, .. } => Some((*scope, rules.join(", "))),
-        _ => None,
-    });
+    let added = events.iter().find_map(rules_in_words);
     match (answer, added) {
         (Answer::Allow { .. }, None) => format!("question {ask}: allowed"),
-        (Answer::Allow { .. }, Some((scope, rules))) => {
-            let scope = scope_in_words(scope);
-            format!("question {ask}: allowed, and from now on {scope}: {rules}")
-        }
+        (Answer::Allow { .. }, Some(rules)) => format!("question {ask}: allowed, and from now on {rules}"),
         (Answer::Words { .. }, _) => format!("question {ask}: answered"),
         (Answer::Deny { .. }, _) if events.iter().any(is_queued) => {
             format!("question {ask}: denied; the agent takes no message now: yours goes into the next prompt")
@@ -249,35 +243,35 @@ fn answer_in_words(ask: u32, answer: &Answer, events: &[Event]) -> String {
     }
 }
 
-/// What became of a question that waits no more.
-fn gone(ask: u32, permissions: &Permissions) -> String {
-    let decided = permissions
-        .decisions
-        .iter()
-        .rev()
-        .find(|decided| decided.ask == Some(ask));
-    let in_words = permissions.answers.iter().rev().find(|answered| answered.ask == ask);
-    if let Some(answered) = in_words {
-        let what = if answered.answers.is_empty() {
-            "left without an answer"
-        } else {
-            "answered"
-        };
-        return format!("question {ask} was {what} {}", decider_in_words(&answered.by));
+/// What an answer that is a message by now says of rules: the agent is told yes, and not that more is allowed.
+pub(super) fn late_rules_in_words(answer: &Answer, added: Option<&Event>) -> String {
+    let wants_rules = matches!(answer, Answer::Allow { remember: Some(_) });
+    match (added.and_then(rules_in_words), wants_rules) {
+        (Some(rules), _) => format!("; allowed from now on {rules}"),
+        (None, true) => "; no rule was added: the question was not about a tool".to_owned(),
+        (None, false) => String::new(),
     }
-    match decided {
-        Some(decided) => format!(
-            "question {ask} was {} {}",
-            if decided.allowed { "allowed" } else { "denied" },
-            decider_in_words(&decided.by)
-        ),
-        None if ask == 0 || ask > permissions.asked => format!("there is no question {ask}"),
-        None => format!("question {ask} waits no more: the agent withdrew it, or its session has ended"),
+}
+
+/// What an event adds: `in this run: Bash(git push *)`.
+fn rules_in_words(event: &Event) -> Option<String> {
+    match event {
+        Event::RulesAdded { scope, rules, .. } => Some(format!("{}: {}", scope_in_words(*scope), rules.join(", "))),
+        _ => None,
     }
+}
+
+fn is_addition(event: &Event) -> bool {
+    matches!(event, Event::RulesAdded { .. })
 }
 
 fn is_queued(event: &Event) -> bool {
     matches!(event, Event::SteeringQueued { .. })
+}
+
+/// Whether an answer became a message, since nobody waits for it any more.
+fn is_late(event: &Event) -> bool {
+    matches!(event, Event::SteeringQueued { answers: Some(_), .. })
 }
 
 /// What becomes of a message that was queued.

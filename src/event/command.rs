@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MESSAGE_CAP_BYTES, Remember, SteeringId, SteeringKind, StopRequest};
+use super::{AnswerPlace, MESSAGE_CAP_BYTES, Remember, SteeringId, SteeringKind, StopRequest};
 
 /// A wish of the user. Imperative; the machine decides what comes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,8 @@ pub enum UserCommand {
         /// Its number.
         ask: u32,
         answer: Answer,
+        #[serde(default)]
+        at: AnswerPlace,
     },
     /// Takes back what answers have added.
     Forget {

@@ -34,8 +34,8 @@ pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
 pub use notice::{ChoiceReason, Level, Notice};
 pub use permission::{
-    AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
-    RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
+    AnswerPlace, AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest,
+    Remember, RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
 };
 pub use plan::{PlanSnapshot, PlanTask};
 pub use question::{AnsweredAsk, Choice, Question};

@@ -228,21 +228,38 @@ pub enum Unanswered {
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Decider {
     /// A rule, as it is written, and where it is.
-    Rule {
-        rule: String,
-        origin: String,
-    },
+    Rule { rule: String, origin: String },
     /// No rule names it.
-    Mode {
-        mode: PermissionMode,
-    },
+    Mode { mode: PermissionMode },
     /// What would run cannot be told from the command.
     Unclear,
-    User,
+    User {
+        /// Where the answer was given; none in journals of versions that did not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<AnswerPlace>,
+    },
     /// Nobody answered in time.
     Deadline,
     /// More requests wait for an answer than may.
     TooManyPending,
+}
+
+/// Where a user gives an answer.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AnswerPlace {
+    /// On the screen of the run.
+    Screen,
+    /// With `ralph answer`.
+    #[default]
+    CommandLine,
+}
+
+impl Decider {
+    pub fn is_user(&self) -> bool {
+        matches!(self, Decider::User { .. })
+    }
 }
 
 /// What the rules say to a request.

@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::{
     event::{
-        AgentSignal, Answer, AskId, Decider, Decision, DenialLimits, Event, Limits, Offer, PermissionMode,
+        AgentSignal, Answer, AnswerPlace, AskId, Decider, Decision, DenialLimits, Event, Limits, Offer, PermissionMode,
         PermissionRequest, PlanSnapshot, RequestedBy, Ruling, Settings, StopRequest, ToolKind, Unanswered, UserCommand,
         Waiting,
     },
@@ -141,7 +141,11 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
     }
     for ask in 1..=ASKS {
         for answer in [Answer::Allow { remember: None }, Answer::Deny { message: None }] {
-            inputs.push(command(UserCommand::Answer { ask, answer }));
+            inputs.push(command(UserCommand::Answer {
+                ask,
+                answer,
+                at: AnswerPlace::Screen,
+            }));
         }
         // An answer to another question has added a rule for this one.
         let ruling = ruling(Decision::Allow);
@@ -341,7 +345,7 @@ fn way(event: &Event) -> Option<String> {
         Event::PermissionWithdrawn { .. } => Some("withdrawn".to_owned()),
         Event::PermissionDecided { allowed, by, .. } => {
             let by = match by {
-                Decider::User => "user",
+                Decider::User { .. } => "user",
                 Decider::Deadline => "deadline",
                 _ => "rule",
             };

@@ -43,7 +43,7 @@ pub use budget::Budget;
 pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::reachable_confidence;
-pub use question::{NoAnswer, late_answer, read as read_answer};
+pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer};
 pub use rules::Rules;
 pub use state::{Closed, LoopState};
 pub use step::{Step, step};

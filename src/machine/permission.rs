@@ -4,14 +4,14 @@
 
 use crate::{
     event::{
-        Answer, AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionRequest, Remember, Ruling,
+        Answer, AnswerPlace, AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionRequest, Ruling,
         TEXT_CAP_BYTES, Unanswered, clip,
     },
     run::{Ask, Permissions, Phase},
 };
 
 use super::decision::{Decision as Deciding, is_running};
-use super::question::{Reading, read};
+use super::question::{Reading, read, rules_added};
 
 /// Requests in one iteration, each of which is a record: an agent that makes more of them does nothing else.
 pub(super) const REQUESTS: u32 = 2_000;
@@ -67,17 +67,24 @@ pub(super) fn withdrawn(decision: &mut Deciding, iteration: u32, id: &AskId) {
 
 /// Takes an answer of the user's. Returns what its message is about and says, if the agent cannot be told before its next
 /// prompt.
-pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, answer: &Answer) -> Option<String> {
+pub(super) fn answered(
+    decision: &mut Deciding,
+    now_ms: u64,
+    number: u32,
+    answer: &Answer,
+    at: AnswerPlace,
+) -> Option<String> {
     let pending = &decision.state.view.permissions.pending;
     let ask = pending.iter().find(|ask| ask.number == number).cloned()?;
     let case = Case::asked(&ask, now_ms);
+    let by = Decider::User { at: Some(at) };
     if !ask.request.questions.is_empty() {
         // What is no answer is refused with what would be one, by whoever tells what came of it.
         match read(&ask.request.questions, answer) {
-            Ok(Reading::Answered(answers)) => answer_questions(decision, &case, answers, &Decider::User, None),
+            Ok(Reading::Answered(answers)) => answer_questions(decision, &case, answers, &by, None),
             Ok(Reading::Declined(why)) => {
                 let why = why.map(|why| clip(&why, TEXT_CAP_BYTES));
-                answer_questions(decision, &case, Vec::new(), &Decider::User, why);
+                answer_questions(decision, &case, Vec::new(), &by, why);
             }
             Err(_) => {}
         }
@@ -87,9 +94,12 @@ pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, answer
         Answer::Words { .. } => return None,
         Answer::Allow { remember } => {
             if let Some(remember) = remember {
-                add_rules(decision, &ask, remember);
+                // That they are rules, and allow what was asked, is known before.
+                if let Some(added) = rules_added(&ask, remember) {
+                    decision.push(added);
+                }
             }
-            decide(decision, &case, true, &Decider::User, None);
+            decide(decision, &case, true, &by, None);
             return None;
         }
         Answer::Deny { message } => message.as_deref().map(|message| clip(message, TEXT_CAP_BYTES)),
@@ -103,26 +113,8 @@ pub(super) fn answered(decision: &mut Deciding, now_ms: u64, number: u32, answer
     );
     let untold = message.as_ref().filter(|_| !takes_messages);
     let untold = untold.map(|message| ["denied", &ask.request.title, message].join(": "));
-    decide(decision, &case, false, &Decider::User, message);
+    decide(decision, &case, false, &by, message);
     untold
-}
-
-/// Has the rules of an answer decide from now on. That they are rules, and allow what was asked, is known before.
-fn add_rules(decision: &mut Deciding, ask: &Ask, remember: &Remember) {
-    let rules = match remember.rules.is_empty() {
-        true => ask.offer.rules.clone(),
-        false => remember.rules.clone(),
-    };
-    if rules.is_empty() {
-        return;
-    }
-    decision.push(Event::RulesAdded {
-        iteration: ask.iteration,
-        ask: ask.number,
-        scope: remember.scope,
-        rules,
-        over: ask.offer.asked_by.clone(),
-    });
 }
 
 /// Takes back what answers have added.

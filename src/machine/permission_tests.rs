@@ -2,9 +2,9 @@
 
 use crate::{
     event::{
-        AgentSignal, Answer, AskId, CancelReason, Decider, Decision, DenialLimits, Event, Limits, Offer, PausedBy,
-        PermissionMode, PermissionRequest, PlanSnapshot, PlanTask, Remember, RememberedRule, RequestedBy, RuleScope,
-        Ruling, RunId, Settings, StopReason, StopRequest, ToolKind, Unanswered, UserCommand, Waiting,
+        AgentSignal, Answer, AnswerPlace, AskId, CancelReason, Decider, Decision, DenialLimits, Event, Limits, Offer,
+        PausedBy, PermissionMode, PermissionRequest, PlanSnapshot, PlanTask, Remember, RememberedRule, RequestedBy,
+        RuleScope, Ruling, RunId, Settings, StopReason, StopRequest, ToolKind, Unanswered, UserCommand, Waiting,
     },
     run::Phase,
 };
@@ -128,7 +128,11 @@ impl Loop {
     }
 
     pub(super) fn answer(&mut self, ask: u32, answer: Answer) {
-        self.command(UserCommand::Answer { ask, answer });
+        self.command(UserCommand::Answer {
+            ask,
+            answer,
+            at: AnswerPlace::Screen,
+        });
     }
 
     fn command(&mut self, command: UserCommand) {
@@ -216,7 +220,7 @@ fn what_the_rules_ask_waits_for_the_user_whose_answer_reaches_the_agent_once() {
     running.answer(1, allowed());
     assert_eq!(running.told(), [("a", true, None, 1)]);
     let last = running.state.view.permissions.decisions.last().unwrap();
-    assert_eq!((last.ask, last.waited_ms, &last.by), (Some(1), 5_000, &Decider::User));
+    assert_eq!((last.ask, last.waited_ms, last.by.is_user()), (Some(1), 5_000, true));
 }
 
 #[test]
@@ -653,4 +657,56 @@ fn the_message_of_a_denial_waits_for_the_next_prompt_where_the_turn_takes_none()
     running.ask("a", Decision::Ask);
     running.answer(1, denied);
     assert!(queued(&running).is_empty(), "the denial tells it");
+}
+
+#[test]
+fn a_yes_that_comes_too_late_adds_its_rule_all_the_same_and_one_without_a_rule_adds_none() {
+    let offer = Offer {
+        rules: vec!["Bash(git push *)".to_owned()],
+        asked_by: vec!["Bash(git *)".to_owned()],
+    };
+    let remember = |scope| Answer::Allow {
+        remember: Some(Remember {
+            scope,
+            rules: Vec::new(),
+        }),
+    };
+    for scope in [RuleScope::Run, RuleScope::Project] {
+        let mut running = Loop::running(Unanswered::Deny);
+        running.offer = offer.clone();
+        running.ask("a", Decision::Ask);
+        let deadline = running.armed(TimerKind::Permission).expect("a deadline");
+        running.fire(deadline);
+        running.answer(1, remember(scope));
+        let [
+            Event::RulesAdded {
+                scope: added,
+                rules,
+                over,
+                ..
+            },
+            Event::SteeringQueued { text, answers, .. },
+        ] = &running.events[..]
+        else {
+            panic!("{:?}", running.events)
+        };
+        assert_eq!((*added, rules, over), (scope, &offer.rules, &offer.asked_by));
+        assert!(text == "yes" && answers.is_some(), "{text}");
+        let kept = running
+            .effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::RememberRules { .. }));
+        assert_eq!(kept, scope == RuleScope::Project);
+    }
+    let mut running = Loop::running(Unanswered::Deny);
+    running.offer = offer;
+    running.ask("a", Decision::Ask);
+    let deadline = running.armed(TimerKind::Permission).expect("a deadline");
+    running.fire(deadline);
+    running.answer(1, allowed());
+    assert!(
+        matches!(&running.events[..], [Event::SteeringQueued { .. }]),
+        "{:?}",
+        running.events
+    );
 }

@@ -1,8 +1,8 @@
 //! What somebody's words mean as answers to an agent's questions.
 
 use crate::{
-    event::{Answer, AnsweredAsk, Question, RuleScope, TEXT_CAP_BYTES, clip},
-    run::RunView,
+    event::{Answer, AnsweredAsk, Event, Question, Remember, RuleScope, TEXT_CAP_BYTES, clip},
+    run::{Ask, RunView},
 };
 
 /// What an answer is to a request with questions.
@@ -87,14 +87,47 @@ pub fn late_answer(view: &RunView, number: u32, answer: &Answer) -> Result<LateA
             ask: number,
             question: open.text,
         }),
+        added: added(view, number, answer),
+    })
+}
+
+/// The rules that come with a late yes, as an event: the agent is told yes, and allowed when it asks again.
+fn added(view: &RunView, number: u32, answer: &Answer) -> Option<Event> {
+    let Answer::Allow {
+        remember: Some(remember),
+    } = answer
+    else {
+        return None;
+    };
+    // A run that was killed has left some that wait.
+    let mut open = view.permissions.pending.iter().chain(&view.permissions.unanswered);
+    // What is not all there may be allowed by what is not there.
+    let ask = open.find(|ask| ask.number == number && ask.request.questions.is_empty() && !ask.cut)?;
+    rules_added(ask, remember)
+}
+
+/// The rules that an answer to `ask` adds; none if it has none and the question offers none.
+pub(super) fn rules_added(ask: &Ask, remember: &Remember) -> Option<Event> {
+    let rules = match remember.rules.is_empty() {
+        true => ask.offer.rules.clone(),
+        false => remember.rules.clone(),
+    };
+    (!rules.is_empty()).then(|| Event::RulesAdded {
+        iteration: ask.iteration,
+        ask: ask.number,
+        scope: remember.scope,
+        rules,
+        over: ask.offer.asked_by.clone(),
     })
 }
 
 /// An answer that goes into the next prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LateAnswer {
     pub text: String,
     pub answers: Box<AnsweredAsk>,
+    /// The rules that it adds.
+    pub added: Option<Event>,
 }
 
 fn words(questions: &[Question], said: &[String]) -> Result<Reading, NoAnswer> {

@@ -1,8 +1,8 @@
 //! What comes of questions in words: they wait as requests for permission do, and end with answers or without.
 
 use crate::event::{
-    Answer, AskId, Choice, Decider, Decision, Event, Offer, PermissionMode, PermissionRequest, Question, Ruling,
-    ToolKind, Unanswered,
+    Answer, AnswerPlace, AskId, Choice, Decider, Decision, Event, Offer, PermissionMode, PermissionRequest, Question,
+    Ruling, ToolKind, Unanswered,
 };
 
 use super::{Effect, Input, TimerKind, permission_tests::Loop};
@@ -73,7 +73,9 @@ fn a_question_waits_until_one_of_its_choices_is_named() {
     let [
         Event::QuestionAnswered {
             answers,
-            by: Decider::User,
+            by: Decider::User {
+                at: Some(AnswerPlace::Screen),
+            },
             waited_ms: 5_000,
             ..
         },

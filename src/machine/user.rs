@@ -48,16 +48,19 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
         }
         UserCommand::ResetCircuit => reset_circuit(decision, now_ms),
         UserCommand::Stop { stop } => request_stop(decision, *stop, by),
-        UserCommand::Answer { ask, answer } => {
+        UserCommand::Answer { ask, answer, at } => {
             let pending = &decision.state.view.permissions.pending;
             match pending.iter().any(|known| known.number == *ask) {
                 true => {
-                    if let Some(untold) = permission::answered(decision, now_ms, *ask, answer) {
+                    if let Some(untold) = permission::answered(decision, now_ms, *ask, answer, *at) {
                         queue_steering(decision, SteeringKind::Next, &untold, None);
                     }
                 }
                 false => {
                     if let Ok(late) = late_answer(&decision.state.view, *ask, answer) {
+                        if let Some(added) = late.added {
+                            decision.push(added);
+                        }
                         queue_steering(decision, SteeringKind::Next, &late.text, Some(late.answers));
                     }
                 }
@@ -69,10 +72,10 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
 
 /// Lets a run that is over go on with a message or an answer; nothing else does that, and neither where a limit is used up.
 pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
-    let (kind, text, answers) = match command {
-        UserCommand::Steer { kind, text } => (*kind, text.clone(), None),
-        UserCommand::Answer { ask, answer } => match late_answer(&decision.state.view, *ask, answer) {
-            Ok(late) => (SteeringKind::Next, late.text, Some(late.answers)),
+    let (kind, text, answers, added) = match command {
+        UserCommand::Steer { kind, text } => (*kind, text.clone(), None, None),
+        UserCommand::Answer { ask, answer, .. } => match late_answer(&decision.state.view, *ask, answer) {
+            Ok(late) => (SteeringKind::Next, late.text, Some(late.answers), late.added),
             Err(_) => return,
         },
         // It may still go on, and then without the rule.
@@ -83,6 +86,9 @@ pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand
         return;
     }
     decision.push(Event::RunReopened { by });
+    if let Some(added) = added {
+        decision.push(added);
+    }
     queue_steering(decision, kind, &text, answers);
     settle::next(decision, now_ms);
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
-use crate::event::{Delivery, SteeringId, SteeringKind};
+use crate::event::{AnsweredAsk, Delivery, SteeringId, SteeringKind};
 
 /// Most deliveries of a standing message that are kept.
 const DELIVERIES: usize = 1_000;
@@ -19,6 +19,9 @@ pub struct Message {
     /// The question that it answers.
     #[serde(default)]
     pub question: Option<String>,
+    /// The number of that question.
+    #[serde(default)]
+    pub answers: Option<u32>,
     pub delivered: Recent<Delivered, DELIVERIES>,
     pub withdrawn: bool,
 }
@@ -41,12 +44,13 @@ pub enum MessageState {
 }
 
 impl Message {
-    pub(super) fn new(id: SteeringId, kind: SteeringKind, text: &str, question: Option<&str>) -> Self {
+    pub(super) fn new(id: SteeringId, kind: SteeringKind, text: &str, answers: Option<&AnsweredAsk>) -> Self {
         Self {
             id,
             kind,
             text: text.to_owned(),
-            question: question.map(str::to_owned),
+            question: answers.map(|answered| answered.question.clone()),
+            answers: answers.map(|answered| answered.ask),
             delivered: Recent::default(),
             withdrawn: false,
         }

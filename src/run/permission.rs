@@ -29,6 +29,9 @@ pub struct Permissions {
     /// The agent's questions that were answered, or will not be.
     #[serde(default)]
     pub answers: Recent<AnsweredQuestions, DECISIONS>,
+    /// Numbers of questions that the agent withdrew.
+    #[serde(default)]
+    pub withdrawn: Recent<u32, DECISIONS>,
     /// What was asked in the last iteration, and will have no answer in it.
     #[serde(default)]
     pub unanswered: Vec<Ask>,
@@ -89,6 +92,8 @@ pub struct OpenAsk {
     pub text: String,
     /// What it asks in words, with choices.
     pub questions: Vec<Question>,
+    /// What `always` allows with it from then on.
+    pub rules: Vec<String>,
     /// Set while the agent waits.
     pub waits: Option<Ask>,
 }
@@ -107,6 +112,10 @@ impl OpenAsk {
             iteration: Some(ask.iteration),
             text,
             questions: ask.request.questions.clone(),
+            rules: match ask.cut {
+                true => Vec::new(),
+                false => ask.offer.rules.clone(),
+            },
             waits: waits.then(|| ask.clone()),
         }
     }
@@ -219,7 +228,10 @@ impl Permissions {
                 ask: *ask,
                 at_ms,
             })),
-            Event::PermissionWithdrawn { ask, .. } => self.take(at_ms, *ask),
+            Event::PermissionWithdrawn { ask, .. } => {
+                self.take(at_ms, *ask);
+                self.withdrawn.push(*ask);
+            }
             Event::QuestionAnswered {
                 iteration,
                 ask,
@@ -288,6 +300,18 @@ impl Permissions {
             }
             _ => {}
         }
+    }
+
+    /// Who or what decided on a question that was put to somebody.
+    pub fn decider(&self, number: u32) -> Option<&Decider> {
+        let in_words = self.answers.iter().rev().find(|answered| answered.ask == number);
+        let decided = || {
+            let mut decisions = self.decisions.iter().rev();
+            decisions.find(|decided| decided.ask == Some(number))
+        };
+        in_words
+            .map(|answered| &answered.by)
+            .or_else(|| decided().map(|decided| &decided.by))
     }
 
     /// How often it was denied in the running iteration.

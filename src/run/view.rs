@@ -179,8 +179,7 @@ impl RunView {
                         self.permissions.unanswered.clear();
                     }
                 }
-                let question = answers.as_ref().map(|answered| answered.question.as_str());
-                self.messages.push(Message::new(*id, *kind, text, question));
+                self.messages.push(Message::new(*id, *kind, text, answers.as_deref()));
             }
             Event::SteeringDelivered { id, iteration, how } => {
                 if let Some(message) = self.message_mut(*id) {
@@ -379,6 +378,7 @@ impl RunView {
             iteration: None,
             text: block.question.clone(),
             questions: Vec::new(),
+            rules: Vec::new(),
             waits: None,
         });
         let missed = self.permissions.unanswered.iter().map(|ask| OpenAsk::of(ask, false));

@@ -134,7 +134,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             waited_ms,
             ..
         } => {
-            let tone = if *by == Decider::User { Tone::User } else { Tone::Bad };
+            let tone = if by.is_user() { Tone::User } else { Tone::Bad };
             line(tone, answered(questions, answers, by, *waited_ms))
         }
         // What rules allow is what was wanted.
@@ -152,7 +152,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             ..
         } => {
             let tone = match (allowed, by) {
-                (_, Decider::User) => Tone::User,
+                (_, Decider::User { .. }) => Tone::User,
                 (true, _) => Tone::Note,
                 (false, _) => Tone::Bad,
             };

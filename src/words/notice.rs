@@ -135,7 +135,7 @@ pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
             bytes.div_ceil(1024),
             MESSAGE_CAP_BYTES / 1024
         ),
-        CommandRefusal::Rule { ask, why } => format!("question {ask} still waits: {why}"),
+        CommandRefusal::Rule { ask, why } => format!("question {ask} is still open: {why}"),
     }
 }
 

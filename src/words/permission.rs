@@ -51,7 +51,7 @@ pub fn decider_in_words(by: &Decider) -> String {
         Decider::Rule { rule, origin } => format!("by `{rule}` ({origin})"),
         Decider::Mode { mode } => format!("by the mode `{}`", mode_word(*mode)),
         Decider::Unclear => "since its command does not tell what would run".to_owned(),
-        Decider::User => "by you".to_owned(),
+        Decider::User { .. } => "by you".to_owned(),
         Decider::Deadline => "since nobody answered".to_owned(),
         Decider::TooManyPending => "since too many requests wait for an answer".to_owned(),
     }
@@ -106,7 +106,7 @@ pub(super) fn answered(questions: &[String], answers: &[Vec<String>], by: &Decid
 /// What an agent is told whose questions get no answer.
 pub(crate) fn no_answer(by: &Decider, message: Option<&str>) -> String {
     let why = match by {
-        Decider::User => "The user does not want to answer.",
+        Decider::User { .. } => "The user does not want to answer.",
         Decider::Rule { .. }
         | Decider::Mode { .. }
         | Decider::Unclear
@@ -174,7 +174,7 @@ pub(crate) fn denial(by: &Decider, message: Option<&str>, advice: Advice) -> Str
         Decider::Unclear => {
             "The command does not tell what would run. Write it out: no eval, no computed command names.".to_owned()
         }
-        Decider::User => "The user said no.".to_owned(),
+        Decider::User { .. } => "The user said no.".to_owned(),
         Decider::Deadline => "Nobody was there to allow this.".to_owned(),
         Decider::TooManyPending => "Too many of your requests wait for an answer already.".to_owned(),
     };
@@ -209,14 +209,15 @@ mod tests {
         );
         assert!(denial(&rule, None, Advice::StopTrying).contains("Do not try this again"));
         assert!(
-            denial(&Decider::User, Some("use a branch"), Advice::StopTrying).ends_with("The user says: use a branch")
+            denial(&Decider::User { at: None }, Some("use a branch"), Advice::StopTrying)
+                .ends_with("The user says: use a branch")
         );
     }
 
     #[test]
     fn a_decision_names_what_by_whom_and_how_long_it_was_waited_for() {
         assert_eq!(
-            decided("Bash", "git push", false, &Decider::User, 42_000),
+            decided("Bash", "git push", false, &Decider::User { at: None }, 42_000),
             "denied: Bash: git push (by you, after 42s)"
         );
         let mode = Decider::Mode {

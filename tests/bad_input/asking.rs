@@ -32,7 +32,7 @@ works() {
 "#;
 
 /// A sandbox with one task, rules, and an agent that asks before every use of a tool.
-fn asking(permissions: &str, script: &str) -> (Sandbox, Script) {
+pub fn asking(permissions: &str, script: &str) -> (Sandbox, Script) {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.write(".ralph/config.json", &format!("{{ \"permissions\": {permissions} }}"));
@@ -42,7 +42,7 @@ fn asking(permissions: &str, script: &str) -> (Sandbox, Script) {
     (sandbox, agent)
 }
 
-fn decided(records: &[Record]) -> Vec<(bool, Decider)> {
+pub fn decided(records: &[Record]) -> Vec<(bool, Decider)> {
     events(records)
         .filter_map(|event| match event {
             Event::PermissionDecided { allowed, by, .. } => Some((*allowed, by.clone())),
@@ -171,6 +171,9 @@ fn an_agent_that_says_nothing_more_after_an_answer_ends_by_the_idle_limit() {
     });
     let reason = CancelReason::IdleTimeout;
     assert_eq!(ended, Some(Outcome::Cancelled { reason }));
-    assert_eq!(decided(&finished.records()), [(true, Decider::User)]);
+    assert!(matches!(
+        decided(&finished.records())[..],
+        [(true, Decider::User { .. })]
+    ));
     sandbox.assert_nothing_runs();
 }

@@ -156,7 +156,7 @@ async fn each_question_of_a_blocked_run_is_answered_by_its_number_after_the_end_
         assert!(asks.contains(&line), "{asks}");
     }
     let unknown = project.ralph(["answer", "3", "blue"]).run(SOON);
-    assert!(unknown.stderr.contains("no open question 3"), "{unknown:?}");
+    assert!(unknown.stderr.contains("there is no question 3"), "{unknown:?}");
     let first = project.ralph(["answer", "1", "the blue one"]).run(SOON);
     assert_eq!(first.code(), Some(0), "{first:?}");
     let asks = project.ralph(["asks"]).run(SOON).stdout;

@@ -47,11 +47,13 @@ impl Report {
 /// Each decider with how often it allowed and denied, and the last things that it was about; then what answers added.
 fn permissions_in_words(view: &RunView) -> Vec<String> {
     const NAMED: usize = 3;
+    let is_same = |one: &Decider, other: &Decider| one == other || one.is_user() && other.is_user();
     let mut groups: Vec<(bool, &Decider, Vec<&Decided>)> = Vec::new();
     for decided in &view.permissions.decisions {
         match groups
             .iter_mut()
-            .find(|(allowed, by, _)| (*allowed, *by) == (decided.allowed, &decided.by))
+            // Where a user answered makes no difference.
+            .find(|(allowed, by, _)| *allowed == decided.allowed && is_same(by, &decided.by))
         {
             Some((.., members)) => members.push(decided),
             None => groups.push((decided.allowed, &decided.by, vec![decided])),

@@ -77,6 +77,7 @@ fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<Order> {
         Mode::Asking(Question::Quit) => questions::quitting(model, key),
         Mode::Asking(Question::Skip { iteration }) => questions::skipping(model, key, iteration),
         Mode::Answering(shown) => answering::answering(model, key, shown),
+        Mode::TooLate(shown) => answering::too_late(model, key, &shown),
         Mode::Help { top } => help(model, key, top),
     }
 }
@@ -104,20 +105,16 @@ fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
     let page = usize::from(model.ui.rows).saturating_sub(6).max(1);
     let last = keys::bindings(model.ui.replay.is_some()).count().saturating_sub(1);
-    let top = match keys::action(chord, model.ui.replay.is_some()) {
-        Some(Action::LineUp) => top.saturating_sub(1),
-        Some(Action::LineDown) => top + 1,
-        Some(Action::PageUp) => top.saturating_sub(page),
-        Some(Action::PageDown) => top + page,
-        Some(Action::Top) => 0,
-        Some(Action::Bottom) => last,
-        Some(action @ (Action::Interrupt | Action::Suspend | Action::Redraw)) => return act(model, action),
-        Some(_) | None => {
-            model.ui.mode = Mode::Normal;
-            return Vec::new();
-        }
+    let action = keys::action(chord, model.ui.replay.is_some());
+    if let Some(action @ (Action::Interrupt | Action::Suspend | Action::Redraw)) = action {
+        return act(model, action);
+    }
+    model.ui.mode = match action.and_then(|action| Scroll::of(action, page)) {
+        Some(scroll) => Mode::Help {
+            top: scroll.downwards(top, last),
+        },
+        None => Mode::Normal,
     };
-    model.ui.mode = Mode::Help { top: top.min(last) };
     Vec::new()
 }
 
@@ -132,7 +129,7 @@ fn pasted(model: &mut Model, text: String) -> Vec<Order> {
             model.ui.mode = Mode::Steering;
             super::lines::paste(model, &text);
         }
-        Mode::Normal | Mode::Asking(_) | Mode::Help { .. } => {}
+        Mode::Normal | Mode::Asking(_) | Mode::TooLate(_) | Mode::Help { .. } => {}
     }
     Vec::new()
 }
@@ -204,12 +201,11 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         }
         Action::NextMatch => return super::lines::find_again(model, Direction::Older),
         Action::PreviousMatch => return super::lines::find_again(model, Direction::Newer),
-        Action::LineUp => return scroll(model, Scroll::Up(1)),
-        Action::LineDown => return scroll(model, Scroll::Down(1)),
-        Action::PageUp => return scroll(model, Scroll::Up(page(model))),
-        Action::PageDown => return scroll(model, Scroll::Down(page(model))),
-        Action::Top => return scroll(model, Scroll::Top),
-        Action::Bottom => return scroll(model, Scroll::Bottom),
+        Action::LineUp | Action::LineDown | Action::PageUp | Action::PageDown | Action::Top | Action::Bottom => {
+            if let Some(by) = Scroll::of(action, page(model)) {
+                return scroll(model, by);
+            }
+        }
         Action::Open => return open(model),
         Action::Back => {
             // The marks of a search go with it.
@@ -352,27 +348,20 @@ fn scroll(model: &mut Model, scroll: Scroll) -> Vec<Order> {
     if model.ui.shows_cells() {
         return vec![Order::Scroll(scroll)];
     }
-    let newest_first = |at: usize, count: usize| match scroll {
-        Scroll::Up(lines) => (at + lines).min(count.saturating_sub(1)),
-        Scroll::Down(lines) => at.saturating_sub(lines),
-        Scroll::Top => count.saturating_sub(1),
-        Scroll::Bottom => 0,
-    };
     match model.ui.pane {
-        Pane::Log => model.ui.log_below = newest_first(model.ui.log_below, model.log.len()),
+        Pane::Log => model.ui.log_below = scroll.upwards(model.ui.log_below, model.log.len()),
         Pane::History => {
-            model.ui.history.selected = newest_first(model.ui.history.selected, model.run.iterations.rows.len());
+            let count = model.run.iterations.rows.len();
+            model.ui.history.selected = scroll.upwards(model.ui.history.selected, count);
         }
-        Pane::Messages => model.ui.message = newest_first(model.ui.message, model.run.messages.len()),
+        // The newest is the first row.
+        Pane::Messages => {
+            let last = model.run.messages.len().saturating_sub(1);
+            model.ui.message = scroll.downwards(model.ui.message, last);
+        }
         Pane::Diff => {
             let last = diff_lines(model).saturating_sub(usize::from(model.layout().main.height));
-            let top = model.ui.diff.top;
-            model.ui.diff.top = match scroll {
-                Scroll::Up(lines) => top.saturating_sub(lines),
-                Scroll::Down(lines) => (top + lines).min(last),
-                Scroll::Top => 0,
-                Scroll::Bottom => last,
-            };
+            model.ui.diff.top = scroll.downwards(model.ui.diff.top, last);
         }
         Pane::Terminal | Pane::Limits => {}
     }

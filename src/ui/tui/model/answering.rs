@@ -16,6 +16,16 @@ pub struct Answering {
     pub refused: Option<String>,
 }
 
+/// What became of a question while somebody typed an answer to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooLate {
+    pub fate: String,
+    /// When it was closed: the next key may have been meant for the answer.
+    pub since_ms: u64,
+    /// What was typed is among the messages that can be brought back.
+    pub kept: bool,
+}
+
 /// How far an answer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerStep {

@@ -7,7 +7,7 @@ mod estimate;
 mod log;
 mod ui;
 
-pub use answering::{AnswerStep, Answering};
+pub use answering::{AnswerStep, Answering, TooLate};
 pub use estimate::{estimate_ms, used_up};
 pub use log::{Log, LogLine, Sign};
 pub use ui::{Diff, DiffState, History, Mode, Pane, Playback, PlaybackState, Question, ReplayState, Search, Toast, Ui};

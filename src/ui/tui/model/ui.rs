@@ -1,6 +1,6 @@
 //! What the user has done to the screen: which pane is shown, what is being typed, what is asked.
 
-use super::answering::Answering;
+use super::answering::{Answering, TooLate};
 use crate::{
     ui::tui::editor::{Editor, Recall},
     words::{Line, Tone},
@@ -34,6 +34,8 @@ pub enum Mode {
     Asking(Question),
     /// What the agent asks is on the screen.
     Answering(Answering),
+    /// It was answered elsewhere, or is over, before the answer that was typed was sent.
+    TooLate(TooLate),
     Help {
         top: usize,
     },

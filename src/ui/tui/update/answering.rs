@@ -3,18 +3,18 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::{
-    event::{Answer, Question, Remember, RuleScope, UserCommand},
+    event::{Answer, AnswerPlace, Decider, Question, Remember, RuleScope, UserCommand},
     ui::tui::{
         editor::Editor,
-        keys::{self, Action, Chord},
+        keys::{self, Chord},
         lines::{self, Typed},
-        model::{AnswerStep, Answering, Mode, Model},
+        model::{AnswerStep, Answering, Mode, Model, TooLate},
         view,
     },
-    words::Tone,
+    words::{Tone, fate_in_words},
 };
 
-use super::order::Order;
+use super::order::{Order, Scroll};
 
 /// A box that appears under somebody's fingers is not answered by the key they were about to press.
 const UNSEEN_MS: u64 = 400;
@@ -25,8 +25,10 @@ pub(in crate::ui::tui) fn show_question(model: &mut Model) {
     if let Mode::Answering(answering) = &model.ui.mode
         && !pending.iter().any(|known| known.number == answering.ask)
     {
-        model.ui.mode = Mode::Normal;
+        let answering = answering.clone();
+        close(model, answering);
     }
+    let pending = &model.run.permissions.pending;
     let next = pending.iter().find(|known| known.number > model.ui.put_off);
     if let Some(next) = next
         && model.ui.mode == Mode::Normal
@@ -34,6 +36,47 @@ pub(in crate::ui::tui) fn show_question(model: &mut Model) {
     {
         model.ui.mode = Mode::Answering(Answering::new(next.number, model.now_ms));
     }
+}
+
+/// Takes away the box of a question that waits no more, and says what became of it unless that was decided here. Keys
+/// that are typed by then as a part of an answer must not become commands.
+fn close(model: &mut Model, mut answering: Answering) {
+    let here = Decider::User {
+        at: Some(AnswerPlace::Screen),
+    };
+    model.ui.mode = Mode::Normal;
+    if model.run.permissions.decider(answering.ask) == Some(&here) {
+        return;
+    }
+    let fate = fate_in_words(&model.run, answering.ask);
+    let is_message = matches!(answering.step, AnswerStep::Denying(_) | AnswerStep::Wording(_));
+    let Some(editor) = answering.editor() else {
+        return model.ui.toast(Tone::Wait, fate, model.now_ms);
+    };
+    let typed = editor.text().trim().to_owned();
+    let kept = is_message && !typed.is_empty();
+    if kept {
+        model.ui.recall.push(typed);
+    }
+    model.ui.mode = Mode::TooLate(TooLate {
+        fate,
+        since_ms: model.now_ms,
+        kept,
+    });
+}
+
+/// Takes a key while it is said that an answer comes too late.
+pub(super) fn too_late(model: &mut Model, key: KeyEvent, shown: &TooLate) -> Vec<Order> {
+    let chord = Chord::new(key.code, key.modifiers);
+    let closes = match (chord.code, chord.modifiers) {
+        (KeyCode::Esc, _) | (KeyCode::Char('c'), KeyModifiers::CONTROL) => true,
+        (KeyCode::Enter, _) => model.now_ms.saturating_sub(shown.since_ms) >= UNSEEN_MS,
+        _ => false,
+    };
+    if closes {
+        model.ui.mode = Mode::Normal;
+    }
+    Vec::new()
 }
 
 /// Takes a key while a question is on the screen.
@@ -131,17 +174,9 @@ fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope) {
 /// Scrolls what is asked.
 fn scroll(model: &Model, chord: Chord, answering: &mut Answering) {
     let (last, page) = view::extent_of_question(model, answering);
-    let top = answering.top;
-    let top = match keys::action(chord, false) {
-        Some(Action::LineUp) => top.saturating_sub(1),
-        Some(Action::LineDown) => top + 1,
-        Some(Action::PageUp) => top.saturating_sub(page),
-        Some(Action::PageDown) => top + page,
-        Some(Action::Top) => 0,
-        Some(Action::Bottom) => last,
-        Some(_) | None => top,
-    };
-    answering.top = top.min(last);
+    let scroll = keys::action(chord, false).and_then(|action| Scroll::of(action, page));
+    let top = answering.top.min(last);
+    answering.top = scroll.map_or(top, |scroll| scroll.downwards(top, last));
 }
 
 /// Takes a key of the line that goes with an answer.
@@ -205,5 +240,12 @@ pub(super) fn pasted(model: &mut Model, text: &str) {
 
 fn answered(answering: &Answering, answer: Answer) -> Vec<Order> {
     let ask = answering.ask;
-    vec![Order::by_user(UserCommand::Answer { ask, answer })]
+    vec![Order::by_user(UserCommand::Answer {
+        ask,
+        answer,
+        at: AnswerPlace::Screen,
+    })]
 }
+
+#[cfg(test)]
+mod tests;

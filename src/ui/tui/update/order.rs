@@ -4,7 +4,7 @@ use crossterm::event::Event as Input;
 
 use crate::{
     event::{RequestedBy, StopRequest, UserCommand},
-    ui::tui::model::Model,
+    ui::tui::{keys::Action, model::Model},
 };
 
 /// Something that happened to the screen.
@@ -83,6 +83,37 @@ pub(crate) enum Scroll {
     Down(usize),
     Top,
     Bottom,
+}
+
+impl Scroll {
+    /// What a key scrolls where a page has `page` lines; none for keys of another kind.
+    pub(super) fn of(action: Action, page: usize) -> Option<Self> {
+        Some(match action {
+            Action::LineUp => Scroll::Up(1),
+            Action::LineDown => Scroll::Down(1),
+            Action::PageUp => Scroll::Up(page),
+            Action::PageDown => Scroll::Down(page),
+            Action::Top => Scroll::Top,
+            Action::Bottom => Scroll::Bottom,
+            _ => return None,
+        })
+    }
+
+    /// Moves an index that grows downwards and is `last` at most.
+    pub(super) fn downwards(self, at: usize, last: usize) -> usize {
+        match self {
+            Scroll::Up(lines) => at.saturating_sub(lines),
+            Scroll::Down(lines) => at.saturating_add(lines).min(last),
+            Scroll::Top => 0,
+            Scroll::Bottom => last,
+        }
+    }
+
+    /// Moves an index that grows upwards, from the newest of `count`.
+    pub(super) fn upwards(self, at: usize, count: usize) -> usize {
+        let last = count.saturating_sub(1);
+        last.saturating_sub(self.downwards(last.saturating_sub(at), last))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,38 +4,35 @@ use crossterm::event::{MouseButton, MouseEvent};
 
 use super::*;
 use crate::{
-    event::{
-        Answer, CommandRefusal, Event, Notice, PausedBy, Record, Remember, RuleScope, SteeringId, SteeringKind,
-        StopReason, Wait,
-    },
-    testing::{Dice, permission_asked, question_asked},
+    event::{Event, PausedBy, SteeringId, SteeringKind, StopReason, Wait},
+    testing::Dice,
     ui::tui::{
         model::ReplayState,
         testing::{START_MS, begun, model, running, stopped},
     },
 };
 
-fn key(code: KeyCode) -> ScreenEvent {
+pub(super) fn key(code: KeyCode) -> ScreenEvent {
     ScreenEvent::Input(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)))
 }
 
-fn control(character: char) -> ScreenEvent {
+pub(super) fn control(character: char) -> ScreenEvent {
     ScreenEvent::Input(Input::Key(KeyEvent::new(
         KeyCode::Char(character),
         KeyModifiers::CONTROL,
     )))
 }
 
-fn press(model: &mut Model, keys: &str) -> Vec<Order> {
+pub(super) fn press(model: &mut Model, keys: &str) -> Vec<Order> {
     let pressed = |character| update(model, key(KeyCode::Char(character)));
     keys.chars().flat_map(pressed).collect()
 }
 
-fn watching() -> Model {
+pub(super) fn watching() -> Model {
     model(100, 30, running())
 }
 
-fn after(events: Vec<Event>) -> Model {
+pub(super) fn after(events: Vec<Event>) -> Model {
     model(100, 30, events)
 }
 
@@ -264,191 +261,9 @@ fn only_a_message_that_is_due_is_taken_back() {
     assert_eq!(press(&mut model, "x"), [], "not while something else is shown");
     let withdraw = Order::by_user(UserCommand::Withdraw { id: SteeringId(2) });
     assert_eq!(press(&mut model, "mx"), [withdraw]);
-    assert_eq!(press(&mut model, "kx"), []);
-}
-
-#[test]
-fn a_question_of_the_agent_is_answered_once_it_was_seen_and_can_wait() {
-    let mut model = after([running(), vec![permission_asked(1), permission_asked(2)]].concat());
-    show_question(&mut model);
-    let asks = |model: &Model| match model.ui.mode {
-        Mode::Answering(ref answering) => Some(answering.ask),
-        _ => None,
-    };
-    assert_eq!(asks(&model), Some(1));
-    assert_eq!(press(&mut model, "y"), [], "the key was meant for something else");
-    model.now_ms += 1_000;
-    let answer = |ask, answer| Order::by_user(UserCommand::Answer { ask, answer });
-    let no = || Answer::Deny { message: None };
-    assert_eq!(press(&mut model, "xqy"), [answer(1, Answer::Allow { remember: None })]);
-    assert_eq!(
-        press(&mut model, "n"),
-        [answer(1, no())],
-        "until the loop has taken one"
-    );
-
-    update(&mut model, key(KeyCode::Esc));
-    assert_eq!(asks(&model), Some(2), "the next one waits behind it");
-    model.now_ms += 1_000;
-    update(&mut model, key(KeyCode::Esc));
-    assert_eq!(model.ui.mode, Mode::Normal);
-    assert_eq!(press(&mut model, "a"), []);
-    assert_eq!(asks(&model), Some(1), "what was left for later comes back");
-
-    let mut typing = after(running());
-    typing.ui.mode = Mode::Typing;
-    typing.run.apply_event(START_MS, &permission_asked(1));
-    show_question(&mut typing);
-    assert_eq!(typing.ui.mode, Mode::Typing, "keys for the agent answer nothing");
-}
-
-#[test]
-fn a_no_takes_a_message_of_several_lines_and_never_a_paste_for_keys() {
-    let mut model = after([running(), vec![permission_asked(1)]].concat());
-    show_question(&mut model);
-    model.now_ms += 1_000;
-    update(&mut model, ScreenEvent::Input(Input::Paste("yyy".to_owned())));
-    assert_eq!(press(&mut model, "Nuse a branch"), []);
-    let newline = KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT);
-    update(&mut model, ScreenEvent::Input(Input::Key(newline)));
-    update(&mut model, ScreenEvent::Input(Input::Paste("called y".to_owned())));
-    let denied = |message: Option<&str>| {
-        let answer = Answer::Deny {
-            message: message.map(str::to_owned),
-        };
-        vec![Order::by_user(UserCommand::Answer { ask: 1, answer })]
-    };
-    let entered = update(&mut model, key(KeyCode::Enter));
-    assert_eq!(entered, denied(Some("use a branch\ncalled y")));
-    update(&mut model, key(KeyCode::Esc));
-    assert_eq!(
-        press(&mut model, "n"),
-        denied(None),
-        "Esc leaves the message for the keys"
-    );
-}
-
-#[test]
-fn a_yes_for_more_shows_the_rule_first_and_what_is_refused_can_be_corrected() {
-    let mut model = after([running(), vec![permission_asked(1)]].concat());
-    show_question(&mut model);
-    model.now_ms += 1_000;
-    let allowed = |scope, rules: &[&str]| {
-        let rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
-        let answer = Answer::Allow {
-            remember: Some(Remember { scope, rules }),
-        };
-        vec![Order::by_user(UserCommand::Answer { ask: 1, answer })]
-    };
-    let offered = ["Bash(git add *)", "Bash(git commit *)", "Bash(git push *)"];
-    assert_eq!(
-        press(&mut model, "a"),
-        [],
-        "nothing is allowed before the rule was seen"
-    );
-    assert_eq!(
-        update(&mut model, key(KeyCode::Enter)),
-        allowed(RuleScope::Run, &offered)
-    );
-
-    update(&mut model, key(KeyCode::Esc));
-    press(&mut model, "A");
-    update(&mut model, control('u'));
-    press(&mut model, "Bsah");
-    let edited = allowed(RuleScope::Project, &["Bash(git add *)", "Bash(git commit *)", "Bsah"]);
-    assert_eq!(update(&mut model, key(KeyCode::Enter)), edited);
-    let refusal = CommandRefusal::Rule {
-        ask: 1,
-        why: "there is no tool `Bsah`".to_owned(),
-    };
-    model.apply(&Record {
-        seq: 100,
-        at_ms: model.now_ms,
-        event: Event::Noticed {
-            notice: Notice::CommandRefused { refusal },
-        },
-    });
-    let shown = |model: &Model| match &model.ui.mode {
-        Mode::Answering(answering) => answering.refused.clone(),
-        _ => None,
-    };
-    assert_eq!(shown(&model).as_deref(), Some("there is no tool `Bsah`"));
-    assert_eq!(
-        update(&mut model, key(KeyCode::Enter)),
-        edited,
-        "what was typed is still there"
-    );
-    press(&mut model, "x");
-    assert_eq!(shown(&model), None);
-    update(&mut model, control('u'));
-    press(&mut model, "Bash(git push *)");
-    assert_eq!(
-        update(&mut model, key(KeyCode::Enter)),
-        allowed(RuleScope::Project, &offered)
-    );
-}
-
-#[test]
-fn what_is_asked_is_scrolled_as_far_as_it_goes() {
-    let mut asked = permission_asked(1);
-    if let Event::PermissionAsked { request, .. } = &mut asked {
-        request.command = Some((0..100).map(|n| format!("echo {n}\n")).collect());
-    }
-    let mut model = after([running(), vec![asked]].concat());
-    show_question(&mut model);
-    model.now_ms += 1_000;
-    let top = |model: &Model| match &model.ui.mode {
-        Mode::Answering(answering) => answering.top,
-        _ => usize::MAX,
-    };
-    press(&mut model, "jj");
-    assert_eq!(top(&model), 2);
-    press(&mut model, "G");
-    let last = top(&model);
-    assert!((60..100).contains(&last), "{last}");
-    press(&mut model, "jjk");
-    assert_eq!(top(&model), last - 1);
-    press(&mut model, "g");
-    assert_eq!(top(&model), 0);
-}
-
-#[test]
-fn a_question_in_words_is_answered_by_the_number_of_a_choice_or_in_words_of_ones_own() {
-    let asked = |several| {
-        let mut model = after([running(), vec![question_asked(1, several)]].concat());
-        show_question(&mut model);
-        model.now_ms += 1_000;
-        model
-    };
-    let words = |words: &[&str]| {
-        let words = words.iter().map(|word| (*word).to_owned()).collect();
-        let answer = Answer::Words { words };
-        Order::by_user(UserCommand::Answer { ask: 1, answer })
-    };
-    let mut one = asked(false);
-    assert_eq!(press(&mut one, "y3"), [], "neither is an answer");
-    assert_eq!(press(&mut one, "2"), [words(&["2"])]);
-    let mut own = asked(false);
-    assert_eq!(press(&mut own, "odark green"), []);
-    assert_eq!(update(&mut own, key(KeyCode::Enter)), [words(&["dark green"])]);
-    let mut several = asked(true);
-    assert_eq!(press(&mut several, "2"), []);
-    update(&mut several, ScreenEvent::Input(Input::Paste("\n1,2".to_owned())));
-    assert_eq!(update(&mut several, key(KeyCode::Enter)), [words(&["2", "1,2"])]);
-    let mut declined = asked(false);
-    let no = Answer::Deny { message: None };
-    let order = Order::by_user(UserCommand::Answer { ask: 1, answer: no });
-    assert_eq!(press(&mut declined, "n"), [order]);
-}
-
-#[test]
-fn a_question_that_waits_no_more_leaves_the_screen() {
-    let mut model = after([running(), vec![permission_asked(1)]].concat());
-    show_question(&mut model);
-    let withdrawn = Event::PermissionWithdrawn { iteration: 3, ask: 1 };
-    model.run.apply_event(START_MS, &withdrawn);
-    show_question(&mut model);
-    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(press(&mut model, "jx"), [], "the older one is below, and was delivered");
+    let again = Order::by_user(UserCommand::Withdraw { id: SteeringId(2) });
+    assert_eq!(press(&mut model, "kx"), [again]);
 }
 
 #[test]

@@ -5,10 +5,11 @@ use ratatui::layout::{Position, Rect};
 use crate::{
     event::SteeringKind,
     run::Phase,
+    text::one_line,
     ui::tui::{
         keys::{self, Action, Chord},
         lines,
-        model::Model,
+        model::{Model, TooLate},
         theme::Role,
     },
     words::ticking,
@@ -19,6 +20,8 @@ use super::{
     typed,
 };
 
+/// Most lines of what is asked before something is done.
+const QUESTION_ROWS: usize = 6;
 /// Most lines of a message that are in view.
 const MESSAGE_ROWS: usize = 8;
 
@@ -114,23 +117,37 @@ pub(super) fn skip(model: &Model, iteration: u32, whole: Rect, pen: &mut Pen<'_>
     ask(&format!("skip iteration {iteration}?"), &question, &answers, whole, pen);
 }
 
+/// What became of a question that was being answered.
+pub(super) fn too_late(shown: &TooLate, whole: Rect, pen: &mut Pen<'_>) {
+    let close = [("Esc", "closes this")];
+    let kept = [
+        ("Esc", "closes this"),
+        (": ↑", "bring back what you typed, as a message"),
+    ];
+    let keys = if shown.kept { &kept[..] } else { &close[..] };
+    ask("too late", &one_line(&shown.fate), keys, whole, pen);
+}
+
 fn ask(title: &str, question: &str, answers: &[(&str, &str)], whole: Rect, pen: &mut Pen<'_>) {
     let answers_width = answers
         .iter()
         .map(|(key, words)| columns(key) + 2 + columns(words))
         .max();
     let width = whole.width.min(columns(question).max(answers_width.unwrap_or(0)) + 6);
-    let height = u16::try_from(answers.len())
+    let lines = wrapped(question, usize::from(width.saturating_sub(4)).max(1));
+    let lines = &lines[..lines.len().min(QUESTION_ROWS)];
+    let height = u16::try_from(answers.len() + lines.len() + 2)
         .unwrap_or(u16::MAX)
-        .saturating_add(3)
         .min(whole.height);
     let Some(inner) = centred(whole, width, height, title, pen) else {
         return;
     };
     let mut y = inner.y;
-    for line in wrapped(question, usize::from(inner.width.saturating_sub(2))) {
-        pen.role(inner.x + 1, y, inner.right(), &line, Role::Plain);
-        y += 1;
+    for line in lines {
+        if y < inner.bottom() {
+            pen.role(inner.x + 1, y, inner.right(), line, Role::Plain);
+            y += 1;
+        }
     }
     for (key, words) in answers {
         if y < inner.bottom() {

@@ -54,6 +54,10 @@ pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &
             None
         }
         Mode::Answering(answering) => asking::draw(model, answering, layout.whole, &mut pen),
+        Mode::TooLate(shown) => {
+            boxes::too_late(shown, layout.whole, &mut pen);
+            None
+        }
         Mode::Help { top } => {
             boxes::help(model, *top, layout.whole, &mut pen);
             None
