@@ -2,8 +2,9 @@
 
 use std::{
     fmt,
-    fs::File,
+    fs::{self, File},
     io::PipeWriter,
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -21,7 +22,7 @@ use super::{
     Activity, End, Size, Stop,
     inlet::Inlet,
     liveness::CpuMeter,
-    signals::{STOP_GRACEFULLY, STOP_IMMEDIATELY},
+    signals::{INPUT_ENDED, STOP_GRACEFULLY, STOP_IMMEDIATELY},
 };
 
 /// Most bytes that wait to be typed; what comes on top of that is dropped, as a terminal does.
@@ -77,6 +78,7 @@ impl Child {
         if let Some(terminal) = self.shared.terminal().as_mut() {
             terminal.close_input();
         }
+        self.shared.tell_of_input();
     }
 
     /// Has the reader call [`Output::woken`](super::Output) soon, from its thread.
@@ -108,6 +110,8 @@ impl Drop for Child {
 /// What the handle, the reader and the keeper of one child have in common.
 pub(super) struct Shared {
     pub guard: Pid,
+    /// Where a guard that is only starting finds that the input has ended.
+    input_ended: PathBuf,
     /// Set once the guard may have been reaped: from then on its pid may be anybody's.
     reaped: Mutex<bool>,
     /// None once the child has ended.
@@ -141,6 +145,8 @@ pub(super) struct Terminal {
     /// The same terminal as `master`, as a descriptor that does not block.
     typed: Inlet<FileDescriptor>,
     input: Input,
+    /// It was closed, and the guard has not been told yet.
+    input_ended: bool,
     wake: PipeWriter,
 }
 
@@ -175,6 +181,7 @@ impl Terminal {
             input: input.map_or(Input::Closed, |pipe| {
                 Input::Open(Inlet::new(Arc::new(pipe), INPUT_CAP_BYTES))
             }),
+            input_ended: false,
             wake,
         }
     }
@@ -228,6 +235,7 @@ impl Terminal {
         };
         if closing && !left {
             self.input = Input::Closed;
+            self.input_ended = true;
         }
         left
     }
@@ -240,9 +248,10 @@ impl Terminal {
 }
 
 impl Shared {
-    pub(super) fn new(guard: Pid, terminal: Terminal) -> Shared {
+    pub(super) fn new(guard: Pid, terminal: Terminal, input_ended: PathBuf) -> Shared {
         Shared {
             guard,
+            input_ended,
             reaped: Mutex::new(false),
             terminal: Mutex::new(Some(terminal)),
             output_bytes: AtomicU64::new(0),
@@ -253,17 +262,29 @@ impl Shared {
     }
 
     pub(super) fn stop(&self, stop: Stop) {
-        let reaped = lock(&self.reaped);
-        if *reaped {
-            return;
-        }
-        let signal = match stop {
+        self.signal(match stop {
             Stop::Graceful => STOP_GRACEFULLY,
             Stop::Immediate => STOP_IMMEDIATELY,
-        };
-        // Fails only for a guard that has just ended. Continued, in case it was stopped.
-        _ = kill(self.guard, signal);
-        _ = kill(self.guard, Signal::SIGCONT);
+        });
+    }
+
+    /// Tells the guard once that the program's standard input may end: it holds the input open as well.
+    pub(super) fn tell_of_input(&self) {
+        let ended = |terminal: &mut Terminal| std::mem::take(&mut terminal.input_ended);
+        if self.terminal().as_mut().is_some_and(ended) {
+            // Without it, a guard that has only been started would not hear of it; a full disk has worse consequences.
+            _ = fs::write(&self.input_ended, "");
+            self.signal(INPUT_ENDED);
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let reaped = lock(&self.reaped);
+        if !*reaped {
+            // Fails only for a guard that has just ended. Continued, in case it was stopped.
+            _ = kill(self.guard, signal);
+            _ = kill(self.guard, Signal::SIGCONT);
+        }
     }
 
     /// Runs `reap` while no signal can be sent to the guard.

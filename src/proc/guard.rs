@@ -7,10 +7,16 @@
 //! It shares the program's process group, the terminal's foreground one, so that a typed Ctrl-C reaches the program;
 //! the guard itself has those signals blocked and reads them instead.
 
-use std::{fs, path::Path, time::Instant};
+use std::{
+    fs::{self, File, OpenOptions},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    time::Instant,
+};
 
 use nix::{
     errno::Errno,
+    fcntl::OFlag,
     sys::{
         signal::Signal,
         wait::{WaitPidFlag, WaitStatus, waitpid},
@@ -44,7 +50,7 @@ pub fn run(spec: &Path) -> u8 {
     };
     let files = Files { dir: dir.to_path_buf() };
     let (report, ralph_gone) = match prepare(spec) {
-        Ok((spec, watch)) => guarded(&spec, watch),
+        Ok((spec, watch)) => guarded(&spec, &files, watch),
         Err(why) => (not_started(why, false), false),
     };
     if ralph_gone {
@@ -89,12 +95,12 @@ fn prepare(path: &Path) -> Result<(Spec, Watch), String> {
 }
 
 /// Returns the report, and whether ralph has died in the meantime.
-fn guarded(spec: &Spec, mut watch: Watch) -> (Report, bool) {
+fn guarded(spec: &Spec, files: &Files, mut watch: Watch) -> (Report, bool) {
     let stopped_by = match watch.next(Some(Instant::now())) {
         Happening::Asked(Stop::Graceful) => Some((Signal::SIGTERM, false)),
         Happening::Asked(Stop::Immediate) => Some((Signal::SIGKILL, false)),
         Happening::RalphGone => Some((Signal::SIGTERM, true)),
-        Happening::ChildEnded | Happening::Due => None,
+        Happening::ChildEnded | Happening::InputEnded | Happening::Due => None,
     };
     if let Some((signal, ralph_gone)) = stopped_by {
         let exit = Exit::Signal { signal: signal as i32 };
@@ -104,9 +110,11 @@ fn guarded(spec: &Spec, mut watch: Watch) -> (Report, bool) {
         };
         return (report, ralph_gone);
     }
+    let input = held_input(spec, files);
     match program::start(spec) {
         Ok(program) => Guard {
             program,
+            input,
             here: getpid(),
             exit: None,
             ending: Ending::new(spec.ladder),
@@ -116,6 +124,17 @@ fn guarded(spec: &Spec, mut watch: Watch) -> (Report, bool) {
         .oversee(),
         Err(NotStarted { why, missing }) => (not_started(why, missing), false),
     }
+}
+
+/// The other end of the program's standard input, as long as ralph has not said that nothing more is written there.
+///
+/// ralph's death is no end of that input: agents take it for leave to do what they have asked for, or to finish their turn.
+fn held_input(spec: &Spec, files: &Files) -> Option<File> {
+    let mut open = OpenOptions::new();
+    open.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
+    // It fails if ralph is gone, which is noticed soon.
+    let input = open.open(spec.input.as_ref()?).ok()?;
+    (!files.input_ended().exists()).then_some(input)
 }
 
 /// What to do about the guard's children.
@@ -128,6 +147,7 @@ enum Left {
 struct Guard {
     here: Pid,
     program: Pid,
+    input: Option<File>,
     exit: Option<Exit>,
     ending: Ending,
     watch: Watch,
@@ -172,6 +192,10 @@ impl Guard {
         match self.watch.next(self.ending.due()) {
             Happening::ChildEnded => None,
             Happening::Asked(stop) => Some(Cue::Asked(stop)),
+            Happening::InputEnded => {
+                self.input = None;
+                None
+            }
             Happening::RalphGone => {
                 self.ralph_gone = true;
                 Some(Cue::RalphGone)

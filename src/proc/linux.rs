@@ -27,7 +27,7 @@ pub(super) use super::confine::{confine_this_thread, confined, level as confinem
 use super::{
     Stop,
     process::Process,
-    signals::{Happening, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
+    signals::{Happening, INPUT_ENDED, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
 };
 
 /// `/proc` counts CPU time in hundredths of a second for every program, whatever the kernel's own tick is.
@@ -264,6 +264,7 @@ fn meaning(signal: u32, sender: Pid) -> Option<Happening> {
         _ if descends_from_here(sender) => None,
         Signal::SIGTERM | STOP_GRACEFULLY => Some(Happening::Asked(Stop::Graceful)),
         STOP_IMMEDIATELY => Some(Happening::Asked(Stop::Immediate)),
+        INPUT_ENDED => Some(Happening::InputEnded),
         // Typed, or a hang-up: meant for the program, which got it as well.
         _ => None,
     }

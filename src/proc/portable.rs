@@ -26,7 +26,7 @@ use super::{
     Confinement, ConfinementLevel, Stop,
     helper::{Helper, Helpers},
     process::Process,
-    signals::{Happening, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
+    signals::{Happening, INPUT_ENDED, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
 };
 
 const PARENT_POLL: Duration = Duration::from_millis(100);
@@ -232,6 +232,7 @@ fn meaning(signal: Signal) -> Option<Happening> {
         Signal::SIGCHLD => Some(Happening::ChildEnded),
         Signal::SIGTERM | STOP_GRACEFULLY => Some(Happening::Asked(Stop::Graceful)),
         STOP_IMMEDIATELY => Some(Happening::Asked(Stop::Immediate)),
+        INPUT_ENDED => Some(Happening::InputEnded),
         _ => None,
     }
 }

@@ -96,6 +96,7 @@ impl Reader {
     fn wait(&mut self) {
         let waiting = self.shared.terminal().as_mut().map(Terminal::write_waiting);
         let waiting = waiting.unwrap_or_default();
+        self.shared.tell_of_input();
         let mut terminal = PollFlags::POLLIN;
         terminal.set(PollFlags::POLLOUT, waiting.typed);
         let mut fds = vec![

@@ -10,11 +10,15 @@ pub(super) const STOP_GRACEFULLY: Signal = Signal::SIGUSR2;
 /// How ralph asks to stop at once.
 pub(super) const STOP_IMMEDIATELY: Signal = Signal::SIGUSR1;
 
+/// How ralph says that nothing more is written to the program's standard input.
+pub(super) const INPUT_ENDED: Signal = Signal::SIGURG;
+
 /// Signals that the guard reads instead of dying from them.
-pub(super) const SIGNALS: [Signal; 8] = [
+pub(super) const SIGNALS: [Signal; 9] = [
     Signal::SIGCHLD,
     STOP_GRACEFULLY,
     STOP_IMMEDIATELY,
+    INPUT_ENDED,
     Signal::SIGTERM,
     Signal::SIGINT,
     Signal::SIGQUIT,
@@ -27,6 +31,7 @@ pub(super) const SIGNALS: [Signal; 8] = [
 pub(super) enum Happening {
     ChildEnded,
     Asked(Stop),
+    InputEnded,
     RalphGone,
     Due,
 }

@@ -128,7 +128,7 @@ pub(super) fn spawn(
         &*pair.slave,
     )?;
     let terminal = Terminal::new(pair.master, writer, input, wake);
-    let shared = Arc::new(Shared::new(process.1, terminal));
+    let shared = Arc::new(Shared::new(process.1, terminal, files.input_ended()));
     let sources = Sources {
         terminal: reader,
         slave: pair.slave,

@@ -63,6 +63,11 @@ impl Files {
         self.dir.join("stdin")
     }
 
+    /// There once nothing more is written to standard input: for a guard that was not there yet to be told.
+    pub(super) fn input_ended(&self) -> PathBuf {
+        self.dir.join("stdin-ended")
+    }
+
     fn report(&self) -> PathBuf {
         self.dir.join("report.json")
     }

@@ -47,7 +47,7 @@ pub fn run(args: &[String]) -> Outcome<()> {
         cwd: std::env::current_dir().map_err(|error| error.to_string())?,
         env: Vec::new(),
         env_remove: Vec::new(),
-        stdin: Stdin::Null,
+        stdin: Stdin::Piped,
         stdout: Stdout::Terminal,
         size: Size { cols: 80, rows: 24 },
         ladder: Ladder {

@@ -170,6 +170,24 @@ fn no_child_survives_the_death_of_ralph() {
 }
 
 #[test]
+fn the_death_of_ralph_is_not_the_end_of_an_agents_input() {
+    let sandbox = Sandbox::new();
+    // Agents take that end for leave to do what they have asked for.
+    let steps = [
+        "ignore-signals",
+        "write ready x",
+        "save-prompt copy",
+        "write went-on x",
+        "hang",
+    ];
+    let mut ralph = Supervisor::start(&sandbox, &steps);
+    sandbox.wait_for("ready");
+    ralph.kill();
+    wait_until_gone(&sandbox, None);
+    assert_eq!(sandbox.read("went-on"), "");
+}
+
+#[test]
 fn no_child_survives_a_ralph_that_dies_while_it_starts_one() {
     for _ in 0..10 {
         let sandbox = Sandbox::new();
