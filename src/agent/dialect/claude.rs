@@ -62,6 +62,15 @@ impl Turn {
         }
     }
 
+    /// Ends the turn for a reason that claude does not tell.
+    pub(in crate::agent) fn fail_with(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
+        if !std::mem::replace(&mut self.ended, true) {
+            out.push(AgentSignal::Problem { problem });
+            let message = self.message.take();
+            out.push(AgentSignal::TurnEnded { ok: false, message });
+        }
+    }
+
     /// Takes a `result` that ends nothing: messages of the user wait.
     pub(in crate::agent) fn passes(&mut self, result: &Value) {
         let last = result.get("result").and_then(Value::as_str);

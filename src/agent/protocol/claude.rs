@@ -5,10 +5,11 @@
 //! begins another: so the turn is over at the first `result` after which no message waits.
 //!
 //! Permissions are a hook before every use of a tool. It is asked even where permissions are skipped, so that nothing
-//! passes by the rules that claude's own mode would allow without a word; what is denied is told to the model.
+//! passes by the rules that claude's own mode would allow without a word; what is denied is told to the model. A version that
+//! takes the hook and does not call it shows by the first use that was not asked for, which ends the turn.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
 };
 
@@ -17,7 +18,10 @@ use serde_json::{Map, Value, json};
 use super::{Exchange, Opening, PENDING_CAP, Protocol, SessionCommand};
 use crate::{
     agent::dialect::{ClaudeTurn, Clock, Finish, Objects, Seen, array, choices, one_line, path_in, short_input, text},
-    event::{AgentSignal, AskId, PermissionAnswer, PermissionRequest, Question, SteeringId, ToolKind},
+    event::{
+        AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, ProblemKind, Question, SteeringId, ToolKind,
+        ToolKinds,
+    },
 };
 
 /// How long a hook may take to answer, in seconds: longer than anybody is waited for.
@@ -38,8 +42,12 @@ struct Conversation {
     /// Messages that claude has not repeated yet, by the names of their lines; none for the prompt.
     sent: HashMap<String, Option<SteeringId>>,
     lines: u64,
+    /// The kinds of tools whose use has to be asked for.
+    asks: ToolKinds,
     /// What waits for an answer, and how it was asked.
     pending: HashMap<AskId, Asked>,
+    /// The uses that were asked for and have not ended.
+    asked: HashSet<String>,
     /// The turn is over.
     closed: bool,
     /// It is over, and claude would begin another.
@@ -57,6 +65,7 @@ impl Protocol for ClaudeLive {
     fn start(&mut self, opening: Opening, exchange: &mut Exchange) {
         let conversation = &mut self.conversation;
         conversation.seed = opening.seed;
+        conversation.asks = opening.asks;
         if !opening.asks.is_empty() {
             let hook = json!({"matcher": null, "hookCallbackIds": ["before"], "timeout": HOOK_TIMEOUT_S});
             let request = json!({"subtype": "initialize", "hooks": {"PreToolUse": [hook]}});
@@ -97,6 +106,8 @@ impl Conversation {
     fn take(&mut self, event: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         let kind = event.get("type").and_then(Value::as_str);
         match kind {
+            // It is being ended. A request that is not answered waits until then.
+            Some("control_request" | "result") if self.stuck => {}
             Some("control_request") => self.asked(event, exchange, out),
             Some("control_cancel_request") => {
                 let id = AskId(name(event, "/request_id"));
@@ -112,8 +123,42 @@ impl Conversation {
                 }
             }
             Some("result") => self.result(event, clock, exchange, out),
-            _ => self.turn.take(event, clock, out),
+            _ => {
+                let told = out.len();
+                self.turn.take(event, clock, out);
+                let unasked: Vec<Problem> = out[told..].iter().filter_map(|signal| self.unasked(signal)).collect();
+                if let Some(problem) = unasked.into_iter().next() {
+                    self.fail(problem, out);
+                }
+            }
         }
+    }
+
+    /// The problem that a use of a tool has ended without having been asked for, though rules concern it.
+    fn unasked(&mut self, signal: &AgentSignal) -> Option<Problem> {
+        let AgentSignal::ToolEnded {
+            call, tool, ok, output, ..
+        } = signal
+        else {
+            return None;
+        };
+        let was_asked = self.asked.remove(call) || self.asked.contains(tool);
+        // One that claude refuses itself, for its arguments as an example, was not run. A command that failed was.
+        let ran = *ok || output.starts_with("Exit code ");
+        let kind = kind_of(tool);
+        if was_asked || !ran || kind == ToolKind::Other || !self.asks.has(kind) {
+            return None;
+        }
+        let text = format!("claude has used a tool without asking, so it cannot be held to the rules: {tool}");
+        Some(Problem::said(ProblemKind::Usage, text))
+    }
+
+    /// Ends the turn, which claude would go on with. Its standard input stays open: what waits for an answer there is allowed
+    /// at the end of it.
+    fn fail(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
+        self.turn.fail_with(problem, out);
+        self.stuck = true;
+        self.closed = true;
     }
 
     fn result(&mut self, event: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
@@ -127,6 +172,12 @@ impl Conversation {
         self.turn.take(event, clock, out);
         self.stuck = waiting;
         self.closed = true;
+        // The end of the input would allow them.
+        let left: Vec<AskId> = self.pending.keys().cloned().collect();
+        for id in left {
+            let message = "the turn is over".to_owned();
+            self.answer(&id, &PermissionAnswer::Deny { message }, exchange);
+        }
         exchange.close = true;
     }
 
@@ -179,6 +230,8 @@ impl Conversation {
             diff: None,
             questions,
         };
+        self.asked
+            .insert(request.call.clone().unwrap_or_else(|| tool.to_owned()));
         self.pending.insert(id.clone(), asked);
         if self.pending.len() > PENDING_CAP {
             let message = "too many requests wait for an answer".to_owned();

@@ -185,6 +185,71 @@ fn a_request_that_is_withdrawn_waits_no_more() {
     assert_eq!(session.written.len(), written);
 }
 
+impl Session {
+    /// claude tells of a use of a tool from its start to its end.
+    fn uses(&mut self, call: &str, tool: &str, result: &str, failed: bool) {
+        let used = json!({"type": "tool_use", "id": call, "name": tool, "input": {"command": "rm x"}});
+        self.hear(&json!({"type": "assistant", "message": {"content": [used]}}));
+        let ended = json!({"type": "tool_result", "tool_use_id": call, "content": result, "is_error": failed});
+        self.hear(&json!({"type": "user", "message": {"content": [ended]}}));
+    }
+
+    fn problems(&self) -> Vec<&str> {
+        let problems = self.signals.iter().filter_map(|signal| match signal {
+            AgentSignal::Problem { problem } => Some(problem.text.as_str()),
+            _ => None,
+        });
+        problems.collect()
+    }
+}
+
+#[test]
+fn a_tool_that_was_used_without_asking_ends_the_turn_once() {
+    let told = "claude has used a tool without asking, so it cannot be held to the rules: Bash";
+    for (result, failed) in [("", false), ("Exit code 1\nno such file", true)] {
+        let mut session = Session::open(true);
+        session.uses("other", "Bash", result, failed);
+        assert_eq!(session.problems(), [told], "{result}");
+        assert_eq!(session.verdicts(), [(false, None)]);
+        assert!(session.protocol.is_stuck(), "it would go on");
+        assert!(!session.closed, "the end of its input would allow what still waits");
+        session.ask("late", "Bash", json!({"command": "rm y"}));
+        session.uses("another", "Bash", "", false);
+        session.result("done");
+        assert_eq!(session.verdicts().len(), 1);
+        assert_eq!(session.written.len(), 2, "nothing more is answered");
+    }
+}
+
+#[test]
+fn what_waits_at_the_end_of_the_turn_is_denied_before_the_input_ends() {
+    let mut session = Session::open(true);
+    session.ask("a", "Bash", json!({"command": "rm x"}));
+    session.result("done");
+    assert!(session.closed);
+    let told = session.written.last().unwrap()["response"].clone();
+    assert_eq!(told["request_id"], "a");
+    assert_eq!(told["response"]["hookSpecificOutput"]["permissionDecision"], "deny");
+}
+
+#[test]
+fn what_was_asked_for_or_not_run_or_concerns_no_rule_goes_on() {
+    let refused = "<tool_use_error>InputValidationError: no command</tool_use_error>";
+    for (asks, tool, result, failed) in [
+        (true, "TodoWrite", "", false),
+        (true, "Bash", refused, true),
+        (false, "Bash", "", false),
+    ] {
+        let mut session = Session::open(asks);
+        session.uses("other", tool, result, failed);
+        assert!(session.problems().is_empty(), "{tool} {result}");
+    }
+    let mut session = Session::open(true);
+    session.ask("a", "Bash", json!({"command": "rm x"}));
+    session.uses("call", "Bash", "", false);
+    assert!(session.problems().is_empty() && !session.protocol.is_stuck());
+}
+
 #[test]
 fn an_agent_that_asks_without_end_is_denied_what_comes_on_top() {
     let mut session = Session::open(true);
