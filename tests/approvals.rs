@@ -1,5 +1,7 @@
 //! What a real agent is allowed: rules decide, somebody answers, or nobody does.
 
+mod each_agent;
+
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -9,14 +11,8 @@ use serde_json::{Value, json};
 
 use crate::{
     agents_loop::{assert_done, in_order, plan_one_task, ralph, work_on},
-    harness::{
-        Program, SOON, Sandbox,
-        agent::{Agent, each_live_agent},
-        events,
-        running::Running,
-        wait::wait_until,
-    },
-    stand_in::{StandIn, Step, answer as model_answer, say, shell},
+    harness::{Program, SOON, Sandbox, agent::Agent, events, running::Running, wait::wait_until},
+    stand_in::{StandIn, Step, answer as model_answer, shell},
     tui::Terminal,
 };
 
@@ -56,116 +52,10 @@ fn answer(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
     (finished.code(), finished.stdout + &finished.stderr)
 }
 
-/// Rules deny one thing and ask three, of which the user denies one, allows one, and lets one pass.
-fn what_rules_deny_and_ask_is_decided_and_the_agent_goes_on(agent: Agent) {
-    let files = ["precious", "asked", "granted", "unanswered"];
-    let mut steps: Vec<Step> = files.map(|file| shell(&format!("rm {file}.txt")).into()).to_vec();
-    steps.extend(work_on("hello"));
-    // Where a message waits for the next prompt, there is one.
-    steps.push(say("In attic/ from now on.").into());
-    let model = StandIn::start(in_order([&steps]));
-    let Some(sandbox) = agent.sandbox(&model, 0) else {
-        return;
-    };
-    plan_one_task(&sandbox);
-    for file in files {
-        sandbox.write(&format!("{file}.txt"), "years of work\n");
-    }
-    let permissions = r#"{
-        "deny": ["Bash(rm precious.txt)"],
-        "ask": ["Bash(rm asked.txt)", "Bash(rm granted.txt)", "Bash(rm unanswered.txt)"],
-        "timeout": "10s"
-    }"#;
-    let running = with_permissions(agent, &sandbox, permissions).start();
-
-    wait_for_question(&running, 1);
-    let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
-    assert!(asks.contains("1: ") && asks.contains("rm asked.txt"), "{asks}");
-    let status = sandbox.ralph(["status"]).run(SOON).stdout;
-    assert!(status.contains("waits for an answer"), "{status}");
-    assert_eq!(answer(&sandbox, &["7", "yes"]).0, Some(1), "there is no such question");
-    let (code, said) = answer(&sandbox, &["1", "no", "move", "it", "to", "attic/"]);
-    assert_eq!(code, Some(0), "{said}");
-    // gemini would end its turn for a message.
-    let waits = agent == Agent::Gemini;
-    assert_eq!(said.contains("goes into the next prompt"), waits, "{said}");
-    wait_for_question(&running, 2);
-    assert_eq!(answer(&sandbox, &["2", "yes"]).0, Some(0));
-    let finished = running.wait(SOON);
-
-    assert_done(&finished, 1, if waits { 2 } else { 1 });
-    let left = files.map(|file| sandbox.read(&format!("{file}.txt")).is_some());
-    assert_eq!(left, [true, true, false, true]);
-    let decided = decisions(&finished.records());
-    let about = |file: &str| {
-        let found = decided
-            .iter()
-            .find(|(title, ..)| title.contains(&format!("rm {file}.txt")));
-        let (_, allowed, by) = found.unwrap_or_else(|| panic!("{file}: {decided:?}"));
-        (*allowed, by.clone())
-    };
-    assert!(matches!(about("precious"), (false, Decider::Rule { rule, .. }) if rule == "Bash(rm precious.txt)"));
-    assert!(matches!(about("asked"), (false, Decider::User { .. })));
-    assert!(matches!(about("granted"), (true, Decider::User { .. })));
-    assert_eq!(about("unanswered"), (false, Decider::Deadline));
-    assert!(
-        decided
-            .iter()
-            .any(|(_, allowed, by)| *allowed && matches!(by, Decider::Mode { .. }))
-    );
-
-    let requests = model.main_requests();
-    let first = |text: &str| {
-        requests
-            .iter()
-            .position(|request| request.body.to_string().contains(text))
-    };
-    if !waits {
-        assert_eq!(first("The rule `Bash(rm precious.txt)`"), Some(1), "why, and what not");
-    }
-    let prompts = if waits { Some(6) } else { Some(2) };
-    assert_eq!(first("move it to attic/"), prompts);
-    let report = sandbox.ralph(["report"]).run(SOON).stdout;
-    assert!(report.contains("denied 1 time by `Bash(rm precious.txt)`"), "{report}");
-    assert!(report.contains("denied 1 time since nobody answered"), "{report}");
-    sandbox.assert_nothing_runs();
-}
-
-each_live_agent!(what_rules_deny_and_ask_is_decided_and_the_agent_goes_on);
-
-#[test]
-fn a_yes_lets_the_tool_run_and_is_given_once() {
-    let Some((_model, sandbox)) = destructive() else { return };
-    let running = with_permissions(
-        Agent::Claude,
-        &sandbox,
-        r#"{ "mode": "ask", "allow": ["Bash(echo *)", "Bash(awk *)", "Bash(mv *)", "Bash(git *)"] }"#,
-    )
-    .start();
-    wait_for_question(&running, 1);
-    assert_eq!(answer(&sandbox, &["1", "yes"]).0, Some(0));
-    let (code, said) = answer(&sandbox, &["1", "no"]);
-    assert!(
-        code == Some(1) && said.contains("question 1 was allowed by you"),
-        "{said}"
-    );
-    // The rules do not name what the plan's work writes to; whatever else is asked is allowed, too.
-    let mut asked = 1;
-    let finished = loop {
-        let next = running.wait_for_record(SOON, |event| {
-            matches!(event, Event::RunStopped { .. })
-                || matches!(event, Event::PermissionAsked { ask, .. } if *ask > asked)
-        });
-        match next.event {
-            Event::PermissionAsked { ask, .. } => {
-                asked = ask;
-                answer(&sandbox, &[&ask.to_string(), "yes"]);
-            }
-            _ => break running.wait(SOON),
-        }
-    };
-    assert_done(&finished, 1, 1);
-    assert_eq!(sandbox.read("precious.txt"), None);
+/// Whether a question has been decided on.
+fn decided_by_now(sandbox: &Sandbox, number: u32) -> bool {
+    let decided = |event: &Event| matches!(event, Event::PermissionDecided { ask, .. } if *ask == Some(number));
+    events(&sandbox.journal()).any(decided)
 }
 
 /// The questions that were asked so far.
@@ -271,30 +161,6 @@ fn an_answer_that_is_remembered_asks_no_more_in_this_run_or_this_project_and_out
     assert_eq!(tested.code(), Some(8), "{tested:?}");
 }
 
-/// Unanswered is not allowed, whatever becomes of the run meanwhile: it is killed, resumed, and stopped.
-fn a_run_that_ends_while_its_agent_asks_has_allowed_nothing_and_leaves_nothing_behind(agent: Agent) {
-    let model = StandIn::start(in_order([&[shell("rm precious.txt").into()]]));
-    let Some(sandbox) = agent.sandbox(&model, 0) else {
-        return;
-    };
-    plan_one_task(&sandbox);
-    sandbox.write("precious.txt", "years of work\n");
-    // Under this mode everything is asked.
-    let running = with_permissions(agent, &sandbox, r#"{ "mode": "ask" }"#).start();
-    wait_for_question(&running, 1);
-    running.kill();
-    running.wait(SOON);
-    let running = ralph(agent, &sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
-    let stopped = sandbox.ralph(["stop"]).run(SOON);
-    assert_eq!(stopped.code(), Some(0), "{}", stopped.stderr);
-    running.wait(SOON);
-    assert!(sandbox.read("precious.txt").is_some());
-    sandbox.assert_nothing_runs();
-}
-
-each_live_agent!(a_run_that_ends_while_its_agent_asks_has_allowed_nothing_and_leaves_nothing_behind);
-
 #[test]
 fn a_run_that_is_killed_while_the_agent_asks_begins_the_iteration_anew() {
     let Some((model, sandbox)) = destructive() else { return };
@@ -398,18 +264,6 @@ fn rules_that_an_agent_cannot_be_held_to_refuse_the_run() {
         finished.stderr
     );
     assert!(sandbox.read("precious.txt").is_some());
-}
-
-#[test]
-fn without_rules_nothing_is_asked_and_nothing_is_recorded() {
-    let model = StandIn::start(in_order([&work_on("hello")]));
-    let Some(sandbox) = Agent::Claude.sandbox(&model, 0) else {
-        return;
-    };
-    plan_one_task(&sandbox);
-    let finished = ralph(Agent::Claude, &sandbox).args(["--channel", "live"]).run(SOON);
-    assert_done(&finished, 1, 1);
-    assert!(decisions(&finished.records()).is_empty());
 }
 
 #[test]

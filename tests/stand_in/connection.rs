@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use super::scenario::{Answer, Flow};
 
+/// How often it is looked whether an answer that is held back may go on.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// Why an answer did not come to its end.
 #[derive(Debug)]
 pub enum Halt {
@@ -100,6 +103,14 @@ impl Connection {
                     self.wait(*interval)?;
                 }
                 Ok(())
+            }
+            Flow::Held(gate) => {
+                let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
+                send(self, first)?;
+                while !gate.is_open() {
+                    self.wait(LOOK)?;
+                }
+                send(self, &format!(" {rest}"))
             }
             Flow::Endless(interval) => loop {
                 send(self, "more ")?;

@@ -15,5 +15,5 @@ mod tests;
 mod tools;
 
 pub use log::{Kind, Outcome};
-pub use scenario::{Scenario, Step, answer, decide, drop_connection, http, say, shell, silence};
+pub use scenario::{Gate, Scenario, Step, answer, decide, drop_connection, http, say, shell, silence};
 pub use server::StandIn;

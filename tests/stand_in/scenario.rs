@@ -1,6 +1,12 @@
 //! What the server answers: a scenario of steps, one per main request, the last one for ever.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -118,12 +124,28 @@ pub(super) enum Flow {
     Drip(Duration),
     /// Words without end, one per interval.
     Endless(Duration),
+    /// The first word, and the rest once the test lets it go.
+    Held(Gate),
     /// Silence after the text.
     Hang,
     /// The connection drops after the text.
     Cut,
     /// An error event instead of an answer.
     Error { code: String, message: String },
+}
+
+/// Holds an answer back until the test opens it.
+#[derive(Clone, Default)]
+pub struct Gate(Arc<AtomicBool>);
+
+impl Gate {
+    pub fn open(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
 }
 
 /// An empty answer to build on.
@@ -234,6 +256,11 @@ impl Answer {
     /// Goes silent after headers and text.
     pub fn hang(self) -> Answer {
         self.flow(Flow::Hang)
+    }
+
+    /// Streams the first word of the text, and the rest once `gate` is open.
+    pub fn held(self, gate: &Gate) -> Answer {
+        self.flow(Flow::Held(gate.clone()))
     }
 
     /// Drops the connection after the text.

@@ -283,7 +283,7 @@ fn answer(protocol: &dyn Protocol, request: &Request, step: Step, out: &mut Conn
 /// What goes wrong in the middle of a stream does so before an answer that has no middle.
 fn answer_at_once(protocol: &dyn Protocol, flow: &Flow, whole: &Value, out: &mut Connection) -> Result<(), Halt> {
     match flow {
-        Flow::Whole | Flow::Drip(_) => out.respond(200, &[], Some(whole)),
+        Flow::Whole | Flow::Drip(_) | Flow::Held(_) => out.respond(200, &[], Some(whole)),
         Flow::Endless(_) | Flow::Hang => Err(out.hang()),
         Flow::Cut => Err(out.cut()),
         Flow::Error { .. } => {

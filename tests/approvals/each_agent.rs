@@ -1,0 +1,279 @@
+//! What holds with every agent that has a live channel: rules, keys, answers from elsewhere, and what comes while it writes.
+
+use ralph::event::{AnswerPlace, Decider, Delivery, Event};
+use serde_json::{Value, json};
+
+use super::{answer, decided_by_now, decisions, wait_for_question, with_permissions};
+use crate::{
+    agents_loop::{in_order, plan_one_task, ralph, work_on},
+    harness::{
+        SOON, Sandbox,
+        agent::{Agent, each_live_agent},
+        events,
+        wait::wait_until,
+    },
+    stand_in::{Gate, StandIn, Step, answer as model_answer, log::Request, say, shell},
+    tui::Terminal,
+};
+
+const FILES: [&str; 3] = ["precious.txt", "asked.txt", "granted.txt"];
+
+const RULES: &str = r#"{
+    "deny": ["Bash(rm precious.txt)"],
+    "ask": ["Bash(rm asked.txt)", "Bash(rm granted.txt)", "Bash(cat *.key)"]
+}"#;
+
+/// A run on a screen, whose agent wants to remove what is not its own, then writes, then works.
+struct Watched {
+    agent: Agent,
+    model: StandIn,
+    sandbox: Sandbox,
+    screen: Terminal,
+    /// Opened, the agent writes the rest of what it says.
+    gate: Gate,
+}
+
+impl Watched {
+    fn start(agent: Agent) -> Option<Watched> {
+        let gate = Gate::default();
+        let mut steps: Vec<Step> = FILES.map(|file| shell(&format!("rm {file}")).into()).to_vec();
+        // claude changes one thing after the other, and reads several at once.
+        let both = model_answer().shell("cat first.key").shell("cat second.key");
+        steps.push(both.into());
+        steps.push(say("Nearly there, only the work is left.").held(&gate).into());
+        steps.extend(work_on("hello"));
+        let model = StandIn::start(in_order([&steps]));
+        let sandbox = agent.sandbox(&model, 0)?;
+        plan_one_task(&sandbox);
+        for file in FILES {
+            sandbox.write(file, "years of work\n");
+        }
+        sandbox.write("first.key", "one secret\n");
+        sandbox.write("second.key", "another secret\n");
+        sandbox.write(".ralph/config.json", &format!("{{ \"permissions\": {RULES} }}"));
+        let program = sandbox.ralph(["--adapter", agent.adapter(), "--plan", "PLAN.md"]);
+        let screen = Terminal::start(&program, 100, 30);
+        Some(Watched {
+            agent,
+            model,
+            sandbox,
+            screen,
+            gate,
+        })
+    }
+
+    /// Whether messages wait for the next prompt: gemini would end its turn for one.
+    fn waits(&self) -> bool {
+        self.agent == Agent::Gemini
+    }
+
+    /// Waits until as many questions wait as are expected; returns the number of the one about `command`.
+    fn question(&self, count: usize, command: &str) -> String {
+        let pending = wait_until(SOON, "questions", || {
+            let asks = self.sandbox.ralph(["asks", "--json"]).run(SOON).stdout;
+            let asks: Value = serde_json::from_str(&asks).ok()?;
+            asks.as_array().filter(|asks| asks.len() == count).cloned()
+        });
+        let about = |ask: &&Value| {
+            ask["request"]["command"]
+                .as_str()
+                .is_some_and(|asked| asked.contains(command))
+        };
+        let found = pending
+            .iter()
+            .find(about)
+            .unwrap_or_else(|| panic!("{command}: {pending:?}"));
+        found["number"].to_string()
+    }
+
+    fn answers(&self, number: &str, answer_words: &[&str]) -> String {
+        let (code, said) = answer(&self.sandbox, &[&[number], answer_words].concat());
+        assert_eq!(code, Some(0), "{said}");
+        said
+    }
+
+    /// Presses a key until something is seen of it: the first moments of a box take none.
+    fn presses(&mut self, key: &str, what: &str, seen: impl Fn(&Watched) -> bool) {
+        wait_until(SOON, what, || {
+            self.screen.press(key);
+            seen(self).then_some(())
+        });
+    }
+
+    /// The number of the first request that has `text` in it, counted from 0.
+    fn first_with(&self, text: &str) -> Option<usize> {
+        let requests = self.model.main_requests();
+        let has_it = |request: &Request| request.body.to_string().contains(text);
+        requests.iter().position(has_it)
+    }
+
+    /// One is denied with words and one allowed, each by a key.
+    fn keys_answer(&mut self) {
+        self.screen.sees("asked by the rule Bash(rm asked.txt)");
+        self.presses("N", "a line for the words", |run| {
+            run.screen.text().contains("deny, and tell the agent:")
+        });
+        // What was pressed again is in it.
+        self.screen.press("\x15move it to attic/\r");
+        self.screen.sees("asked by the rule Bash(rm granted.txt)");
+        self.presses("y", "an answer", |run| decided_by_now(&run.sandbox, 2));
+        let (code, said) = answer(&self.sandbox, &["2", "no"]);
+        assert!(
+            code == Some(1) && said.contains("question 2 was allowed by you"),
+            "{said}"
+        );
+    }
+
+    /// Two uses that the model wants at once are answered from elsewhere, where both wait the second one first.
+    fn two_at_once(&self) {
+        let one_by_one = match self.agent {
+            Agent::Claude | Agent::Codex => false,
+            Agent::Gemini | Agent::Opencode | Agent::OpencodeServer => true,
+        };
+        let deny = |number: &str| {
+            let said = self.answers(number, &["no", "leave", "this", "one"]);
+            assert_eq!(said.contains("goes into the next prompt"), self.waits(), "{said}");
+        };
+        let count = if one_by_one { 1 } else { 2 };
+        let first = self.question(count, "cat first.key");
+        let status = self.sandbox.ralph(["status"]).run(SOON).stdout;
+        assert!(status.contains("waits for an answer"), "{status}");
+        assert_eq!(
+            answer(&self.sandbox, &["7", "yes"]).0,
+            Some(1),
+            "there is no such question"
+        );
+        if !one_by_one {
+            deny(&self.question(count, "cat second.key"));
+        }
+        self.answers(&first, &["yes"]);
+        if one_by_one {
+            deny(&self.question(count, "cat second.key"));
+        }
+    }
+
+    /// What is written is seen before it is all there, and a message comes meanwhile.
+    fn message_while_it_writes(&self) {
+        self.screen.sees("Nearly");
+        let now: &[&str] = if self.waits() { &[] } else { &["--now"] };
+        let steered = self
+            .sandbox
+            .ralph(["steer"])
+            .args(now)
+            .arg("Use British spelling.")
+            .run(SOON);
+        assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
+        self.gate.open();
+    }
+
+    fn ends(&mut self) {
+        self.screen.sees("1 of 1 task ");
+        self.screen.press("q");
+        assert_eq!(self.screen.ends(), 0);
+        self.sandbox.assert_nothing_runs();
+    }
+}
+
+fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Agent) {
+    let Some(mut run) = Watched::start(agent) else { return };
+    run.keys_answer();
+    run.two_at_once();
+    run.message_while_it_writes();
+    run.ends();
+
+    let left = FILES.map(|file| run.sandbox.read(file).is_some());
+    assert_eq!(left, [true, true, false]);
+    let journal = run.sandbox.journal();
+    let decided = decisions(&journal);
+    let about = |command: &str| {
+        let found = decided.iter().find(|(title, ..)| title.contains(command));
+        let (_, allowed, by) = found.unwrap_or_else(|| panic!("{command}: {decided:?}"));
+        (*allowed, by.clone())
+    };
+    assert!(matches!(about("rm precious.txt"), (false, Decider::Rule { rule, .. }) if rule == "Bash(rm precious.txt)"));
+    let (screen, command_line) = (Some(AnswerPlace::Screen), Some(AnswerPlace::CommandLine));
+    for (command, allowed, at) in [
+        ("rm asked.txt", false, screen),
+        ("rm granted.txt", true, screen),
+        ("cat first.key", true, command_line),
+        ("cat second.key", false, command_line),
+    ] {
+        assert_eq!(about(command), (allowed, Decider::User { at }), "{command}");
+    }
+    assert!(
+        decided
+            .iter()
+            .any(|(_, allowed, by)| *allowed && matches!(by, Decider::Mode { .. }))
+    );
+
+    // The words of a denial are in the next request; where a message waits, in the next prompt, which is the sixth.
+    let waits = run.waits();
+    if !waits {
+        assert_eq!(
+            run.first_with("The rule `Bash(rm precious.txt)`"),
+            Some(1),
+            "why, and what not"
+        );
+    }
+    assert_eq!(run.first_with("move it to attic/"), Some(if waits { 5 } else { 2 }));
+    assert_eq!(run.first_with("leave this one"), Some(if waits { 5 } else { 4 }));
+    assert_eq!(run.first_with("one secret"), Some(4));
+    assert_eq!(run.first_with("another secret"), None);
+    assert_eq!(
+        run.first_with("Use British spelling."),
+        Some(5),
+        "after what it was writing"
+    );
+    let with_it = run.model.main_requests()[5].body.to_string();
+    assert_eq!(with_it.matches("Use British spelling.").count(), 1);
+    let delivered = events(&journal).filter_map(|event| match event {
+        Event::SteeringDelivered { how, .. } => Some(*how),
+        _ => None,
+    });
+    let how = if waits { Delivery::Prompt } else { Delivery::Live };
+    assert_eq!(delivered.last(), Some(how));
+    let report = run.sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains("denied 1 time by `Bash(rm precious.txt)`"), "{report}");
+}
+
+each_live_agent!(rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on);
+
+/// Unanswered is not allowed, whatever becomes of the run meanwhile: its time passes, it is killed, resumed, and stopped.
+fn what_nobody_answers_is_not_allowed_and_leaves_nothing_behind(agent: Agent) {
+    let model = StandIn::start(in_order([&[
+        shell("rm unanswered.txt").into(),
+        shell("rm precious.txt").into(),
+    ]]));
+    let Some(sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    plan_one_task(&sandbox);
+    sandbox.write("precious.txt", "years of work\n");
+    sandbox.write("unanswered.txt", "years of work\n");
+    // Under this mode everything is asked.
+    let running = with_permissions(agent, &sandbox, r#"{ "mode": "ask", "timeout": "1s" }"#).start();
+    wait_for_question(&running, 2);
+    running.kill();
+    running.wait(SOON);
+    let decided = decisions(&sandbox.journal());
+    assert!(decided[0].0.contains("rm unanswered.txt"), "{decided:?}");
+    assert_eq!((decided[0].1, &decided[0].2), (false, &Decider::Deadline));
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains("since nobody answered"), "{report}");
+
+    sandbox.write(
+        ".ralph/config.json",
+        &json!({ "permissions": { "mode": "ask" } }).to_string(),
+    );
+    let running = ralph(agent, &sandbox).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    let stopped = sandbox.ralph(["stop"]).run(SOON);
+    assert_eq!(stopped.code(), Some(0), "{}", stopped.stderr);
+    running.wait(SOON);
+    for file in ["precious.txt", "unanswered.txt"] {
+        assert!(sandbox.read(file).is_some(), "{file}");
+    }
+    sandbox.assert_nothing_runs();
+}
+
+each_live_agent!(what_nobody_answers_is_not_allowed_and_leaves_nothing_behind);
