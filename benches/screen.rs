@@ -162,9 +162,9 @@ fn press_all(scratch: &Scratch, ready: &str) -> Times {
     for press in 0..PRESSES {
         // People are not in step with frames.
         thread::sleep(Duration::from_millis(17 + 7 * (press as u64 % 11)));
-        times.push(screen.latency("c", "calls an hour", true));
+        times.push(screen.latency("c", "calls per hour", true));
         thread::sleep(Duration::from_millis(17 + 5 * (press as u64 % 13)));
-        times.push(screen.latency("t", "calls an hour", false));
+        times.push(screen.latency("t", "calls per hour", false));
     }
     times
 }

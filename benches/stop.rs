@@ -33,8 +33,8 @@ setsid sh -c 'sleep 1000 & exit 0' &
 env -i /bin/sleep 1000 &
 "#;
 const IGNORES_ALL: &str = "wait\nexec sleep 1000\n";
-/// The guard, the agent and six children.
-const DESCENDANTS: usize = 8;
+/// The guard of ralph's helpers, that of the agent, the agent and six children.
+const DESCENDANTS: usize = 9;
 
 fn main() {
     agent::become_agent_if_asked();
