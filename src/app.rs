@@ -3,6 +3,7 @@
 mod agents;
 mod end;
 mod goals;
+mod own_files;
 mod permissions;
 mod place;
 mod plan;
@@ -37,6 +38,7 @@ use crate::{
 pub(crate) use agents::{catalog, chosen_adapter};
 use end::concluded;
 pub(crate) use goals::check_goals;
+pub(crate) use own_files::OwnFiles;
 pub(crate) use permissions::{Disk, answer_in_words, judge};
 pub(crate) use place::Place;
 pub(crate) use plan::chosen_plan;

@@ -18,6 +18,11 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Tells whether a person may see a question on stderr and answer it.
+pub(crate) fn is_answered() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
 /// Writes text to stdout.
 pub(crate) fn print(text: &str) {
     put(text, Form::Plain);

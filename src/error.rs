@@ -10,7 +10,7 @@ use crate::{
     git::{GitError, NoRepository},
     host::HostError,
     settings::Mistakes,
-    store::{journal::JournalError, lock::LockError, paths::PathsError, rules::RulesError},
+    store::{journal::JournalError, lock::LockError, paths::PathsError, rules::RulesError, trust::TrustError},
     text::with_causes,
 };
 
@@ -182,6 +182,26 @@ impl From<RulesError> for Failure {
                 failure.hint("delete it, and what it allowed is asked about again")
             }
             RulesError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
+        }
+    }
+}
+
+impl From<TrustError> for Failure {
+    fn from(error: TrustError) -> Self {
+        let kind = match error {
+            TrustError::TooLarge => FailureKind::Configuration,
+            TrustError::Read { .. } | TrustError::Garbled { .. } | TrustError::Write { .. } | TrustError::Paths(_) => {
+                FailureKind::Failed
+            }
+        };
+        let failure = Failure::of(kind, &error);
+        match error {
+            TrustError::Read { .. } | TrustError::Garbled { .. } => failure
+                .hint("`ralph trust --revoke` removes it, and ralph asks again")
+                .hint("`--trust-project` goes without it"),
+            TrustError::TooLarge => failure.hint("`--trust-project` lets them count for one command"),
+            TrustError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
+            TrustError::Paths(error) => error.into(),
         }
     }
 }

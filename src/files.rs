@@ -43,6 +43,21 @@ pub enum ReadError {
     System(#[from] io::Error),
 }
 
+/// The system's error is made again of its number, which is all that it has.
+impl Clone for ReadError {
+    fn clone(&self) -> Self {
+        match self {
+            ReadError::NotAFile { found } => ReadError::NotAFile { found },
+            ReadError::TooLarge { cap_bytes } => ReadError::TooLarge { cap_bytes: *cap_bytes },
+            ReadError::NotUtf8 { position } => ReadError::NotUtf8 { position: *position },
+            ReadError::System(error) => ReadError::System(match error.raw_os_error() {
+                Some(number) => io::Error::from_raw_os_error(number),
+                None => io::Error::new(error.kind(), error.to_string()),
+            }),
+        }
+    }
+}
+
 impl ReadError {
     /// Tells whether there is nothing at the path, as opposed to something that cannot be read.
     pub fn is_missing(&self) -> bool {

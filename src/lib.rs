@@ -37,5 +37,6 @@ pub mod store;
 #[cfg(test)]
 mod testing;
 mod text;
+mod trust;
 pub mod ui;
 pub mod words;

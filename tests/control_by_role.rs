@@ -4,7 +4,7 @@ use crate::harness::{SOON, Sandbox, Script};
 use ralph::event::{Event, Notice};
 
 /// What an agent could call, and the name under which its user hears of it.
-const COMMANDS: [(&str, &str); 12] = [
+const COMMANDS: [(&str, &str); 14] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
     ("answer 1 yes", "answer"),
@@ -16,6 +16,8 @@ const COMMANDS: [(&str, &str); 12] = [
     ("resume --now", "resume"),
     ("skip", "skip"),
     ("reset-circuit", "reset-circuit"),
+    ("trust", "trust"),
+    ("trust --revoke", "trust"),
     ("stop", "stop"),
 ];
 
@@ -105,6 +107,7 @@ work; over 'Done.'"#,
         "resume",
         "skip",
         "reset-circuit",
+        "trust",
         "stop",
     ];
     assert_eq!(told, expected, "each is told once in an iteration");

@@ -30,5 +30,6 @@ mod report;
 mod sessions;
 mod stand_in;
 mod status_schema;
+mod trust;
 mod tui;
 mod vandals;

@@ -91,8 +91,8 @@ fn adapter(id: &str, settings: serde_json::Value) -> SubprocessAdapter {
     let adapters = serde_json::json!({ id: settings });
     let config = vec![Node::of(adapters, &Origin::Default)];
     let catalog = Catalog::load(&Sources {
-        directories: Vec::new(),
         config,
+        ..Sources::default()
     });
     catalog
         .adapter(id, &Supervisor::default())

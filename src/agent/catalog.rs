@@ -20,7 +20,7 @@ use super::{
     subprocess::SubprocessAdapter,
 };
 use crate::{
-    files::{self, ADAPTER_CAP_BYTES},
+    files::{self, ADAPTER_CAP_BYTES, ReadError},
     proc::Supervisor,
     settings::{Keys, Layer, Leaf, Merged, Node, Origin, Place, Shape, closest, from_toml},
     text::Position,
@@ -46,10 +46,65 @@ const BUILT_IN: [(&str, &str); 8] = [
 /// Where adapters may be defined beside the built-in ones, weakest first.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// Directories with `<id>.toml` files, the user's before the project's. One that is not there is empty.
+    /// Directories with `<id>.toml` files. One that is not there is empty.
     pub directories: Vec<PathBuf>,
+    /// What was read of the project's own directory, as far as it counts.
+    pub project: Directory,
     /// The `adapters` tables of the configuration layers: settings by adapter id.
     pub config: Vec<Node>,
+}
+
+/// The files of a directory that define adapters, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Directory {
+    pub files: Vec<AdapterFile>,
+    /// What the user should know that is no error.
+    pub notice: Option<String>,
+}
+
+/// A file `<id>.toml`, as it was read.
+#[derive(Debug, Clone)]
+pub struct AdapterFile {
+    pub path: PathBuf,
+    pub text: Result<String, ReadError>,
+}
+
+impl Directory {
+    /// Reads a directory. One that cannot be read is as good as none: most users have none.
+    pub fn read(directory: &Path) -> Self {
+        let Ok(found) = fs::read_dir(directory) else {
+            return Self::default();
+        };
+        let found: Vec<_> = found.take(ENTRIES_CAP + 1).collect();
+        let mut is_complete = found.len() <= ENTRIES_CAP;
+        let mut paths: Vec<_> = found.into_iter().filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        paths.sort();
+        is_complete &= paths.len() <= ADAPTERS_CAP;
+        paths.truncate(ADAPTERS_CAP);
+        let too_many = || {
+            let directory = directory.display();
+            format!("{directory}: too many adapters: only {ADAPTERS_CAP} are read")
+        };
+        let read = |path: PathBuf| AdapterFile {
+            text: files::read_text(&path, ADAPTER_CAP_BYTES),
+            path,
+        };
+        Self {
+            files: paths.into_iter().map(read).collect(),
+            notice: (!is_complete).then(too_many),
+        }
+    }
+}
+
+impl AdapterFile {
+    fn leaves(&self) -> Result<Vec<Leaf>, ManifestError> {
+        let text = self.text.as_ref().map_err(|source| ManifestError::Read {
+            path: self.path.clone(),
+            source: source.clone().into(),
+        })?;
+        layer(&self.path, text, Place::file(&self.path, text))
+    }
 }
 
 /// The adapters by id.
@@ -97,8 +152,9 @@ impl Catalog {
             catalog.add(id, &Origin::BuiltIn, layer);
         }
         for directory in &sources.directories {
-            catalog.add_directory(directory);
+            catalog.add_directory(&Directory::read(directory));
         }
+        catalog.add_directory(&sources.project);
         for (id, node) in sources.config.iter().filter_map(Node::fields).flatten() {
             catalog.add(id, &node.origin, leaves(node));
         }
@@ -223,27 +279,11 @@ impl Catalog {
         })
     }
 
-    fn add_directory(&mut self, directory: &Path) {
-        // One that cannot be read is as good as none: most users have none.
-        let Ok(found) = fs::read_dir(directory) else {
-            return;
-        };
-        let found: Vec<_> = found.take(ENTRIES_CAP + 1).collect();
-        let mut is_complete = found.len() <= ENTRIES_CAP;
-        let mut paths: Vec<_> = found.into_iter().filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        paths.sort();
-        is_complete &= paths.len() <= ADAPTERS_CAP;
-        paths.truncate(ADAPTERS_CAP);
-        if !is_complete {
-            self.notices.push(format!(
-                "{}: too many adapters: only {ADAPTERS_CAP} are read",
-                directory.display()
-            ));
-        }
-        for path in paths {
-            let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            self.add(&id, &Origin::file(&path, START), read(&path));
+    fn add_directory(&mut self, directory: &Directory) {
+        self.notices.extend(directory.notice.clone());
+        for file in &directory.files {
+            let id = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            self.add(&id, &Origin::file(&file.path, START), file.leaves());
         }
     }
 
@@ -269,14 +309,6 @@ impl Catalog {
 
 /// Where a file begins.
 const START: Position = Position { line: 1, column: 1 };
-
-fn read(path: &Path) -> Result<Vec<Leaf>, ManifestError> {
-    let text = files::read_text(path, ADAPTER_CAP_BYTES).map_err(|source| ManifestError::Read {
-        path: path.to_owned(),
-        source: source.into(),
-    })?;
-    layer(path, &text, Place::file(path, &text))
-}
 
 fn layer(path: &Path, text: &str, place: Place<'_>) -> Result<Vec<Leaf>, ManifestError> {
     let root = from_toml(path, text, place).map_err(|mistake| ManifestError::written(vec![mistake]))?;

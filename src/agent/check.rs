@@ -217,8 +217,8 @@ mod tests {
         let codex = json!({"command": {"program": "sh"}, "probe": {"args": ["-c", version]}});
         let config = vec![Node::of(json!({ "codex": codex }), &Origin::Default)];
         let catalog = Catalog::load(&Sources {
-            directories: Vec::new(),
             config,
+            ..Sources::default()
         });
         check_within(
             &catalog.manifest("codex").expect("a manifest"),

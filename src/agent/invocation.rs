@@ -209,8 +209,8 @@ mod tests {
         let adapters = serde_json::json!({ id: settings });
         let config = vec![Node::of(adapters, &Origin::Default)];
         Catalog::load(&Sources {
-            directories: Vec::new(),
             config,
+            ..Sources::default()
         })
         .manifest(id)
         .expect("a manifest")

@@ -276,10 +276,8 @@ pub(crate) fn chosen_adapter(
 pub(crate) fn catalog(place: &Place, config: &Config) -> Catalog {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("adapters"));
     Catalog::load(&Sources {
-        directories: user
-            .into_iter()
-            .chain([place.project.join(".ralph").join("adapters")])
-            .collect(),
+        directories: user.into_iter().collect(),
+        project: place.own.adapters.clone(),
         config: config.adapters.clone(),
     })
 }

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::OwnFiles;
 use crate::{
     error::{Failure, FailureKind},
     store::paths::ProjectPaths,
@@ -15,6 +16,8 @@ use crate::{
 pub(crate) struct Place {
     /// The project's directory, canonical.
     pub project: PathBuf,
+    /// What of its own files counts: nothing, unless somebody has asked for it.
+    pub own: OwnFiles,
     pub paths: ProjectPaths,
 }
 
@@ -60,7 +63,11 @@ impl Place {
         })?;
         let paths = ProjectPaths::new(&project, state_dir.as_deref())?;
         paths.check_state()?;
-        Ok(Self { project, paths })
+        Ok(Self {
+            own: OwnFiles::none(&project),
+            project,
+            paths,
+        })
     }
 }
 

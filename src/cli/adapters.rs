@@ -17,14 +17,15 @@ use crate::{
 
 use super::{
     args::{AdaptersCommand, Args},
-    run::{place, sources},
+    run::sources,
+    trust,
 };
 
 /// The agent inside ralph, which is always there and does no work of the user's.
 pub(super) const DEMO: &str = "demo";
 
 pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let place = place(args)?;
+    let place = trust::place_to_look(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let catalog = app::catalog(&place, &loaded.config);
     match command {

@@ -44,6 +44,9 @@ pub(super) struct Args {
     /// Keep journals and recordings below this directory [default: ralph in the user's state directory]
     #[arg(long, value_name = "DIR", env = "RALPH_STATE_DIR", global = true)]
     pub(super) state_dir: Option<PathBuf>,
+    /// Let the project's own files count for this command, whatever they say; `ralph trust` says what they are
+    #[arg(long, global = true)]
+    pub(super) trust_project: bool,
     /// The same as `ralph status`
     #[arg(long, hide = true)]
     pub(super) status: bool,
@@ -254,6 +257,15 @@ pub(super) enum Command {
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
+    },
+    /// Trust what this project's own files say to ralph: settings, adapters and prompt, as they are now
+    Trust {
+        /// Show what they say and whether it is trusted; exit code 1 if it is not
+        #[arg(long, conflicts_with = "revoke")]
+        show: bool,
+        /// Take the trust back
+        #[arg(long)]
+        revoke: bool,
     },
     #[command(name = "__guard", hide = true)]
     Guard {

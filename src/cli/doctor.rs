@@ -16,12 +16,13 @@ use crate::{
 
 use super::{
     args::{Args, DoctorFormatArg},
-    run::{place, sources},
+    run::sources,
+    trust,
 };
 use model::{Checkup, Fatal, Finding, Section, State};
 
 pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let place = place(args)?;
+    let (place, left_out) = trust::place_and_what_is_left_out(args)?;
     let sources = sources(args, &place);
     let loaded = config::load(&sources).map_err(Failure::from);
     // With a broken configuration the rest is looked at as if there were none.
@@ -30,6 +31,7 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
         .map_or_else(|_| Config::default(), |loaded| loaded.config.clone());
     let catalog = app::catalog(&place, &config);
     let mut of_project = vec![configuration(&loaded, &config::paths(&sources))];
+    of_project.extend(left_out.map(untrusted));
     of_project.extend(project::findings(&place, &config, supervisor));
     let section = |title, findings| Section { title, findings };
     let checkup = Checkup {
@@ -61,10 +63,19 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
     }))
 }
 
+/// The project's own files, of which nothing counts here.
+fn untrusted(left_out: String) -> Finding {
+    Finding::new("trust", State::Weak, left_out)
+        .todo("`ralph trust --show` shows what they say, `ralph trust` trusts them")
+}
+
 fn configuration(loaded: &Result<Loaded, Failure>, paths: &str) -> Finding {
     match loaded {
         Ok(loaded) => {
-            let read: Vec<_> = paths.lines().filter(|line| !line.ends_with("(not there)")).collect();
+            let read: Vec<_> = paths
+                .lines()
+                .filter(|line| !["(not there)", "(not trusted)"].iter().any(|end| line.ends_with(end)))
+                .collect();
             let text = match read.len() {
                 0 => "none (using defaults)".to_owned(),
                 _ => read

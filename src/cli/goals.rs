@@ -12,16 +12,13 @@ use crate::{
     words::{counted, goal_in_words},
 };
 
-use super::{
-    args::Args,
-    run::{place, sources},
-};
+use super::{args::Args, run::sources, trust};
 
 /// Lines of a failing goal's output that are shown.
 const TAIL_LINES: usize = 20;
 
 pub(super) fn check(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let place = place(args)?;
+    let place = trust::place_to_run(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let results = app::check_goals(&place, &loaded, supervisor)?;
     print(&in_words(&results));

@@ -16,6 +16,7 @@ mod run;
 mod sandbox;
 mod setting_flags;
 mod status;
+mod trust;
 
 use std::{ffi::OsString, path::Path};
 
@@ -97,13 +98,17 @@ fn dispatch(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
         Some(Command::Adapters { command }) => adapters::run(args, command, supervisor),
         Some(Command::Doctor { format }) => doctor::run(args, *format, supervisor),
         Some(Command::Config { command }) => configure(args, command),
+        Some(Command::Trust { show, revoke }) => trust::run(args, *show, *revoke),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),
         Some(Command::DemoAgent) => Ok(crate::demo::run()),
     }
 }
 
 fn configure(args: &Args, command: &ConfigCommand) -> Result<u8, Failure> {
-    let place = run::place(args)?;
+    let place = match command {
+        ConfigCommand::Show => trust::place_to_look(args)?,
+        ConfigCommand::Schema | ConfigCommand::Path => trust::place_and_what_is_left_out(args)?.0,
+    };
     let text = match command {
         ConfigCommand::Show => config::show(&config::load(&run::sources(args, &place))?),
         ConfigCommand::Schema => {

@@ -21,14 +21,15 @@ use crate::{
 
 use super::{
     args::{Args, PermissionsCommand},
-    run::{place, sources},
+    run::sources,
+    trust,
 };
 
 /// Exit code of a command that would be asked: as of a run that needs an answer.
 const ASKED: u8 = 8;
 
 pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failure> {
-    let place = place(args)?;
+    let place = trust::place_to_look(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let permissions = &loaded.config.permissions;
     let policy = with_answers(permissions.policy(), &place.paths)?;

@@ -7,7 +7,6 @@ use std::{
 };
 
 use crate::{
-    app::Place,
     config,
     console::{print, warn},
     error::{Failure, FailureKind},
@@ -15,13 +14,14 @@ use crate::{
     git::{Moment, Place as Position, Repository, Restored},
     proc::Supervisor,
     store::{lock, paths::ProjectPaths},
-    text::{shown_name, with_causes},
+    text::shown_name,
     words::counted,
 };
 
 use super::{
     args::Args,
     run::{place, sources},
+    trust,
 };
 
 pub(super) fn run(
@@ -37,9 +37,7 @@ pub(super) fn run(
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
     let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
-    let repository = repository
-        .including(included(args, &place))
-        .sparing(place.paths.states());
+    let repository = repository.including(included(args)).sparing(place.paths.states());
     let Some(n) = n else {
         list(&repository, &run)?;
         return Ok(0);
@@ -61,11 +59,12 @@ pub(super) fn run(
 }
 
 /// The setting; a configuration that cannot be read may be what is to be restored.
-fn included(args: &Args, place: &Place) -> Vec<String> {
-    match config::load(&sources(args, place)) {
+fn included(args: &Args) -> Vec<String> {
+    let loaded = trust::place_to_look(args).and_then(|place| Ok(config::load(&sources(args, &place))?));
+    match loaded {
         Ok(loaded) => loaded.config.checkpoint.include,
-        Err(error) => {
-            warn(&format!("{}; ignored files stay as they are", with_causes(&error)));
+        Err(failure) => {
+            warn(&format!("{}; ignored files stay as they are", failure.message));
             Vec::new()
         }
     }

@@ -11,10 +11,13 @@ use crate::{
     ui::{Presentation, ScreenOptions, headless::Format},
 };
 
-use super::args::{Args, FormatArg, ShowFlags};
+use super::{
+    args::{Args, FormatArg, ShowFlags},
+    trust,
+};
 
 pub(super) fn run(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let place = place(args)?;
+    let place = trust::place_to_run(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let presentation = presentation(args, &args.show);
     app::run(
@@ -60,9 +63,9 @@ pub(super) fn place(args: &Args) -> Result<Place, Failure> {
     Place::current(args.state_dir.as_deref())
 }
 
-/// All places settings come from, this command line among them.
+/// All places settings come from, this command line among them; the project's file as far as `place` has it.
 pub(super) fn sources(args: &Args, place: &Place) -> Sources {
-    let mut sources = Sources::of_project(&place.project);
+    let mut sources = Sources::of_project(place.own.config.clone());
     sources.extra = args.config.as_deref().map(absolute);
     sources.flags.clone_from(&args.settings.given);
     sources

@@ -23,11 +23,12 @@ use crate::{
 
 use super::{
     args::{Args, SandboxCommand},
-    run::{place, sources},
+    run::sources,
+    trust,
 };
 
 pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let place = place(args)?;
+    let place = trust::place_to_look(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let catalog = catalog(&place, &loaded.config);
     // As if it were on: what it would be is what is asked.

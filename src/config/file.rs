@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{
     permissions::migrated,
     settings::{Config, REMOVED},
+    sources::{ProjectContent, ProjectFile},
 };
 use crate::{
     files::{self, CONFIG_CAP_BYTES, ReadError},
@@ -29,7 +30,20 @@ pub(super) fn read_if_there(path: &Path) -> Result<Option<String>, Mistake> {
 
 /// Reads a file's text, without a byte order mark.
 pub(super) fn read(path: &Path) -> Result<String, Mistake> {
-    files::read_text(path, CONFIG_CAP_BYTES).map_err(|source| match source {
+    files::read_text(path, CONFIG_CAP_BYTES).map_err(|source| unreadable(path, source))
+}
+
+/// The text of the project's file, which was read before; none if it is not there or does not count.
+pub(super) fn of_project(file: &ProjectFile) -> Result<Option<String>, Mistake> {
+    match &file.content {
+        ProjectContent::Missing | ProjectContent::Untrusted => Ok(None),
+        ProjectContent::Text(text) => Ok(Some(text.clone())),
+        ProjectContent::Unreadable(error) => Err(unreadable(&file.path, error.clone())),
+    }
+}
+
+fn unreadable(path: &Path, source: ReadError) -> Mistake {
+    match source {
         ReadError::NotUtf8 { position } => Mistake::NotUtf8 {
             path: path.to_owned(),
             position,
@@ -38,7 +52,7 @@ pub(super) fn read(path: &Path) -> Result<String, Mistake> {
             path: path.to_owned(),
             source,
         },
-    })
+    }
 }
 
 /// Reads what a file's text says; one without any value says nothing.

@@ -31,6 +31,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
     let texts = file_texts(sources, &mut mistakes);
     let files = texts.iter().map(|(path, text)| file::layer(path, text));
     let rest = [env::read(&sources.env), of_flags(&sources.flags)];
+    let project = sources.project.as_ref().map(|file| &*file.path);
     let mut merged = Merged::defaults::<Config>();
     let (mut notices, mut adapters) = (Vec::new(), Vec::new());
     for layer in files.chain(rest) {
@@ -39,7 +40,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
         mistakes.extend(one_prompt(&layer.leaves, &mut merged));
         adapters.extend(adapters_of(&layer.leaves));
         for leaf in layer.leaves {
-            if let Some(mistake) = not_by_project(&leaf, sources.project.as_deref()) {
+            if let Some(mistake) = not_by_project(&leaf, project) {
                 mistakes.push(mistake);
                 continue;
             }
@@ -73,11 +74,11 @@ pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
 }
 
 fn file_texts(sources: &Sources, mistakes: &mut Vec<Mistake>) -> Vec<(PathBuf, String)> {
-    let optional = [&sources.user, &sources.project].into_iter().flatten();
-    let optional = optional.map(|path| (path, file::read_if_there(path)));
-    let required = sources.extra.iter().map(|path| (path, file::read(path).map(Some)));
+    let user = sources.user.iter().map(|path| (path, file::read_if_there(path)));
+    let project = sources.project.iter().map(|own| (&own.path, file::of_project(own)));
+    let extra = sources.extra.iter().map(|path| (path, file::read(path).map(Some)));
     let mut texts = Vec::new();
-    for (path, text) in optional.chain(required) {
+    for (path, text) in user.chain(project).chain(extra) {
         match text {
             Ok(Some(text)) => texts.push((path.clone(), text)),
             Ok(None) => {}

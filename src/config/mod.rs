@@ -30,7 +30,7 @@ pub use permissions::Permissions;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
 pub use sandbox::{Sandbox, SandboxMode};
 pub use settings::{Config, Keep};
-pub use sources::{Flag, Sources};
+pub use sources::{Flag, ProjectContent, ProjectFile, Sources};
 pub use values::Notify;
 
 /// What to type where a setting is like no other.

@@ -1,10 +1,14 @@
 //! The settings for people and for editors: `ralph config show`, `schema`, `path`.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 
 use serde_json::Value;
 
-use super::{load::Loaded, settings::Config, sources::Sources};
+use super::{
+    load::Loaded,
+    settings::Config,
+    sources::{ProjectContent, Sources},
+};
 use crate::settings::{self, FlagDeclaration, Keys};
 
 /// What goes before the settings in the example file.
@@ -34,18 +38,22 @@ fn width<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)
 }
 
-/// Lists the files settings are read from, weakest first, and whether each is there.
+/// Lists the files settings are read from, weakest first, and whether each is there and counts.
 pub fn paths(sources: &Sources) -> String {
-    let files = [
-        ("user", &sources.user),
-        ("project", &sources.project),
-        ("--config", &sources.extra),
-    ];
+    let there = |path: &Path| if path.exists() { "" } else { "  (not there)" };
+    let user = sources.user.iter().map(|path| ("user", path, there(path)));
+    let project = sources.project.iter().map(|file| {
+        let state = match file.content {
+            ProjectContent::Missing => "  (not there)",
+            ProjectContent::Untrusted => "  (not trusted)",
+            ProjectContent::Text(_) | ProjectContent::Unreadable(_) => "",
+        };
+        ("project", &file.path, state)
+    });
+    let extra = sources.extra.iter().map(|path| ("--config", path, there(path)));
     let mut text = String::new();
-    for (layer, path) in files {
-        let Some(path) = path else { continue };
-        let there = if path.exists() { "" } else { "  (not there)" };
-        writeln!(text, "{layer:8}  {}{there}", path.display()).expect("a string takes every write");
+    for (layer, path, state) in user.chain(project).chain(extra) {
+        writeln!(text, "{layer:8}  {}{state}", path.display()).expect("a string takes every write");
     }
     text
 }
@@ -88,7 +96,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::{Flag, load};
+    use crate::config::{Flag, ProjectFile, load};
 
     #[test]
     fn show_names_each_value_and_its_origin() {
@@ -132,7 +140,7 @@ mod tests {
         std::fs::write(&user, "{}").unwrap();
         let sources = Sources {
             user: Some(user.clone()),
-            project: Some(project.clone()),
+            project: Some(ProjectFile::read(project.clone())),
             ..Sources::default()
         };
         assert_eq!(

@@ -1,20 +1,18 @@
 //! The places settings come from.
 
-use std::{
-    env,
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use std::{env, ffi::OsString, path::PathBuf};
 
 use serde_json::Value;
+
+use crate::files::{self, CONFIG_CAP_BYTES, ReadError};
 
 /// Where settings may come from, weakest first.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// The user's file; need not exist.
     pub user: Option<PathBuf>,
-    /// The project's file; need not exist.
-    pub project: Option<PathBuf>,
+    /// The project's file, as far as it counts; need not exist.
+    pub project: Option<ProjectFile>,
     /// The file named by `--config`, above both others; has to exist.
     pub extra: Option<PathBuf>,
     /// The environment. Only `RALPH_*` is looked at.
@@ -23,16 +21,46 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Names the usual places: `ralph/config.json` in the user's configuration directory, `.ralph/config.json` in the
-    /// project, and this process's environment.
-    pub fn of_project(project: &Path) -> Self {
+    /// Names the usual places: `ralph/config.json` in the user's configuration directory, the project's file, and this
+    /// process's environment.
+    pub fn of_project(project: ProjectFile) -> Self {
         Sources {
             user: dirs::config_dir().map(|directory| directory.join("ralph").join("config.json")),
-            project: Some(project.join(".ralph").join("config.json")),
+            project: Some(project),
             extra: None,
             env: env::vars_os().collect(),
             flags: Vec::new(),
         }
+    }
+}
+
+/// `.ralph/config.json` of a project. It is read when its trust is decided, and not again: what an agent makes of it
+/// meanwhile is not what its user has trusted.
+#[derive(Debug, Clone)]
+pub struct ProjectFile {
+    pub path: PathBuf,
+    pub content: ProjectContent,
+}
+
+/// What there is of a project's file.
+#[derive(Debug, Clone)]
+pub enum ProjectContent {
+    Missing,
+    /// It is there, and says nothing before its user trusts it.
+    Untrusted,
+    Text(String),
+    Unreadable(ReadError),
+}
+
+impl ProjectFile {
+    /// Reads it.
+    pub fn read(path: PathBuf) -> Self {
+        let content = match files::read_text(&path, CONFIG_CAP_BYTES) {
+            Ok(text) => ProjectContent::Text(text),
+            Err(error) if error.is_missing() => ProjectContent::Missing,
+            Err(error) => ProjectContent::Unreadable(error),
+        };
+        ProjectFile { path, content }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Flag, Loaded, NO_HINT, Sources, load};
+use super::{Flag, Loaded, NO_HINT, ProjectFile, Sources, load};
 
 /// The files of a user, a project and `--config`, in a directory of their own.
 pub(super) struct Files {
@@ -18,7 +18,6 @@ impl Files {
         let directory = tempfile::tempdir().unwrap();
         let sources = Sources {
             user: Some(directory.path().join("user.json")),
-            project: Some(directory.path().join("project.json")),
             ..Sources::default()
         };
         Files { directory, sources }
@@ -48,13 +47,20 @@ impl Files {
         self
     }
 
+    fn sources(&self) -> Sources {
+        Sources {
+            project: Some(ProjectFile::read(self.directory.path().join("project.json"))),
+            ..self.sources.clone()
+        }
+    }
+
     pub(super) fn load(&self) -> Loaded {
-        load(&self.sources).unwrap()
+        load(&self.sources()).unwrap()
     }
 
     /// The error and its hints, with the directory left out.
     pub(super) fn error(&self) -> Vec<String> {
-        let error = load(&self.sources).unwrap_err();
+        let error = load(&self.sources()).unwrap_err();
         let directory = format!("{}/", self.directory.path().display());
         let lines = [error.to_string()].into_iter().chain(error.hints(NO_HINT));
         lines.map(|line| line.replace(&directory, "")).collect()

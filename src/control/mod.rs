@@ -47,8 +47,12 @@ pub enum ControlError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Request {
-    Command { command: UserCommand },
+    Command {
+        command: UserCommand,
+    },
     Status,
+    /// Whoever asks is about to trust the project's own files, which is not for an agent.
+    Trust,
 }
 
 /// On whose behalf a request comes.

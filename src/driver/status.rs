@@ -93,7 +93,10 @@ impl Driver {
     /// Does what was asked over the control socket, and says what came of it.
     pub(super) fn answer(&mut self, request: Request, role: Role) -> Result<Reply, DriverError> {
         match request {
-            Request::Command { command } if role == Role::Agent => self.refuse_agent(&command),
+            Request::Command { command } if role == Role::Agent => self.refuse_agent(command.name()),
+            Request::Trust if role == Role::Agent => self.refuse_agent("trust"),
+            // It is kept by whoever asks; this run goes on with what it has read.
+            Request::Trust => Ok(Reply::Done { text: String::new() }),
             Request::Status => Ok(Reply::Status {
                 status: {
                     let quiet = self.quiet();
@@ -115,8 +118,7 @@ impl Driver {
     }
 
     /// Refuses a command of the agent's, and tells the user: once for each kind and iteration, however often it is tried.
-    fn refuse_agent(&mut self, command: &UserCommand) -> Result<Reply, DriverError> {
-        let command = command.name();
+    fn refuse_agent(&mut self, command: &'static str) -> Result<Reply, DriverError> {
         let iteration = self
             .state()
             .view

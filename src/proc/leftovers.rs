@@ -249,6 +249,6 @@ fn lineage(all: &[Process]) -> HashSet<Pid> {
     lineage
 }
 
-fn is_guard(pid: Pid) -> bool {
+pub(super) fn is_guard(pid: Pid) -> bool {
     system::command_line(pid).split(|&byte| byte == 0).nth(1) == Some(b"__guard")
 }

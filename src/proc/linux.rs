@@ -3,7 +3,10 @@
 use std::{
     fs::{self, File},
     io::{self, Seek, Write},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::fs::MetadataExt,
+    },
     time::{Duration, Instant},
 };
 
@@ -101,6 +104,13 @@ pub(super) fn name_guard() {
 
 pub(super) fn process(pid: Pid) -> Option<Process> {
     parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Tells whether a process runs this executable, under whatever name.
+pub(super) fn runs_this_executable(pid: Pid) -> bool {
+    let identity = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let exe = identity(&format!("/proc/{pid}/exe"));
+    exe.is_some() && exe == identity("/proc/self/exe")
 }
 
 /// Reads the whole table.

@@ -45,6 +45,6 @@ pub use launch::{
     Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Output, RUN_ID_VAR, Size, Stdin, Stdout, Stop,
     StopSignal,
 };
-pub use origin::Origin;
+pub use origin::{Origin, is_below_a_run};
 pub use spawn::SpawnError;
 pub use supervisor::Supervisor;

@@ -5,9 +5,13 @@
 
 use std::os::fd::BorrowedFd;
 
-use nix::unistd::{Pid, getpid};
+use nix::unistd::{Pid, getpid, getppid};
 
-use super::{leftovers::Children, system};
+use super::{
+    RUN_ID_VAR,
+    leftovers::{self, Children},
+    system,
+};
 
 /// How often to begin anew when a process on the way up ends under the walk.
 const WALKS: u32 = 8;
@@ -61,6 +65,31 @@ fn walk(children: &Children, pid: Pid) -> Option<Origin> {
         process = system::process(process.parent)?;
     }
     Some(Origin::Unknown)
+}
+
+/// Tells whether this process was started by what a ralph has started, whichever run that is.
+///
+/// Its environment may be another by then, and its parents may have ended: what it has above it is a guard, or the ralph that
+/// has adopted it.
+pub fn is_below_a_run() -> bool {
+    if std::env::var_os(RUN_ID_VAR).is_some() {
+        return true;
+    }
+    let mut above = getppid();
+    for _ in 0..DEPTH {
+        if above.as_raw() <= 1 {
+            return false;
+        }
+        if leftovers::is_guard(above) || system::runs_this_executable(above) {
+            return true;
+        }
+        match system::process(above) {
+            Some(process) => above = process.parent,
+            // It has ended, or is not to be seen: whatever is above it is not either.
+            None => return false,
+        }
+    }
+    false
 }
 
 #[cfg(test)]

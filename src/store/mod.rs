@@ -6,3 +6,4 @@ pub mod paths;
 pub(crate) mod recording;
 pub(crate) mod rules;
 pub(crate) mod signal_log;
+pub(crate) mod trust;

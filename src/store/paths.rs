@@ -136,6 +136,11 @@ impl ProjectPaths {
         self.state.join("rules.json")
     }
 
+    /// Holds what the user has trusted of the project's own files.
+    pub fn trust(&self) -> PathBuf {
+        self.state.join("trust.json")
+    }
+
     pub fn runs(&self) -> PathBuf {
         self.state.join("runs")
     }

@@ -18,7 +18,7 @@ fn harmless(finished: &Finished, saying: &str) {
 
 /// Runs ralph on a terminal, which `script` makes for it, and returns what reached that.
 fn on_a_terminal(sandbox: &Sandbox, args: &str) -> String {
-    let command = format!("exec {} {args}", env!("CARGO_BIN_EXE_ralph"));
+    let command = format!("exec {} --trust-project {args}", env!("CARGO_BIN_EXE_ralph"));
     let finished = sandbox
         .program("script")
         .args(["--quiet", "--return", "--command", &command, "/dev/null"])

@@ -148,8 +148,14 @@ impl Sandbox {
         self.variables.borrow_mut().push((name, value.into()));
     }
 
-    /// The real `ralph`, in the project.
+    /// The real `ralph`, in the project, whose own files the test has written and trusts.
     pub fn ralph<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Program {
+        let has_files = self.project().join(".ralph").symlink_metadata().is_ok();
+        self.wary_ralph(has_files.then_some("--trust-project")).args(args)
+    }
+
+    /// The same in a project that somebody else may have written.
+    pub fn wary_ralph<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Program {
         self.program(env!("CARGO_BIN_EXE_ralph")).args(args)
     }
 

@@ -53,8 +53,8 @@ impl Live {
     pub fn with(options: ServerOptions, changes: Value) -> Live {
         let adapters = serde_json::json!({ "opencode-server": changes });
         let catalog = Catalog::load(&Sources {
-            directories: Vec::new(),
             config: vec![Node::of(adapters, &Origin::Default)],
+            ..Sources::default()
         });
         let manifest = catalog.manifest("opencode-server").expect("a manifest");
         let (running, stop) = tokio::sync::oneshot::channel::<()>();

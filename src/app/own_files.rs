@@ -1,0 +1,124 @@
+//! What a project's own files say to ralph: read once, so that what was looked at is what is used.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    agent::catalog::Directory,
+    config::{ProjectContent, ProjectFile},
+    files::{self, PROMPT_CAP_BYTES, ReadError},
+    settings::from_json,
+    trust::OwnFile,
+};
+
+/// The project's settings, adapters and prompts. Without a value of this nothing of them counts.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnFiles {
+    pub(crate) config: ProjectFile,
+    pub(super) adapters: Directory,
+    /// The project's own prompt, and the one that its settings name.
+    prompts: Vec<Prompt>,
+}
+
+#[derive(Debug, Clone)]
+struct Prompt {
+    path: PathBuf,
+    text: Result<String, ReadError>,
+}
+
+impl OwnFiles {
+    /// Of a project that has no say.
+    pub(super) fn none(project: &Path) -> Self {
+        Self {
+            config: ProjectFile {
+                path: config(project),
+                content: ProjectContent::Missing,
+            },
+            adapters: Directory::default(),
+            prompts: Vec::new(),
+        }
+    }
+
+    /// Reads what is there.
+    pub(crate) fn read(project: &Path) -> Self {
+        let config = ProjectFile::read(config(project));
+        let own = own_prompt(project);
+        let named = named_prompt(&config).map(|path| project.join(path));
+        let prompts = [own].into_iter().chain(named).map(|path| Prompt {
+            text: files::read_text(&path, PROMPT_CAP_BYTES),
+            path,
+        });
+        Self {
+            adapters: Directory::read(&project.join(".ralph").join("adapters")),
+            prompts: prompts.collect(),
+            config,
+        }
+    }
+
+    /// Every file that has a text, as it is trusted.
+    pub(crate) fn texts(&self, project: &Path) -> Vec<OwnFile> {
+        let config = match &self.config.content {
+            ProjectContent::Text(text) => Some((&self.config.path, text)),
+            ProjectContent::Missing | ProjectContent::Untrusted | ProjectContent::Unreadable(_) => None,
+        };
+        let adapters = self.adapters.files.iter();
+        let adapters = adapters.filter_map(|file| Some((&file.path, file.text.as_ref().ok()?)));
+        let prompts = self.prompts.iter();
+        let prompts = prompts.filter_map(|prompt| Some((&prompt.path, prompt.text.as_ref().ok()?)));
+        let all = config.into_iter().chain(adapters).chain(prompts);
+        all.map(|(path, text)| OwnFile {
+            name: name(project, path),
+            text: text.clone(),
+            leads_to: leads_to(project, path),
+        })
+        .collect()
+    }
+
+    /// Leaves out what has not been trusted. What cannot be read still says so.
+    #[must_use]
+    pub(crate) fn untrusted(mut self) -> Self {
+        if let ProjectContent::Text(_) = self.config.content {
+            self.config.content = ProjectContent::Untrusted;
+        }
+        self.adapters.files.retain(|file| file.text.is_err());
+        self.prompts.retain(|prompt| prompt.text.is_err());
+        self
+    }
+
+    /// What was read of a prompt; none of one that is not the project's.
+    pub(super) fn prompt(&self, path: &Path) -> Option<&Result<String, ReadError>> {
+        let found = self.prompts.iter().find(|prompt| prompt.path == path);
+        found.map(|prompt| &prompt.text)
+    }
+}
+
+fn config(project: &Path) -> PathBuf {
+    project.join(".ralph").join("config.json")
+}
+
+/// The prompt that is taken where no setting names another.
+pub(super) fn own_prompt(project: &Path) -> PathBuf {
+    project.join(".ralph").join("prompt.md")
+}
+
+/// The file of instructions that the project's settings name.
+fn named_prompt(config: &ProjectFile) -> Option<PathBuf> {
+    let ProjectContent::Text(text) = &config.content else {
+        return None;
+    };
+    let (root, _) = from_json(&config.path, text).ok()?;
+    Some(PathBuf::from(root?.get("promptFile")?.text()?))
+}
+
+fn name(project: &Path, path: &Path) -> String {
+    let name = path.strip_prefix(project).unwrap_or(path);
+    name.to_string_lossy().into_owned()
+}
+
+/// Where a file really is, if a link leads there.
+fn leads_to(project: &Path, path: &Path) -> Option<String> {
+    let real = fs::canonicalize(path).ok().filter(|real| real != path)?;
+    Some(name(project, &real))
+}

@@ -1,0 +1,262 @@
+//! Trust in a project's own files: asked for before they start anything, `ralph trust` to say it at any time.
+//!
+//! A command that runs what they name, or depends on it, asks on a terminal and refuses without one; a command that only
+//! looks goes without them and says so. Nothing else in the command line reads them.
+
+use std::{
+    fmt::Write as _,
+    io::{self, BufRead},
+};
+
+use crate::{
+    app::{OwnFiles, Place},
+    console::{self, complain, print, warn},
+    control::{self, Reply, Request},
+    error::{Failure, FailureKind},
+    proc::is_below_a_run,
+    store::trust::{revoke, trust, trusted},
+    text::one_line,
+    trust::{Change, Line, Said, Trusted, What, changes, trusting},
+    words::{agent_command_in_words, counted},
+};
+
+use super::args::Args;
+
+/// Lines of one file that are shown where more are a command away.
+const LINES: usize = 24;
+/// Characters of one line, as well.
+const COLUMNS: usize = 400;
+
+/// What a project says to ralph, and how that differs from what was trusted.
+struct Own {
+    place: Place,
+    files: OwnFiles,
+    changes: Vec<Change>,
+}
+
+impl Own {
+    fn of(args: &Args) -> Result<Self, Failure> {
+        let place = Place::current(args.state_dir.as_deref())?;
+        let files = OwnFiles::read(&place.project);
+        let changes = match args.trust_project {
+            true => Vec::new(),
+            false => changes(&files.texts(&place.project), &trusted(&place.paths)?),
+        };
+        Ok(Self { place, files, changes })
+    }
+
+    fn trusted(self) -> Place {
+        Place {
+            own: self.files,
+            ..self.place
+        }
+    }
+
+    /// Keeps what was shown, as it was read then.
+    fn trust(&self) -> Result<Trusted, Failure> {
+        let all = trusting(&self.files.texts(&self.place.project));
+        trust(&self.place.paths, all.clone())?;
+        Ok(all)
+    }
+}
+
+/// The project for a command that runs what its files name: they count, or the command does not run.
+///
+/// # Errors
+/// A [`Failure`] if they are not trusted, and nobody is there who could be asked or the answer was no.
+pub(super) fn place_to_run(args: &Args) -> Result<Place, Failure> {
+    let own = Own::of(args)?;
+    if own.changes.is_empty() {
+        return Ok(own.trusted());
+    }
+    let somebody = console::is_answered() && !is_below_a_run();
+    if !somebody || !confirmed(&own.changes)? {
+        return Err(refusal(&own.changes));
+    }
+    own.trust()?;
+    Ok(own.trusted())
+}
+
+/// The project for a command that only looks: files that are not trusted are left out, with a warning.
+///
+/// # Errors
+/// A [`Failure`] if there is no project, or if what was trusted cannot be read.
+pub(super) fn place_to_look(args: &Args) -> Result<Place, Failure> {
+    let (place, left_out) = place_and_what_is_left_out(args)?;
+    if let Some(left_out) = left_out {
+        warn(&format!(
+            "{left_out}: left out; `ralph trust --show` shows what they say, `ralph trust` trusts them"
+        ));
+    }
+    Ok(place)
+}
+
+/// The same, with what is left out in words.
+pub(super) fn place_and_what_is_left_out(args: &Args) -> Result<(Place, Option<String>), Failure> {
+    let own = Own::of(args)?;
+    if own.changes.is_empty() {
+        return Ok((own.trusted(), None));
+    }
+    let left_out = untrusted(&own.changes);
+    let own_files = own.files.untrusted();
+    Ok((
+        Place {
+            own: own_files,
+            ..own.place
+        },
+        Some(left_out),
+    ))
+}
+
+/// Carries out `ralph trust`.
+pub(super) fn run(args: &Args, show: bool, takes_back: bool) -> Result<u8, Failure> {
+    let own = Own::of(args)?;
+    if show {
+        return shown(&own);
+    }
+    refuse_agent(&own.place)?;
+    if takes_back {
+        print(match revoke(&own.place.paths)? {
+            true => "not trusted any more: ralph asks before this project's own files count again\n",
+            false => "nothing of this project was trusted\n",
+        });
+        return Ok(0);
+    }
+    if own.changes.is_empty() {
+        return shown(&own);
+    }
+    print(&in_words(&own.changes, Extent::Whole));
+    let all = own.trust()?;
+    print(&match all.len() as u64 {
+        0 => "trusted: this project has no files of its own for ralph any more\n".to_owned(),
+        count => format!(
+            "trusted: {}; ralph asks again when they change\n",
+            counted(count, "file")
+        ),
+    });
+    Ok(0)
+}
+
+fn shown(own: &Own) -> Result<u8, Failure> {
+    let files = own.files.texts(&own.place.project);
+    if !own.changes.is_empty() {
+        print(&in_words(&own.changes, Extent::Whole));
+        print(&format!("{}; `ralph trust` trusts this\n", untrusted(&own.changes)));
+        return Ok(FailureKind::Failed.exit_code());
+    }
+    let whole = changes(&files, &Trusted::new());
+    if whole.is_empty() {
+        print("this project has no files of its own for ralph: there is nothing to trust\n");
+        return Ok(0);
+    }
+    print(&in_words(&whole, Extent::Whole));
+    print("all of this is trusted; `ralph trust --revoke` takes it back\n");
+    Ok(0)
+}
+
+/// An agent has its user's rights and does not speak for its user. Its run is told, if it is one of this project.
+fn refuse_agent(place: &Place) -> Result<(), Failure> {
+    let forbidden = |why| Err(Failure::new(FailureKind::Failed, why));
+    match control::ask(&place.paths.socket(), &Request::Trust) {
+        Ok(Reply::Forbidden { why }) => forbidden(why),
+        // No loop, or one of another version: who has started this process tells as well.
+        Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Status { .. }) | Err(_) if !is_below_a_run() => Ok(()),
+        Ok(_) | Err(_) => forbidden(agent_command_in_words("trust")),
+    }
+}
+
+fn confirmed(changes: &[Change]) -> Result<bool, Failure> {
+    let first = changes.iter().all(|change| change.what == What::New);
+    let why = match first {
+        true => "This project brings files of its own that tell ralph what to run and what agents may do:",
+        false => "This project's own files tell ralph what to run, and differ from what you have trusted:",
+    };
+    complain(&format!("{why}\n\n{}", in_words(changes, Extent::Short)));
+    complain("Trust them as they are now? ralph asks again when they change. [y/N]");
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("the answer cannot be read: {error}")))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn refusal(changes: &[Change]) -> Failure {
+    Failure::new(FailureKind::Configuration, untrusted(changes))
+        .hint("`ralph trust --show` shows what they say, `ralph trust` trusts them as they are")
+        .hint("`--trust-project` lets them count for one command, whatever they say")
+}
+
+/// Names the files that do not count.
+fn untrusted(changes: &[Change]) -> String {
+    let names = changes.iter().map(|change| {
+        let name = one_line(&change.name);
+        match change.what {
+            What::New => name,
+            What::Changed => format!("{name} (changed)"),
+            What::Gone => format!("{name} (gone)"),
+        }
+    });
+    let names: Vec<String> = names.collect();
+    format!("this project's own files are not trusted: {}", names.join(", "))
+}
+
+/// How much is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Short,
+    Whole,
+}
+
+fn in_words(changes: &[Change], extent: Extent) -> String {
+    let mut text = String::new();
+    for change in changes {
+        let what = match change.what {
+            What::New => "",
+            What::Changed => "  (changed)",
+            What::Gone => "  (gone)",
+        };
+        let leads = change.leads_to.as_ref();
+        let leads = leads.map_or_else(String::new, |to| format!("  -> {}", one_line(to)));
+        writeln!(text, "{}{leads}{what}", one_line(&change.name)).expect(WRITES);
+        let signs = change.what != What::New;
+        // What matters first to go in is last to be left out.
+        let (matter, rest): (Vec<&Line>, Vec<&Line>) = change.lines.iter().partition(|line| line.matters);
+        let all = matter.into_iter().chain(rest);
+        let room = match extent {
+            Extent::Short => LINES,
+            Extent::Whole => usize::MAX,
+        };
+        for line in all.take(room) {
+            let sign = match (signs, line.said) {
+                (false, _) => "",
+                (true, Said::Now) => "+ ",
+                (true, Said::Before) => "- ",
+            };
+            writeln!(text, "  {sign}{}", line_in_words(&line.text, extent)).expect(WRITES);
+        }
+        if let Some(more) = change.lines.len().checked_sub(room).filter(|more| *more > 0) {
+            let more = counted(more as u64, "more line");
+            writeln!(text, "  … {more}: `ralph trust --show` shows all").expect(WRITES);
+        }
+        if change.lines.is_empty() {
+            writeln!(text, "  (comments and layout only)").expect(WRITES);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn line_in_words(line: &str, extent: Extent) -> String {
+    let line = one_line(line);
+    let length = line.chars().count();
+    match extent {
+        Extent::Short if length > COLUMNS => {
+            let start: String = line.chars().take(COLUMNS).collect();
+            format!("{start}… ({} more characters)", length - COLUMNS)
+        }
+        Extent::Short | Extent::Whole => line,
+    }
+}
+
+const WRITES: &str = "a string takes every write";

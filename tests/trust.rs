@@ -1,0 +1,392 @@
+//! A project's own files start nothing and allow nothing before their user has trusted them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::fs::PermissionsExt,
+};
+
+use crate::{
+    harness::{SOON, Sandbox, Script, running::Finished},
+    tui::Terminal,
+};
+
+/// How each command is called where somebody else's project might have a say in it.
+///
+/// Whatever `--help` lists has its row: a new command cannot be forgotten.
+const CALLS: &[(&str, &[&str])] = &[
+    ("adapters check", &["", "evil", "claude"]),
+    ("adapters list", &[""]),
+    ("adapters show", &["evil"]),
+    ("answer", &["1 yes", "1 project"]),
+    ("asks", &[""]),
+    ("config path", &[""]),
+    ("config schema", &[""]),
+    ("config show", &[""]),
+    ("demo", &["--headless"]),
+    ("diff", &["1", "1 --stat"]),
+    ("doctor", &["", "--format json"]),
+    ("goals check", &[""]),
+    ("pause", &[""]),
+    ("permissions forget", &["Bash"]),
+    ("permissions list", &[""]),
+    ("permissions test", &["true"]),
+    ("replay", &[""]),
+    ("report", &[""]),
+    ("reset-circuit", &[""]),
+    ("restore", &["", "1 --yes"]),
+    ("resume", &["", "--now"]),
+    ("runs", &[""]),
+    ("sandbox explain", &["src"]),
+    ("sandbox run", &["true"]),
+    ("sandbox show", &["", "--json"]),
+    ("skip", &[""]),
+    ("status", &["", "--json"]),
+    ("steer", &["hello"]),
+    ("stop", &[""]),
+    ("trust", &["--show", "--revoke"]),
+    ("withdraw", &["1"]),
+];
+
+/// Runs of the loop, which need what the project says and so do not start.
+const RUNS: &[&str] = &[
+    "",
+    "--headless",
+    "--plan PLAN.md",
+    "--adapter evil",
+    "--adapter script",
+    "--adapter claude --prompt x",
+];
+
+/// The commands that the help lists, those below others included.
+fn commands(sandbox: &Sandbox, above: &str) -> BTreeSet<String> {
+    let help = sandbox
+        .wary_ralph(above.split_whitespace())
+        .arg("--help")
+        .run(SOON)
+        .stdout;
+    let listed = help.split_once("Commands:\n").map_or("", |(_, rest)| rest);
+    let names = listed
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help");
+    names
+        .flat_map(|name| {
+            let command = format!("{above} {name}").trim().to_owned();
+            let below = commands(sandbox, &command);
+            if below.is_empty() {
+                BTreeSet::from([command])
+            } else {
+                below
+            }
+        })
+        .collect()
+}
+
+/// Plants a program that leaves `marks/NAME` in the home directory, and returns how it is called.
+fn program(sandbox: &Sandbox, name: &str) -> String {
+    let path = sandbox.project().join(format!("bin/{name}"));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let marks = sandbox.home().join("marks");
+    let script = format!(
+        "#!/bin/sh\nmkdir -p {marks}\ntouch {marks}/{name}\ncat > /dev/null\necho 1\n",
+        marks = marks.display()
+    );
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+/// The planted programs that were started.
+fn marks(sandbox: &Sandbox) -> BTreeSet<String> {
+    let found = fs::read_dir(sandbox.home().join("marks")).into_iter().flatten();
+    found
+        .map(|mark| mark.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+/// Names programs wherever a tree can: in every file and every key that ralph reads, and where git looks.
+fn plant(sandbox: &Sandbox) {
+    let command = |name: &str| serde_json::json!({ "command": { "program": program(sandbox, name) } });
+    let own: BTreeMap<&str, _> = ["claude", "codex", "gemini", "opencode-run", "opencode-server", "own"]
+        .map(|id| (id, command(&format!("config-{id}"))))
+        .into();
+    let config = serde_json::json!({
+        "adapter": "evil",
+        "fallback": ["claude"],
+        "adapters": own,
+        "goals": [{ "name": "goal", "command": program(sandbox, "goal") }],
+        "goalsWhen": "iteration",
+        "notify": program(sandbox, "notify"),
+        "promptFile": "evil.md",
+        "server": "http://127.0.0.1:9",
+        "permissions": { "allow": ["Bash"] },
+        "checkpoint": { "include": ["*"] },
+    });
+    sandbox.write(".ralph/config.json", &config.to_string());
+    sandbox.write("evil.md", "Run bin/agent.");
+    sandbox.write(".ralph/prompt.md", "Run bin/agent.");
+    for id in ["evil", "aider", "claude", "qwen-code", "script"] {
+        let program = program(sandbox, &format!("adapter-{id}"));
+        sandbox.write(
+            &format!(".ralph/adapters/{id}.toml"),
+            &format!("dialect = \"terminal\"\n[command]\nprogram = \"{program}\"\nargs = []\nprompt = \"stdin\"\n[probe]\nargs = [\"--version\"]\n"),
+        );
+    }
+    let mut git = String::new();
+    for (section, keys) in [
+        (
+            "core",
+            &[
+                "fsmonitor",
+                "pager",
+                "editor",
+                "sshCommand",
+                "askPass",
+                "alternateRefsCommand",
+            ][..],
+        ),
+        ("diff", &["external"]),
+        ("diff \"evil\"", &["command", "textconv"]),
+        ("filter \"evil\"", &["clean", "smudge", "process"]),
+        ("gpg", &["program"]),
+        ("credential", &["helper"]),
+    ] {
+        git += &format!("[{section}]\n");
+        for key in keys {
+            let program = program(sandbox, &format!("git-{key}"));
+            git += &format!("\t{key} = {program}\n");
+        }
+    }
+    let config = sandbox.project().join(".git/config");
+    let before = fs::read_to_string(&config).unwrap();
+    fs::write(&config, before + &git).unwrap();
+    sandbox.write(".gitattributes", "* filter=evil diff=evil\n");
+    for hook in [
+        "pre-commit",
+        "post-checkout",
+        "post-index-change",
+        "reference-transaction",
+        "post-commit",
+    ] {
+        let from = program(sandbox, hook);
+        let to = sandbox.project().join(".git/hooks").join(hook);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(from, to).unwrap();
+    }
+}
+
+#[test]
+fn no_command_starts_what_a_fresh_clone_names_before_it_is_trusted() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::worker());
+    // A run of the user's own, so that there is something to report, to restore and to resume.
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    sandbox.write("PLAN.md", "- [ ] More\n");
+    plant(&sandbox);
+
+    let calls: BTreeSet<String> = CALLS.iter().map(|(command, _)| (*command).to_owned()).collect();
+    assert_eq!(commands(&sandbox, ""), calls, "every command has a row in CALLS");
+    let started = |args: &str, finished: &Finished| {
+        let found = marks(&sandbox);
+        assert!(found.is_empty(), "ralph {args} started {found:?}: {finished:?}");
+    };
+    for (command, endings) in CALLS {
+        for ending in *endings {
+            let args = format!("{command} {ending}");
+            let ralph = sandbox.wary_ralph(args.split_whitespace());
+            let finished = ralph.env("RALPH_DEMO_SPEED", "0").run(SOON);
+            started(&args, &finished);
+            if *command == "restore" {
+                plant(&sandbox);
+            }
+        }
+    }
+    for args in RUNS {
+        let finished = sandbox.wary_ralph(args.split_whitespace()).run(SOON);
+        assert_eq!(finished.code(), Some(3), "ralph {args}: {finished:?}");
+        assert!(
+            finished
+                .stderr
+                .contains("not trusted: .ralph/config.json, .ralph/adapters/aider.toml"),
+            "{finished:?}"
+        );
+        assert!(finished.stderr.contains("hint: `ralph trust --show`"), "{finished:?}");
+        started(args, &finished);
+    }
+
+    // The same that was quiet until now, once it is trusted.
+    for args in ["doctor", "goals check"] {
+        sandbox.ralph(args.split_whitespace()).run(SOON);
+    }
+    let ran = marks(&sandbox);
+    for name in ["adapter-evil", "config-codex", "goal"] {
+        assert!(ran.contains(name), "{name} is not in {ran:?}");
+    }
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn looking_goes_without_what_is_not_trusted_and_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".ralph/config.json", r#"{ "model": "theirs", "notify": "touch x" }"#);
+    let looks = |args: &str| sandbox.wary_ralph(args.split_whitespace()).run(SOON);
+    let shown = looks("config show");
+    assert_eq!(shown.code(), Some(0));
+    assert!(
+        !shown.stdout.contains("theirs") && !shown.stdout.contains("touch x"),
+        "{shown:?}"
+    );
+    assert!(
+        shown
+            .stderr
+            .contains("warning: this project's own files are not trusted: .ralph/config.json: left out"),
+        "{shown:?}"
+    );
+    assert!(
+        looks("config path")
+            .stdout
+            .contains(".ralph/config.json  (not trusted)")
+    );
+    let doctor = looks("doctor");
+    assert!(doctor.stdout.contains("not trusted: .ralph/config.json"), "{doctor:?}");
+    assert!(doctor.stdout.contains("`ralph trust` trusts them"), "{doctor:?}");
+    assert!(sandbox.ralph(["config", "show"]).run(SOON).stdout.contains("theirs"));
+    // What asks nothing of the project warns of nothing.
+    assert_eq!(looks("runs").stderr.matches("trust").count(), 0);
+}
+
+#[test]
+fn what_is_trusted_counts_until_it_changes_and_the_change_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::worker());
+    let ralph = |args: &str| sandbox.wary_ralph(args.split_whitespace()).run(SOON);
+    assert!(ralph("trust --show").stdout.contains("there is nothing to trust"));
+    let goal = |command: &str| format!(r#"{{ "goals": [{{ "name": "tests", "command": "{command}" }}] }}"#);
+    sandbox.write(".ralph/config.json", &goal("true"));
+    let shown = ralph("trust --show");
+    assert_eq!(shown.code(), Some(1), "{shown:?}");
+    assert!(shown.stdout.contains("  goals[0].command = \"true\"\n"), "{shown:?}");
+    let trusted = ralph("trust");
+    assert_eq!(trusted.code(), Some(0), "{trusted:?}");
+    assert!(
+        trusted.stdout.contains("  goals[0].command = \"true\"\n"),
+        "{trusted:?}"
+    );
+    assert!(trusted.stdout.contains("trusted: 1 file;"), "{trusted:?}");
+    assert_eq!(ralph("trust --show").code(), Some(0));
+    assert_eq!(ralph("goals check").code(), Some(0));
+
+    sandbox.write(".ralph/config.json", &goal("touch ran"));
+    let refused = ralph("goals check");
+    assert_eq!(refused.code(), Some(3), "{refused:?}");
+    assert!(refused.stderr.contains(".ralph/config.json (changed)"), "{refused:?}");
+    assert_eq!(sandbox.read("ran"), None);
+    let shown = ralph("trust --show").stdout;
+    let told = "  - goals[0].command = \"true\"\n  + goals[0].command = \"touch ran\"\n";
+    assert!(shown.contains(told) && !shown.contains("goals[0].name"), "{shown}");
+
+    sandbox.write(".ralph/config.json", &goal("true"));
+    assert_eq!(ralph("goals check").code(), Some(0), "as it was trusted");
+    fs::remove_dir_all(sandbox.project().join(".ralph")).unwrap();
+    let refused = ralph("--adapter script --headless");
+    assert_eq!(refused.code(), Some(3), "{refused:?}");
+    assert!(refused.stderr.contains(".ralph/config.json (gone)"), "{refused:?}");
+    sandbox.write(".ralph/config.json", &goal("true"));
+    assert!(ralph("trust --revoke").stdout.contains("not trusted any more"));
+    assert_eq!(ralph("goals check").code(), Some(3));
+}
+
+#[test]
+fn what_an_agent_makes_of_the_projects_files_asks_again_at_the_next_start() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(2);
+    sandbox.write(".ralph/prompt.md", "Work on {task}.\n");
+    sandbox.install(&Script::jsonl(
+        r#"mkdir -p .ralph
+echo '{ "goals": [{ "name": "judge", "command": "touch \"$HOME/judged\"" }] }' > .ralph/config.json
+echo 'Obey.' > .ralph/prompt.md
+work; over 'Done.'"#,
+    ));
+    assert_eq!(sandbox.wary_ralph(["trust"]).run(SOON).code(), Some(0));
+    let run = |limit: &str| {
+        let args = ["--adapter", "script", "--headless", "--max-iterations", limit];
+        sandbox.wary_ralph(args).run(SOON)
+    };
+    assert_eq!(run("1").code(), Some(6));
+    // Resuming is a start like any other.
+    let refused = run("2");
+    assert_eq!(refused.code(), Some(3), "{refused:?}");
+    let named = ".ralph/config.json, .ralph/prompt.md (changed)";
+    assert!(refused.stderr.contains(named), "{refused:?}");
+    assert_eq!(sandbox.read_home("judged"), None);
+}
+
+#[test]
+fn an_agent_cannot_trust_a_project_for_its_user_wherever_it_goes() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let other = sandbox.home().join("other");
+    fs::create_dir_all(other.join(".ralph")).unwrap();
+    fs::write(other.join(".ralph/config.json"), r#"{ "notify": "touch x" }"#).unwrap();
+    sandbox.install(&Script::jsonl(&format!(
+        r#"
+bare() {{ env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" "$@"; }}
+mkfifo "$HOME/code"
+orphan() {{ bare setsid sh -c '("$@"; echo $? > "$HOME/code") &' sh "$@"; return $(cat "$HOME/code"); }}
+cd "$HOME/other"
+for caller in "" bare orphan; do
+    $caller {ralph} trust >> "$HOME/said" 2>&1
+    echo "code $?" >> "$HOME/said"
+    # On a terminal of its own, where it answers what it is asked.
+    printf 'y\ny\n' | $caller script --quiet --return --command "{ralph} goals check" /dev/null >> "$HOME/said" 2>&1
+done
+cd - > /dev/null
+work; over 'Done.'"#,
+        ralph = env!("CARGO_BIN_EXE_ralph")
+    )));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let said = sandbox.read_home("said").unwrap();
+    assert_eq!(
+        said.matches("`ralph trust` was called from within the run").count(),
+        3,
+        "{said}"
+    );
+    assert_eq!(said.matches("code 1").count(), 3, "{said}");
+    assert_eq!(said.matches("are not trusted: .ralph/config.json").count(), 3, "{said}");
+    assert!(!said.contains("[y/N]"), "{said}");
+    let shown = sandbox.wary_ralph(["trust", "--show"]).current_dir(&other).run(SOON);
+    assert_eq!(shown.code(), Some(1), "{shown:?}");
+}
+
+#[test]
+fn on_a_terminal_the_question_is_asked_once_with_what_matters() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::worker());
+    sandbox.write(
+        ".ralph/config.json",
+        r#"{ "notify": "touch x", "goals": [{ "name": "tests", "command": "make -s test" }] }"#,
+    );
+    sandbox.write("Makefile", "test:\n");
+    let ralph = || sandbox.wary_ralph(["--adapter", "script", "--headless"]);
+    let mut terminal = Terminal::start(&ralph(), 100, 30);
+    terminal.sees("goals[0].command = \"make -s test\"");
+    terminal.sees("notify = \"touch x\"");
+    terminal.sees("[y/N]");
+    terminal.press("\r");
+    assert_eq!(terminal.ends(), 3);
+    let mut terminal = Terminal::start(&ralph(), 100, 30);
+    terminal.sees("[y/N]");
+    terminal.press("y\r");
+    assert_eq!(terminal.ends(), 0);
+    sandbox.plan(1);
+    let again = ralph().run(SOON);
+    assert_eq!(again.code(), Some(0), "nobody is asked twice: {again:?}");
+}
