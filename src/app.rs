@@ -11,6 +11,7 @@ mod prepare;
 mod prompt;
 mod runtime;
 mod sandbox;
+mod strict;
 
 use std::{
     env::consts::OS,
@@ -44,7 +45,7 @@ pub(crate) use place::Place;
 pub(crate) use plan::chosen_plan;
 use prepare::prepare;
 use runtime::runtime;
-pub(crate) use sandbox::{Confiner, confinement, make_missing};
+pub(crate) use sandbox::{Confiner, connection_refused};
 
 /// How long work on disk may go on after the run is over.
 const JOB_PATIENCE: Duration = Duration::from_millis(500);
@@ -83,6 +84,8 @@ fn logged_run(
     diagnostics.write_to(&open.files.log());
     let run = info_span!("run", id = %open.run);
     let mut notices = prepared.notices;
+    // Its proxy serves what runs, to the end.
+    let confiner = prepared.confiner;
     let failures = prune(
         &open.paths,
         &open.run,
@@ -113,6 +116,7 @@ fn logged_run(
         watched: presentation.screen.is_some(),
         judge: Some(prepared.judge),
         repository,
+        heard: Some(prepared.heard),
         clock: Clock::of_the_system(),
         supervisor: prepared.goals,
     };
@@ -135,6 +139,7 @@ fn logged_run(
     }
     runtime.shutdown_timeout(JOB_PATIENCE);
     supervisor.end_orphans();
+    drop(confiner);
     concluded(result, &files.log(), presentation.format)
 }
 

@@ -70,6 +70,16 @@ impl ReadError {
     }
 }
 
+/// Makes up a secret that nobody guesses: 32 hexadecimal digits.
+///
+/// # Errors
+/// The system has no random numbers to give.
+pub(crate) fn secret() -> io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// Reads a text of at most `cap_bytes`, without a byte order mark.
 ///
 /// # Errors

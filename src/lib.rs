@@ -30,6 +30,7 @@ pub mod permissions;
 mod plan;
 pub mod proc;
 pub mod prompt;
+pub mod proxy;
 pub mod run;
 pub mod sandbox;
 pub mod settings;

@@ -1,51 +1,131 @@
 //! The sandbox: what agents and goals cannot do though their user can, each tried by a real process. The real agents work
 //! in it in `agents_loop::a_plan`.
 
-use std::{fs, path::Path};
+use std::{
+    fmt::Write as _,
+    fs,
+    io::{Read, Write},
+    net::{SocketAddr, TcpListener},
+    os::{
+        linux::net::SocketAddrExt,
+        unix::net::{SocketAddr as UnixAddr, UnixDatagram, UnixListener},
+    },
+    path::{Path, PathBuf},
+    thread,
+};
 
-use ralph::event::{Event, Notice};
+use nix::unistd::getuid;
+use ralph::event::{Event, Notice, Record};
 
-use crate::harness::{SOON, Sandbox, Script, agents::skipped};
+use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped};
 
-/// What everybody who is confined tries, and whether it has to succeed. `$outside` is a directory of the user's.
-const ATTEMPTS: [(&str, &str, bool); 17] = [
-    ("write-project", "echo x > made.txt", true),
-    ("git", "git add made.txt && git commit -q --allow-empty -m made", true),
-    ("write-tmp", "echo x > $TMPDIR/x && rm $TMPDIR/x", true),
-    ("write-cache", "mkdir -p ~/.cache/a && echo x > ~/.cache/a/b", true),
+/// Whether an attempt has to succeed; none where that is up to the kernel.
+type Verdict = Option<bool>;
+
+const YES: Verdict = Some(true);
+const NO: Verdict = Some(false);
+const EITHER: Verdict = None;
+
+/// What everybody who is confined tries, and what comes of it in the modes `on` and `strict`. `$outside` is a directory of the
+/// user's, `$here` a server of theirs on this machine that is listed as a host, `$there` one that is not.
+const ATTEMPTS: [(&str, &str, Verdict, Verdict); 43] = [
+    ("write-project", "echo x > made.txt", YES, YES),
+    (
+        "git",
+        "git add made.txt && git commit -q --allow-empty -m made",
+        YES,
+        YES,
+    ),
+    ("write-temporary", "echo x > $TMPDIR/x && rm $TMPDIR/x", YES, YES),
+    (
+        "write-shared-temporary",
+        "echo x > /tmp/ralph-$$ && rm /tmp/ralph-$$",
+        YES,
+        NO,
+    ),
+    (
+        "write-cache",
+        "mkdir -p $XDG_CACHE_HOME/a && echo x > $XDG_CACHE_HOME/a/b",
+        YES,
+        YES,
+    ),
+    (
+        "write-shared-cache",
+        "mkdir -p ~/.cache/a && echo x > ~/.cache/a/b",
+        YES,
+        NO,
+    ),
     (
         "devices",
         "echo x > /dev/null && head -c 1 /dev/urandom > /dev/null",
-        true,
+        YES,
+        YES,
     ),
-    ("read-user", "cat $outside/readable", true),
-    ("own-children", "sleep 60 & kill $!", true),
-    ("write-outside", "echo x > $outside/made", false),
-    ("append-outside", "echo x >> $outside/readable", false),
+    ("read-user", "cat $outside/readable", YES, YES),
+    ("own-children", "sleep 60 & kill $!", YES, YES),
+    ("read-history", "cat ~/.bash_history", YES, NO),
+    ("write-outside", "echo x > $outside/made", NO, NO),
+    ("append-outside", "echo x >> $outside/readable", NO, NO),
     (
         "remove-outside",
         "rm -f $outside/readable; test ! -e $outside/readable",
-        false,
+        NO,
+        NO,
     ),
-    ("truncate-outside", ": > $outside/readable", false),
-    ("read-key", "cat ~/.ssh/id", false),
-    ("read-key-by-link", "ln -sf ~/.ssh/id link; cat link", false),
-    ("link-key", "ln ~/.ssh/id hard", false),
-    ("move-key", "mv ~/.ssh/id moved", false),
+    ("truncate-outside", ": > $outside/readable", NO, NO),
+    ("read-key", "cat ~/.ssh/id", NO, NO),
+    ("read-key-by-link", "ln -sf ~/.ssh/id link; cat link", NO, NO),
+    ("link-key", "ln ~/.ssh/id hard", NO, NO),
+    ("move-key", "mv ~/.ssh/id moved", NO, NO),
+    ("read-key-by-process", "cat /proc/$guard/root$HOME/.ssh/id", NO, NO),
     (
         "read-records",
-        "cat $XDG_STATE_HOME/ralph/*/runs/*/journal.jsonl",
-        false,
+        "cat $XDG_STATE_HOME/ralph/*/runs/*/events.jsonl",
+        NO,
+        NO,
     ),
     (
         "detached",
         "setsid sh -c 'echo x > $outside/made' & wait; test -e $outside/made",
-        false,
+        NO,
+        NO,
     ),
+    ("kill-guard", "kill -0 $guard", NO, NO),
+    ("environment-of-guard", "cat /proc/$guard/environ", NO, NO),
+    ("memory-of-guard", "head -c 1 /proc/$guard/mem", NO, NO),
+    // Only root could, and then write to it what it likes.
+    ("make-disk", "mknod disk b 7 0", NO, NO),
+    ("mount", "mkdir -p m && unshare -rm mount --bind ~/.ssh m", NO, NO),
+    // The user's metadata is not covered: an honest limit.
+    ("chmod-outside", "chmod 640 $outside/readable", YES, YES),
+    ("pair", "reach pair", YES, YES),
+    ("http-listed", "reach http http://$here/", YES, YES),
+    ("http-not-listed", "reach http http://$there/", YES, NO),
+    ("http-metadata", "reach http http://169.254.169.254/latest/", NO, NO),
+    ("tcp", "reach tcp $here", YES, NO),
+    (
+        "tcp-detached",
+        "setsid env -i \"$HOME/reach\" \"reach tcp $here\"",
+        YES,
+        NO,
+    ),
+    ("tcp-fast-open", "reach fast-open $here", YES, NO),
+    ("mptcp", "reach mptcp", EITHER, NO),
+    ("udp", "reach udp $here", YES, NO),
+    ("raw", "reach raw", NO, NO),
+    ("netlink", "reach netlink", YES, NO),
+    ("vsock", "reach vsock", EITHER, NO),
+    // A path that is known is open where the mode is `on`: an honest limit.
+    ("socket-path", "reach path $outside/socket", YES, NO),
+    ("socket-abstract", "reach abstract $abstract", NO, NO),
+    ("datagram-pair", "reach datagram-pair $outside/log", YES, NO),
+    ("io-uring", "reach io-uring", EITHER, NO),
 ];
 
-/// Tells the guard above itself, which ends all that it guards, to end.
-const KILL_GUARD: &str = r#"p=$$; while [ "$(cat /proc/$p/comm)" != ralph-guard ]; do p=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$p/status); done; kill -0 $p"#;
+/// Finds the guard above itself, which ends all that it guards; and a program that knows ways out.
+const PRELUDE: &str = r#"guard=$$; while [ "$(cat /proc/$guard/comm)" != ralph-guard ]; do guard=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$guard/status); done
+reach() { "$HOME/reach" "reach $1 $2"; }
+"#;
 
 /// Whether this kernel confines. Where it does not, nothing is shown, which is said.
 fn has_landlock(sandbox: &Sandbox) -> bool {
@@ -57,35 +137,152 @@ fn has_landlock(sandbox: &Sandbox) -> bool {
     there
 }
 
-fn attempts(name: &str, outside: &Path) -> String {
-    let attempts = ATTEMPTS.iter().map(|(what, command, _)| (*what, *command));
-    let attempts = attempts.chain([("kill-guard", KILL_GUARD)]);
-    let lines = attempts.map(|(what, command)| {
-        format!(
-            "if ( {command} ) > /dev/null 2>&1; then echo {what} >> {name}.did; else echo {what} >> {name}.failed; fi\n"
-        )
-    });
-    format!("outside={}; export outside\n", outside.display()) + &lines.collect::<String>()
+/// Whether it does so strictly.
+pub(crate) fn can_be_strict(sandbox: &Sandbox) -> bool {
+    let shown = sandbox
+        .ralph(["--sandbox", "strict", "sandbox", "run", "true"])
+        .run(SOON);
+    let is_strict = shown.code() == Some(0);
+    if !is_strict {
+        skipped(&format!("the strict sandbox: {}", shown.stderr));
+    }
+    is_strict
 }
 
-#[track_caller]
-fn assert_attempts(sandbox: &Sandbox, name: &str) {
-    let lines = |file: String| {
-        sandbox
-            .read(&file)
-            .unwrap_or_default()
-            .lines()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let succeeds = |wanted: bool| {
-        let attempts = ATTEMPTS.iter().filter(move |(.., succeeds)| *succeeds == wanted);
-        attempts.map(|(what, ..)| (*what).to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(lines(format!("{name}.did")), succeeds(true), "{name}");
-    let mut failing = succeeds(false);
-    failing.push("kill-guard".to_owned());
-    assert_eq!(lines(format!("{name}.failed")), failing, "{name}");
+/// What the user has on this machine that a confined program might want.
+struct User<'a> {
+    sandbox: &'a Sandbox,
+    outside: PathBuf,
+    /// Servers, one that is listed as a host and one that is not.
+    here: SocketAddr,
+    there: SocketAddr,
+    abstract_name: String,
+    _sockets: (UnixListener, UnixListener, UnixDatagram),
+}
+
+impl<'a> User<'a> {
+    fn of(sandbox: &'a Sandbox) -> Self {
+        let outside = sandbox.home().join("documents");
+        for (directory, file) in [(outside.clone(), "readable"), (sandbox.home().join(".ssh"), "id")] {
+            fs::create_dir(&directory).unwrap();
+            fs::write(directory.join(file), "text\n").unwrap();
+        }
+        fs::write(sandbox.home().join(".bash_history"), "mysql --password=x\n").unwrap();
+        let abstract_name = sandbox.home().display().to_string();
+        let address = UnixAddr::from_abstract_name(&abstract_name).unwrap();
+        let sockets = (
+            UnixListener::bind(outside.join("socket")).unwrap(),
+            UnixListener::bind_addr(&address).unwrap(),
+            UnixDatagram::bind(outside.join("log")).unwrap(),
+        );
+        User {
+            sandbox,
+            outside,
+            here: serve(),
+            there: serve(),
+            abstract_name,
+            _sockets: sockets,
+        }
+    }
+
+    /// A script that tries everything, and writes down how each attempt ended.
+    fn attempts(&self, name: &str) -> String {
+        let mut text = PRELUDE.to_owned();
+        for (variable, value) in [
+            ("outside", self.outside.display().to_string()),
+            ("here", self.here.to_string()),
+            ("there", self.there.to_string()),
+            ("abstract", self.abstract_name.clone()),
+        ] {
+            writeln!(text, "{variable}='{value}'; export {variable}").unwrap();
+        }
+        for (what, command, ..) in ATTEMPTS {
+            writeln!(
+                text,
+                "echo '{what}:' >> {name}.log; if ( {command} ) >> {name}.log 2>&1; then echo {what} >> {name}.did; else echo {what} >> {name}.failed; fi"
+            )
+            .unwrap();
+        }
+        text
+    }
+
+    /// Has an agent and a goal try everything in `mode`, in a run that `starting` makes of the arguments.
+    fn try_all(&self, mode: &str, starting: impl FnOnce(&[&str]) -> Program) -> Vec<Record> {
+        let sandbox = self.sandbox;
+        sandbox.plan(1);
+        sandbox.install(&Script::jsonl(&format!(
+            "{}\nwork; over 'Done.'",
+            self.attempts("agent")
+        )));
+        fs::write(sandbox.project().join("goal.sh"), self.attempts("goal")).unwrap();
+        let goals = r#"{"goals": [{"name": "judge", "command": "sh goal.sh"}]}"#;
+        let settings = sandbox.config().join("ralph/config.json");
+        fs::write(settings, goals).unwrap();
+        let finished = starting(&[
+            "--adapter",
+            "script",
+            "--sandbox",
+            mode,
+            "--headless",
+            "--format",
+            "jsonl",
+        ])
+        .env("RALPH_SANDBOX_HOSTS", self.here.to_string())
+        .run(SOON);
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        for who in ["agent", "goal"] {
+            self.assert_attempts(who, mode);
+        }
+        assert_eq!(fs::read_to_string(self.outside.join("readable")).unwrap(), "text\n");
+        sandbox.assert_nothing_runs();
+        finished.records()
+    }
+
+    #[track_caller]
+    fn assert_attempts(&self, name: &str, mode: &str) {
+        let lines = |file: String| self.sandbox.read(&file).unwrap_or_default();
+        let did = lines(format!("{name}.did"));
+        let failed = lines(format!("{name}.failed"));
+        let mut wrong = Vec::new();
+        for (what, command, on, strict) in ATTEMPTS {
+            let found = (
+                did.lines().any(|line| line == what),
+                failed.lines().any(|line| line == what),
+            );
+            assert_ne!(found.0, found.1, "{what} was tried once");
+            let verdict = if mode == "on" { on } else { strict };
+            if verdict.is_some_and(|verdict| verdict != found.0) {
+                wrong.push((what, command, found.0));
+            }
+        }
+        assert!(
+            wrong.is_empty(),
+            "{name}, {mode}: {wrong:#?}\n{}",
+            lines(format!("{name}.log"))
+        );
+    }
+}
+
+/// Answers every request with nothing, until the tests are over.
+fn serve() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let mut head = [0; 1024];
+            // What is sent is of no interest, but has to be read for the answer to arrive.
+            _ = client.read(&mut head);
+            _ = client.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+        }
+    });
+    address
+}
+
+fn noticed(records: &[Record]) -> impl Iterator<Item = &Notice> {
+    records.iter().filter_map(|record| match &record.event {
+        Event::Noticed { notice } => Some(notice),
+        _ => None,
+    })
 }
 
 #[test]
@@ -94,33 +291,62 @@ fn a_confined_agent_and_a_confined_goal_work_in_the_project_and_reach_nothing_of
     if !has_landlock(&sandbox) {
         return;
     }
-    let outside = sandbox.home().join("documents");
-    for (directory, file) in [(outside.clone(), "readable"), (sandbox.home().join(".ssh"), "id")] {
-        fs::create_dir(&directory).unwrap();
-        fs::write(directory.join(file), "text\n").unwrap();
-    }
-    sandbox.plan(1);
-    sandbox.install(&Script::jsonl(&format!(
-        "{}\nwork; over 'Done.'",
-        attempts("agent", &outside)
-    )));
-    fs::write(sandbox.project().join("goal.sh"), attempts("goal", &outside)).unwrap();
-    sandbox.write(
-        ".ralph/config.json",
-        r#"{"goals": [{"name": "judge", "command": "sh goal.sh"}]}"#,
-    );
-    let finished = sandbox.ralph(["--adapter", "script", "--sandbox", "on"]).run(SOON);
-    assert_eq!(finished.code(), Some(0), "{finished:?}");
-    assert_attempts(&sandbox, "agent");
-    assert_attempts(&sandbox, "goal");
-    assert_eq!(fs::read_to_string(outside.join("readable")).unwrap(), "text\n");
-    let said = |notice: &Notice| matches!(notice, Notice::SandboxOn { .. });
-    let is_said = sandbox
-        .journal()
-        .iter()
-        .any(|record| matches!(&record.event, Event::Noticed { notice } if said(notice)));
+    fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
+    let records = User::of(&sandbox).try_all("on", |args| sandbox.ralph(args));
+    let is_said = noticed(&records).any(|notice| matches!(notice, Notice::SandboxOn { .. }));
     assert!(is_said, "the record says that the run was confined");
-    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_strict_sandbox_leaves_an_agent_and_a_goal_nothing_but_the_hosts_that_are_listed() {
+    let sandbox = Sandbox::outside_of_tmp();
+    if !can_be_strict(&sandbox) {
+        return;
+    }
+    fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
+    let user = User::of(&sandbox);
+    let records = user.try_all("strict", |args| sandbox.ralph(args));
+    assert_refusals(&user, &records);
+}
+
+#[test]
+fn a_strict_sandbox_holds_for_another_user_as_well() {
+    // In /tmp, which a strict sandbox does not write to and other users can go to.
+    let sandbox = Sandbox::new();
+    if !getuid().is_root() || !can_be_strict(&sandbox) {
+        return;
+    }
+    let ralph = sandbox.home().join("ralph");
+    fs::copy(env!("CARGO_BIN_EXE_ralph"), &ralph).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
+    let user = User::of(&sandbox);
+    let records = user.try_all("strict", |args| {
+        let root = sandbox.home().parent().unwrap().to_owned();
+        let given = sandbox.program("chown").args(["-R", OTHER_USER]).arg(root).run(SOON);
+        assert_eq!(given.code(), Some(0), "{given:?}");
+        let who = ["--reuid", OTHER_USER, "--regid", OTHER_USER, "--clear-groups"];
+        sandbox.program("setpriv").args(who).arg(&ralph).args(args)
+    });
+    assert_refusals(&user, &records);
+}
+
+/// Nobody that there is.
+const OTHER_USER: &str = "61234";
+
+#[track_caller]
+fn assert_refusals(user: &User, records: &[Record]) {
+    let listed = user.here.to_string();
+    let is_said =
+        noticed(records).any(|notice| matches!(notice, Notice::SandboxStrict { hosts, .. } if hosts.contains(&listed)));
+    assert!(is_said, "the record says what the run was confined to");
+    let refused = noticed(records).filter_map(|notice| match notice {
+        Notice::ConnectionRefused { host, port, .. } => Some(format!("{host}:{port}")),
+        _ => None,
+    });
+    let mut refused: Vec<String> = refused.collect();
+    refused.sort();
+    // Each once, whoever tried.
+    assert_eq!(refused, [user.there.to_string(), "169.254.169.254:80".to_owned()]);
 }
 
 #[test]
@@ -129,7 +355,10 @@ fn without_a_sandbox_the_same_attempts_reach_all_that_is_the_users() {
     let outside = sandbox.home().join("documents");
     fs::create_dir(&outside).unwrap();
     sandbox.plan(1);
-    let attempts = format!("echo x > {}/made; {KILL_GUARD} && echo x > reached", outside.display());
+    let attempts = format!(
+        "{PRELUDE}echo x > {}/made; kill -0 $guard && echo x > reached",
+        outside.display()
+    );
     sandbox.install(&Script::jsonl(&format!("{attempts}\nwork; over 'Done.'")));
     let finished = sandbox.ralph(["--adapter", "script"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");

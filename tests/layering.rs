@@ -33,13 +33,22 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("settings", &["event", "files", "text"]),
     ("permissions", &["event", "settings", "text"]),
     ("sandbox", &[]),
+    ("proxy", &["files", "sandbox"]),
     (
         "agent",
         &["diagnostics", "proc", "event", "files", "text", "settings", "words"],
     ),
     (
         "config",
-        &["agent", "claims", "event", "files", "permissions", "settings"],
+        &[
+            "agent",
+            "claims",
+            "event",
+            "files",
+            "permissions",
+            "sandbox",
+            "settings",
+        ],
     ),
     ("demo", &["plan", "event", "files"]),
     (
@@ -128,6 +137,7 @@ const PURE: &[&str] = &[
     "agent/transcript",
     "cli/doctor/model",
     "permissions",
+    "proxy/head",
     "sandbox",
     "settings",
     "words",
@@ -430,7 +440,6 @@ const OPENERS: [&str; 4] = ["fs::read(", "read_to_string(", "File::open(", "Open
 /// git's.
 const READERS: &[&str] = &[
     "files",
-    "agent/opencode/options",
     "agent/opencode/session",
     "agent/reporter",
     "driver/jobs",

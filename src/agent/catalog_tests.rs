@@ -192,6 +192,7 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     login.files = ["$CODEX_HOME/auth.json", "~/.codex/auth.json"]  # built in
     login.hint = "run `codex login`, or set CODEX_API_KEY"        # built in
     sandbox.write = ["$CODEX_HOME", "~/.codex"]                   # built in
+    sandbox.hosts = ["api.openai.com", "auth.openai.com", "chatgpt.com"]  # built in
     install.hint = "npm install -g @openai/codex"                 # built in
     capabilities.usage = true                                     # built in
     "#);

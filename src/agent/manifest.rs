@@ -53,6 +53,8 @@ pub struct Manifest {
     pub state: Vec<String>,
     /// The files of its own state beside them.
     pub state_files: Vec<String>,
+    /// The hosts that it connects to where it cannot connect to all.
+    pub hosts: Vec<String>,
     /// What to type to install the program.
     pub install: Option<String>,
     pub capabilities: Capabilities,
@@ -67,6 +69,11 @@ impl Manifest {
             ToolKinds::ALL => "asks for all".to_owned(),
             kinds => format!("asks for {}", kinds.names().collect::<Vec<_>>().join(", ")),
         }
+    }
+
+    /// Whether the program is ralph itself.
+    pub fn is_ralph(&self) -> bool {
+        self.command.program.whole() == Some(Placeholder::Ralph)
     }
 
     /// The ways in which the agent can be talked with, in words.
@@ -131,6 +138,7 @@ impl Manifest {
             probe: written.probe.args,
             state: written.sandbox.write,
             state_files: written.sandbox.write_files,
+            hosts: written.sandbox.hosts,
             install: written.install.hint,
         })
     }

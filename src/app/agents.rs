@@ -205,7 +205,10 @@ impl Chooser<'_> {
             let channel = if live { ChannelKind::Live } else { ChannelKind::OneWay };
             channels.insert(id.to_owned(), channel);
         }
-        let supervisor = starting(self.confiner, self.supervisor, Some(&manifest));
+        if let Some(confiner) = self.confiner {
+            notices.extend(unconfined(confiner, &manifest, self.config)?);
+        }
+        let supervisor = starting(self.confiner, self.supervisor, Some(&manifest))?;
         let last_line_claims = manifest.dialect == Some(DialectKind::Terminal);
         let adapter: Arc<dyn AgentAdapter> = match manifest.transport {
             Transport::Pty => {
@@ -280,6 +283,29 @@ pub(crate) fn catalog(place: &Place, config: &Config) -> Catalog {
         project: place.own.adapters.clone(),
         config: config.adapters.clone(),
     })
+}
+
+/// What of an agent is not confined as its user may think.
+///
+/// # Errors
+/// A [`Failure`] if the sandbox is strict, and the agent would not be in it.
+fn unconfined(confiner: &Confiner, manifest: &Manifest, config: &Config) -> Result<Option<Notice>, Failure> {
+    match (&config.server, manifest.transport) {
+        (Some(url), Transport::Http) if confiner.is_strict() => Err(Failure::new(
+            FailureKind::Configuration,
+            format!("the sandbox is strict, and the server {url} runs outside of it"),
+        )
+        .hint("without `--server`, ralph starts one in the sandbox")),
+        (Some(url), Transport::Http) => Ok(Some(Notice::ServerUnconfined {
+            server: url.to_string(),
+        })),
+        (_, _) if !manifest.is_ralph() && manifest.state.is_empty() && manifest.state_files.is_empty() => {
+            Ok(Some(Notice::SandboxStateUnknown {
+                adapter: manifest.id.clone(),
+            }))
+        }
+        (_, _) => Ok(None),
+    }
 }
 
 /// Who commits in `project`, if it is not the repository that says so.

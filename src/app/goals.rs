@@ -1,12 +1,19 @@
 //! The configured goals, checked without a loop.
 
-use super::{Confiner, Place, agents::catalog, runtime::runtime, sandbox::starting};
+use super::{
+    Confiner, Place,
+    agents::catalog,
+    runtime::runtime,
+    sandbox::{connection_refused, starting},
+};
 use crate::{
     config::Loaded,
+    console::complain,
     driver,
     error::{Failure, FailureKind},
     event::GoalResult,
     proc::Supervisor,
+    words::notice_in_words,
 };
 
 /// Runs the configured goals once, without a loop.
@@ -25,9 +32,10 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
     let catalog = catalog(place, config);
-    let confiner = Confiner::wanted(place, config, &catalog, supervisor);
+    let told = |refused| complain(&notice_in_words(&connection_refused(refused)));
+    let confiner = Confiner::wanted(place, config, &catalog, supervisor, told)?;
     supervisor.become_subreaper();
-    let confined = starting(confiner.as_ref(), supervisor, None);
+    let confined = starting(confiner.as_ref(), supervisor, None)?;
     let checks = driver::check_goals(
         config.goals.clone(),
         config.goals_parallel,

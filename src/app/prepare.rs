@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
+
 use super::{
     Confiner, Place,
     agents::{Agents, Chooser, catalog},
     permissions::{enforceable, judge},
     plan::{check_confidence, chosen_plan},
     prompt::template,
-    sandbox::starting,
+    sandbox::{connection_refused, starting},
 };
 use crate::{
     config::Loaded,
@@ -19,6 +21,9 @@ use crate::{
     prompt::Template,
     store::rules::remembered,
 };
+
+/// Notices that may wait to be recorded: more than anybody gives.
+const HEARD: usize = 64;
 
 /// Everything that has been found to be in order before a run starts.
 pub(super) struct Prepared {
@@ -34,6 +39,10 @@ pub(super) struct Prepared {
     pub(super) judge: Arc<dyn Judge>,
     /// What starts goals.
     pub(super) goals: Supervisor,
+    /// Confines agents and goals while it is there.
+    pub(super) confiner: Option<Confiner>,
+    /// What is to be recorded while the run goes on.
+    pub(super) heard: mpsc::Receiver<Notice>,
     pub(super) notices: Vec<Notice>,
 }
 
@@ -51,8 +60,9 @@ pub(super) fn prepare(
     check_confidence(config, &snapshot)?;
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));
-    let confiner = Confiner::wanted(place, config, &catalog, supervisor);
-    notices.extend(confiner.iter().flat_map(Confiner::notices));
+    let (tell, heard) = mpsc::channel(HEARD);
+    let on_refused = move |refused| _ = tell.try_send(connection_refused(refused)); // there is room for each
+    let confiner = Confiner::wanted(place, config, &catalog, supervisor, on_refused)?;
     let chooser = Chooser {
         confiner: confiner.as_ref(),
         catalog: &catalog,
@@ -68,6 +78,8 @@ pub(super) fn prepare(
         channels,
         live_only,
     } = chooser.choose(&mut notices)?;
+    let first = catalog.manifest(&id)?;
+    notices.extend(confiner.iter().flat_map(|confiner| confiner.notices(Some(&first))));
     let policy = config.permissions.policy();
     for agent in &agents {
         enforceable(agent, &policy)?;
@@ -106,7 +118,9 @@ pub(super) fn prepare(
         plan: snapshot,
         withheld: catalog.keys(),
         judge: judge(place, policy),
-        goals: starting(confiner.as_ref(), supervisor, None),
+        goals: starting(confiner.as_ref(), supervisor, None)?,
+        confiner,
+        heard,
         notices,
     })
 }

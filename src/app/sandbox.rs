@@ -1,16 +1,28 @@
 //! The sandbox as the settings, the adapters and this machine make it.
 
-use std::env;
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
-use super::Place;
+use super::{Place, strict::Strict};
 use crate::{
-    agent::{catalog::Catalog, manifest::Manifest},
+    agent::{
+        catalog::Catalog,
+        manifest::{Manifest, Transport},
+    },
     config::{Config, SandboxMode},
+    error::Failure,
     event::Notice,
     git,
     proc::{Confinement, ConfinementLevel, Supervisor},
-    sandbox::{Policy, Wanted, World},
+    proxy::Refused,
+    sandbox::{
+        Policy, Wanted, World,
+        hosts::{Host, Hosts},
+    },
     store::paths::create_private_dir,
+    words::lacking_in_words,
 };
 
 /// Confines agents and goals.
@@ -18,21 +30,39 @@ use crate::{
 pub(crate) struct Confiner {
     level: ConfinementLevel,
     wanted: Wanted,
+    /// The user's hosts.
+    hosts: Vec<String>,
+    is_strict: bool,
+    /// Once something is to be started.
+    strict: Option<Strict>,
 }
 
 impl Confiner {
-    /// None where the settings leave the sandbox off: then nothing is looked for either.
-    pub(super) fn wanted(place: &Place, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Option<Self> {
-        match config.sandbox.mode {
-            SandboxMode::Off => None,
-            SandboxMode::On => Some(Self::new(place, config, catalog, supervisor)),
+    /// Ready to start something; none where the settings leave the sandbox off: then nothing is looked for either. `on_refused`
+    /// hears of connections that are refused.
+    ///
+    /// # Errors
+    /// A [`Failure`] if the settings want it strict, and something that it takes is missing.
+    pub(super) fn wanted(
+        place: &Place,
+        config: &Config,
+        catalog: &Catalog,
+        supervisor: &Supervisor,
+        on_refused: impl Fn(Refused) + Send + Sync + 'static,
+    ) -> Result<Option<Self>, Failure> {
+        if config.sandbox.mode == SandboxMode::Off {
+            return Ok(None);
         }
+        let mut confiner = Self::new(place, config, catalog, supervisor);
+        confiner.enforce(place, on_refused)?;
+        Ok(Some(confiner))
     }
 
-    /// As if the settings had it on.
+    /// For a look at what it allows, also where the settings leave it off: as if it were on then.
     pub(crate) fn new(place: &Place, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Self {
         let settings = &config.sandbox;
         let states = catalog.ids().filter_map(|id| catalog.manifest(id).ok());
+        let is_strict = settings.mode == SandboxMode::Strict;
         Confiner {
             level: Supervisor::confinement_level(),
             wanted: Wanted {
@@ -44,15 +74,41 @@ impl Confiner {
                 others: states
                     .flat_map(|manifest| manifest.state.into_iter().chain(manifest.state_files))
                     .collect(),
+                private: is_strict.then(|| vec![place.paths.caches()]),
                 write: settings.write.clone(),
                 hide: settings.hide.clone(),
                 show: settings.show.clone(),
             },
+            hosts: settings.hosts.clone(),
+            is_strict,
+            strict: None,
         }
+    }
+
+    /// Gets what a strict sandbox takes, and makes sure that this machine can hold it.
+    ///
+    /// # Errors
+    /// A [`Failure`] that names what is missing.
+    pub(crate) fn enforce(
+        &mut self,
+        place: &Place,
+        on_refused: impl Fn(Refused) + Send + Sync + 'static,
+    ) -> Result<(), Failure> {
+        if self.is_strict {
+            let strict = Strict::start(self.level, &place.paths.caches(), on_refused)?;
+            self.wanted.private = Some(vec![strict.temporary().to_owned(), place.paths.caches()]);
+            self.strict = Some(strict);
+            Strict::try_out(self.confinement(None)?)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn level(&self) -> ConfinementLevel {
         self.level
+    }
+
+    pub(crate) fn is_strict(&self) -> bool {
+        self.is_strict
     }
 
     /// What the agent of `manifest` may do; a goal, if it is none.
@@ -70,61 +126,109 @@ impl Confiner {
                 .unwrap_or_default(),
             ..self.wanted.clone()
         };
-        Policy::of(&wanted, &world)
+        Policy::of(&wanted, &world).resolved(where_it_leads)
     }
 
-    /// Starts what `supervisor` starts as it may be: the agent of `manifest`, or goals.
-    fn confine(&self, supervisor: &Supervisor, manifest: Option<&Manifest>) -> Supervisor {
+    /// The hosts that the agent of `manifest`, or a goal, connects to in a strict sandbox.
+    pub(crate) fn hosts(&self, manifest: Option<&Manifest>) -> Hosts {
+        let of_agent = manifest.iter().flat_map(|manifest| &manifest.hosts);
+        // Those of the settings were checked as they were read, and those of a manifest that are none allow nothing.
+        of_agent
+            .chain(&self.hosts)
+            .filter_map(|host| Host::read(host))
+            .collect()
+    }
+
+    /// What `proc` holds the agent of `manifest` to, or a goal.
+    ///
+    /// # Errors
+    /// A [`Failure`] if there are no random numbers for a token.
+    pub(crate) fn confinement(&self, manifest: Option<&Manifest>) -> Result<Confinement, Failure> {
         let policy = self.policy(manifest);
         make_missing(&policy);
-        supervisor.confining(Some(confinement(&policy)))
+        let paths = |places: &[crate::sandbox::Place]| places.iter().map(|place| place.path.clone()).collect();
+        let open = Confinement {
+            write: paths(&policy.write),
+            read: Vec::new(),
+            hidden: paths(&policy.hidden),
+            required: false,
+            abi: None,
+            network: None,
+            variables: Vec::new(),
+        };
+        let serves = manifest.is_some_and(|manifest| manifest.transport == Transport::Http);
+        match &self.strict {
+            Some(strict) => strict.confinement(open, self.hosts(manifest), serves),
+            None => Ok(open),
+        }
     }
 
     /// What the user should know before the run.
-    pub(super) fn notices(&self) -> Vec<Notice> {
+    pub(super) fn notices(&self, manifest: Option<&Manifest>) -> Vec<Notice> {
         let ConfinementLevel::Landlock { abi } = self.level else {
             return vec![Notice::SandboxMissing];
         };
-        let policy = self.policy(None);
+        let policy = self.policy(manifest);
         let hidden = policy.hidden.iter().filter(|place| place.path.exists()).count() as u64;
         let exposed = policy.exposed().filter(|place| place.path.exists());
         let exposed = exposed.map(|place| Notice::SandboxExposes {
             path: place.path.clone(),
         });
-        [Notice::SandboxOn { abi, hidden }].into_iter().chain(exposed).collect()
+        let on = match self.is_strict {
+            true => Notice::SandboxStrict {
+                abi,
+                hidden,
+                hosts: self.hosts(manifest).iter().map(ToString::to_string).collect(),
+            },
+            false => Notice::SandboxOn { abi, hidden },
+        };
+        let weak = (!lacking_in_words(abi).is_empty()).then_some(Notice::SandboxWeak { abi });
+        [on].into_iter().chain(weak).chain(exposed).collect()
     }
 }
 
 /// What starts the agent of `manifest`, or goals: confined, where there is a confiner.
+///
+/// # Errors
+/// As [`Confiner::confinement`].
 pub(super) fn starting(
     confiner: Option<&Confiner>,
     supervisor: &Supervisor,
     manifest: Option<&Manifest>,
-) -> Supervisor {
-    match confiner {
-        Some(confiner) => confiner.confine(supervisor, manifest),
-        None => supervisor.clone(),
+) -> Result<Supervisor, Failure> {
+    let Some(confiner) = confiner else {
+        return Ok(supervisor.clone());
+    };
+    Ok(supervisor.confining(Some(confiner.confinement(manifest)?)))
+}
+
+/// What the user is told of a connection that was refused.
+pub(crate) fn connection_refused(refused: Refused) -> Notice {
+    Notice::ConnectionRefused {
+        host: refused.host,
+        port: refused.port,
+        address: refused.address.map(|address| address.to_string()),
     }
 }
 
+/// The path without symbolic links, as far as it is there.
+fn where_it_leads(path: &Path) -> PathBuf {
+    let mut rest = Vec::new();
+    for above in path.ancestors() {
+        if let Ok(real) = above.canonicalize() {
+            return rest.iter().rev().fold(real, |path, name| path.join(name));
+        }
+        rest.extend(above.file_name());
+    }
+    path.to_owned()
+}
+
 /// Makes the directories that a confined program would have made for itself: only what is there can be allowed.
-pub(crate) fn make_missing(policy: &Policy) {
+fn make_missing(policy: &Policy) {
     for place in &policy.write {
         if place.is_made && !place.path.exists() {
             // Refused to ralph as well: then the program says so.
             _ = create_private_dir(&place.path);
         }
-    }
-}
-
-/// What `proc` makes of a policy.
-pub(crate) fn confinement(policy: &Policy) -> Confinement {
-    let paths = |places: &[crate::sandbox::Place]| places.iter().map(|place| place.path.clone()).collect();
-    Confinement {
-        write: paths(&policy.write),
-        read: Vec::new(),
-        hidden: paths(&policy.hidden),
-        required: false,
-        abi: None,
     }
 }

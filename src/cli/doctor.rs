@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
         project: place.project.display().to_string(),
         sections: vec![
             section("agents", agents::findings(&place, &config, &catalog, supervisor)),
-            section("machine", machine::findings(&place, supervisor)),
+            section("machine", machine::findings(&place, &config, supervisor)),
             section("project", of_project),
         ],
     };

@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     fmt::Write as _,
-    os::unix::process::CommandExt,
+    os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
     process,
 };
@@ -11,14 +11,15 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    app::{Confiner, Disk, catalog, confinement, make_missing},
+    agent::manifest::Manifest,
+    app::{Confiner, Disk, Place as AppPlace, catalog, connection_refused},
     config::{self, SandboxMode},
-    console::{print, print_json},
+    console::{complain, print, print_json},
     error::{Failure, FailureKind},
     permissions::Paths,
     proc::{ConfinementLevel, Supervisor},
     sandbox::{Access, Place, Policy, Why},
-    words::place_in_words,
+    words::{notice_in_words, place_in_words},
 };
 
 use super::{
@@ -49,6 +50,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
             let shown = json!({
                 "mode": configured,
                 "landlock": version(confiner.level()),
+                "hosts": confiner.is_strict().then(|| hosts(&confiner, manifest.as_ref())),
                 "write": places(&policy.write),
                 "hidden": places(&policy.hidden),
             });
@@ -58,22 +60,27 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
             Ok(0)
         }
         SandboxCommand::Show { json: false } => {
-            print(&shown(configured, &confiner, &policy, loaded.config.adapter.as_deref()));
+            print(&shown(configured, &confiner, &policy, manifest.as_ref()));
             Ok(0)
         }
         SandboxCommand::Explain { path } => {
             print(&explained(&policy, &Disk::of(&place), path)?);
             Ok(0)
         }
-        SandboxCommand::Run { command } => tried(&confiner, &policy, command),
+        SandboxCommand::Run { command } => tried(confiner, &place, manifest.as_ref(), command),
     }
 }
 
 fn mode(mode: SandboxMode) -> &'static str {
     match mode {
         SandboxMode::On => "on",
+        SandboxMode::Strict => "strict",
         SandboxMode::Off => "off",
     }
+}
+
+fn hosts(confiner: &Confiner, manifest: Option<&Manifest>) -> Vec<String> {
+    confiner.hosts(manifest).iter().map(ToString::to_string).collect()
 }
 
 fn version(level: ConfinementLevel) -> Option<i32> {
@@ -83,16 +90,16 @@ fn version(level: ConfinementLevel) -> Option<i32> {
     }
 }
 
-fn shown(configured: &str, confiner: &Confiner, policy: &Policy, adapter: Option<&str>) -> String {
+fn shown(configured: &str, confiner: &Confiner, policy: &Policy, manifest: Option<&Manifest>) -> String {
     let mut text = format!("sandbox: {configured}");
     match confiner.level() {
         ConfinementLevel::Landlock { abi } => write!(text, " (this system has Landlock {abi})"),
         ConfinementLevel::None => write!(text, " (this system has no Landlock: nothing would be confined)"),
     }
     .expect(WRITES);
-    let whose = adapter.map_or(
+    let whose = manifest.map_or(
         "a goal (`ralph --adapter NAME sandbox show` is for an agent)".to_owned(),
-        |id| format!("`{id}`"),
+        |manifest| format!("`{}`", manifest.id),
     );
     writeln!(text, "\nfor {whose}").expect(WRITES);
     for (title, places) in [("may be written", &policy.write), ("cannot be read", &policy.hidden)] {
@@ -114,7 +121,16 @@ fn shown(configured: &str, confiner: &Confiner, policy: &Policy, adapter: Option
         )
         .expect(WRITES);
     }
-    text + "\neverything else may be read and run; the network is open\n"
+    text + &match confiner.is_strict() {
+        false => "\neverything else may be read and run; the network is open\n".to_owned(),
+        true => format!(
+            "\neverything else may be read and run; connections only to: {}\n",
+            match hosts(confiner, manifest) {
+                none if none.is_empty() => "no host".to_owned(),
+                hosts => hosts.join(", "),
+            }
+        ),
+    }
 }
 
 const WRITES: &str = "a string takes every write";
@@ -147,8 +163,13 @@ fn because(place: &Place) -> String {
     }
 }
 
-/// Becomes the command, confined.
-fn tried(confiner: &Confiner, policy: &Policy, command: &[OsString]) -> Result<u8, Failure> {
+/// Runs the command, confined.
+fn tried(
+    mut confiner: Confiner,
+    place: &AppPlace,
+    manifest: Option<&Manifest>,
+    command: &[OsString],
+) -> Result<u8, Failure> {
     if confiner.level() == ConfinementLevel::None {
         return Err(Failure::new(
             FailureKind::Failed,
@@ -160,8 +181,29 @@ fn tried(confiner: &Confiner, policy: &Policy, command: &[OsString]) -> Result<u
         return Err(Failure::new(FailureKind::Usage, "there is nothing to run"));
     };
     let fails = |why: String| Failure::new(FailureKind::Failed, format!("{}: {why}", program.display()));
-    make_missing(policy);
-    Supervisor::confine_this_thread(&confinement(policy)).map_err(|error| fails(error.to_string()))?;
-    let error = process::Command::new(program).args(args).exec();
+    confiner.enforce(place, |refused| {
+        complain(&notice_in_words(&connection_refused(refused)))
+    })?;
+    let confinement = confiner.confinement(manifest)?;
+    let mut command = process::Command::new(program);
+    command.args(args);
+    for (name, value) in &confinement.variables {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    // Its proxy is this process.
+    if confiner.is_strict() {
+        let run = Supervisor::confined(&confinement, || command.status());
+        let status = run
+            .and_then(|status| status)
+            .map_err(|error| fails(error.to_string()))?;
+        let by_signal = status.signal().map(|signal| 128 + signal);
+        let code = status.code().or(by_signal).unwrap_or(1);
+        return Ok(u8::try_from(code).unwrap_or(1));
+    }
+    Supervisor::confine_this_thread(&confinement).map_err(|error| fails(error.to_string()))?;
+    let error = command.exec();
     Err(fails(error.to_string()))
 }

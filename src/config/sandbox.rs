@@ -4,15 +4,21 @@
 
 use std::path::Path;
 
-use crate::settings::{Choice, Leaf, Mistake, Names, OneOf, Origin, Sample, settings};
+use serde_json::{Value, json};
+
+use crate::{
+    sandbox::hosts::Host,
+    settings::{Choice, Grammar, Leaf, Mistake, Names, Node, OneOf, Origin, Sample, accept, settings},
+};
 
 settings! {
     /// What an agent, the goals and everything that they start may do on this machine, held by the kernel (Landlock, Linux 5.13
     /// and newer). Paths begin with ~/, with $NAME/, with / or in the project. Not for a project's own file: only yours.
     pub struct Sandbox {
         /// "on": writes only to the project, its git directory, the agent's own state, caches and /tmp; keys, other agents' state
-        /// and ralph's own cannot be read. "off": an agent may do all that you may.
-        #[flag("--sandbox", "MODE", "What the agent and goals may do on this machine: on or off [default: off]")]
+        /// and ralph's own cannot be read. "strict": besides, it has a temporary directory and caches of its own, and connects only
+        /// to its model and to `hosts`, over HTTP. "off": an agent may do all that you may.
+        #[flag("--sandbox", "MODE", "What the agent and goals may do on this machine: on, strict or off [default: off]")]
         mode("mode"): OneOf<SandboxMode> = "off",
         /// Further places to write: ["~/.cache/foo"].
         write("write"): Names<Places> = [],
@@ -20,6 +26,8 @@ settings! {
         hide("hide"): Names<Places> = [],
         /// Places that can be read although they are hidden otherwise: ["~/.npmrc"].
         show("show"): Names<Places> = [],
+        /// Further hosts to connect to where the mode is "strict": ["*.example.org", "10.0.0.7:8080"]. Without a port, 443 and 80.
+        hosts("hosts"): HostNames = [],
     }
 }
 
@@ -28,10 +36,15 @@ settings! {
 pub enum SandboxMode {
     Off,
     On,
+    Strict,
 }
 
 impl Choice for SandboxMode {
-    const CHOICES: &'static [(&'static str, Self)] = &[("off", SandboxMode::Off), ("on", SandboxMode::On)];
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("off", SandboxMode::Off),
+        ("on", SandboxMode::On),
+        ("strict", SandboxMode::Strict),
+    ];
 }
 
 /// Directories and files.
@@ -39,6 +52,31 @@ pub struct Places;
 
 impl Sample for Places {
     const SAMPLE: &'static str = r#"["~/.cache/foo", "$DATA/foo"]"#;
+}
+
+/// Hosts, each with a port or without.
+pub struct HostNames;
+
+impl Grammar for HostNames {
+    type Held = Vec<String>;
+
+    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+        let names = Names::<Places>::read(node, key).ok();
+        let are_hosts = |names: &Vec<String>| names.iter().all(|name| Host::read(name).is_some());
+        accept::<Self>(node, key, names.filter(are_hosts))
+    }
+
+    fn expected() -> String {
+        "a list of different hosts, such as [\"*.example.org\", \"10.0.0.7:8080\"]".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true })
+    }
+
+    fn of_word(word: &str) -> Value {
+        Names::<Places>::of_word(word)
+    }
 }
 
 /// Refuses what the project's own file says of the sandbox.

@@ -334,6 +334,7 @@ mod tests {
                 "permissions.deny" | "permissions.ask" | "permissions.allow" => "Bash(rm *)",
                 "permissions.onTimeout" => "allow",
                 "sandbox.mode" => "on",
+                "sandbox.hosts" => "example.org",
                 "sandbox.write" | "sandbox.hide" | "sandbox.show" => "~/x",
                 "channel" => "live",
                 "goalsWhen" => "both",

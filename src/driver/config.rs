@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
+
 use crate::{
     agent::AgentAdapter,
-    event::{PermissionRequest, Ruling, Settings},
+    event::{Notice, PermissionRequest, Ruling, Settings},
     git::Repository,
     proc::{Size, Supervisor},
     prompt::Template,
@@ -28,6 +30,8 @@ pub struct RunConfig {
     pub recording_cap_bytes: u64,
     /// Where checkpoints are made; without one there are neither checkpoints nor statistics.
     pub repository: Option<Repository>,
+    /// What others have to say while the run goes on.
+    pub heard: Option<mpsc::Receiver<Notice>>,
     pub clock: Clock,
     /// Starts goals.
     pub supervisor: Supervisor,

@@ -63,6 +63,7 @@ impl Driver {
             })
             | Arrived::Message(InboxMessage::Command { command, .. }) => stops(command),
             Arrived::Input(_)
+            | Arrived::Notice(_)
             | Arrived::Asked(_)
             | Arrived::Message(
                 InboxMessage::PauseFile { .. }

@@ -78,6 +78,8 @@ pub struct Driver {
     state: Option<LoopState>,
     journal: Journal,
     results_in: mpsc::Receiver<Input>,
+    /// None once nobody is left who could say anything.
+    heard: Option<mpsc::Receiver<Notice>>,
     notices: Vec<Notice>,
     /// Somebody looks at a screen that stays after the end.
     pub(super) watched: bool,
@@ -96,6 +98,7 @@ pub(super) enum Arrived {
     /// It is time to look at the clocks.
     Nothing,
     Input(Input),
+    Notice(Notice),
     Asked(Asked),
     Message(InboxMessage),
 }
@@ -157,6 +160,7 @@ impl Driver {
             state: Some(state),
             journal,
             results_in,
+            heard: config.heard,
             notices: std::mem::take(&mut open.notices),
             watched: config.watched,
             first: Some(first),
@@ -259,6 +263,7 @@ impl Driver {
             }
             match arrived {
                 Arrived::Nothing => {}
+                Arrived::Notice(notice) => self.note(notice)?,
                 Arrived::Input(input) => {
                     self.advance(&input)?;
                 }
@@ -298,7 +303,13 @@ impl Driver {
     /// Waits for the next thing that happens. What is rare comes first, so that an agent that never stops talking can
     /// delay neither a command nor a limit; it loses nothing, its signals only wait.
     async fn next(&mut self) -> Arrived {
-        let session = &mut self.session;
+        let (session, heard) = (&mut self.session, &mut self.heard);
+        let said = async {
+            match heard {
+                Some(heard) => heard.recv().await,
+                None => pending().await,
+            }
+        };
         let agent = async {
             match session {
                 Some(session) => (session.iteration, session.next().await),
@@ -311,6 +322,7 @@ impl Driver {
             Some(asked) = self.inbox.asked.recv() => Arrived::Asked(asked),
             timer = self.timers.next(|| self.clock.now_ms()) => Arrived::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => Arrived::Input(input),
+            Some(notice) = said => Arrived::Notice(notice),
             (iteration, signal) = agent => Arrived::Input(Input::Agent { iteration, signal }),
             () = tokio::time::sleep(LOOK) => Arrived::Nothing,
         }

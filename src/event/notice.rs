@@ -72,6 +72,32 @@ pub enum Notice {
     },
     /// Agents and goals were to be confined, and nothing on this machine confines.
     SandboxMissing,
+    /// The kernel's version of Landlock lets agents and goals do more than the present one would.
+    SandboxWeak {
+        abi: i32,
+    },
+    /// Agents and goals are confined, and connect to these hosts alone.
+    SandboxStrict {
+        abi: i32,
+        /// How many places they cannot read.
+        hidden: u64,
+        hosts: Vec<String>,
+    },
+    /// The adapter does not say where its agent keeps its state, which it cannot write then.
+    SandboxStateUnknown {
+        adapter: String,
+    },
+    /// A server that is named runs outside of the sandbox.
+    ServerUnconfined {
+        server: String,
+    },
+    /// A connection of the agent's or a goal's was refused.
+    ConnectionRefused {
+        host: String,
+        port: u16,
+        /// Where a listed name led that is not public.
+        address: Option<String>,
+    },
     /// A place is meant to be hidden and lies in one that is written.
     SandboxExposes {
         path: PathBuf,
@@ -205,6 +231,7 @@ impl Notice {
             | Notice::AdapterSwitched { .. }
             | Notice::AgentLingers
             | Notice::SandboxOn { .. }
+            | Notice::SandboxStrict { .. }
             | Notice::AgentIdle { .. } => Level::Info,
             Notice::AdapterChosen { .. }
             | Notice::FallbackMissing { .. }
@@ -236,6 +263,10 @@ impl Notice {
             | Notice::ProgressUnknown { .. }
             | Notice::AgentCommand { .. }
             | Notice::SandboxMissing
+            | Notice::SandboxWeak { .. }
+            | Notice::SandboxStateUnknown { .. }
+            | Notice::ServerUnconfined { .. }
+            | Notice::ConnectionRefused { .. }
             | Notice::SandboxExposes { .. }
             | Notice::CommandRefused { .. } => Level::Warning,
             Notice::Text { level, .. } => *level,
@@ -259,6 +290,7 @@ impl Notice {
             Notice::CommandRefused {
                 refusal: CommandRefusal::Rule { why, .. },
             } => *why = cut(why),
+            Notice::SandboxStrict { hosts, .. } => hosts.truncate(LIST_CAP),
             Notice::TasksRemoved { tasks, more } => {
                 *more += tasks.len().saturating_sub(LIST_CAP) as u64;
                 tasks.truncate(LIST_CAP);
@@ -288,6 +320,10 @@ impl Notice {
             | Notice::AgentCommand { .. }
             | Notice::SandboxOn { .. }
             | Notice::SandboxMissing
+            | Notice::SandboxWeak { .. }
+            | Notice::SandboxStateUnknown { .. }
+            | Notice::ServerUnconfined { .. }
+            | Notice::ConnectionRefused { .. }
             | Notice::SandboxExposes { .. }
             | Notice::CommandRefused { .. } => {}
         }

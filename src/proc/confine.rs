@@ -1,9 +1,10 @@
-//! Confinement by Landlock: what a program, and everything that it ever starts, may do with files and signals.
+//! Confinement: what a program, and everything that it ever starts, may do with files, signals and sockets.
 //!
 //! A thread of the guard confines itself and starts the program, which takes the confinement with it whatever session,
 //! environment or parent it gives itself. The guard's other threads stay free: it has to end what it guards.
 //!
-//! Landlock allows below a path and never takes back, so what is hidden is hidden by allowing everything beside it.
+//! Landlock allows below a path and never takes back, so what is hidden is hidden by allowing everything beside it. What it
+//! does not cover of sockets is left to seccomp (`sockets`), and what root could do in spite of it is given up (`privileges`).
 
 use std::{
     collections::BTreeSet,
@@ -13,11 +14,11 @@ use std::{
 };
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd, RestrictionStatus, Ruleset,
-    RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, NetPort, PathBeneath, PathFd,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
-use super::{Confinement, ConfinementLevel};
+use super::{Confinement, ConfinementLevel, privileges, sockets};
 
 /// The newest version whose rights were tried. Older kernels have fewer of them.
 const KNOWN: ABI = ABI::V7;
@@ -48,7 +49,13 @@ pub(super) fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() 
 
 /// Confines the calling thread, and what it starts or becomes.
 pub(super) fn confine_this_thread(confinement: &Confinement) -> io::Result<()> {
-    restrict(confinement).map_err(io::Error::other)
+    restrict(confinement).map_err(io::Error::other)?;
+    // After Landlock, which sees to it that no program gives them back.
+    privileges::give_up()?;
+    match confinement.network {
+        Some(network) => sockets::restrict(network),
+        None => Ok(()),
+    }
 }
 
 fn in_thread<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
@@ -71,16 +78,24 @@ fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(level)
         .handle_access(AccessFs::from_all(abi))?;
+    if confinement.network.is_some() {
+        ruleset = ruleset.handle_access(AccessNet::ConnectTcp)?;
+    }
     let scopes = Scope::from_all(abi);
     if !scopes.is_empty() {
         ruleset = ruleset.scope(scopes)?;
     }
     let mut rules = ruleset.create()?;
+    if let Some(network) = confinement.network {
+        rules = rules.add_rule(NetPort::new(network.port, AccessNet::ConnectTcp))?;
+    }
     // Names are seen everywhere: a rule is for all that lies below it, and programs walk up to the root.
+    // A device that root makes in a writable place would be the disk.
+    let devices = AccessFs::MakeBlock | AccessFs::MakeChar;
     let (names, reading, everything) = (
         AccessFs::ReadDir.into(),
         AccessFs::from_read(abi),
-        AccessFs::from_all(abi),
+        AccessFs::from_all(abi) & !devices,
     );
     let readable = readable(&confinement.hidden);
     let listed = [(PathBuf::from("/"), names)].into_iter();
@@ -158,6 +173,8 @@ mod tests {
             hidden: vec![hidden.to_owned()],
             required: true,
             abi: None,
+            network: None,
+            variables: Vec::new(),
         }
     }
 

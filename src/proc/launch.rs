@@ -63,8 +63,21 @@ pub struct Confinement {
     pub hidden: Vec<PathBuf>,
     /// Refuses to start what would be confined by less than this.
     pub required: bool,
-    /// Uses no newer version of Landlock, for tests of older kernels.
+    /// Uses no newer version of Landlock.
     pub abi: Option<i32>,
+    /// None leaves the network open.
+    pub network: Option<Network>,
+    /// Variables that are set, or taken away. In no file, since they may hold secrets: who starts the program sets them.
+    #[serde(skip)]
+    pub variables: Vec<(String, Option<String>)>,
+}
+
+/// What a program may do with sockets where the network is not open: TCP to one port, and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Network {
+    pub port: u16,
+    /// Whether it may take connections.
+    pub listens: bool,
 }
 
 /// How well this system confines.

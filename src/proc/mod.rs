@@ -25,11 +25,15 @@ mod liveness;
 mod origin;
 #[cfg(not(target_os = "linux"))]
 mod portable;
+#[cfg(target_os = "linux")]
+mod privileges;
 mod process;
 mod program;
 mod reader;
 pub(crate) mod screen;
 mod signals;
+#[cfg(target_os = "linux")]
+mod sockets;
 mod spawn;
 mod spec;
 mod supervisor;
@@ -42,8 +46,8 @@ use portable as system;
 
 pub use child::{Child, NotTaken};
 pub use launch::{
-    Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Output, RUN_ID_VAR, Size, Stdin, Stdout, Stop,
-    StopSignal,
+    Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Network, Output, RUN_ID_VAR, Size, Stdin, Stdout,
+    Stop, StopSignal,
 };
 pub use origin::{Origin, is_below_a_run};
 pub use spawn::SpawnError;

@@ -119,14 +119,7 @@ pub(super) fn spawn(
     let (reader_job, _) = named::<Reader>("ralph-reader", Reader::read)?;
 
     let child_id = child_id(&launch.run_id, number);
-    let process = start_guard(
-        children,
-        &launch,
-        confinement.is_some(),
-        &files,
-        &child_id,
-        &*pair.slave,
-    )?;
+    let process = start_guard(children, &launch, confinement, &files, &child_id, &*pair.slave)?;
     let terminal = Terminal::new(pair.master, writer, input, wake);
     let shared = Arc::new(Shared::new(process.1, terminal, files.input_ended()));
     let sources = Sources {
@@ -158,12 +151,12 @@ type Guard = (Box<dyn portable_pty::Child + Send + Sync>, Pid);
 fn start_guard(
     children: &Children,
     launch: &Launch,
-    confined: bool,
+    confinement: Option<&Confinement>,
     files: &Files,
     child_id: &str,
     slave: &dyn SlavePty,
 ) -> Result<Guard, SpawnError> {
-    let command = guard_command(launch, confined, files, child_id);
+    let command = guard_command(launch, confinement, files, child_id);
     let path = PathBuf::from(&command.get_argv()[0]);
     // Locked until the guard is in it: see `leftovers`.
     let mut started = children.started();
@@ -311,7 +304,7 @@ fn scratch_error(launch: &Launch, source: io::Error) -> SpawnError {
     }
 }
 
-fn guard_command(launch: &Launch, confined: bool, files: &Files, child_id: &str) -> CommandBuilder {
+fn guard_command(launch: &Launch, confinement: Option<&Confinement>, files: &Files, child_id: &str) -> CommandBuilder {
     let mut command = match (&launch.guard, system::OWN_EXECUTABLE) {
         (Some(guard), _) => CommandBuilder::new(guard),
         (None, Some(own)) => CommandBuilder::new(own),
@@ -323,7 +316,7 @@ fn guard_command(launch: &Launch, confined: bool, files: &Files, child_id: &str)
     for name in OUTER_TERMINAL_VARS {
         command.env_remove(name);
     }
-    for name in SERVICE_VARS.iter().filter(|_| confined) {
+    for name in SERVICE_VARS.iter().filter(|_| confinement.is_some()) {
         command.env_remove(name);
     }
     command.env("TERM", "xterm-256color");
@@ -333,6 +326,12 @@ fn guard_command(launch: &Launch, confined: bool, files: &Files, child_id: &str)
     }
     for name in &launch.env_remove {
         command.env_remove(name);
+    }
+    for (name, value) in confinement.iter().flat_map(|confinement| &confinement.variables) {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        }
     }
     command.env(RUN_ID_VAR, &launch.run_id);
     command.env(CHILD_ID_VAR, child_id);

@@ -111,6 +111,22 @@ impl Supervisor {
         system::confinement_level()
     }
 
+    /// Makes sure that this system holds a program to all of `confinement`.
+    ///
+    /// # Errors
+    /// If it confines by less than is required.
+    pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
+        system::confined(confinement, || ())
+    }
+
+    /// Starts something by `start` that is confined, and none of this process besides.
+    ///
+    /// # Errors
+    /// If the system confines by less than is required; `start` was not called then.
+    pub fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() -> T + Send) -> io::Result<T> {
+        system::confined(confinement, start)
+    }
+
     /// Confines the calling thread and what it starts or becomes.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! Everything may be read but what is hidden, and nothing written but what is listed: an agent has to build, test and install
 //! as its user does, and has no business with keys, with other agents' sessions and with ralph's own records.
 
+pub mod hosts;
 mod places;
 
 use std::path::{Path, PathBuf};
@@ -35,10 +36,14 @@ pub enum Why {
     Agent,
     /// What package managers and compilers keep.
     Cache,
+    /// What programs have in the place of the user's temporary files and caches.
+    Private,
     Temporary,
     /// Terminals, and devices that keep nothing.
     Device,
     Credentials,
+    /// What was typed into shells and other programs.
+    History,
     /// What another agent keeps.
     OtherAgent,
     /// Journals, recordings and sockets of ralph.
@@ -68,6 +73,8 @@ pub struct Wanted {
     /// The same, files.
     pub own_files: Vec<String>,
     pub others: Vec<String>,
+    /// Directories in the place of those for temporary files and of shared caches; then histories are hidden, too.
+    pub private: Option<Vec<PathBuf>>,
     /// Settings.
     pub write: Vec<String>,
     pub hide: Vec<String>,
@@ -107,14 +114,22 @@ impl Policy {
         write.extend(elsewhere.cloned().map(place(Why::Git)));
         write.extend(own.iter().cloned().map(made(Why::Agent)));
         write.extend(own_files.iter().cloned().map(place(Why::Agent)));
-        write.extend(expand(&texts(places::USUAL_CACHES)).into_iter().map(made(Why::Cache)));
-        write.extend(listed(places::CACHES, Why::Cache));
-        write.extend(listed(places::TEMPORARY, Why::Temporary));
+        match &wanted.private {
+            Some(private) => write.extend(private.iter().cloned().map(made(Why::Private))),
+            None => {
+                write.extend(expand(&texts(places::USUAL_CACHES)).into_iter().map(made(Why::Cache)));
+                write.extend(listed(places::CACHES, Why::Cache));
+                write.extend(listed(places::TEMPORARY, Why::Temporary));
+            }
+        }
         write.extend(listed(places::DEVICES, Why::Device));
         write.extend(expand(&wanted.write).into_iter().map(place(Why::Setting)));
 
         let mut hidden = vec![place(Why::RalphState)(wanted.ralph_state.clone())];
         hidden.extend(listed(places::CREDENTIALS, Why::Credentials));
+        if wanted.private.is_some() {
+            hidden.extend(listed(places::HISTORIES, Why::History));
+        }
         let others = expand(&wanted.others).into_iter();
         hidden.extend(
             others
@@ -134,6 +149,15 @@ impl Policy {
             });
         }
         Policy { write, hidden }
+    }
+
+    /// Has each place be where `canonical` says that it is, which knows symbolic links.
+    #[must_use]
+    pub fn resolved(mut self, canonical: impl Fn(&Path) -> PathBuf) -> Self {
+        for place in self.write.iter_mut().chain(&mut self.hidden) {
+            place.path = canonical(&place.path);
+        }
+        self
     }
 
     /// Tells what may be done with `path`, which is absolute and without symbolic links.
@@ -219,6 +243,27 @@ mod tests {
         assert_access(&policy, "/home/me/shared/x", Some(Why::Setting), false);
         assert_access(&policy, "/home/me/clients/x", Some(Why::Setting), true);
         assert_access(&policy, "/home/me/.npmrc", None, false);
+    }
+
+    #[test]
+    fn private_places_stand_in_for_temporary_files_and_shared_caches_and_histories_are_hidden() {
+        let policy = policy(|wanted| wanted.private = Some(vec!["/private/tmp".into()]));
+        assert_access(&policy, "/private/tmp/x", Some(Why::Private), false);
+        assert_access(&policy, "/tmp/x", None, false);
+        assert_access(&policy, "/home/me/.cargo/registry/index", None, false);
+        assert_access(&policy, "/home/me/.bash_history", Some(Why::History), true);
+        assert_access(&policy, "/srv/codex/auth.json", Some(Why::Agent), false);
+    }
+
+    #[test]
+    fn places_behind_a_symbolic_link_are_told_by_where_it_leads() {
+        let moved = |path: &Path| match path.strip_prefix("/home/me") {
+            Ok(rest) => Path::new("/data/me").join(rest),
+            Err(_) => path.to_owned(),
+        };
+        let policy = policy(|_| {}).resolved(moved);
+        assert_access(&policy, "/data/me/.ssh/id", Some(Why::Credentials), true);
+        assert_access(&policy, "/data/me/work/src", Some(Why::Project), false);
     }
 
     #[test]

@@ -28,8 +28,21 @@ pub(super) const CACHES: &[&str] = &[
     "~/go/pkg",
     "$GOPATH/pkg",
     "~/.gradle",
-    "~/.m2",
+    "$GRADLE_USER_HOME",
+    "~/.m2/repository",
+    "~/.m2/wrapper",
     "~/.local/share/pnpm",
+    "~/.pnpm-store",
+    "~/.yarn/berry",
+    "~/.bun/install/cache",
+    "~/.nuget/packages",
+    "~/.bundle/cache",
+    "~/.composer/cache",
+    "~/.ivy2/cache",
+    "~/.cabal/packages",
+    "~/.pub-cache/hosted",
+    "~/.julia/packages",
+    "~/.terraform.d/plugin-cache",
 ];
 
 pub(super) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "$TMPDIR"];
@@ -73,6 +86,22 @@ pub(super) const CREDENTIALS: &[&str] = &[
     "~/.config/google-chrome",
     "~/.config/chromium",
     "~/.config/BraveSoftware",
+];
+
+/// What was typed, which may well have been a password.
+pub(super) const HISTORIES: &[&str] = &[
+    "~/.bash_history",
+    "~/.zsh_history",
+    "~/.local/share/fish/fish_history",
+    "~/.history",
+    "~/.python_history",
+    "~/.node_repl_history",
+    "~/.psql_history",
+    "~/.mysql_history",
+    "~/.rediscli_history",
+    "~/.sqlite_history",
+    "~/.lesshst",
+    "~/.viminfo",
 ];
 
 /// The path that `text` stands for, without `.` and `..`; none if it begins with a variable that is not set, or with a home

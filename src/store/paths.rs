@@ -141,6 +141,11 @@ impl ProjectPaths {
         self.state.join("trust.json")
     }
 
+    /// Caches of what runs in a sandbox that keeps it from the user's.
+    pub fn caches(&self) -> PathBuf {
+        self.state.join("caches")
+    }
+
     pub fn runs(&self) -> PathBuf {
         self.state.join("runs")
     }

@@ -38,6 +38,6 @@ pub use permission::{
 };
 pub use permission::{because_in_words, decision_in_words};
 pub use phase::{phase_headline, phase_in_words};
-pub use place::place_in_words;
+pub use place::{lacking_in_words, place_in_words};
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
 pub use tone::Tone;

@@ -7,7 +7,7 @@ use crate::{
     machine::Closed,
 };
 
-use super::short_duration;
+use super::{place::lacking_in_words, short_duration};
 
 /// A notice in a sentence, without its level.
 pub fn notice_in_words(notice: &Notice) -> String {
@@ -115,6 +115,28 @@ pub fn notice_in_words(notice: &Notice) -> String {
             "the sandbox is on in the settings and off in fact: this system has no Landlock, so that the agent may do all that you may"
                 .to_owned()
         }
+        Notice::SandboxStrict { abi, hidden, hosts } => format!(
+            "sandbox: strict (Landlock {abi}); the agent writes to the project, its own state and caches of its own; {hidden} places hidden; network: {}",
+            if hosts.is_empty() { "to no host".to_owned() } else { format!("only to {}", hosts.join(", ")) }
+        ),
+        Notice::SandboxWeak { abi } => format!(
+            "this kernel's Landlock {abi} cannot keep the agent from {}",
+            lacking_in_words(*abi).join(", ")
+        ),
+        Notice::SandboxStateUnknown { adapter } => format!(
+            "adapter `{adapter}` does not say where its agent keeps its state, so the sandbox lets it write none: name it with `adapters.{adapter}.sandbox.write`"
+        ),
+        Notice::ServerUnconfined { server } => {
+            format!("{server} runs outside of the sandbox: what its agent does is not confined")
+        }
+        Notice::ConnectionRefused { host, port, address: None } => format!(
+            "connection to {host}:{port} refused by the sandbox; to allow it: \"sandbox\": {{ \"hosts\": [\"{}\"] }}",
+            listed_as(host, *port)
+        ),
+        Notice::ConnectionRefused { host, port, address: Some(address) } => format!(
+            "connection to {host}:{port} refused by the sandbox, since it leads to {address}, which is not public; to allow it: \"sandbox\": {{ \"hosts\": [\"{}\"] }}",
+            listed_as(address, *port)
+        ),
         Notice::SandboxExposes { path } => format!(
             "{} is not hidden from the agent, since it lies in a place that the agent writes to",
             shown(path)
@@ -124,6 +146,15 @@ pub fn notice_in_words(notice: &Notice) -> String {
         }
         Notice::CommandRefused { refusal } => command_refusal_in_words(refusal),
         Notice::Text { text, .. } => text.clone(),
+    }
+}
+
+/// A host as `sandbox.hosts` takes it.
+fn listed_as(host: &str, port: u16) -> String {
+    match (host.contains(':'), port) {
+        (_, 80 | 443) => host.to_owned(),
+        (false, _) => format!("{host}:{port}"),
+        (true, _) => format!("[{host}]:{port}"),
     }
 }
 

@@ -4,6 +4,7 @@ use ralph::event::AgentSignal;
 
 use super::{PATIENCE, assert_done, in_order, ralph, signals, stopped, work_on};
 use crate::{
+    confinement::can_be_strict,
     harness::agent::{Agent, each_agent},
     stand_in::StandIn,
 };
@@ -13,8 +14,13 @@ fn scenario(agent: Agent) {
     let Some(sandbox) = agent.sandbox_as_installed(&model, 0) else {
         return;
     };
-    // Where the kernel can: elsewhere it is a warning.
-    let finished = ralph(agent, &sandbox).args(["--sandbox", "on"]).run(PATIENCE);
+    // Where the kernel can: elsewhere it would not start.
+    let strict = can_be_strict(&sandbox);
+    let host = model.origin().replace("http://", "");
+    let finished = ralph(agent, &sandbox)
+        .args(["--sandbox", if strict { "strict" } else { "on" }])
+        .env("RALPH_SANDBOX_HOSTS", host)
+        .run(PATIENCE);
     assert_done(&finished, 2, 2);
     assert_eq!(sandbox.commits(), 3, "one commit for each task");
     sandbox.assert_clean();

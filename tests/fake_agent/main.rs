@@ -41,9 +41,14 @@
 //! | `exit CODE` · `kill-self SIGNAL` · `kill-parent SIGNAL` · `kill-group SIGNAL` | at once |
 //! | `spawn KIND` | a stubborn child, see `offspring.rs`; its pid is in `KIND.pid` |
 //!
+//! | ways out of a sandbox | |
+//! |---|---|
+//! | `reach WAY TO` | fails where that way is closed, see `reach.rs` |
+//!
 //! `fake-agent supervise …` is something else: it plays ralph, see `supervise.rs`.
 
 mod offspring;
+mod reach;
 mod steps;
 mod supervise;
 

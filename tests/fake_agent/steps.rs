@@ -15,7 +15,7 @@ use nix::{
     unistd::{dup2_stderr, dup2_stdin, dup2_stdout, getpgrp, getppid},
 };
 
-use crate::{Outcome, offspring};
+use crate::{Outcome, offspring, reach};
 
 /// How often to look at what tells nobody that it has changed.
 const LOOK: Duration = Duration::from_millis(2);
@@ -78,6 +78,10 @@ fn take(word: &str, rest: &str) -> Outcome<()> {
         "kill-self" => raise(signal(rest)?).map_err(text),
         "kill-parent" => kill(getppid(), signal(rest)?).map_err(text),
         "kill-group" => killpg(getpgrp(), signal(rest)?).map_err(text),
+        "reach" => {
+            let (way, to) = rest.split_once(' ').unwrap_or((rest, ""));
+            reach::reach(way, to)
+        }
         "spawn" => offspring::spawn(rest),
         _ => Err("no such step".to_owned()),
     }

@@ -215,6 +215,7 @@ impl Looping<'_> {
             size: SIZE,
             recording_cap_bytes: RECORDING_CAP_BYTES,
             repository: None,
+            heard: None,
             clock: Clock::read_by({
                 let clocks = project.clocks;
                 move || clocks.read()

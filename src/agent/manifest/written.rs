@@ -167,6 +167,8 @@ settings! {
         write("write"): Texts = [],
         /// Files of its own state beside them.
         write_files("write_files"): Texts = [],
+        /// Hosts that it connects to, its model's first of all.
+        hosts("hosts"): Texts = [],
     }
 }
 

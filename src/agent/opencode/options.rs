@@ -1,13 +1,9 @@
 //! Which server, how to get in, and how long to wait for what.
 
-use std::{
-    env, fmt,
-    fs::File,
-    io::{self, Read},
-    time::Duration,
-};
+use std::{env, fmt, io, time::Duration};
 
 use super::server_url::ServerUrl;
+use crate::files::secret;
 
 /// The first port to start a server on.
 const PORT: u16 = 4190;
@@ -78,11 +74,9 @@ impl Credentials {
     /// # Errors
     /// The system has no random numbers to give.
     pub(super) fn made_up() -> io::Result<Self> {
-        let mut bytes = [0_u8; 16];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(Self {
             username: Self::USERNAME.to_owned(),
-            password: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            password: secret()?,
         })
     }
 

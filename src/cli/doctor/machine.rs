@@ -10,6 +10,7 @@ use std::{
 use super::model::{Fatal, Finding, State};
 use crate::{
     app::Place,
+    config::{Config, SandboxMode},
     console,
     event::Exit,
     git::{self, NoRepository},
@@ -17,10 +18,10 @@ use crate::{
         disk::{self, FileSystem},
         watch,
     },
-    proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor},
+    proc::{ConfinementLevel, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor},
     text::with_causes,
     ui::terminal::surroundings,
-    words::exit_in_words,
+    words::{exit_in_words, lacking_in_words},
 };
 
 /// How long a shell may take to say that it has a terminal.
@@ -28,9 +29,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Less room than this is gone within a night of recordings.
 const ROOM_BYTES: u64 = 256 << 20;
 
-pub(super) fn findings(place: &Place, supervisor: &Supervisor) -> Vec<Finding> {
+pub(super) fn findings(place: &Place, config: &Config, supervisor: &Supervisor) -> Vec<Finding> {
     vec![
         guard(supervisor),
+        sandbox(config.sandbox.mode, Supervisor::confinement_level()),
         git(supervisor),
         state(place.paths.state()),
         watching(&place.project),
@@ -98,6 +100,34 @@ impl Output for Ended {
     fn stdout(&mut self, _bytes: &[u8]) {}
     fn ended(&mut self, end: End) {
         _ = self.0.send(end); // nobody waits any more
+    }
+}
+
+/// How well agents and goals are confined.
+fn sandbox(mode: SandboxMode, level: ConfinementLevel) -> Finding {
+    const NAME: &str = "sandbox";
+    const NEWER: &str = "Linux 6.12 or newer has Landlock 6; a container's seccomp profile may forbid it";
+    let lacking = match level {
+        ConfinementLevel::Landlock { abi } => lacking_in_words(abi).join(", "),
+        ConfinementLevel::None => "anything that you may do yourself".to_owned(),
+    };
+    let system = match level {
+        ConfinementLevel::Landlock { abi } => format!("Landlock {abi}"),
+        ConfinementLevel::None => "no Landlock".to_owned(),
+    };
+    match (mode, lacking.is_empty()) {
+        (SandboxMode::Off, true) => Finding::new(NAME, State::Good, format!("off ({system}: `--sandbox on` works)")),
+        (SandboxMode::Off, false) => Finding::new(NAME, State::Good, format!("off ({system})")),
+        (SandboxMode::On, true) => Finding::new(NAME, State::Good, format!("on ({system})")),
+        (SandboxMode::Strict, true) => Finding::new(NAME, State::Good, format!("strict ({system})")),
+        (SandboxMode::On, false) => {
+            let text = format!("on ({system}): an agent is not kept from {lacking}");
+            Finding::new(NAME, State::Weak, text).todo(NEWER)
+        }
+        (SandboxMode::Strict, false) => {
+            let text = format!("strict, which this system cannot hold ({system}): runs do not start");
+            Finding::new(NAME, State::Fatal(Fatal::Configuration), text).todo(NEWER)
+        }
     }
 }
 
@@ -206,6 +236,19 @@ fn in_bytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sandbox_that_the_system_cannot_hold_is_said_to_be_weak_or_stops_runs() {
+        let of = |mode, level| sandbox(mode, level).state;
+        let old = ConfinementLevel::Landlock { abi: 4 };
+        let new = ConfinementLevel::Landlock { abi: 6 };
+        assert_eq!(of(SandboxMode::On, new), State::Good);
+        assert_eq!(of(SandboxMode::On, old), State::Weak);
+        assert_eq!(of(SandboxMode::On, ConfinementLevel::None), State::Weak);
+        assert_eq!(of(SandboxMode::Strict, new), State::Good);
+        assert_eq!(of(SandboxMode::Strict, old), State::Fatal(Fatal::Configuration));
+        assert_eq!(of(SandboxMode::Off, ConfinementLevel::None), State::Good);
+    }
 
     #[test]
     fn room_is_told_in_units_of_its_size() {

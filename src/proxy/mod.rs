@@ -1,0 +1,94 @@
+//! The only way out of a strict sandbox: an HTTP proxy on this machine that connects to listed hosts and to no others.
+//!
+//! Whoever is let in has a token, since every user of the machine can connect to its port; the token also says whose list
+//! counts. Names are resolved here, and what is connected to is the very address that was looked at: a name that leads
+//! somewhere else a moment later leads nobody there.
+
+mod guests;
+mod head;
+mod serve;
+
+use std::{
+    io,
+    net::{Ipv4Addr, TcpListener},
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+
+use tokio::{runtime, sync::oneshot};
+
+pub use guests::Refused;
+
+use crate::{files::secret, sandbox::hosts::Hosts};
+use guests::Guests;
+
+const USER: &str = "ralph";
+
+/// The proxy, on a thread of its own for as long as this is there.
+#[derive(Debug)]
+pub struct Proxy {
+    port: u16,
+    guests: Arc<Guests>,
+    /// Dropped, it ends the thread.
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Proxy {
+    /// Starts a proxy that lets nobody in yet.
+    ///
+    /// # Errors
+    /// If this machine has no port or no thread for it.
+    pub fn start(on_refused: impl Fn(Refused) + Send + Sync + 'static) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        let guests = Arc::new(Guests::new(Box::new(on_refused)));
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let (stop, stopped) = oneshot::channel();
+        let serving = Arc::clone(&guests);
+        let thread = thread::Builder::new().name("ralph-proxy".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = serve::serve(listener, serving) => {}
+                    _ = stopped => {}
+                }
+            });
+            // Without waiting for names that are being resolved.
+            runtime.shutdown_background();
+        })?;
+        Ok(Self {
+            port,
+            guests,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Lets somebody in who may connect to `hosts`; returns the URL to be used.
+    ///
+    /// # Errors
+    /// The system has no random numbers to give.
+    pub fn admit(&self, hosts: Hosts) -> io::Result<String> {
+        let token = secret()?;
+        let shown = head::credentials(USER, &token);
+        self.guests.admit(shown, hosts);
+        Ok(format!("http://{USER}:{token}@{}:{}", Ipv4Addr::LOCALHOST, self.port))
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            _ = thread.join(); // what it panicked of was said by the thread itself
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Connections to the proxy: each is one tunnel or one request.
+
+use std::{
+    io,
+    net::{self, IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
+    net::{TcpListener, TcpStream, lookup_host},
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
+
+use super::{
+    guests::{Guests, Refused},
+    head::{self, Request, What},
+};
+use crate::sandbox::hosts::{Hosts, address};
+
+/// Connections at once. Further ones wait until one of these ends.
+const MOST_CONNECTIONS: usize = 256;
+const MOST_HEAD_BYTES: usize = 32 << 10;
+/// How long a head, a name, and a connection to one address may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// After a connection that could not be taken, for want of descriptors.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Why a client gets an error in the place of a connection.
+struct Problem {
+    status: &'static str,
+    field: &'static str,
+    text: String,
+}
+
+impl Problem {
+    fn new(status: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            status,
+            field: "",
+            text: text.into(),
+        }
+    }
+}
+
+/// Serves until it is dropped.
+pub(super) async fn serve(listener: net::TcpListener, guests: Arc<Guests>) {
+    let Ok(listener) = TcpListener::from_std(listener) else {
+        return;
+    };
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await;
+        let Ok((client, _)) = listener.accept().await else {
+            sleep(BREATH).await;
+            continue;
+        };
+        let guests = Arc::clone(&guests);
+        tokio::spawn(async move {
+            _ = serve_one(client, &guests).await; // a client that has gone
+            drop(place);
+        });
+    }
+}
+
+async fn serve_one(mut client: TcpStream, guests: &Guests) -> io::Result<()> {
+    let read = timeout(PATIENCE, read_head(&mut client)).await;
+    let (head, rest) = match read {
+        Ok(read) => read?,
+        Err(_) => return Ok(()),
+    };
+    let (request, mut server) = match answered(&head, guests).await {
+        Ok(answered) => answered,
+        Err(problem) => return refuse(&mut client, &problem).await,
+    };
+    match &request.what {
+        What::Tunnel => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
+        What::Forward(head) => server.write_all(head.as_bytes()).await?,
+    }
+    server.write_all(&rest).await?;
+    copy_bidirectional(&mut client, &mut server).await?;
+    Ok(())
+}
+
+/// The head and what came behind it.
+async fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
+    let mut read = Vec::new();
+    loop {
+        let seen = read.len();
+        if client.read_buf(&mut read).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let from = seen.saturating_sub(3);
+        if let Some(end) = read[from..].windows(4).position(|four| four == b"\r\n\r\n") {
+            let rest = read.split_off(from + end + 4);
+            return Ok((read, rest));
+        }
+        if read.len() > MOST_HEAD_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+    }
+}
+
+/// Reads a head and connects to what it asks for.
+async fn answered(head: &[u8], guests: &Guests) -> Result<(Request, TcpStream), Problem> {
+    let request = head::read(head).ok_or_else(|| Problem::new("400 Bad Request", "this is no request to a proxy"))?;
+    let hosts = guests.hosts(request.credentials.as_deref()).ok_or_else(|| Problem {
+        status: "407 Proxy Authentication Required",
+        field: "Proxy-Authenticate: Basic realm=\"ralph\"\r\n",
+        text: "this proxy is for the agents of one run".to_owned(),
+    })?;
+    let server = connected(&request, &hosts, guests).await?;
+    Ok((request, server))
+}
+
+async fn connected(request: &Request, hosts: &Hosts, guests: &Guests) -> Result<TcpStream, Problem> {
+    let Request { host, port, .. } = request;
+    let refused = |address: Option<IpAddr>| {
+        guests.tell(Refused {
+            host: host.clone(),
+            port: *port,
+            address,
+        });
+        let why = address.map_or_else(
+            || "it is not listed".to_owned(),
+            |address| format!("it leads to {address}, which is not public"),
+        );
+        let text = format!("connection to {host}:{port} refused by the sandbox: {why} in `sandbox.hosts`");
+        Problem::new("403 Forbidden", text)
+    };
+    if !hosts.list(host, *port) {
+        return Err(refused(None));
+    }
+    let unreachable = |why: &str| Problem::new("502 Bad Gateway", format!("{host}:{port}: {why}"));
+    let addresses = match address(host) {
+        Some(address) => vec![address],
+        None => match timeout(PATIENCE, lookup_host((host.as_str(), *port))).await {
+            Ok(Ok(found)) => found.map(|found| found.ip()).collect(),
+            Ok(Err(error)) => return Err(unreachable(&error.to_string())),
+            Err(_) => return Err(unreachable("its name is not resolved in time")),
+        },
+    };
+    let mut last = unreachable("it has no address");
+    for address in addresses {
+        if !hosts.reach(address, *port) {
+            last = refused(Some(address));
+            continue;
+        }
+        match timeout(PATIENCE, TcpStream::connect(SocketAddr::new(address, *port))).await {
+            Ok(Ok(server)) => return Ok(server),
+            Ok(Err(error)) => last = unreachable(&error.to_string()),
+            Err(_) => last = unreachable("it does not answer in time"),
+        }
+    }
+    Err(last)
+}
+
+async fn refuse(client: &mut TcpStream, problem: &Problem) -> io::Result<()> {
+    let Problem { status, field, text } = problem;
+    let length = text.len() + 1;
+    let answer = format!(
+        "HTTP/1.1 {status}\r\n{field}Content-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{text}\n"
+    );
+    client.write_all(answer.as_bytes()).await?;
+    client.shutdown().await
+}

@@ -1,0 +1,80 @@
+//! Ways out of a sandbox that go over sockets, each tried as a program would that wants to get out.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpStream, UdpSocket},
+    os::{
+        linux::net::SocketAddrExt,
+        unix::net::{SocketAddr as UnixAddr, UnixStream},
+    },
+    process::Command,
+};
+
+use rustix::net::{
+    AddressFamily, Protocol, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, sendto, socket,
+    socketpair,
+};
+
+use crate::Outcome;
+
+/// Connects with the first data, which the kernel does not take for connecting.
+const FAST_OPEN: SendFlags = SendFlags::from_bits_retain(0x2000_0000);
+
+/// Sets up a ring that does what system calls do. There is no way to it without `unsafe`, which perl has.
+const IO_URING: &str = r#"my $p = "\0" x 120; exit(syscall(425, 8, $p) < 0 ? 1 : 0)"#;
+
+/// Tries one way; `to` is an address, a path or a name.
+pub fn reach(way: &str, to: &str) -> Outcome<()> {
+    let done = match way {
+        "tcp" => TcpStream::connect(to).map(drop),
+        "fast-open" => fast_open(to),
+        "udp" => UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.send_to(b"x", to).map(drop)),
+        "raw" => made(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)),
+        "mptcp" => made(AddressFamily::INET, SocketType::STREAM, Some(ipproto::MPTCP)),
+        "netlink" => made(AddressFamily::NETLINK, SocketType::RAW, None),
+        "vsock" => made(AddressFamily::VSOCK, SocketType::STREAM, None),
+        "path" => UnixStream::connect(to).map(drop),
+        "abstract" => UnixAddr::from_abstract_name(to).and_then(|to| UnixStream::connect_addr(&to).map(drop)),
+        "pair" => socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)
+            .map(drop)
+            .map_err(io::Error::from),
+        "datagram-pair" => datagram_pair(to),
+        "io-uring" => Command::new("perl").args(["-e", IO_URING]).status().and_then(|status| {
+            status
+                .success()
+                .then_some(())
+                .ok_or_else(|| io::Error::other("perl was refused"))
+        }),
+        "http" => return get(to),
+        _ => return Err("no such way".to_owned()),
+    };
+    done.map_err(|error| error.to_string())
+}
+
+fn made(family: AddressFamily, kind: SocketType, protocol: Option<Protocol>) -> io::Result<()> {
+    Ok(socket(family, kind, protocol).map(drop)?)
+}
+
+fn fast_open(to: &str) -> io::Result<()> {
+    let to: SocketAddr = to.parse().map_err(io::Error::other)?;
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    sendto(&socket, b"x", FAST_OPEN, &to)?;
+    Ok(())
+}
+
+/// One of two sockets that know each other, connected to somebody else.
+fn datagram_pair(to: &str) -> io::Result<()> {
+    let (one, _other) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::empty(), None)?;
+    Ok(connect(&one, &SocketAddrUnix::new(to)?)?)
+}
+
+/// Gets a page in the way that the environment asks for.
+fn get(url: &str) -> Outcome<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let answer = runtime
+        .map_err(|error| text(&error))?
+        .block_on(reqwest::get(url))
+        .and_then(reqwest::Response::error_for_status);
+    answer.map(drop).map_err(|error| text(&error))
+}
