@@ -137,6 +137,13 @@ impl Conversation {
             Some(Message::Request { id, method, params }) if method == "session/request_permission" => {
                 self.asked(id, &params, clock, exchange, out);
             }
+            // A form for the user. No agent that ralph was tried with sends one, and none may: clients announce that they show
+            // forms. Declined, its turn goes on.
+            Some(Message::Request { id, method, .. }) if method == "elicitation/create" => {
+                exchange.write(&json_rpc::result(&id, &json!({"action": "decline"})));
+                let text = || "the agent has a form for its user, which was declined".to_owned();
+                self.seen.unknown(&method, text, out);
+            }
             Some(Message::Request { id, method, .. }) => {
                 exchange.write(&json_rpc::refusal(
                     &id,

@@ -414,6 +414,24 @@ fn an_agent_that_asks_without_end_is_denied_what_comes_on_top() {
 }
 
 #[test]
+fn a_form_for_the_user_is_declined_and_said_once() {
+    let mut session = Session::open(Opening::default());
+    let form =
+        json!({"mode": "form", "sessionId": "s", "message": "Which colour?", "requestedSchema": {"type": "object"}});
+    for id in ["a", "b"] {
+        session.hear(&json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": form}));
+        assert_eq!(
+            *session.last(),
+            json!({"jsonrpc": "2.0", "id": id, "result": {"action": "decline"}})
+        );
+    }
+    let said = |signal: &&AgentSignal| matches!(signal, AgentSignal::Unknown { text } if text.contains("a form"));
+    assert_eq!(session.signals.iter().filter(said).count(), 1);
+    session.stop(3, "end_turn");
+    assert_eq!(session.verdicts(), [(true, None)]);
+}
+
+#[test]
 fn what_is_asked_in_another_way_is_refused_and_said_once() {
     let mut session = Session::open(Opening::default());
     for method in ["fs/write_text_file", "terminal/create", "mcp/connect", "mcp/connect"] {

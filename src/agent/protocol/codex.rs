@@ -355,6 +355,12 @@ impl Conversation {
     /// Takes a request of codex's.
     fn asked(&mut self, method: &str, id: &Value, params: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         if self.asks.asked(method, id, params, exchange, out).is_err() {
+            // A form of an MCP server for the user: declined, the server's tool goes on.
+            if method == "mcpServer/elicitation/request" {
+                exchange.write(&json!({"id": id, "result": {"action": "decline"}}));
+                let text = || "an MCP server has a form for the user, which was declined".to_owned();
+                return self.seen.unknown(method, text, out);
+            }
             let error = json!({"code": METHOD_NOT_FOUND, "message": format!("{method} is not supported")});
             exchange.write(&json!({"id": id, "error": error}));
             let text = || format!("codex asks for {method}, which is not known");

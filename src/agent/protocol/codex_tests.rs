@@ -675,6 +675,18 @@ fn a_thread_is_opened_so_that_what_rules_concern_is_asked_for_or_not_there() {
 }
 
 #[test]
+fn a_form_of_a_server_is_declined_and_said_once() {
+    let mut session = Session::working(true);
+    let form = json!({"serverName": "db", "message": "Which table?", "mode": "form"});
+    for id in [1, 2] {
+        session.hear(&json!({"id": id, "method": "mcpServer/elicitation/request", "params": form}));
+    }
+    assert_eq!(session.wrote("/result/action"), [&json!("decline"), &json!("decline")]);
+    assert!(session.requests().is_empty());
+    assert_eq!(session.unknown(), 1);
+}
+
+#[test]
 fn a_tool_of_a_server_is_asked_for_as_a_question_of_the_server() {
     let mut session = Session::working(true);
     let question = json!({"serverName": "db", "message": "Allow?", "_meta": {
