@@ -155,6 +155,29 @@ fn the_table_of_rooms_names_every_module() {
 }
 
 #[test]
+fn every_test_that_the_table_of_agents_names_is_there() {
+    let text = text_of("docs/design/permissions.md");
+    let (_, shown) = text
+        .split_once("## What is shown with the real agents")
+        .expect("the table");
+    let words = shown.split('`').skip(1).step_by(2);
+    let tests: Vec<&str> = words
+        .filter(|word| word.matches('_').count() > 3 && !word.contains(['/', '.']))
+        .collect();
+    assert!(tests.len() >= 9, "{tests:?}");
+    let places = ["tests/approvals.rs", "tests/live_channel.rs"];
+    let mut code: String = places.map(text_of).concat();
+    for directory in ["tests/approvals", "tests/live_channel", "tests/opencode_server"] {
+        for entry in fs::read_dir(root().join(directory)).expect("tests").flatten() {
+            code += &fs::read_to_string(entry.path()).expect("a source");
+        }
+    }
+    for test in tests {
+        assert!(code.contains(&format!("fn {test}(")), "{test}");
+    }
+}
+
+#[test]
 fn a_link_and_a_path_are_found_in_a_text() {
     let text =
         "See [this](docs/design/loop.md#time) and [that](https://example.org), `src/lib.rs` and `cargo test src/`.";

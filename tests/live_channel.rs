@@ -4,7 +4,9 @@ mod one_process;
 
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use ralph::event::{AgentSignal, Delivery, Event, ProblemKind, Record, SteeringId, StopReason, Usage};
+use serde_json::json;
 
 use crate::{
     agents_loop::{assert_done, in_order, plan_one_task, ralph, stopped, work_on},
@@ -12,8 +14,9 @@ use crate::{
         Program, SOON, Sandbox,
         agent::{Agent, each_live_agent},
         events,
+        wait::wait_until,
     },
-    stand_in::{Scenario, StandIn, Step, http, log::Request, say, shell},
+    stand_in::{Scenario, StandIn, Step, answer, http, log::Request, say, shell},
 };
 
 fn live(agent: Agent, sandbox: &Sandbox) -> Program {
@@ -70,68 +73,71 @@ fn an_adapter_of_your_own_with_nothing_but_a_live_channel_works_a_plan_off() {
     sandbox.assert_nothing_runs();
 }
 
-/// A plan is worked off, in two sessions.
-fn a_message_reaches_the_turn_that_runs(agent: Agent) {
+/// A command that is left running in the background, in each agent's own way.
+fn in_the_background(agent: Agent, command: &str) -> Step {
+    let described = |key: &str| json!({ "command": command, "description": "wait", key: true });
+    match agent {
+        Agent::Codex => answer().call("exec_command", json!({ "cmd": command, "yield_time_ms": 250 })),
+        Agent::Claude => answer().call("Bash", described("run_in_background")),
+        Agent::Gemini => answer().call("run_shell_command", described("is_background")),
+        Agent::Opencode | Agent::OpencodeServer => shell(&format!("{command} > /dev/null 2>&1 &")),
+    }
+    .into()
+}
+
+/// In the first session a message comes while a tool runs, and a command is left running; in the second the run is interrupted
+/// while a tool runs. Nobody is asked for anything.
+fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: Agent) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
-    let model = StandIn::start(in_order([&[waits.into(), work, done], &work_on("world")]));
+    let left = in_the_background(agent, "sleep 301");
+    let model = StandIn::start(in_order([
+        &[waits.into(), left, work, done],
+        &[shell("sleep 300").into()],
+    ]));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
     let running = live(agent, &sandbox).start();
     running.wait_for_record(SOON, a_tool_runs);
-    steer(&sandbox, "Use British spelling.");
+    // gemini would end its turn for a message.
+    let takes = agent != Agent::Gemini;
+    let now: &[&str] = if takes { &["--now"] } else { &[] };
+    let steered = sandbox
+        .ralph(["steer"])
+        .args(now)
+        .arg("Use British spelling.")
+        .run(SOON);
+    assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
     sandbox.write("go", "");
+    let runs = |command: &str| sandbox.processes().iter().any(|process| process.command == command);
+    wait_until(SOON, "the tool of the second session", || {
+        runs("sleep 300").then_some(())
+    });
+    assert!(!runs("sleep 301"), "it ended with the first session");
+    running.signal(Signal::SIGINT);
     let finished = running.wait(SOON);
-    assert_done(&finished, 2, 2);
+    let (reason, _, totals) = stopped(&finished);
+    assert_eq!((reason, totals.tasks_done), (StopReason::Interrupted, 1));
     sandbox.assert_nothing_runs();
-    assert_eq!(deliveries(&finished.records()), [(1, Delivery::Live)]);
+    let how = if takes { Delivery::Live } else { Delivery::Prompt };
+    let records = finished.records();
+    assert_eq!(deliveries(&records), [(1, how)]);
+    let asked = |event: &Event| matches!(event, Event::PermissionAsked { .. } | Event::PermissionDecided { .. });
+    assert!(!events(&records).any(asked), "there are no rules");
     let requests = model.main_requests();
     assert_eq!(requests.len(), 5);
-    assert_first_task(&requests);
+    let prompt = requests[0].prompt();
+    assert!(prompt.contains("Write hello.txt"), "{prompt}");
     let has_it = |request: &Request| request.body.to_string().contains("Use British spelling.");
     assert_eq!(
         requests.iter().position(has_it),
-        Some(1),
-        "the request after the tool has it"
+        Some(if takes { 1 } else { 4 }),
+        "it is in the request after the tool, or in the next prompt"
     );
 }
 
-#[track_caller]
-fn assert_first_task(requests: &[Request]) {
-    let prompt = requests[0].prompt();
-    assert!(prompt.contains("Write hello.txt"), "{prompt}");
-}
-
-each_live_agent!(a_message_reaches_the_turn_that_runs: claude Claude, codex Codex, opencode Opencode);
-
-/// gemini would end its turn for a message. A plan is worked off, in two sessions.
-fn a_message_waits_for_the_next_prompt_where_the_turn_takes_none(agent: Agent) {
-    let [work, done] = work_on("hello");
-    let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
-    let model = StandIn::start(in_order([&[waits.into(), work, done], &work_on("world")]));
-    let Some(sandbox) = agent.sandbox(&model, 0) else {
-        return;
-    };
-    let running = live(agent, &sandbox).start();
-    running.wait_for_record(SOON, a_tool_runs);
-    let steered = sandbox.ralph(["steer", "Use British spelling."]).run(SOON);
-    assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
-    sandbox.write("go", "");
-    let finished = running.wait(SOON);
-    assert_done(&finished, 2, 2);
-    sandbox.assert_nothing_runs();
-    assert_eq!(deliveries(&finished.records()), [(1, Delivery::Prompt)]);
-    let requests = model.main_requests();
-    assert_eq!(requests.len(), 5);
-    assert_first_task(&requests);
-    let first = requests
-        .iter()
-        .position(|request| request.body.to_string().contains("Use British spelling."));
-    assert_eq!(first, Some(3), "the turn was not disturbed");
-}
-
-each_live_agent!(a_message_waits_for_the_next_prompt_where_the_turn_takes_none: gemini Gemini);
+each_live_agent!(a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session);
 
 /// What each of two iterations used, as its agent told.
 fn used(records: &[Record]) -> [Usage; 2] {

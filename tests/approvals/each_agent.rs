@@ -23,6 +23,15 @@ const RULES: &str = r#"{
     "ask": ["Bash(rm asked.txt)", "Bash(rm granted.txt)", "Bash(cat *.key)"]
 }"#;
 
+/// What codex asks its user with a tool that it has only where its user has switched that on.
+fn question() -> Step {
+    let choices = [("red", "like fire"), ("blue", "like the sea")];
+    let choices = choices.map(|(label, description)| json!({ "label": label, "description": description }));
+    let question = json!({ "id": "colour", "header": "Colour", "question": "Which colour?", "options": choices });
+    let asked = model_answer().call("request_user_input", json!({ "questions": [question] }));
+    asked.into()
+}
+
 /// A run on a screen, whose agent wants to remove what is not its own, then writes, then works.
 struct Watched {
     agent: Agent,
@@ -40,10 +49,16 @@ impl Watched {
         // claude changes one thing after the other, and reads several at once.
         let both = model_answer().shell("cat first.key").shell("cat second.key");
         steps.push(both.into());
+        if agent == Agent::Codex {
+            steps.push(question());
+        }
         steps.push(say("Nearly there, only the work is left.").held(&gate).into());
         steps.extend(work_on("hello"));
         let model = StandIn::start(in_order([&steps]));
         let sandbox = agent.sandbox(&model, 0)?;
+        if agent == Agent::Codex {
+            sandbox.add_to_codex("[features]\ndefault_mode_request_user_input = true\n");
+        }
         plan_one_task(&sandbox);
         for file in FILES {
             sandbox.write(file, "years of work\n");
@@ -152,6 +167,16 @@ impl Watched {
         }
     }
 
+    /// A question in words is answered by the number of a choice.
+    fn codex_has_a_question(&mut self) {
+        if self.agent == Agent::Codex {
+            self.screen.sees("Which colour?");
+            self.presses("2", "an answer", |run| {
+                events(&run.sandbox.journal()).any(|event| matches!(event, Event::QuestionAnswered { .. }))
+            });
+        }
+    }
+
     /// What is written is seen before it is all there, and a message comes meanwhile.
     fn message_while_it_writes(&self) {
         self.screen.sees("Nearly");
@@ -178,6 +203,7 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
     let Some(mut run) = Watched::start(agent) else { return };
     run.keys_answer();
     run.two_at_once();
+    run.codex_has_a_question();
     run.message_while_it_writes();
     run.ends();
 
@@ -206,8 +232,9 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
             .any(|(_, allowed, by)| *allowed && matches!(by, Decider::Mode { .. }))
     );
 
-    // The words of a denial are in the next request; where a message waits, in the next prompt, which is the sixth.
+    // The words of a denial are in the next request; where a message waits, in the next prompt.
     let waits = run.waits();
+    let prompt = if agent == Agent::Codex { 6 } else { 5 };
     if !waits {
         assert_eq!(
             run.first_with("The rule `Bash(rm precious.txt)`"),
@@ -215,16 +242,24 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
             "why, and what not"
         );
     }
-    assert_eq!(run.first_with("move it to attic/"), Some(if waits { 5 } else { 2 }));
-    assert_eq!(run.first_with("leave this one"), Some(if waits { 5 } else { 4 }));
+    assert_eq!(
+        run.first_with("move it to attic/"),
+        Some(if waits { prompt } else { 2 })
+    );
+    assert_eq!(run.first_with("leave this one"), Some(if waits { prompt } else { 4 }));
     assert_eq!(run.first_with("one secret"), Some(4));
     assert_eq!(run.first_with("another secret"), None);
+    let requests = run.model.main_requests();
+    if agent == Agent::Codex {
+        let told = requests[5].tool_results.last().map(String::as_str);
+        assert!(told.is_some_and(|told| told.contains("blue")), "{told:?}");
+    }
     assert_eq!(
         run.first_with("Use British spelling."),
-        Some(5),
+        Some(prompt),
         "after what it was writing"
     );
-    let with_it = run.model.main_requests()[5].body.to_string();
+    let with_it = requests[prompt].body.to_string();
     assert_eq!(with_it.matches("Use British spelling.").count(), 1);
     let delivered = events(&journal).filter_map(|event| match event {
         Event::SteeringDelivered { how, .. } => Some(*how),

@@ -20,6 +20,13 @@ impl Sandbox {
         fs::write(self.codex_home().join("config.toml"), config).expect("codex's configuration");
     }
 
+    /// Adds to codex's configuration.
+    pub fn add_to_codex(&self, text: &str) {
+        let path = self.codex_home().join("config.toml");
+        let config = fs::read_to_string(&path).expect("codex's configuration");
+        fs::write(path, config + text).expect("codex's configuration");
+    }
+
     /// Makes claude ask `model`, and repeat a failed request `retries` times.
     ///
     /// Its delays before a repetition are its own: half a second, doubled each time.

@@ -212,6 +212,11 @@ impl Sandbox {
         let path = self.the_run().prompt(iteration);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
+
+    /// What was shown of an iteration of the only run there was, so far.
+    pub fn recording(&self, iteration: u32) -> String {
+        fs::read_to_string(self.the_run().recording(iteration)).unwrap_or_default()
+    }
 }
 
 /// The events of records.

@@ -2,14 +2,16 @@
 
 use std::fs;
 
-use ralph::event::{AgentSignal, Claim, Decider, Delivery, Event, Outcome, ProblemKind, Record, StopReason};
+use ralph::event::{
+    AgentSignal, Claim, Decider, Delivery, Event, Outcome, ProblemKind, Record, SteeringId, StopReason,
+};
 use serde_json::json;
 
 use super::{proxy::Proxy, ralph, serve};
 use crate::{
     agents_loop::{assert_done, in_order, outcomes, plan_one_task, signals, stopped, work_on},
     harness::{Program, SOON, Sandbox, agent::Agent, running::Running, wait_until},
-    stand_in::{Scenario, StandIn, answer, http, log::Request, say, shell},
+    stand_in::{Gate, Scenario, StandIn, answer, http, log::Request, say, shell},
 };
 
 /// A server that somebody else has started, for one run after the other in the same project.
@@ -197,7 +199,7 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     sandbox.write("precious.txt", "years of work\n");
     sandbox.git(["add", "--all"]);
     sandbox.git(["commit", "--quiet", "--message", "precious"]);
-    let permissions = r#"{ "deny": ["Bash(rm *)"], "ask": ["Bash(git push *)"] }"#;
+    let permissions = r#"{ "deny": ["Bash(rm *)"], "ask": ["Bash(git push *)", "Bash(git notes *)"] }"#;
     sandbox.write(".ralph/config.json", &format!("{{ \"permissions\": {permissions} }}"));
 
     // Killed while it asks: unanswered is not allowed, and the iteration begins anew.
@@ -211,6 +213,7 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     let both = answer()
         .shell("rm precious.txt")
         .shell("git push origin main")
+        .shell("git notes add --message noted")
         .shell("touch by-its-own-settings");
     let task = |agent: &str| {
         let task = json!({ "description": "tidy up", "prompt": "Tidy up.", "subagent_type": agent });
@@ -227,13 +230,21 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
         done,
     ]]));
     let running = ralph(&sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { ask: 2, .. }));
-    let answered = sandbox.ralph(["answer", "2", "no", "use", "a", "branch"]).run(SOON);
-    assert_eq!(answered.code(), Some(0), "{}", answered.stderr);
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { ask: 3, .. }));
+    // Which of them asks first is left to the server.
+    let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
+    let of_push = |line: &&str| line.contains("git push");
+    let push = asks.lines().find(of_push).and_then(|line| line.split(':').next());
+    let (push, notes) = if push == Some("2") { ("2", "3") } else { ("3", "2") };
+    for args in [&[notes, "yes"][..], &[push, "no", "use", "a", "branch"]] {
+        let answered = sandbox.ralph(["answer"]).args(args).run(SOON);
+        assert_eq!(answered.code(), Some(0), "{}", answered.stderr);
+    }
     let finished = running.wait(SOON);
     assert_done(&finished, 1, 2);
     assert!(sandbox.read("precious.txt").is_some());
     assert_eq!(sandbox.read("by-its-own-settings"), None);
+    assert_eq!(sandbox.git(["notes", "list"]).lines().count(), 1);
     let requests = model.main_requests().split_off(asked);
     let told = requests[1].tool_results.join("\n");
     assert!(told.contains("The rule `Bash(rm *)`"), "{told}");
@@ -293,7 +304,11 @@ fn a_question_is_answered_and_the_turn_goes_on(served: &mut Served) {
 fn a_message_reaches_the_turn_that_runs(served: &mut Served) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
-    let running = served.ralph(in_order([&[waits.into(), work, done]])).start();
+    let gate = Gate::default();
+    let writes = say("Nearly there, only the work is left.").held(&gate);
+    let running = served
+        .ralph(in_order([&[waits.into(), writes.into(), work, done]]))
+        .start();
     running.wait_for_record(SOON, |event| {
         matches!(
             event,
@@ -319,10 +334,29 @@ fn a_message_reaches_the_turn_that_runs(served: &mut Served) {
         )
     });
     served.sandbox.write("go", "");
+    // What is written is shown before it is all there, and another message comes meanwhile.
+    wait_until(SOON, "the first word", || {
+        let recording = served.sandbox.recording(1);
+        recording.contains("Nearly").then_some(())
+    });
+    let steered = served.sandbox.ralph(["steer", "--now", "Be brief."]).run(SOON);
+    assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
+    running.wait_for_record(SOON, |event| {
+        matches!(
+            event,
+            Event::SteeringDelivered {
+                id: SteeringId(2),
+                how: Delivery::Live,
+                ..
+            }
+        )
+    });
+    gate.open();
     let finished = running.wait(SOON);
     assert_done(&finished, 1, 1);
-    let second = &served.requests()[1];
-    assert_eq!(second.prompt(), "Use British spelling.");
+    let requests = served.requests();
+    assert_eq!(requests[1].prompt(), "Use British spelling.");
+    assert_eq!(requests[2].prompt(), "Be brief.");
 }
 
 fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(served: &mut Served) {
