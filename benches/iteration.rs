@@ -15,6 +15,8 @@ use support::{
 const ITERATIONS: usize = 25;
 const SCANS: usize = 9;
 const MOST: Duration = Duration::from_millis(30);
+/// For a thread of the guard's, some dozen rules, and where sockets are restricted, a filter.
+const MOST_CONFINING: Duration = Duration::from_millis(3);
 const MOST_SCANS: f64 = 1.2;
 const MOST_OVERHEAD_BYTES: f64 = 1500.0;
 const LARGE: usize = 5000;
@@ -35,6 +37,8 @@ fn main() {
     for (name, script) in CASES {
         gap(&small, name, script, MOST);
     }
+    title("sandbox (what it adds to an iteration)");
+    confined(&small);
     title("iteration gap, 5,000 files of which 200 differ from the last commit");
     let large = large();
     let scan = Times::of(SCANS, || large.add_all_aside()).median();
@@ -73,6 +77,28 @@ fn gap(scratch: &Scratch, name: &str, script: Script, most: Duration) {
         .beside("git status", status)
         .at_most(most)
         .print();
+}
+
+/// What confining an agent that does nothing adds to its start, and to all that lies between two of them.
+fn confined(scratch: &Scratch) {
+    scratch.add_agent("terminal", &Script::Nothing);
+    let gap = |mode: &str| {
+        let before = scratch.agent_log();
+        let mut run = scratch.run("jsonl", ITERATIONS);
+        // Where the agent writes down when it starts and ends.
+        run.env("RALPH_SANDBOX_WRITE", scratch.path(""));
+        run_to_limit(run.args(["--sandbox", mode]));
+        let times: Times = scratch.agent_log().after(&before).gaps().collect();
+        times.median()
+    };
+    let open = gap("off");
+    for mode in ["on", "strict"] {
+        let added = gap(mode).saturating_sub(open);
+        Row::new(format!("{mode}, added to the gap, p50"), added)
+            .beside("gap without", open)
+            .at_most(MOST_CONFINING)
+            .print();
+    }
 }
 
 fn overhead(scratch: &Scratch) {

@@ -1,6 +1,7 @@
 //! Puts a run together from settings, adapter and plan, and shows it.
 
 mod agents;
+mod denials;
 mod end;
 mod goals;
 mod own_files;
@@ -117,6 +118,8 @@ fn logged_run(
         judge: Some(prepared.judge),
         repository,
         heard: Some(prepared.heard),
+        warden: prepared.warden,
+        confined: prepared.confined,
         clock: Clock::of_the_system(),
         supervisor: prepared.goals,
     };

@@ -2,20 +2,24 @@
 //! in it in `agents_loop::a_plan`.
 
 use std::{
+    env,
     fmt::Write as _,
     fs,
     io::{Read, Write},
     net::{SocketAddr, TcpListener},
     os::{
         linux::net::SocketAddrExt,
+        unix::fs::symlink,
         unix::net::{SocketAddr as UnixAddr, UnixDatagram, UnixListener},
     },
     path::{Path, PathBuf},
     thread,
+    time::Duration,
 };
 
 use nix::unistd::getuid;
 use ralph::event::{Event, Notice, Record};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
 use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped};
 
@@ -210,8 +214,10 @@ impl<'a> User<'a> {
     fn try_all(&self, mode: &str, starting: impl FnOnce(&[&str]) -> Program) -> Vec<Record> {
         let sandbox = self.sandbox;
         sandbox.plan(1);
+        let denied =
+            r#"{"type":"tool-ended","call":"1","tool":"sh","ok":false,"output":"cat: ~/.ssh/id: Permission denied"}"#;
         sandbox.install(&Script::jsonl(&format!(
-            "{}\nwork; over 'Done.'",
+            "printf '%s' \"$prompt\" > prompt.txt\n{}\necho '{denied}'\nwork; over 'Done.'",
             self.attempts("agent")
         )));
         fs::write(sandbox.project().join("goal.sh"), self.attempts("goal")).unwrap();
@@ -235,7 +241,17 @@ impl<'a> User<'a> {
         }
         assert_eq!(fs::read_to_string(self.outside.join("readable")).unwrap(), "text\n");
         sandbox.assert_nothing_runs();
-        finished.records()
+        let prompt = sandbox.read("prompt.txt").unwrap();
+        assert!(
+            prompt.contains("\nA sandbox lets you write to this directory"),
+            "{prompt}"
+        );
+        let records = finished.records();
+        let place = sandbox.home().join(".ssh");
+        let is_told = noticed(&records)
+            .any(|notice| matches!(notice, Notice::SandboxDenied { hidden: Some(hidden), .. } if *hidden == place));
+        assert!(is_told, "what a tool was denied is told");
+        records
     }
 
     #[track_caller]
@@ -366,32 +382,134 @@ fn without_a_sandbox_the_same_attempts_reach_all_that_is_the_users() {
 }
 
 #[test]
-fn a_linked_work_tree_commits_to_the_repository_that_it_belongs_to() {
+fn a_commit_works_and_nothing_more_in_a_work_tree_a_submodule_a_hidden_directory_and_a_linked_home() {
     let sandbox = Sandbox::outside_of_tmp();
     if !has_landlock(&sandbox) {
         return;
     }
-    let tree = sandbox.home().join("tree");
-    sandbox.git([Path::new("worktree"), Path::new("add"), Path::new("-q"), &tree]);
-    let run = sandbox
-        .ralph([
-            "sandbox",
-            "run",
-            "--",
-            "sh",
-            "-c",
-            "echo x > new && git add new && git commit -qm new",
-        ])
-        .current_dir(&tree)
-        .run(SOON);
-    // `sandbox run` confines whatever the settings say.
-    assert_eq!(run.code(), Some(0), "{run:?}");
-    let escape = sandbox
-        .ralph(["sandbox", "run", "--", "sh", "-c", "echo x > ../../project/escaped"])
-        .current_dir(&tree)
-        .run(SOON);
-    assert_ne!(escape.code(), Some(0), "{escape:?}");
-    assert!(sandbox.read("escaped").is_none());
+    let home = sandbox.home();
+    fs::create_dir(home.join(".ssh")).unwrap();
+    fs::write(home.join(".ssh/id"), "text\n").unwrap();
+    let linked = home.with_file_name("linked");
+    symlink(&home, &linked).unwrap();
+    let make = r#"
+        git worktree add -q ~/tree
+        git init -q ~/whole && cd ~/whole
+        git -c protocol.file.allow=always submodule --quiet add "$OLDPWD" part && git commit -qm whole
+        git init -q ~/.hidden/project && cd ~/.hidden/project && git commit -q --allow-empty -m first
+        git init -q ~/plain && cd ~/plain && git commit -q --allow-empty -m first"#;
+    let made = sandbox.program("sh").args(["-ec", make]).run(SOON);
+    assert_eq!(made.code(), Some(0), "{made:?}");
+    let attempt = "echo x > new; git add new; git commit -qm new
+        if cat ~/.ssh/id || echo x > ~/escaped; then exit 9; fi 2> /dev/null";
+    for (directory, home) in [
+        ("tree", &home),
+        ("whole/part", &home),
+        (".hidden/project", &home),
+        ("plain", &linked),
+    ] {
+        // `sandbox run` confines whatever the settings say.
+        let run = sandbox.ralph(["sandbox", "run", "--", "sh", "-ec", attempt]);
+        let run = run.current_dir(home.join(directory)).env("HOME", home).run(SOON);
+        assert_eq!(run.code(), Some(0), "{directory}: {run:?}");
+        let explained = sandbox
+            .ralph(["sandbox", "explain"])
+            .arg(home.join(".ssh/id"))
+            .current_dir(home.join(directory))
+            .env("HOME", home)
+            .run(SOON);
+        assert!(
+            explained.stdout.contains("cannot be read"),
+            "{directory}: {explained:?}"
+        );
+    }
+}
+
+#[test]
+fn builds_with_cargo_and_npm_work_in_either_mode() {
+    let sandbox = Sandbox::outside_of_tmp();
+    if !can_be_strict(&sandbox) {
+        return;
+    }
+    let cargo = env::var("CARGO").expect("a test is run by cargo");
+    let tools = Path::new(&cargo).parent().unwrap().display();
+    let path = format!("{tools}:{}", env::var("PATH").unwrap());
+    sandbox.write("Cargo.toml", "[package]\nname = \"tiny\"\nedition = \"2021\"\n");
+    sandbox.write("src/lib.rs", "#[test]\nfn works() {}\n");
+    sandbox.write(
+        "package.json",
+        r#"{"dependencies": {"part": "file:part"}, "scripts": {"test": "node -e 0"}}"#,
+    );
+    sandbox.write("part/package.json", r#"{"name": "part", "version": "1.0.0"}"#);
+    for mode in ["on", "strict"] {
+        let build =
+            "cargo test -q --offline && npm install --offline --no-audit && npm test && rm -r target node_modules";
+        let built = sandbox
+            .ralph(["--sandbox", mode, "sandbox", "run", "--", "sh", "-c", build])
+            .env("PATH", &path)
+            .env("RUSTC", Path::new(&cargo).with_file_name("rustc"))
+            .run(Duration::from_secs(120));
+        assert_eq!(built.code(), Some(0), "{mode}: {built:?}");
+    }
+}
+
+/// Runs `work` as in a container that forbids Landlock.
+fn without_landlock<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let calls = [
+        nix::libc::SYS_landlock_create_ruleset,
+        nix::libc::SYS_landlock_add_rule,
+        nix::libc::SYS_landlock_restrict_self,
+    ];
+    let rules = calls.into_iter().map(|call| (call, Vec::new())).collect();
+    let refused = SeccompAction::Errno(nix::libc::EPERM.unsigned_abs());
+    let arch = env::consts::ARCH.try_into().unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch).unwrap();
+    let filter: BpfProgram = filter.try_into().unwrap();
+    thread::scope(|scope| {
+        let forbidden = scope.spawn(|| {
+            apply_filter(&filter).unwrap();
+            work()
+        });
+        forbidden.join().unwrap()
+    })
+}
+
+#[test]
+fn where_the_system_cannot_confine_on_says_so_and_strict_does_not_start() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::worker());
+    let ralph = |mode: &str| {
+        let args = [
+            "--adapter",
+            "script",
+            "--sandbox",
+            mode,
+            "--headless",
+            "--format",
+            "jsonl",
+        ];
+        {
+            let program = sandbox.ralph(args);
+            without_landlock(|| program.run(SOON))
+        }
+    };
+    let strict = ralph("strict");
+    assert_eq!(strict.code(), Some(3), "{strict:?}");
+    assert!(
+        strict.stderr.contains("no Landlock") && strict.stderr.contains("--sandbox on"),
+        "{strict:?}"
+    );
+    assert!(sandbox.read("work-1.txt").is_none());
+    let on = ralph("on");
+    assert_eq!(on.code(), Some(0), "{on:?}");
+    assert!(
+        noticed(&on.records()).any(|notice| *notice == Notice::SandboxMissing),
+        "{on:?}"
+    );
+    let program = sandbox.ralph(["--sandbox", "on", "doctor"]);
+    let doctor = without_landlock(|| program.run(SOON));
+    assert!(doctor.stdout.contains("no Landlock"), "{doctor:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use super::{
     Confiner, Place,
     agents::{Agents, Chooser, catalog},
+    denials::Denials,
     permissions::{enforceable, judge},
     plan::{check_confidence, chosen_plan},
     prompt::template,
@@ -14,11 +15,11 @@ use super::{
 };
 use crate::{
     config::Loaded,
-    driver::{Agent, Judge},
+    driver::{Agent, Judge, Warden},
     error::Failure,
     event::{Completion, Notice, PlanSnapshot, Settings, Waiting},
     proc::Supervisor,
-    prompt::Template,
+    prompt::{Confined, Template},
     store::rules::remembered,
 };
 
@@ -41,6 +42,9 @@ pub(super) struct Prepared {
     pub(super) goals: Supervisor,
     /// Confines agents and goals while it is there.
     pub(super) confiner: Option<Confiner>,
+    /// Finds in what tools print what the sandbox has denied.
+    pub(super) warden: Option<Arc<dyn Warden>>,
+    pub(super) confined: Confined,
     /// What is to be recorded while the run goes on.
     pub(super) heard: mpsc::Receiver<Notice>,
     pub(super) notices: Vec<Notice>,
@@ -84,6 +88,11 @@ pub(super) fn prepare(
     for agent in &agents {
         enforceable(agent, &policy)?;
     }
+    let ids = || agents.iter().map(|agent| agent.adapter.id());
+    let warden = confiner
+        .as_ref()
+        .map(|confiner| Arc::new(Denials::of(confiner, &catalog, &place.project, ids())) as Arc<dyn Warden>);
+    let confined = confiner.as_ref().map_or(Confined::No, Confiner::confined);
     let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
     let settings = Settings {
         adapter: id,
@@ -120,6 +129,8 @@ pub(super) fn prepare(
         judge: judge(place, policy),
         goals: starting(confiner.as_ref(), supervisor, None)?,
         confiner,
+        warden,
+        confined,
         heard,
         notices,
     })

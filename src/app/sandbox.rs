@@ -16,6 +16,7 @@ use crate::{
     event::Notice,
     git,
     proc::{Confinement, ConfinementLevel, Supervisor},
+    prompt::Confined,
     proxy::Refused,
     sandbox::{
         Policy, Wanted, World,
@@ -105,6 +106,15 @@ impl Confiner {
 
     pub(crate) fn level(&self) -> ConfinementLevel {
         self.level
+    }
+
+    /// What an agent is told of it.
+    pub(super) fn confined(&self) -> Confined {
+        match (self.level, self.is_strict) {
+            (ConfinementLevel::None, _) => Confined::No,
+            (ConfinementLevel::Landlock { .. }, false) => Confined::On,
+            (ConfinementLevel::Landlock { .. }, true) => Confined::Strict,
+        }
     }
 
     pub(crate) fn is_strict(&self) -> bool {
@@ -212,7 +222,7 @@ pub(crate) fn connection_refused(refused: Refused) -> Notice {
 }
 
 /// The path without symbolic links, as far as it is there.
-fn where_it_leads(path: &Path) -> PathBuf {
+pub(super) fn where_it_leads(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     for above in path.ancestors() {
         if let Ok(real) = above.canonicalize() {

@@ -9,7 +9,7 @@ use crate::{
     event::{Notice, PermissionRequest, Ruling, Settings},
     git::Repository,
     proc::{Size, Supervisor},
-    prompt::Template,
+    prompt::{Confined, Template},
     run::AddedRule,
 };
 
@@ -32,6 +32,10 @@ pub struct RunConfig {
     pub repository: Option<Repository>,
     /// What others have to say while the run goes on.
     pub heard: Option<mpsc::Receiver<Notice>>,
+    /// Finds in what tools print what a sandbox has denied.
+    pub warden: Option<Arc<dyn Warden>>,
+    /// What agents are told of their sandbox.
+    pub confined: Confined,
     pub clock: Clock,
     /// Starts goals.
     pub supervisor: Supervisor,
@@ -57,6 +61,12 @@ pub trait Judge: Send + Sync {
         rules: &[String],
         over: &[String],
     ) -> Option<String>;
+}
+
+/// Knows what a sandbox denies.
+pub trait Warden: Send + Sync {
+    /// What the user should know of denials that `output` of a tool of `adapter`'s tells of, each once.
+    fn denied(&self, adapter: &str, output: &str) -> Vec<Notice>;
 }
 
 /// An agent that this run may use.

@@ -19,7 +19,7 @@ use crate::{
     machine::{LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     plan::{self, PlanChanges, PlanKind},
     proc::Supervisor,
-    prompt::{self, Prompt, PromptInput, Template},
+    prompt::{self, Confined, Prompt, PromptInput, Template},
     run::Phase,
     store::paths::{ProjectPaths, RunPaths, create_anew},
     text::with_causes,
@@ -44,6 +44,7 @@ pub(super) struct JobContext {
     pub(super) plan: PathBuf,
     pub(super) taskless: Taskless,
     pub(super) template: Template,
+    pub(super) confined: Confined,
     pub(super) repository: Option<Repository>,
     pub(super) supervisor: Supervisor,
     /// How the files were, where no checkpoint tells. Not in the journal: after a restart one iteration may count as progress
@@ -207,6 +208,7 @@ impl JobContext {
             standing: &standing,
             once: &once,
             notices: &job.feedback,
+            confined: self.confined,
         };
         prompt::render(&self.template, &input)
     }

@@ -25,7 +25,7 @@ mod status;
 mod timers;
 
 pub use clock::{Clock, Reading, now_ms};
-pub use config::{Agent, Judge, RunConfig};
+pub use config::{Agent, Judge, RunConfig, Warden};
 pub use ending::{Left, Message, leave};
 pub use goals::check_goals;
 pub use handle::Handle;

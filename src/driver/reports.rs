@@ -25,9 +25,21 @@ impl Driver {
                 let statement = message.as_ref().map(read).unwrap_or_default();
                 self.advance(&Input::AgentStated { iteration, statement })?;
             }
+            AgentSignal::ToolEnded { output, .. } => self.note_denials(output)?,
             // The session is over; what it held goes with it.
             AgentSignal::Ended { .. } => self.session = None,
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Tells the user of what the sandbox has denied.
+    fn note_denials(&mut self, output: &str) -> Result<(), DriverError> {
+        let Some(warden) = self.warden.clone() else {
+            return Ok(());
+        };
+        for notice in warden.denied(self.agent().adapter.id(), output) {
+            self.note(notice)?;
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ use crate::{
 use super::{
     agent_commands::AgentCommands,
     clock::{Clock, LOOK, new_promise},
-    config::{Agent, Judge, RunConfig},
+    config::{Agent, Judge, RunConfig, Warden},
     goals::GoalRun,
     handle::{Handle, Inbox, InboxMessage},
     hub::Hub,
@@ -59,6 +59,8 @@ pub struct Driver {
     pub(super) agent_commands: AgentCommands,
     /// What the rules say.
     pub(super) judge: Option<Arc<dyn Judge>>,
+    /// What a sandbox denies.
+    pub(super) warden: Option<Arc<dyn Warden>>,
     /// The goals that are being run.
     pub(super) goals: Option<GoalRun>,
     /// Used from blocking threads.
@@ -132,6 +134,7 @@ impl Driver {
             plan: config.settings.plan.clone(),
             taskless,
             template: config.template,
+            confined: config.confined,
             repository: config.repository,
             supervisor: config.supervisor,
             seen: Mutex::default(),
@@ -146,6 +149,7 @@ impl Driver {
             withheld: config.withheld,
             agent_commands: AgentCommands::default(),
             judge: config.judge,
+            warden: config.warden,
             goals: None,
             jobs: Arc::new(jobs),
             size: config.size,

@@ -87,6 +87,12 @@ pub enum Notice {
     SandboxStateUnknown {
         adapter: String,
     },
+    /// A tool of the agent's was denied a path by the sandbox.
+    SandboxDenied {
+        path: PathBuf,
+        /// The hidden place it is in; none if it can be read, and not written.
+        hidden: Option<PathBuf>,
+    },
     /// A server that is named runs outside of the sandbox.
     ServerUnconfined {
         server: String,
@@ -265,6 +271,7 @@ impl Notice {
             | Notice::SandboxMissing
             | Notice::SandboxWeak { .. }
             | Notice::SandboxStateUnknown { .. }
+            | Notice::SandboxDenied { .. }
             | Notice::ServerUnconfined { .. }
             | Notice::ConnectionRefused { .. }
             | Notice::SandboxExposes { .. }
@@ -322,6 +329,7 @@ impl Notice {
             | Notice::SandboxMissing
             | Notice::SandboxWeak { .. }
             | Notice::SandboxStateUnknown { .. }
+            | Notice::SandboxDenied { .. }
             | Notice::ServerUnconfined { .. }
             | Notice::ConnectionRefused { .. }
             | Notice::SandboxExposes { .. }

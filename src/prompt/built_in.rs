@@ -1,6 +1,6 @@
 //! ralph's own instructions.
 
-use super::draft::{Draft, PromptInput, progress};
+use super::draft::{Confined, Draft, PromptInput, progress};
 use crate::plan::PlanKind;
 
 pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>) {
@@ -57,6 +57,17 @@ fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
 ///
 /// None of the words to be said begins a line: an agent that repeats its prompt has said nothing.
 pub(super) fn write_last_words(draft: &mut Draft, input: &PromptInput<'_>) {
+    draft.ours(match input.confined {
+        Confined::No => "",
+        Confined::On => {
+            "A sandbox lets you write to this directory, caches and temporary files only: if that is too little, end as \
+             blocked.\n"
+        }
+        Confined::Strict => {
+            "A sandbox lets you write to this directory and $TMPDIR only, and connect to few hosts: if that is too little, \
+             end as blocked.\n"
+        }
+    });
     draft.ours(if input.total == 0 {
         "Only when everything in "
     } else {

@@ -25,6 +25,18 @@ pub struct PromptInput<'a> {
     /// What ralph has to say about the iteration before: why a claim was refused, how it was cut off. Each is clipped to
     /// `TEXT_CAP_BYTES`.
     pub notices: &'a [String],
+    pub confined: Confined,
+}
+
+/// What an agent can do on the machine, beside what it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confined {
+    /// All that its user can.
+    No,
+    /// It writes to few places.
+    On,
+    /// It connects to few hosts besides.
+    Strict,
 }
 
 /// A rendered prompt.

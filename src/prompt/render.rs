@@ -93,6 +93,7 @@ mod tests {
     use crate::{
         claims::{StatusPlace, final_promise, self_report},
         plan::PlanKind,
+        prompt::Confined,
     };
 
     const TOKEN: &str = "4f2a91c07b3d";
@@ -109,6 +110,7 @@ mod tests {
             standing: &[],
             once: &[],
             notices: &[],
+            confined: Confined::No,
         }
     }
 
@@ -133,6 +135,23 @@ mod tests {
             assert!(text.contains(needed), "`{needed}` is not in:\n{text}");
         }
         assert!(!text.contains("the user:"), "a section without entries is in:\n{text}");
+    }
+
+    #[test]
+    fn a_confined_agent_is_told_in_one_line_what_it_may_write_and_what_to_do_where_that_is_too_little() {
+        for template in [Template::built_in(), Template::parse("Work.").unwrap()] {
+            for (confined, words) in [(Confined::On, "temporary files"), (Confined::Strict, "few hosts")] {
+                let text = render(&template, &PromptInput { confined, ..input() }).text;
+                let line = text
+                    .lines()
+                    .find(|line| line.starts_with("A sandbox lets you write to"));
+                assert!(
+                    line.is_some_and(|line| line.contains(words) && line.contains("end as blocked")),
+                    "{text}"
+                );
+            }
+            assert!(!render(&template, &input()).text.contains("sandbox"));
+        }
     }
 
     #[test]
@@ -178,8 +197,21 @@ mod tests {
         for template in [Template::built_in(), Template::parse(&long).unwrap()] {
             for kind in [PlanKind::Markdown, PlanKind::Prd] {
                 for task in [input.task, None] {
-                    let prompt = render(&template, &PromptInput { kind, task, ..input });
-                    assert!(prompt.overhead_bytes <= 1500, "{} bytes", prompt.overhead_bytes);
+                    let with = |confined| {
+                        let input = PromptInput {
+                            kind,
+                            task,
+                            confined,
+                            ..input
+                        };
+                        render(&template, &input).overhead_bytes
+                    };
+                    let bytes = with(Confined::No);
+                    assert!(bytes <= 1500, "{bytes} bytes");
+                    for confined in [Confined::On, Confined::Strict] {
+                        let line = with(confined) - bytes;
+                        assert!(line <= 128, "{line} bytes for a sandbox");
+                    }
                 }
             }
         }

@@ -3,6 +3,7 @@
 //! Everything may be read but what is hidden, and nothing written but what is listed: an agent has to build, test and install
 //! as its user does, and has no business with keys, with other agents' sessions and with ralph's own records.
 
+pub mod denials;
 pub mod hosts;
 mod places;
 
@@ -15,6 +16,8 @@ pub use places::{World, expanded};
 pub struct Policy {
     pub write: Vec<Place>,
     pub hidden: Vec<Place>,
+    /// What the user wants to be seen.
+    shown: Vec<PathBuf>,
 }
 
 /// A directory or a file, and why it is listed.
@@ -138,7 +141,6 @@ impl Policy {
         );
         hidden.extend(expand(&wanted.hide).into_iter().map(place(Why::Setting)));
         let shown = expand(&wanted.show);
-        hidden.retain(|place| !shown.contains(&place.path));
         // Two variables may name one place.
         for list in [&mut write, &mut hidden] {
             let mut seen = Vec::new();
@@ -148,7 +150,14 @@ impl Policy {
                 is_new
             });
         }
-        Policy { write, hidden }
+        let policy = Policy { write, hidden, shown };
+        policy.without_shown()
+    }
+
+    fn without_shown(mut self) -> Self {
+        let Policy { hidden, shown, .. } = &mut self;
+        hidden.retain(|place| !shown.contains(&place.path));
+        self
     }
 
     /// Has each place be where `canonical` says that it is, which knows symbolic links.
@@ -157,7 +166,10 @@ impl Policy {
         for place in self.write.iter_mut().chain(&mut self.hidden) {
             place.path = canonical(&place.path);
         }
-        self
+        for path in &mut self.shown {
+            *path = canonical(path);
+        }
+        self.without_shown()
     }
 
     /// Tells what may be done with `path`, which is absolute and without symbolic links.

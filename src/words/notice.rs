@@ -126,6 +126,15 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::SandboxStateUnknown { adapter } => format!(
             "adapter `{adapter}` does not say where its agent keeps its state, so the sandbox lets it write none: name it with `adapters.{adapter}.sandbox.write`"
         ),
+        Notice::SandboxDenied { path, hidden: Some(place) } => format!(
+            "the sandbox hides {} from the agent, which wanted it; to show it: \"sandbox\": {{ \"show\": [\"{}\"] }}",
+            shown(path),
+            shown(place)
+        ),
+        Notice::SandboxDenied { path, hidden: None } => format!(
+            "the sandbox kept the agent from writing {0}; to allow it: \"sandbox\": {{ \"write\": [\"{0}\"] }}",
+            shown(path)
+        ),
         Notice::ServerUnconfined { server } => {
             format!("{server} runs outside of the sandbox: what its agent does is not confined")
         }

@@ -28,7 +28,7 @@ use ralph::{
         StopRequest, UserCommand,
     },
     proc::{Size, Stop, Supervisor},
-    prompt::Template,
+    prompt::{Confined, Template},
     store::journal::Reader,
 };
 use serde_json::{Value, json};
@@ -216,6 +216,8 @@ impl Looping<'_> {
             recording_cap_bytes: RECORDING_CAP_BYTES,
             repository: None,
             heard: None,
+            warden: None,
+            confined: Confined::No,
             clock: Clock::read_by({
                 let clocks = project.clocks;
                 move || clocks.read()

@@ -1,0 +1,92 @@
+//! What an agent was denied by the sandbox, found in what its tools print, with the setting that would allow it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use nix::unistd::{AccessFlags, access};
+
+use super::{Confiner, sandbox::where_it_leads};
+use crate::{
+    agent::{catalog::Catalog, manifest::Manifest},
+    driver::Warden,
+    event::Notice,
+    sandbox::{Access, Policy, Why, denials::denied_paths},
+};
+
+/// Paths that are told of in a run.
+const MOST_TOLD: usize = 50;
+
+/// What a program is denied there is not a matter of files.
+const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Knows what each agent of a run may do.
+pub(super) struct Denials {
+    project: PathBuf,
+    home: Option<PathBuf>,
+    policies: BTreeMap<String, Policy>,
+    told: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl Denials {
+    pub(super) fn of<'a>(
+        confiner: &Confiner,
+        catalog: &Catalog,
+        project: &Path,
+        agents: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let manifests = agents.filter_map(|id| catalog.manifest(id).ok());
+        let policy = |manifest: Manifest| (manifest.id.clone(), confiner.policy(Some(&manifest)));
+        Self {
+            project: project.to_owned(),
+            home: dirs::home_dir(),
+            policies: manifests.map(policy).collect(),
+            told: Mutex::default(),
+        }
+    }
+
+    /// What the sandbox has to do with a denial at `written`, the first time.
+    fn notice(&self, policy: &Policy, written: &str) -> Option<Notice> {
+        let path = match written.strip_prefix("~/") {
+            Some(rest) => self.home.as_ref()?.join(rest),
+            None => self.project.join(written),
+        };
+        let path = where_it_leads(&path);
+        if NO_FILES.iter().any(|place| path.starts_with(place)) {
+            return None;
+        }
+        let hidden = match policy.access(&path) {
+            Access::Write(_) => return None,
+            // Nothing that a user would want to change.
+            Access::Hidden(place) if place.why == Why::RalphState => return None,
+            Access::Hidden(place) => Some(place.path.clone()),
+            Access::Read => None,
+        };
+        // What its user may not do either is not denied by the sandbox.
+        if hidden.is_none() && !may_write(&path) {
+            return None;
+        }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = told.len() < MOST_TOLD && told.insert(hidden.clone().unwrap_or_else(|| path.clone()));
+        is_new.then_some(Notice::SandboxDenied { path, hidden })
+    }
+}
+
+impl Warden for Denials {
+    fn denied(&self, adapter: &str, output: &str) -> Vec<Notice> {
+        let Some(policy) = self.policies.get(adapter) else {
+            return Vec::new();
+        };
+        denied_paths(output)
+            .filter_map(|path| self.notice(policy, path))
+            .collect()
+    }
+}
+
+/// Whether ralph itself may write to `path`, or make it.
+fn may_write(path: &Path) -> bool {
+    let there = path.ancestors().find(|above| above.symlink_metadata().is_ok());
+    there.is_some_and(|there| access(there, AccessFlags::W_OK).is_ok())
+}
