@@ -11,7 +11,7 @@ use std::{
 
 use ralph::{
     driver::{Hub, UiEvent, WhenSlow},
-    ui::headless::{Style, TextPrinter},
+    ui::headless::{Pace, Style, TextPrinter},
 };
 
 use support::{
@@ -136,10 +136,11 @@ fn pass(bytes: u64, followers: Followers) -> Passed {
 /// The owner of the run, as a headless ralph shows it.
 fn show(hub: &Hub) -> JoinHandle<()> {
     let events = hub.subscribe(0, WhenSlow::HoldAgentBack);
-    let mut text = TextPrinter::new(Style {
+    let style = Style {
         colour: true,
         columns: None,
-    });
+    };
+    let mut text = TextPrinter::new(style, Pace::Lines);
     thread::spawn(move || {
         for event in events {
             text.show(&event, &mut io::sink())

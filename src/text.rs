@@ -25,7 +25,7 @@ const DEVICE_CAP_BYTES: usize = 1024 * 1024;
 const OPEN_COLOUR_CAP_BYTES: usize = 256;
 
 const CUT_MARK: &str = " […]";
-const RESET: &str = "\x1b[0m";
+pub(crate) const RESET: &str = "\x1b[0m";
 
 /// Which sequences survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +92,17 @@ impl PlainText {
             }
         }
         self.escapes.feed(rest, &mut self.line);
+    }
+
+    /// The line that is under way, as far as it came: what is handed over once it is complete begins so. None where nothing
+    /// of it is to be seen, or a carriage return has taken it back.
+    pub(crate) fn partial(&self) -> Option<&str> {
+        (self.line.begun && !self.line.returned).then_some(&self.line.text)
+    }
+
+    /// The colours that are in force within the line that is under way.
+    pub(crate) fn open_colours(&self) -> &str {
+        &self.line.open
     }
 
     /// Hands over the last line if it has no end. To be called once nothing more comes.

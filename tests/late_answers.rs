@@ -45,7 +45,7 @@ works
     );
     let (code, said) = answer(&sandbox, &["1", "no"]);
     assert!(
-        code == Some(1) && said.contains("question 1 has an answer already, message 1: yes"),
+        code == Some(1) && said.contains("question 1 was answered by you with `ralph answer`, in message 1: yes"),
         "{said}"
     );
 

@@ -81,7 +81,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "ui/tui",
         &["config", "driver", "event", "proc", "run", "text", "ui/report", "words"],
     ),
-    ("ui/terminal", &["console", "proc", "ui/tui"]),
+    ("ui/terminal", &["console", "proc", "ui/headless", "ui/tui"]),
     ("ui/presentation", &["console", "ui/headless", "ui/terminal", "ui/tui"]),
     ("ui/notify", &["config", "proc", "ui/tui"]),
     ("ui/summary", &["console", "run", "store", "ui/report"]),

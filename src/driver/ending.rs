@@ -8,8 +8,8 @@ use std::{path::PathBuf, time::Duration};
 use crate::{
     control::{Asked, Request, Role},
     event::{
-        Answer, AnsweredAsk, CommandRefusal, Event, RequestedBy, RuleScope, SteeringId, SteeringKind, StopReason,
-        StopRequest, UserCommand,
+        Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, RequestedBy, RuleScope, SteeringId, SteeringKind,
+        StopReason, StopRequest, UserCommand,
     },
     machine::{Input, LateAnswer, late_answer},
     run::RunView,
@@ -204,7 +204,7 @@ fn answered_late(view: &RunView, ask: u32, answer: &Answer, judge: Option<&dyn J
     if let Some(why) = objection(&view.permissions, judge, ask, answer) {
         return Err(command_refusal_in_words(&CommandRefusal::Rule { ask, why }));
     }
-    late_answer(view, ask, answer).map_err(|why| match why {
+    late_answer(view, ask, answer, AnswerPlace::CommandLine).map_err(|why| match why {
         Some(why) => no_answer_in_words(ask, &why),
         None => fate_in_words(view, ask),
     })

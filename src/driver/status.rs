@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Role, Status},
-    event::{Answer, Event, Notice, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
+    event::{Answer, AnswerPlace, Event, Notice, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
     machine::{Input, LoopState, late_answer, read_answer},
     run::{Phase, RunView},
     words::{
@@ -201,7 +201,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
             Some(closed) => format!("the message was not taken: {}", closed_in_words(closed)),
             None => "the message was not taken: the run is over".to_owned(),
         },
-        UserCommand::Answer { ask, answer, .. } => no_answer_taken(*ask, answer, &state.view),
+        UserCommand::Answer { ask, answer, at } => no_answer_taken(*ask, answer, *at, &state.view),
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
         UserCommand::Forget { rule } => {
@@ -218,11 +218,11 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
 }
 
 /// Why an answer was none, or what became of the question.
-fn no_answer_taken(ask: u32, answer: &Answer, view: &RunView) -> String {
+fn no_answer_taken(ask: u32, answer: &Answer, at: AnswerPlace, view: &RunView) -> String {
     let waiting = view.permissions.pending.iter().find(|known| known.number == ask);
     let read = match waiting {
         Some(waiting) => read_answer(&waiting.request.questions, answer).map_err(Some).map(drop),
-        None => late_answer(view, ask, answer).map(drop),
+        None => late_answer(view, ask, answer, at).map(drop),
     };
     match read {
         Err(Some(why)) => no_answer_in_words(ask, &why),

@@ -34,11 +34,11 @@ pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
 pub use notice::{ChoiceReason, Level, Notice};
 pub use permission::{
-    AnswerPlace, AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest,
-    Remember, RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
+    AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
+    RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
 };
 pub use plan::{PlanSnapshot, PlanTask};
-pub use question::{AnsweredAsk, Choice, Question};
+pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
 pub use settings::{Backoff, BreakerLimits, ChannelKind, Completion, Limits, SessionMode, Settings};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use wait::{Wait, WaitCause, WaitEnd};

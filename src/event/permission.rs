@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Question, RunId, TEXT_CAP_BYTES, clip, clip::cut, question};
+use super::{AnswerPlace, Question, RunId, TEXT_CAP_BYTES, clip, clip::cut, question};
 
 /// Most paths of one request that a record names.
 const PATHS_CAP: usize = 32;
@@ -242,18 +242,6 @@ pub enum Decider {
     Deadline,
     /// More requests wait for an answer than may.
     TooManyPending,
-}
-
-/// Where a user gives an answer.
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AnswerPlace {
-    /// On the screen of the run.
-    Screen,
-    /// With `ralph answer`.
-    #[default]
-    CommandLine,
 }
 
 impl Decider {

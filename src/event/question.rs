@@ -38,6 +38,21 @@ pub struct AnsweredAsk {
     /// Its number.
     pub ask: u32,
     pub question: String,
+    /// Where it was answered; none in journals of versions that did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<AnswerPlace>,
+}
+
+/// Where a user gives an answer.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AnswerPlace {
+    /// On the screen of the run.
+    Screen,
+    /// With `ralph answer`.
+    #[default]
+    CommandLine,
 }
 
 impl Question {

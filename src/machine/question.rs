@@ -1,7 +1,7 @@
 //! What somebody's words mean as answers to an agent's questions.
 
 use crate::{
-    event::{Answer, AnsweredAsk, Event, Question, Remember, RuleScope, TEXT_CAP_BYTES, clip},
+    event::{Answer, AnswerPlace, AnsweredAsk, Event, Question, Remember, RuleScope, TEXT_CAP_BYTES, clip},
     run::{Ask, RunView},
 };
 
@@ -57,7 +57,12 @@ pub fn read(questions: &[Question], answer: &Answer) -> Result<Reading, NoAnswer
 ///
 /// # Errors
 /// None where nothing open has the number; else [`NoAnswer`].
-pub fn late_answer(view: &RunView, number: u32, answer: &Answer) -> Result<LateAnswer, Option<NoAnswer>> {
+pub fn late_answer(
+    view: &RunView,
+    number: u32,
+    answer: &Answer,
+    at: AnswerPlace,
+) -> Result<LateAnswer, Option<NoAnswer>> {
     let open = view
         .open_asks()
         .into_iter()
@@ -86,6 +91,7 @@ pub fn late_answer(view: &RunView, number: u32, answer: &Answer) -> Result<LateA
         answers: Box::new(AnsweredAsk {
             ask: number,
             question: open.text,
+            at: Some(at),
         }),
         added: added(view, number, answer),
     })

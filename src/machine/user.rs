@@ -57,7 +57,7 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
                     }
                 }
                 false => {
-                    if let Ok(late) = late_answer(&decision.state.view, *ask, answer) {
+                    if let Ok(late) = late_answer(&decision.state.view, *ask, answer, *at) {
                         if let Some(added) = late.added {
                             decision.push(added);
                         }
@@ -74,7 +74,7 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
 pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
     let (kind, text, answers, added) = match command {
         UserCommand::Steer { kind, text } => (*kind, text.clone(), None, None),
-        UserCommand::Answer { ask, answer, .. } => match late_answer(&decision.state.view, *ask, answer) {
+        UserCommand::Answer { ask, answer, at } => match late_answer(&decision.state.view, *ask, answer, *at) {
             Ok(late) => (SteeringKind::Next, late.text, Some(late.answers), late.added),
             Err(_) => return,
         },

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
-use crate::event::{AnsweredAsk, Delivery, SteeringId, SteeringKind};
+use crate::event::{AnswerPlace, AnsweredAsk, Delivery, SteeringId, SteeringKind};
 
 /// Most deliveries of a standing message that are kept.
 const DELIVERIES: usize = 1_000;
@@ -22,6 +22,9 @@ pub struct Message {
     /// The number of that question.
     #[serde(default)]
     pub answers: Option<u32>,
+    /// Where it was answered.
+    #[serde(default)]
+    pub answered_at: Option<AnswerPlace>,
     pub delivered: Recent<Delivered, DELIVERIES>,
     pub withdrawn: bool,
 }
@@ -51,6 +54,7 @@ impl Message {
             text: text.to_owned(),
             question: answers.map(|answered| answered.question.clone()),
             answers: answers.map(|answered| answered.ask),
+            answered_at: answers.and_then(|answered| answered.at),
             delivered: Recent::default(),
             withdrawn: false,
         }

@@ -8,6 +8,7 @@
 //!
 //! What could grow without end is bounded by [`Recent`]: the newest entries are kept and the others are counted.
 
+mod asks;
 mod breaker;
 mod clock;
 mod incident;
@@ -27,6 +28,7 @@ mod schema_tests;
 #[cfg(test)]
 mod tests;
 
+pub use asks::{AskEnd, AskEntry, AskSubject, Asks};
 pub use breaker::{Breaker, Observation};
 pub use clock::Clock;
 pub use incident::{Asked, Incidents, Noticed, Trouble, Waited};

@@ -28,7 +28,7 @@ use crate::{
         headless::{self, Format},
         notify::notifier,
         presentation::{Presentation, ScreenOptions},
-        terminal::surroundings,
+        terminal::{self, surroundings},
         tui::{self, DiffRequest, Notifier, Player, Recordings, ScreenError, Setup, theme::Theme},
     },
 };
@@ -137,7 +137,8 @@ impl FrontEnd {
                 }
             }
             leaving.unwatch();
-            headless::show(events, Format::Text, style, &mut console::stdout(style.form()));
+            let mut out = console::stdout(style.form());
+            headless::show(events, Format::Text, style, terminal::pace(), &mut out);
             return;
         }
         let form = match format {
@@ -145,7 +146,7 @@ impl FrontEnd {
             Format::Jsonl => Form::Json,
         };
         let mut out = console::stdout(form);
-        headless::show(events, format, style, &mut out);
+        headless::show(events, format, style, terminal::pace(), &mut out);
     }
 
     fn setup(&self, options: ScreenOptions, handle: Handle, running: mpsc::Sender<Infallible>) -> Setup {

@@ -5,7 +5,10 @@ use std::env;
 use crate::{
     console,
     proc::Size,
-    ui::tui::{Layout, theme::Surroundings},
+    ui::{
+        headless::Pace,
+        tui::{Layout, theme::Surroundings},
+    },
 };
 
 /// The size of an agent's terminal when ralph has none itself.
@@ -32,6 +35,16 @@ pub(crate) fn agent_size() -> Size {
 pub(crate) fn pane_size(tasks: usize) -> Size {
     let (cols, rows) = crossterm::terminal::size().unwrap_or((NO_TERMINAL.cols, NO_TERMINAL.rows));
     Layout::of(cols, rows, tasks).pane()
+}
+
+/// When lines of a transcript are written: bit by bit only where somebody sees them come. A build has a terminal at times,
+/// and nobody before it.
+pub(crate) fn pace() -> Pace {
+    let is_build = env::var_os("CI").is_some_and(|value| !value.is_empty());
+    match console::is_terminal() && !is_build {
+        true => Pace::AsWritten,
+        false => Pace::Lines,
+    }
 }
 
 /// Whether the terminal can address its cells.

@@ -29,8 +29,11 @@ pub fn fate_in_words(view: &RunView, ask: u32) -> String {
     }
     let mut messages = view.messages.iter().rev();
     if let Some(message) = messages.find(|message| message.answers == Some(ask)) {
+        let by = place_of_decision(&Decider::User {
+            at: message.answered_at,
+        });
         return format!(
-            "question {ask} has an answer already, message {}: {}",
+            "question {ask} was answered {by}, in message {}: {}",
             message.id.0, message.text
         );
     }
@@ -160,6 +163,7 @@ mod tests {
             answers: Some(Box::new(crate::event::AnsweredAsk {
                 ask: 1,
                 question: "Bash: git push".to_owned(),
+                at: Some(AnswerPlace::CommandLine),
             })),
         };
         let ended = Event::IterationEnded {
@@ -172,7 +176,7 @@ mod tests {
         let view = view(vec![permission_asked(1), ended, late]);
         assert_eq!(
             fate_in_words(&view, 1),
-            "question 1 has an answer already, message 4: yes"
+            "question 1 was answered by you with `ralph answer`, in message 4: yes"
         );
     }
 }

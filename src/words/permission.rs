@@ -1,13 +1,16 @@
 //! What agents ask to be allowed, what a policy says to it and why, and what they are told.
 
 use crate::{
-    event::{Decider, Decision, PermissionMode, RuleScope},
-    machine::NoAnswer,
+    event::{Answer, Decider, Decision, PermissionMode, Question, RuleScope},
+    machine::{NoAnswer, read_answer},
     permissions::Because,
     run::Message,
 };
 
 use super::short_duration;
+
+/// Most choices that are listed one by one.
+const LISTED: usize = 5;
 
 pub fn decision_in_words(decision: Decision) -> &'static str {
     match decision {
@@ -34,6 +37,20 @@ pub fn asked_in_words(tool: &str, title: &str) -> String {
     match title {
         "" => tool.to_owned(),
         title => format!("{tool}: {title}"),
+    }
+}
+
+/// The command that answers a request: `ralph answer 3 yes|no`, or `ralph answer 3 1|2` where it has choices.
+pub fn answer_command(ask: u32, questions: &[Question]) -> String {
+    match questions {
+        [] => format!("ralph answer {ask} yes|no"),
+        [only] if only.choices.len() > LISTED => format!("ralph answer {ask} 1-{}", only.choices.len()),
+        [only] if !only.choices.is_empty() => {
+            let numbers: Vec<String> = (1..=only.choices.len()).map(|number| number.to_string()).collect();
+            format!("ralph answer {ask} {}", numbers.join("|"))
+        }
+        [_] => format!("ralph answer {ask} \"…\""),
+        [_, _, ..] => "ralph asks".to_owned(),
     }
 }
 
@@ -128,6 +145,15 @@ pub(crate) fn message_in_prompt(message: &Message) -> String {
         Some(question) => format!("You asked: {question}\nThe user answers: {}", message.text),
         None => message.text.clone(),
     }
+}
+
+/// Why `answer` is none to these questions, and what would be one; nothing if it is one, or if nothing is asked in words.
+pub fn not_an_answer_in_words(ask: u32, questions: &[Question], answer: &Answer) -> Option<String> {
+    if questions.is_empty() {
+        return None;
+    }
+    let why = read_answer(questions, answer).err()?;
+    Some(no_answer_in_words(ask, &why))
 }
 
 /// Why an answer is none, and what would be one.

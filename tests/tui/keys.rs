@@ -73,6 +73,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
                 Pane::Diff => "new of the agent",
                 Pane::History => "outcome",
                 Pane::Messages => "No messages.",
+                Pane::Asks => "No agent has asked anything.",
                 Pane::Limits => "calls per hour",
             });
             terminal.press("t");

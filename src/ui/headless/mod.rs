@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use crate::driver::{Subscription, UiEvent};
 
 pub use crate::ui::report::Style;
-pub use text::TextPrinter;
+pub use text::{Pace, TextPrinter};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
@@ -22,8 +22,8 @@ pub enum Format {
 
 /// Shows a run until it is over. When `out` breaks (a pipe that was closed), the rest is taken and shown to nobody:
 /// the loop goes on.
-pub fn show(events: Subscription, format: Format, style: Style, out: &mut dyn Write) {
-    let mut printer = TextPrinter::new(style);
+pub fn show(events: Subscription, format: Format, style: Style, pace: Pace, out: &mut dyn Write) {
+    let mut printer = TextPrinter::new(style, pace);
     let mut broken = false;
     for event in events {
         if broken {

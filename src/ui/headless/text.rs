@@ -6,7 +6,7 @@ use crate::{
     driver::UiEvent,
     event::{Event, Limits, Record, Settings},
     run::RunView,
-    text::{Form, Keep, PlainText, one_line},
+    text::{Form, Keep, PlainText, RESET, one_line},
     ui::report::{Report, Style, write_head},
     words::{Tone, agent_with_channel, counted, narrate, short_count},
 };
@@ -14,20 +14,44 @@ use crate::{
 /// Sets the lines of a transcript apart from those of the loop.
 const GUTTER: &str = "│ ";
 
+/// When a line of a transcript is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// Once it is complete: whoever reads a pipe or the log of a build reads lines.
+    Lines,
+    /// As far as it came, for somebody who watches.
+    AsWritten,
+}
+
 /// Turns messages into text.
 #[derive(Debug)]
 pub struct TextPrinter {
     style: Style,
+    pace: Pace,
     view: RunView,
     plain: PlainText,
+    begun: Begun,
+}
+
+/// A line of the transcript of which a part is written.
+#[derive(Debug, Default)]
+struct Begun {
+    /// What is written of it.
+    text: String,
+    /// The colours that are in force behind that.
+    colours: String,
+    /// The cursor is behind it; else a line of the loop has come between.
+    is_open: bool,
 }
 
 impl TextPrinter {
-    pub fn new(style: Style) -> Self {
+    pub fn new(style: Style, pace: Pace) -> Self {
         Self {
             style,
+            pace,
             view: RunView::default(),
             plain: PlainText::new(keep(style)),
+            begun: Begun::default(),
         }
     }
 
@@ -42,6 +66,7 @@ impl TextPrinter {
             // The transcript has shown it, and lines have no size.
             UiEvent::Detail(_) | UiEvent::Resized(_) => Ok(()),
             UiEvent::Skipped { bytes } => {
+                self.begun.interrupt(out)?;
                 let text = format!("[{} bytes of output are only in the recording]", short_count(*bytes));
                 writeln!(out, "{}{}", self.gutter(), self.style.paint("2", &text))
             }
@@ -57,6 +82,7 @@ impl TextPrinter {
             }
             Event::RunStopped { .. } => {
                 self.finish_output(out)?;
+                self.begun.interrupt(out)?;
                 writeln!(out)?;
                 return write_head(&Report::of(&self.view), self.style, out);
             }
@@ -81,12 +107,14 @@ impl TextPrinter {
         self.line(record.at_ms, code, sign, &one_line(&line.text), out)
     }
 
-    fn line(&self, at_ms: u64, code: &str, sign: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    fn line(&mut self, at_ms: u64, code: &str, sign: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+        self.begun.interrupt(out)?;
         let time = self.style.paint("2", &clock_time(at_ms));
         writeln!(out, "{time} {}", self.style.paint(code, &format!("{sign} {text}")))
     }
 
-    fn head(&self, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
+    fn head(&mut self, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
+        self.begun.interrupt(out)?;
         let version = env!("CARGO_PKG_VERSION");
         let model = settings
             .model
@@ -107,12 +135,17 @@ impl TextPrinter {
     fn output(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
         let gutter = self.gutter();
         let mut result = Ok(());
+        let begun = &mut self.begun;
         self.plain.feed(bytes, |line| {
             if result.is_ok() {
-                result = writeln!(out, "{gutter}{line}");
+                result = begun.complete(line, &gutter, out);
             }
         });
-        result
+        result?;
+        match (self.pace, self.plain.partial()) {
+            (Pace::AsWritten, Some(partial)) => self.begun.write(partial, &gutter, self.plain.open_colours(), out),
+            (Pace::AsWritten, None) | (Pace::Lines, _) => Ok(()),
+        }
     }
 
     /// Writes a last line that had no end, and starts the next session with a clean slate.
@@ -120,12 +153,60 @@ impl TextPrinter {
         let gutter = self.gutter();
         let mut result = Ok(());
         let mut plain = std::mem::replace(&mut self.plain, PlainText::new(keep(self.style)));
-        plain.finish(|line| result = writeln!(out, "{gutter}{line}"));
-        result
+        plain.finish(|line| result = self.begun.complete(line, &gutter, out));
+        result?;
+        self.begun.interrupt(out)?;
+        self.begun = Begun::default();
+        Ok(())
     }
 
     fn gutter(&self) -> String {
         self.style.paint("2", GUTTER)
+    }
+}
+
+impl Begun {
+    /// Writes what there is to a line beyond what is written of it.
+    fn write(&mut self, text: &str, gutter: &str, colours: &str, out: &mut dyn Write) -> io::Result<()> {
+        // Another version of the line has begun: what is written cannot be taken back.
+        let Some(rest) = text.strip_prefix(self.text.as_str()) else {
+            return Ok(());
+        };
+        if rest.is_empty() {
+            return Ok(());
+        }
+        match (self.is_open, self.text.is_empty()) {
+            (true, _) => write!(out, "{rest}")?,
+            (false, true) => write!(out, "{gutter}{rest}")?,
+            (false, false) => write!(out, "{gutter}{}{rest}", self.colours)?,
+        }
+        self.is_open = true;
+        self.text.push_str(rest);
+        colours.clone_into(&mut self.colours);
+        Ok(())
+    }
+
+    /// Writes the rest of a line that is complete.
+    fn complete(&mut self, line: &str, gutter: &str, out: &mut dyn Write) -> io::Result<()> {
+        let written = std::mem::take(&mut self.text);
+        let is_open = std::mem::take(&mut self.is_open);
+        match line.strip_prefix(written.as_str()) {
+            Some(rest) if is_open => writeln!(out, "{rest}"),
+            // All of it stood there before something came between.
+            Some("" | RESET) if !written.is_empty() => Ok(()),
+            Some(rest) if !written.is_empty() => writeln!(out, "{gutter}{}{rest}", self.colours),
+            Some(rest) => writeln!(out, "{gutter}{rest}"),
+            None if is_open => writeln!(out, "\n{gutter}{line}"),
+            None => writeln!(out, "{gutter}{line}"),
+        }
+    }
+
+    /// Ends a line that is under way, so that another can be written; it goes on below that one.
+    fn interrupt(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        match std::mem::take(&mut self.is_open) {
+            true => writeln!(out),
+            false => Ok(()),
+        }
     }
 }
 
@@ -173,5 +254,113 @@ fn clock_time(at_ms: u64) -> String {
             .strftime("%H:%M:%S")
             .to_string(),
         Err(_) => "--:--:--".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Notice;
+
+    fn style(colour: bool) -> Style {
+        Style { colour, columns: None }
+    }
+
+    /// What is written after each of these.
+    fn written(printer: &mut TextPrinter, events: &[UiEvent]) -> Vec<String> {
+        let each = events.iter().map(|event| {
+            let mut out = Vec::new();
+            printer.show(event, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        });
+        each.collect()
+    }
+
+    fn output(text: &str) -> UiEvent {
+        UiEvent::Output(text.as_bytes().to_vec())
+    }
+
+    fn noticed() -> UiEvent {
+        let event = Event::Noticed {
+            notice: Notice::GoalsChanged,
+        };
+        let (seq, at_ms) = (1, 1);
+        UiEvent::Record(Record { seq, at_ms, event }.into())
+    }
+
+    #[test]
+    fn somebody_who_watches_reads_a_line_as_it_is_written_and_a_pipe_gets_it_whole() {
+        let pieces = [
+            output("I will r"),
+            output("un the te"),
+            output("sts.\nAnd"),
+            output(" then\n"),
+        ];
+        let mut watched = TextPrinter::new(style(false), Pace::AsWritten);
+        assert_eq!(
+            written(&mut watched, &pieces),
+            ["│ I will r", "un the te", "sts.\n│ And", " then\n"]
+        );
+        let mut piped = TextPrinter::new(style(false), Pace::Lines);
+        let whole = ["", "", "│ I will run the tests.\n", "│ And then\n"];
+        assert_eq!(written(&mut piped, &pieces), whole);
+    }
+
+    #[test]
+    fn a_line_of_the_loop_comes_between_and_the_transcript_goes_on_below_it() {
+        let mut watched = TextPrinter::new(style(false), Pace::AsWritten);
+        let pieces = [
+            output("half a "),
+            noticed(),
+            output("line"),
+            noticed(),
+            output("\nnext\n"),
+        ];
+        let shown = written(&mut watched, &pieces);
+        assert!(shown[1].starts_with('\n') && shown[1].ends_with('\n'), "{shown:?}");
+        assert_eq!((shown[0].as_str(), shown[2].as_str()), ("│ half a ", "│ line"));
+        assert_eq!(shown[4], "│ next\n", "nothing of the first is left");
+    }
+
+    #[test]
+    fn colours_go_on_where_a_line_was_interrupted_and_what_is_taken_back_is_written_anew() {
+        let mut watched = TextPrinter::new(style(true), Pace::AsWritten);
+        let shown = written(&mut watched, &[output("\x1b[31mred "), noticed(), output("still\n")]);
+        let gutter = "\x1b[2m│ \x1b[0m";
+        assert_eq!(shown[2], format!("{gutter}\x1b[31mstill\x1b[0m\n"));
+
+        let mut progress = TextPrinter::new(style(false), Pace::AsWritten);
+        let shown = written(
+            &mut progress,
+            &[output("10%"), output("\r50%"), output("\r100%"), output("\n")],
+        );
+        assert_eq!(shown, ["│ 10%", "", "", "\n│ 100%\n"]);
+    }
+
+    #[test]
+    fn wherever_the_output_is_cut_it_reads_the_same() {
+        let text = "one\r\ntwo \x1b[32mgreen\n日本 e\u{301}🎉\x1b[0m\n10%\r20%\nlast";
+        let ended = Event::IterationEnded {
+            iteration: 1,
+            outcome: crate::event::Outcome::Completed,
+            exit: None,
+            duration_ms: 1,
+            output_bytes: 1,
+        };
+        let (seq, at_ms, event) = (1, 1, ended);
+        let ended = UiEvent::Record(Record { seq, at_ms, event }.into());
+        for at in 0..=text.len() {
+            let (head, tail) = text.as_bytes().split_at(at);
+            let mut printer = TextPrinter::new(style(false), Pace::AsWritten);
+            let pieces = [
+                UiEvent::Output(head.to_vec()),
+                UiEvent::Output(tail.to_vec()),
+                ended.clone(),
+            ];
+            let all = written(&mut printer, &pieces).concat();
+            for line in ["│ one\n", "│ two green\n", "│ 日本 e\u{301}🎉\n", "│ 20%\n", "│ last\n"] {
+                assert_eq!(all.matches(line).count(), 1, "cut at {at}: {line:?} in {all:?}");
+            }
+        }
     }
 }

@@ -404,7 +404,7 @@ impl<'a> FrameLoop<'a> {
         {
             self.load_diff(iteration);
         }
-        if let Some(reason) = notify::reason(&record.event) {
+        if let Some(reason) = notify::reason(&record.event, &self.model.run) {
             self.notify(reason);
         }
     }

@@ -116,6 +116,7 @@ pub const TABLE: &[Binding] = &[
     row(&[char('l')], Action::Show(Pane::Log), When::Always, "log", "event log"),
     row(&[char('d')], Action::Show(Pane::Diff), When::Always, "diff", "what this iteration changed; again to refresh"),
     row(&[char('h')], Action::Show(Pane::History), When::Always, "history", "the iterations so far"),
+    row(&[char('P')], Action::Show(Pane::Asks), When::Always, "asks", "what the agent asks and asked; Enter answers or shows it"),
     row(&[char('m')], Action::Show(Pane::Messages), When::Always, "", "your messages and what became of them"),
     row(&[char('c')], Action::Show(Pane::Limits), When::Always, "", "limits, how much of them is used, settings"),
     row(&[char('/')], Action::Search, When::Always, "", "search backwards; Enter goes to the match, Esc leaves"),

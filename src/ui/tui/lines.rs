@@ -9,7 +9,7 @@ use crate::{
 };
 
 use super::{
-    model::{DiffState, Mode, Model, Pane},
+    model::{DiffState, Mode, Model, Pane, ask_in_words, listed, position, select},
     update::{Direction, Order},
 };
 
@@ -190,7 +190,20 @@ fn find(model: &mut Model, direction: Direction) -> Vec<Order> {
             };
             hit.map(|at| model.ui.history.selected = rows.len() - 1 - at).is_some()
         }
-        Pane::Terminal | Pane::Messages | Pane::Limits => false,
+        Pane::Asks if model.ui.asks.reading.is_none() => {
+            let at = position(model);
+            // The newest are the first rows.
+            let hit = {
+                let rows = listed(model).enumerate().filter(|(_, entry)| has(&ask_in_words(entry)));
+                let mut rows = rows.map(|(row, _)| row);
+                match direction {
+                    Direction::Older => rows.find(|row| *row > at),
+                    Direction::Newer => rows.take_while(|row| *row < at).last(),
+                }
+            };
+            hit.map(|row| select(model, row)).is_some()
+        }
+        Pane::Terminal | Pane::Messages | Pane::Asks | Pane::Limits => false,
     };
     model.ui.search.missed = !found;
     Vec::new()

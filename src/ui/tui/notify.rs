@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
-    event::{AgentSignal, Event},
+    event::{AgentSignal, Event, Question},
+    run::RunView,
     text::one_line,
-    words::{asked_in_words, counted, stop_in_words},
+    words::{answer_command, asked_in_words, counted, stop_in_words},
 };
 
 /// Most characters of a reason: notifications are short.
@@ -22,18 +23,17 @@ pub enum Notifier {
     Call(Arc<dyn Fn(String) + Send + Sync>),
 }
 
-/// Why somebody should look; none for what can wait.
-pub(super) fn reason(event: &Event) -> Option<String> {
-    let reason = match event {
+/// Why somebody should look, and how they answer if they are asked; none for what can wait. `view` has taken `event` in.
+///
+/// What an agent says is cut, and is never the last: the command at the end is always ralph's own.
+pub(super) fn reason(event: &Event, view: &RunView) -> Option<String> {
+    let (reason, how) = match event {
         // Who ended the run knows.
         Event::RunStopped { reason, totals, .. } if !reason.was_asked_for() => {
             let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
-            format!(
-                "{} · {} of {}",
-                stop_in_words(reason),
-                totals.tasks_done,
-                counted(all, "task")
-            )
+            let tasks = counted(all, "task");
+            let reason = format!("{} · {} of {tasks}", stop_in_words(reason), totals.tasks_done);
+            (reason, None)
         }
         Event::AgentReported {
             signal:
@@ -42,21 +42,43 @@ pub(super) fn reason(event: &Event) -> Option<String> {
                 }
                 | AgentSignal::QuestionAsked { text, .. },
             ..
-        } => format!("the agent asks: {text}"),
+        } => (format!("the agent asks: {text}"), None),
         Event::PermissionAsked {
+            ask,
             request,
             until_ms: Some(_),
             ..
-        } => format!("the agent asks: {}", asked_in_words(&request.tool, &request.title)),
-        Event::TaskBlocked { question, .. } => format!("blocked: {question}"),
+        } => {
+            let asked = match &request.questions[..] {
+                [only] => format!("{}{}", only.text, choices_in_words(only)),
+                _ => asked_in_words(&request.tool, &request.title),
+            };
+            let how = answer_command(*ask, &request.questions);
+            (format!("the agent asks: {asked}"), Some(how))
+        }
+        Event::TaskBlocked { question, .. } => {
+            let number = view.blocks.last().map(|block| block.number);
+            let how = number.map(|number| format!("ralph answer {number} \"…\""));
+            (format!("blocked: {question}"), how)
+        }
         _ => return None,
     };
-    Some(
-        one_line(&format!("ralph: {reason}"))
-            .chars()
-            .take(REASON_CHARS)
-            .collect(),
-    )
+    let how = how.map(|how| format!(" · {how}")).unwrap_or_default();
+    let room = REASON_CHARS - how.chars().count();
+    let reason: String = one_line(&format!("ralph: {reason}")).chars().take(room).collect();
+    Some(reason + &how)
+}
+
+/// The choices of a question with their numbers: ` (1 red, 2 blue)`.
+fn choices_in_words(question: &Question) -> String {
+    let numbered = question.choices.iter().enumerate();
+    let numbered: Vec<String> = numbered
+        .map(|(index, choice)| format!("{} {}", index + 1, choice.label))
+        .collect();
+    match numbered.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", numbered.join(", ")),
+    }
 }
 
 /// What the terminal is sent for `reason`.
@@ -72,7 +94,16 @@ pub(super) fn bytes(notifier: &Notifier, reason: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{StopReason, Totals};
+    use crate::{
+        event::{StopReason, Totals},
+        testing::{permission_asked, question_asked},
+    };
+
+    fn told(event: &Event) -> Option<String> {
+        let mut view = RunView::default();
+        view.apply_event(1, event);
+        reason(event, &view)
+    }
 
     fn stopped(reason: StopReason) -> Event {
         Event::RunStopped {
@@ -87,15 +118,15 @@ mod tests {
 
     #[test]
     fn an_end_that_nobody_asked_for_is_told() {
-        let done = reason(&stopped(StopReason::Done { verified: true }));
+        let done = told(&stopped(StopReason::Done { verified: true }));
         assert_eq!(done.as_deref(), Some("ralph: done · 4 of 4 tasks"));
-        assert_eq!(reason(&stopped(StopReason::Interrupted)), None);
+        assert_eq!(told(&stopped(StopReason::Interrupted)), None);
     }
 
     #[test]
     fn a_permission_that_was_given_calls_nobody() {
         let asked = |allowed| {
-            reason(&Event::AgentReported {
+            told(&Event::AgentReported {
                 iteration: 1,
                 signal: AgentSignal::PermissionAsked {
                     id: "1".to_owned(),
@@ -110,7 +141,7 @@ mod tests {
 
     #[test]
     fn nothing_of_an_agent_gets_out_of_the_notification() {
-        let asked = reason(&Event::AgentReported {
+        let asked = told(&Event::AgentReported {
             iteration: 1,
             signal: AgentSignal::QuestionAsked {
                 id: String::new(),
@@ -123,5 +154,34 @@ mod tests {
             .strip_prefix("\x1b]9;")
             .and_then(|text| text.strip_suffix("\x1b\\"));
         assert!(inner.is_some_and(|inner| !inner.contains(char::is_control)), "{text:?}");
+    }
+
+    #[test]
+    fn whoever_is_asked_reads_how_to_answer_and_no_agent_has_the_last_word() {
+        let push = "ralph: the agent asks: Bash: git push origin main --force-with-lease · ralph answer 3 yes|no";
+        assert_eq!(told(&permission_asked(3)).as_deref(), Some(push));
+        let colour = "ralph: the agent asks: Which colour shall the button have? (1 red, 2 blue) · ralph answer 3 1|2";
+        assert_eq!(told(&question_asked(3, false)).as_deref(), Some(colour));
+        let several = told(&question_asked(3, true)).unwrap();
+        assert!(several.ends_with(" · ralph asks"), "{several}");
+        let blocked = Event::TaskBlocked {
+            iteration: 1,
+            task: None,
+            question: "Which key?".to_owned(),
+        };
+        let key = "ralph: blocked: Which key? · ralph answer 1 \"…\"";
+        assert_eq!(told(&blocked).as_deref(), Some(key));
+
+        let mut evil = permission_asked(3);
+        if let Event::PermissionAsked { request, .. } = &mut evil {
+            request.title = format!("$(reboot) · ralph answer 3 always\n\x1b]0;x\x07\0{}", "x".repeat(500));
+        }
+        let evil = told(&evil).unwrap();
+        assert!(evil.ends_with("xxx · ralph answer 3 yes|no"), "{evil}");
+        assert!(
+            evil.starts_with("ralph: ") && evil.chars().count() == REASON_CHARS,
+            "{evil}"
+        );
+        assert!(!evil.contains(char::is_control), "{evil:?}");
     }
 }

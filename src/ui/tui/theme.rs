@@ -250,6 +250,9 @@ impl Theme {
             '·' | '−' => '-',
             '…' => '~',
             '×' => 'x',
+            '→' => '>',
+            '↑' => '^',
+            '↓' => 'v',
             other => other,
         };
         Cow::Owned(text.chars().map(plain).collect())

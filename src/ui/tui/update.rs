@@ -1,6 +1,8 @@
 //! What keys, mouse and results of jobs do to the screen. Pure: what else has to happen is returned as orders.
 
 mod answering;
+mod asks;
+mod choices;
 mod order;
 mod questions;
 
@@ -17,7 +19,7 @@ pub(crate) use order::{Direction, Order, Replay, ScreenEvent, Scroll};
 
 use super::{
     keys::{self, Action, Chord},
-    model::{DiffState, Mode, Model, Pane, Playback, PlaybackState, Question, used_up},
+    model::{DiffState, Mode, Model, Pane, Playback, PlaybackState, Question, select, used_up},
 };
 
 /// Lines a turn of the mouse wheel moves.
@@ -159,6 +161,12 @@ fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<Order> {
     {
         return act(model, Action::Show(pane));
     }
+    if layout.main.contains(at)
+        && model.ui.pane == Pane::Asks
+        && let Some(chosen) = super::view::ask_at(model, layout.main, row)
+    {
+        select(model, chosen);
+    }
     if layout.main.contains(at) && model.ui.pane == Pane::History && model.ui.history.open.is_none() {
         let first = super::view::first_in_history(model, layout.main);
         let line = usize::from(row - layout.main.y).checked_sub(1);
@@ -189,7 +197,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         Action::NextPane => {
             let next = match model.ui.pane {
                 Pane::Terminal => Pane::Log,
-                Pane::Log | Pane::Diff | Pane::History | Pane::Messages | Pane::Limits => Pane::Terminal,
+                Pane::Log | Pane::Diff | Pane::History | Pane::Messages | Pane::Asks | Pane::Limits => Pane::Terminal,
             };
             model.ui.show(next);
         }
@@ -210,7 +218,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         Action::Back => {
             // The marks of a search go with it.
             model.ui.search.query.take();
-            if model.ui.history.open.take().is_none() {
+            if model.ui.history.open.take().is_none() && model.ui.asks.reading.take().is_none() {
                 model.ui.show(Pane::Terminal);
             }
         }
@@ -274,7 +282,14 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
         Action::PauseOrResume => UserCommand::Pause,
         Action::StopAfterIteration => return vec![Order::stop(StopRequest::AfterIteration, RequestedBy::User)],
         Action::Withdraw => return withdraw(model),
-        Action::Answer if model.run.permissions.pending.is_empty() => return refused(model, "the agent asks nothing"),
+        Action::Answer if model.run.permissions.pending.is_empty() => {
+            let can_wait = model.run.permissions.unanswered.is_empty() && model.run.blocks.is_empty();
+            let why = match can_wait {
+                true => "the agent asks nothing",
+                false => "the agent waits for nothing; P lists what you can still answer",
+            };
+            return refused(model, why);
+        }
         Action::Answer => {
             model.ui.put_off = 0;
             return Vec::new();
@@ -304,7 +319,9 @@ fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
     // From the history, the changes of what is chosen there.
     let chosen = match model.ui.pane {
         Pane::History => model.run.iterations.rows.iter().rev().nth(model.ui.history.selected),
-        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Messages | Pane::Limits => model.run.iterations.latest(),
+        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits => {
+            model.run.iterations.latest()
+        }
     };
     let iteration = chosen.map(|iteration| iteration.number);
     model.ui.show(pane);
@@ -325,6 +342,9 @@ pub(super) fn load_diff(model: &mut Model, iteration: u32) -> Vec<Order> {
 }
 
 fn open(model: &mut Model) -> Vec<Order> {
+    if model.ui.pane == Pane::Asks {
+        asks::open(model);
+    }
     if model.ui.pane != Pane::History {
         return Vec::new();
     }
@@ -354,6 +374,7 @@ fn scroll(model: &mut Model, scroll: Scroll) -> Vec<Order> {
             let count = model.run.iterations.rows.len();
             model.ui.history.selected = scroll.upwards(model.ui.history.selected, count);
         }
+        Pane::Asks => asks::scroll(model, scroll),
         // The newest is the first row.
         Pane::Messages => {
             let last = model.run.messages.len().saturating_sub(1);

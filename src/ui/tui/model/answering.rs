@@ -1,6 +1,12 @@
 //! The box in which somebody answers what the agent asks.
 
-use crate::{event::RuleScope, ui::tui::editor::Editor};
+use std::collections::BTreeSet;
+
+use crate::{
+    event::{Offer, PermissionRequest, Question, RuleScope},
+    run::{Ask, Block, RunView},
+    ui::tui::editor::Editor,
+};
 
 /// A question of the agent's that is on the screen, and what its user has done with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,11 +15,23 @@ pub struct Answering {
     pub ask: u32,
     /// When the box appeared: a key that was meant for something else is no answer.
     pub shown_ms: u64,
+    /// The agent does not wait any more: an answer goes into its next prompt.
+    pub late: bool,
     /// First line in view of what is asked.
     pub top: usize,
     pub step: AnswerStep,
+    pub choice: Choosing,
     /// Why the loop did not take the answer.
     pub refused: Option<String>,
+}
+
+/// What is pointed at and taken of the choices.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choosing {
+    /// Index among the choices of all questions.
+    pub cursor: usize,
+    /// Those that were taken, each with the index of its question.
+    pub taken: BTreeSet<(usize, usize)>,
 }
 
 /// What became of a question while somebody typed an answer to it.
@@ -39,13 +57,26 @@ pub enum AnswerStep {
     Remembering(RuleScope, Editor),
 }
 
+/// What an answer is to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Subject<'r> {
+    /// The agent waits.
+    Waiting(&'r Ask),
+    /// It does not any more: an answer goes into its next prompt.
+    Missed(&'r Ask),
+    /// What keeps a task from being done.
+    Block(&'r Block),
+}
+
 impl Answering {
     pub fn new(ask: u32, shown_ms: u64) -> Self {
         Self {
             ask,
             shown_ms,
+            late: false,
             top: 0,
             step: AnswerStep::Choosing,
+            choice: Choosing::default(),
             refused: None,
         }
     }
@@ -59,4 +90,79 @@ impl Answering {
             }
         }
     }
+}
+
+impl AnswerStep {
+    /// The line that is typed, if one is.
+    pub fn line(&self) -> Option<&Editor> {
+        match self {
+            AnswerStep::Choosing => None,
+            AnswerStep::Denying(editor) | AnswerStep::Wording(editor) | AnswerStep::Remembering(_, editor) => {
+                Some(editor)
+            }
+        }
+    }
+}
+
+impl<'r> Subject<'r> {
+    /// What is open under this number; none if it has an answer, or can have none.
+    pub fn of(run: &'r RunView, number: u32) -> Option<Self> {
+        let permissions = &run.permissions;
+        let waiting = permissions.pending.iter().find(|ask| ask.number == number);
+        let missed = || permissions.unanswered.iter().find(|ask| ask.number == number);
+        let block = || run.blocks.iter().find(|block| block.number == number);
+        waiting
+            .map(Subject::Waiting)
+            .or_else(|| missed().map(Subject::Missed))
+            .or_else(|| block().map(Subject::Block))
+    }
+
+    fn ask(self) -> Option<&'r Ask> {
+        match self {
+            Subject::Waiting(ask) | Subject::Missed(ask) => Some(ask),
+            Subject::Block(_) => None,
+        }
+    }
+
+    pub fn request(self) -> Option<&'r PermissionRequest> {
+        self.ask().map(|ask| &ask.request)
+    }
+
+    /// What is asked in words, with choices.
+    pub fn questions(self) -> &'r [Question] {
+        self.request().map_or(&[], |request| &request.questions)
+    }
+
+    /// Whether it is about the use of a tool, which is allowed or denied.
+    pub fn is_permission(self) -> bool {
+        self.request().is_some_and(|request| request.questions.is_empty())
+    }
+
+    pub fn offer(self) -> Option<&'r Offer> {
+        self.ask().map(|ask| &ask.offer)
+    }
+
+    /// Whether not all of the request is known.
+    pub fn is_cut(self) -> bool {
+        self.ask().is_some_and(|ask| ask.cut)
+    }
+
+    pub fn is_late(self) -> bool {
+        match self {
+            Subject::Waiting(_) => false,
+            Subject::Missed(_) | Subject::Block(_) => true,
+        }
+    }
+}
+
+/// Every choice: the index of its question, and its own.
+pub fn choices(questions: &[Question]) -> Vec<(usize, usize)> {
+    let of_each = questions.iter().enumerate();
+    let all = of_each.flat_map(|(question, asked)| (0..asked.choices.len()).map(move |choice| (question, choice)));
+    all.collect()
+}
+
+/// Whether choices are marked: where Enter alone does not say everything.
+pub fn are_marked(questions: &[Question]) -> bool {
+    questions.len() > 1 || questions.iter().any(|question| question.multiple)
 }

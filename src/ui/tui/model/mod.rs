@@ -3,18 +3,20 @@
 //! The run's part is its [`RunView`], so a resumed run and a replay look like the run itself. The log is the screen's own.
 
 mod answering;
+mod asks;
 mod estimate;
 mod log;
 mod ui;
 
-pub use answering::{AnswerStep, Answering, TooLate};
+pub use answering::{AnswerStep, Answering, Choosing, Subject, TooLate, are_marked, choices};
+pub use asks::{AskList, Reading, ask_in_words, is_missed, listed, position, select};
 pub use estimate::{estimate_ms, used_up};
 pub use log::{Log, LogLine, Sign};
 pub use ui::{Diff, DiffState, History, Mode, Pane, Playback, PlaybackState, Question, ReplayState, Search, Toast, Ui};
 
 use crate::{
     event::{CommandRefusal, Event, Notice, Record},
-    run::{Phase, RunView},
+    run::{Asks, Phase, RunView},
 };
 
 use super::layout::Layout;
@@ -24,6 +26,7 @@ use super::layout::Layout;
 pub struct Model {
     pub run: RunView,
     pub log: Log,
+    pub asks: Asks,
     pub ui: Ui,
     /// The time that durations and countdowns refer to, in milliseconds since the Unix epoch.
     pub now_ms: u64,
@@ -42,6 +45,7 @@ impl Model {
         let offset_s = self.utc_offset_s;
         let clock = |at_ms| clock_time(at_ms, offset_s);
         self.run.apply(record);
+        self.asks.apply(record, &self.run);
         let settled = match &record.event {
             Event::IterationSettled { iteration, .. } => self.run.iterations.numbered(*iteration),
             _ => None,
@@ -90,6 +94,7 @@ impl Model {
     pub fn forget_run(&mut self) {
         self.run = RunView::default();
         self.log = Log::default();
+        self.asks = Asks::default();
     }
 
     /// Lets time pass. Returns whether something that is shown has ended by it.

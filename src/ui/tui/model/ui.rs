@@ -1,6 +1,9 @@
 //! What the user has done to the screen: which pane is shown, what is being typed, what is asked.
 
-use super::answering::{Answering, TooLate};
+use super::{
+    answering::{Answering, TooLate},
+    asks::AskList,
+};
 use crate::{
     ui::tui::editor::{Editor, Recall},
     words::{Line, Tone},
@@ -18,6 +21,7 @@ pub enum Pane {
     Diff,
     History,
     Messages,
+    Asks,
     Limits,
 }
 
@@ -125,6 +129,7 @@ pub struct Ui {
     pub history: History,
     /// Index into the messages, counted from the newest.
     pub message: usize,
+    pub asks: AskList,
     pub steering: Editor,
     pub recall: Recall,
     pub search: Search,
@@ -162,6 +167,7 @@ impl Ui {
     pub fn show(&mut self, pane: Pane) {
         self.pane = pane;
         self.history.open = None;
+        self.asks.reading = None;
     }
 
     /// What of the main area is a terminal: the agent's, or a played one.
@@ -173,7 +179,7 @@ impl Ui {
                 .open
                 .as_ref()
                 .is_some_and(|playback| playback.state == PlaybackState::Loaded),
-            Pane::Log | Pane::Diff | Pane::Messages | Pane::Limits => false,
+            Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits => false,
         }
     }
 }

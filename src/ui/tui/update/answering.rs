@@ -8,25 +8,25 @@ use crate::{
         editor::Editor,
         keys::{self, Chord},
         lines::{self, Typed},
-        model::{AnswerStep, Answering, Mode, Model, TooLate},
+        model::{AnswerStep, Answering, Mode, Model, Subject, TooLate},
         view,
     },
-    words::{Tone, fate_in_words},
+    words::{Tone, fate_in_words, not_an_answer_in_words},
 };
 
-use super::order::{Order, Scroll};
+use super::{
+    choices::{self, Chosen},
+    order::{Order, Scroll},
+};
 
 /// A box that appears under somebody's fingers is not answered by the key they were about to press.
 const UNSEEN_MS: u64 = 400;
 
-/// Shows the oldest question of the agent's that waits, unless it was left for later; takes away one that waits no more.
+/// Shows the oldest question of the agent's that waits, unless it was left for later; takes away one that is over.
 pub(in crate::ui::tui) fn show_question(model: &mut Model) {
-    let pending = &model.run.permissions.pending;
-    if let Mode::Answering(answering) = &model.ui.mode
-        && !pending.iter().any(|known| known.number == answering.ask)
-    {
+    if let Mode::Answering(answering) = &model.ui.mode {
         let answering = answering.clone();
-        close(model, answering);
+        follow(model, answering);
     }
     let pending = &model.run.permissions.pending;
     let next = pending.iter().find(|known| known.number > model.ui.put_off);
@@ -38,14 +38,47 @@ pub(in crate::ui::tui) fn show_question(model: &mut Model) {
     }
 }
 
-/// Takes away the box of a question that waits no more, and says what became of it unless that was decided here. Keys
-/// that are typed by then as a part of an answer must not become commands.
+/// Takes the box away where there is nothing to answer any more. What nobody answered in time can still be answered: a
+/// line that is being typed stays, and becomes a message.
+fn follow(model: &mut Model, mut answering: Answering) {
+    let is_late = match Subject::of(&model.run, answering.ask) {
+        Some(subject) => subject.is_late(),
+        None => return close(model, answering),
+    };
+    if is_late && !answering.late {
+        let fate = fate_in_words(&model.run, answering.ask);
+        let how = match answering.step {
+            AnswerStep::Choosing => "P answers it late",
+            AnswerStep::Denying(_) | AnswerStep::Wording(_) | AnswerStep::Remembering(..) => {
+                "yours goes into the next prompt"
+            }
+        };
+        model.ui.toast(Tone::Wait, format!("{how}: {fate}"), model.now_ms);
+        answering.late = true;
+        model.ui.mode = match answering.step {
+            AnswerStep::Choosing => Mode::Normal,
+            _ => Mode::Answering(answering),
+        };
+    }
+}
+
+/// Takes away the box of a question that is over, and says what became of it unless that was decided here. Keys that are
+/// typed by then as a part of an answer must not become commands.
 fn close(model: &mut Model, mut answering: Answering) {
-    let here = Decider::User {
-        at: Some(AnswerPlace::Screen),
+    let here = Some(AnswerPlace::Screen);
+    let decider = model.run.permissions.decider(answering.ask);
+    let message = model
+        .run
+        .messages
+        .iter()
+        .rev()
+        .find(|message| message.answers == Some(answering.ask));
+    let was_here = match message {
+        Some(message) => message.answered_at == here,
+        None => decider == Some(&Decider::User { at: here }),
     };
     model.ui.mode = Mode::Normal;
-    if model.run.permissions.decider(answering.ask) == Some(&here) {
+    if was_here {
         return;
     }
     let fate = fate_in_words(&model.run, answering.ask);
@@ -95,52 +128,73 @@ pub(super) fn answering(model: &mut Model, key: KeyEvent, mut answering: Answeri
 
 fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
+    let interrupts = chord == Chord::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    if interrupts {
+        return vec![Order::interrupt(model)];
+    }
+    let is_new = model.now_ms.saturating_sub(answering.shown_ms) < UNSEEN_MS;
+    let Some(subject) = Subject::of(&model.run, answering.ask).filter(|_| !is_new) else {
+        scroll(model, chord, answering);
+        return Vec::new();
+    };
+    let questions = subject.questions().to_vec();
+    let (is_permission, is_block) = (subject.is_permission(), matches!(subject, Subject::Block(_)));
+    match choices_of(&questions, chord, answering) {
+        Chosen::Nothing => {}
+        Chosen::Moved => {
+            view::follow_choice(model, answering);
+            return Vec::new();
+        }
+        Chosen::Answered(answer) => return answered(model, answering, answer),
+    }
     match (chord.code, chord.modifiers) {
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => return vec![Order::interrupt(model)],
-        _ if model.now_ms.saturating_sub(answering.shown_ms) < UNSEEN_MS => {}
-        (KeyCode::Char('y'), KeyModifiers::NONE) if asks_in_words(model, answering) => {}
-        (KeyCode::Char('o'), KeyModifiers::NONE) if asks_in_words(model, answering) => {
+        (KeyCode::Char('o'), KeyModifiers::NONE) if !is_permission => {
             answering.step = AnswerStep::Wording(Editor::default());
         }
-        (KeyCode::Char(digit @ '1'..='9'), KeyModifiers::NONE) if asks_in_words(model, answering) => {
-            return chosen(model, answering, digit);
+        (KeyCode::Char(digit @ '1'..='9'), KeyModifiers::NONE) if !questions.is_empty() => {
+            return digit_pressed(model, &questions, answering, digit);
         }
-        (KeyCode::Char('y'), KeyModifiers::NONE) => return answered(answering, Answer::Allow { remember: None }),
-        (KeyCode::Char('a'), KeyModifiers::NONE) => begin_rule(model, answering, RuleScope::Run),
-        (KeyCode::Char('A'), KeyModifiers::NONE) => begin_rule(model, answering, RuleScope::Project),
-        (KeyCode::Char('n'), KeyModifiers::NONE) => return answered(answering, Answer::Deny { message: None }),
+        (KeyCode::Char('y'), KeyModifiers::NONE) if is_permission || is_block => {
+            return answered(model, answering, Answer::Allow { remember: None });
+        }
+        (KeyCode::Char('a'), KeyModifiers::NONE) if is_permission => begin_rule(model, answering, RuleScope::Run),
+        (KeyCode::Char('A'), KeyModifiers::NONE) if is_permission => begin_rule(model, answering, RuleScope::Project),
+        (KeyCode::Char('n'), KeyModifiers::NONE) => {
+            return answered(model, answering, Answer::Deny { message: None });
+        }
         (KeyCode::Char('N'), KeyModifiers::NONE) => answering.step = AnswerStep::Denying(Editor::default()),
-        (KeyCode::Esc, KeyModifiers::NONE) => {
-            model.ui.put_off = answering.ask;
-            model.ui.mode = Mode::Normal;
-            model
-                .ui
-                .toast(Tone::Wait, "left for later: a brings it back", model.now_ms);
-        }
+        (KeyCode::Esc, KeyModifiers::NONE) => leave_for_later(model, answering),
         // Anything else is no answer.
         _ => scroll(model, chord, answering),
     }
     Vec::new()
 }
 
-fn questions<'m>(model: &'m Model, answering: &Answering) -> &'m [Question] {
-    let mut pending = model.run.permissions.pending.iter();
-    let ask = pending.find(|ask| ask.number == answering.ask);
-    ask.map_or(&[], |ask| &ask.request.questions)
+/// Takes a key of the choices, where the questions want words.
+fn choices_of(questions: &[Question], chord: Chord, answering: &mut Answering) -> Chosen {
+    match questions {
+        [] => Chosen::Nothing,
+        questions => choices::key(questions, chord, answering),
+    }
 }
 
-fn asks_in_words(model: &Model, answering: &Answering) -> bool {
-    !questions(model, answering).is_empty()
+fn leave_for_later(model: &mut Model, answering: &Answering) {
+    model.ui.mode = Mode::Normal;
+    if !answering.late {
+        model.ui.put_off = model.ui.put_off.max(answering.ask);
+        let how = "left for later: a brings it back";
+        model.ui.toast(Tone::Wait, how, model.now_ms);
+    }
 }
 
 /// Takes the number of a choice: the answer where it is all there is to say, else the beginning of it.
-fn chosen(model: &Model, answering: &mut Answering, digit: char) -> Vec<Order> {
+fn digit_pressed(model: &Model, questions: &[Question], answering: &mut Answering, digit: char) -> Vec<Order> {
     let number = usize::try_from(digit.to_digit(10).unwrap_or_default()).unwrap_or_default();
-    match questions(model, answering) {
+    match questions {
         [only] if number > only.choices.len() => Vec::new(),
         [only] if !only.multiple => {
-            let words = vec![digit.to_string()];
-            answered(answering, Answer::Words { words })
+            let words = vec![choices::name(only, number - 1)];
+            answered(model, answering, Answer::Words { words })
         }
         _ => {
             let mut editor = Editor::default();
@@ -153,22 +207,17 @@ fn chosen(model: &Model, answering: &mut Answering, digit: char) -> Vec<Order> {
 
 /// Shows the rules that a yes would add, to be edited.
 fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope) {
-    let mut pending = model.run.permissions.pending.iter();
-    let Some(ask) = pending.find(|ask| ask.number == answering.ask) else {
+    let Some(subject) = Subject::of(&model.run, answering.ask) else {
         return;
     };
-    // A question in words is answered with words, and not by a rule.
-    if !ask.request.questions.is_empty() {
-        return;
-    }
-    if ask.cut {
+    if subject.is_cut() {
         let why = "it is too long to be shown whole, and so for a rule: y allows it once";
         model.ui.toast(Tone::Note, why, model.now_ms);
         return;
     }
-    let rules = Editor::of(&ask.offer.rules.join("\n"));
+    let rules = subject.offer().map(|offer| offer.rules.join("\n")).unwrap_or_default();
     answering.refused = None;
-    answering.step = AnswerStep::Remembering(scope, rules);
+    answering.step = AnswerStep::Remembering(scope, Editor::of(&rules));
 }
 
 /// Scrolls what is asked.
@@ -192,13 +241,13 @@ fn writing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<O
             answering.step = AnswerStep::Choosing;
             answering.refused = None;
         }
-        Typed::Entered => return entered(answering),
+        Typed::Entered => return entered(model, answering),
     }
     Vec::new()
 }
 
 /// Sends the answer with the line that goes with it. The line stays until the loop has taken it.
-fn entered(answering: &mut Answering) -> Vec<Order> {
+fn entered(model: &Model, answering: &mut Answering) -> Vec<Order> {
     let answer = match &answering.step {
         AnswerStep::Choosing => return Vec::new(),
         AnswerStep::Denying(editor) => {
@@ -223,7 +272,7 @@ fn entered(answering: &mut Answering) -> Vec<Order> {
             }
         }
     };
-    answered(answering, answer)
+    answered(model, answering, answer)
 }
 
 /// Takes a paste into the line that goes with an answer; it is never taken for keys.
@@ -238,8 +287,14 @@ pub(super) fn pasted(model: &mut Model, text: &str) {
     }
 }
 
-fn answered(answering: &Answering, answer: Answer) -> Vec<Order> {
+/// Sends an answer, unless it is none.
+fn answered(model: &Model, answering: &mut Answering, answer: Answer) -> Vec<Order> {
     let ask = answering.ask;
+    let questions = Subject::of(&model.run, ask).map_or(&[][..], Subject::questions);
+    answering.refused = not_an_answer_in_words(ask, questions, &answer);
+    if answering.refused.is_some() {
+        return Vec::new();
+    }
     vec![Order::by_user(UserCommand::Answer {
         ask,
         answer,

@@ -1,16 +1,15 @@
 //! The box in which the agent asks and somebody answers.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use ratatui::layout::{Position, Rect};
-use unicode_segmentation::UnicodeSegmentation;
 
 use crate::{
     event::Question,
     run::Ask,
-    text::{one_line, sanitized},
+    text::one_line,
     ui::tui::{
-        model::{AnswerStep, Answering, Model},
+        model::{AnswerStep, Answering, Model, Subject, are_marked},
         theme::Role,
     },
     words::{scope_in_words, ticking},
@@ -18,9 +17,9 @@ use crate::{
 
 use super::{
     boxes::centred,
-    diff,
     pen::{Pen, columns, shortened, wrapped},
-    shell, typed,
+    request::{self, Row},
+    typed,
 };
 
 /// Widest box: longer lines are hard to read.
@@ -31,11 +30,10 @@ const LOW_ROWS: u16 = 16;
 const TYPED_ROWS: usize = 6;
 /// Most rows of why an answer was not taken.
 const REFUSAL_ROWS: usize = 3;
+/// What is said of an answer that no agent waits for.
+const LATE: &str = "your answer goes into the next prompt";
 /// Longest name of a tool in the title.
 const TOOL_COLUMNS: usize = 24;
-
-/// A line of pieces.
-type Row = Vec<(String, Role)>;
 
 /// What is in the box, and how much room there is for it.
 struct Sheet {
@@ -43,6 +41,8 @@ struct Sheet {
     height: u16,
     /// What is asked.
     asked: Vec<Row>,
+    /// The rows of each choice.
+    choices: Vec<Range<usize>>,
     /// How many rows of it are in view.
     visible: usize,
     /// The keys, or what is above the line that is typed.
@@ -51,23 +51,18 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn of(ask: &Ask, answering: &Answering, whole: Rect) -> Self {
+    fn of(subject: Subject<'_>, answering: &Answering, whole: Rect) -> Self {
         let width = whole
             .width
             .saturating_sub(if whole.width > 60 { 4 } else { 0 })
             .min(WIDTH);
         let room = usize::from(width.saturating_sub(4)).max(1);
-        let asked = asked(ask, room);
+        let (asked, choices) = asked(subject, answering, room);
         let (below, typed) = match &answering.step {
-            AnswerStep::Choosing => {
-                let keys_of = match ask.request.questions.is_empty() {
-                    true => permission_keys(ask),
-                    false => question_keys(&ask.request.questions),
-                };
-                (keys(&keys_of, whole.height < LOW_ROWS, room), 0)
-            }
+            AnswerStep::Choosing => (keys(&keys_of(subject), whole.height < LOW_ROWS, room), 0),
             AnswerStep::Wording(editor) => {
-                let how = match ask.request.questions.len() {
+                let how = match subject.questions().len() {
+                    0 => "the answer, in your words:",
                     1 => "numbers with commas, or words:",
                     _ => "a line for each question: numbers with commas, or words:",
                 };
@@ -75,7 +70,11 @@ impl Sheet {
                 (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
             }
             AnswerStep::Denying(editor) => {
-                let row = vec![("deny, and tell the agent:".to_owned(), Role::User)];
+                let how = match subject.is_late() {
+                    true => "no, and tell the agent:",
+                    false => "deny, and tell the agent:",
+                };
+                let row = vec![(how.to_owned(), Role::User)];
                 (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
             }
             AnswerStep::Remembering(scope, editor) => {
@@ -97,6 +96,7 @@ impl Sheet {
             width,
             height: u16::try_from(height).unwrap_or(u16::MAX),
             asked,
+            choices,
             visible,
             below,
             typed,
@@ -108,24 +108,47 @@ impl Sheet {
     }
 }
 
+/// What is asked, and in which of its rows the choices are.
+fn asked(subject: Subject<'_>, answering: &Answering, room: usize) -> (Vec<Row>, Vec<Range<usize>>) {
+    match subject {
+        Subject::Waiting(ask) | Subject::Missed(ask) if subject.is_permission() => {
+            let rows = request::rows(&ask.request, ask.cut, &ask.offer.asked_by, room);
+            (rows, Vec::new())
+        }
+        Subject::Waiting(ask) | Subject::Missed(ask) => {
+            request::questions(&ask.request.questions, Some(&answering.choice), room)
+        }
+        Subject::Block(block) => (request::block(block.task.as_deref(), &block.question, room), Vec::new()),
+    }
+}
+
 /// The last top line of what is asked, and how many lines of it are in view.
 pub(crate) fn extent(model: &Model, answering: &Answering) -> (usize, usize) {
-    let whole = model.layout().whole;
-    let ask = found(model, answering);
-    let sheet = ask.map(|ask| Sheet::of(ask, answering, whole));
+    let sheet = sheet(model, answering);
     sheet.map_or((0, 1), |sheet| (sheet.last_top(), sheet.visible.max(1)))
 }
 
-fn found<'m>(model: &'m Model, answering: &Answering) -> Option<&'m Ask> {
-    let mut pending = model.run.permissions.pending.iter();
-    pending.find(|ask| ask.number == answering.ask)
+/// Scrolls so that the choice that is pointed at is in view.
+pub(crate) fn follow_choice(model: &Model, answering: &mut Answering) {
+    let Some(sheet) = sheet(model, answering) else { return };
+    let top = answering.top.min(sheet.last_top());
+    let Some(rows) = sheet.choices.get(answering.choice.cursor) else {
+        return;
+    };
+    let lowest = rows.end.saturating_sub(sheet.visible.max(1));
+    answering.top = top.max(lowest).min(rows.start.max(lowest));
+}
+
+fn sheet(model: &Model, answering: &Answering) -> Option<Sheet> {
+    let subject = Subject::of(&model.run, answering.ask)?;
+    Some(Sheet::of(subject, answering, model.layout().whole))
 }
 
 /// Draws what the agent asks; returns where the cursor of the line that is typed is.
 pub(super) fn draw(model: &Model, answering: &Answering, whole: Rect, pen: &mut Pen<'_>) -> Option<Position> {
-    let ask = found(model, answering)?;
-    let sheet = Sheet::of(ask, answering, whole);
-    let title = title(model, ask, pen.theme.glyphs.more);
+    let subject = Subject::of(&model.run, answering.ask)?;
+    let sheet = Sheet::of(subject, answering, whole);
+    let title = title(model, subject, pen.theme.glyphs.more);
     let inner = centred(whole, sheet.width, sheet.height, &title, pen)?;
     let top = answering.top.min(sheet.last_top());
     let mut y = inner.y;
@@ -142,33 +165,34 @@ pub(super) fn draw(model: &Model, answering: &Answering, whole: Rect, pen: &mut 
         }
     }
     unseen(&sheet, top, inner, pen);
-    match &answering.step {
-        AnswerStep::Choosing => None,
-        AnswerStep::Denying(editor) | AnswerStep::Wording(editor) | AnswerStep::Remembering(_, editor) => {
-            let area = Rect::new(inner.x, y, inner.width, inner.bottom().saturating_sub(y));
-            let keys = match answering.step {
-                AnswerStep::Wording(_) => " Enter answers · Alt-Enter newline · Esc back ",
-                AnswerStep::Remembering(..) => " Enter allows · Alt-Enter one more rule · Esc back ",
-                AnswerStep::Choosing | AnswerStep::Denying(_) => " Enter denies · Alt-Enter newline · Esc back ",
-            };
-            let end = inner.right().saturating_sub(1);
-            pen.right(inner.x, inner.bottom(), end, keys, pen.theme.style(Role::Dim));
-            Some(typed::draw(editor, area, pen))
-        }
-    }
+    let keys = match answering.step {
+        AnswerStep::Choosing => return None,
+        AnswerStep::Remembering(..) => " Enter allows · Alt-Enter one more rule · Esc back ",
+        AnswerStep::Denying(_) if !subject.is_late() => " Enter denies · Alt-Enter newline · Esc back ",
+        AnswerStep::Denying(_) | AnswerStep::Wording(_) => " Enter answers · Alt-Enter newline · Esc back ",
+    };
+    let editor = answering.step.line()?;
+    let area = Rect::new(inner.x, y, inner.width, inner.bottom().saturating_sub(y));
+    let end = inner.right().saturating_sub(1);
+    pen.right(inner.x, inner.bottom(), end, keys, pen.theme.style(Role::Dim));
+    Some(typed::draw(editor, area, pen))
 }
 
 /// Which tool, until when, and how many more wait.
-fn title(model: &Model, ask: &Ask, cut: &str) -> String {
-    let mut parts = vec![format!(
-        "{} asks",
-        shortened(&one_line(&ask.request.tool), TOOL_COLUMNS, cut)
-    )];
-    parts.push(match ask.until_ms {
-        Some(until_ms) => format!("{} left", ticking(until_ms.saturating_sub(model.now_ms))),
-        None => "waits for you".to_owned(),
-    });
-    match model.run.permissions.pending.len() - 1 {
+fn title(model: &Model, subject: Subject<'_>, cut: &str) -> String {
+    let tool = |ask: &Ask| shortened(&one_line(&ask.request.tool), TOOL_COLUMNS, cut);
+    let (mut parts, others) = match subject {
+        Subject::Waiting(ask) => {
+            let left = match ask.until_ms {
+                Some(until_ms) => format!("{} left", ticking(until_ms.saturating_sub(model.now_ms))),
+                None => "waits for you".to_owned(),
+            };
+            (vec![format!("{} asks", tool(ask)), left], 1)
+        }
+        Subject::Missed(ask) => (vec![format!("{} asked", tool(ask)), LATE.to_owned()], 0),
+        Subject::Block(_) => (vec!["blocked".to_owned(), LATE.to_owned()], 0),
+    };
+    match model.run.permissions.pending.len() - others {
         0 => {}
         1 => parts.push("1 more waits".to_owned()),
         more => parts.push(format!("{more} more wait")),
@@ -176,7 +200,7 @@ fn title(model: &Model, ask: &Ask, cut: &str) -> String {
     parts.join(" · ")
 }
 
-fn row_at(row: &Row, inner: Rect, y: u16, pen: &mut Pen<'_>) {
+pub(super) fn row_at(row: &Row, inner: Rect, y: u16, pen: &mut Pen<'_>) {
     let mut x = inner.x + 1;
     for (text, role) in row {
         x = pen.role(x, y, inner.right(), text, *role);
@@ -196,113 +220,81 @@ fn unseen(sheet: &Sheet, top: usize, inner: Rect, pen: &mut Pen<'_>) {
     pen.role(inner.x + 1, inner.bottom(), inner.right(), &text, Role::Wait);
 }
 
-/// What is asked: the command or the change, where, and why.
-fn asked(ask: &Ask, room: usize) -> Vec<Row> {
-    let request = &ask.request;
-    if !request.questions.is_empty() {
-        return question_rows(&request.questions, room);
-    }
-    let mut rows = Vec::new();
-    let what = match (&request.command, &request.url, &request.diff) {
-        (Some(command), ..) => {
-            rows.extend(flowed(&shell::coloured(&shown(command)), room));
-            command
-        }
-        (None, Some(url), _) => {
-            rows.extend(flowed(&[(shown(url), Role::Strong)], room));
-            url
-        }
-        (None, None, Some(patch)) => {
-            rows.push(vec![(one_line(&request.title), Role::Strong)]);
-            for line in shown(patch).lines() {
-                rows.extend(flowed(&[(line.to_owned(), diff::role(line))], room));
-            }
-            &request.title
-        }
-        (None, None, None) => {
-            rows.extend(flowed(&[(shown(&request.title), Role::Strong)], room));
-            &request.title
-        }
-    };
-    let paths = request.paths.iter().filter(|path| *path != what);
-    rows.extend(paths.flat_map(|path| flowed(&[(one_line(path), Role::Plain)], room)));
-    if let Some(reason) = &request.reason {
-        let lines = wrapped(&one_line(reason), room).into_iter();
-        rows.extend(lines.map(|line| vec![(line, Role::Dim)]));
-    }
-    let notes = [
-        ask.cut
-            .then(|| "This is not all of it: it is longer than a record.".to_owned()),
-        (!ask.offer.asked_by.is_empty()).then(|| format!("asked by the rule {}", ask.offer.asked_by.join(", "))),
-    ];
-    for note in notes.into_iter().flatten() {
-        let lines = wrapped(&one_line(&note), room).into_iter();
-        rows.extend(lines.map(|line| vec![(line, Role::Wait)]));
-    }
-    rows
-}
-
-/// A text of several lines as it may be shown.
-fn shown(text: &str) -> String {
-    sanitized(text).replace('\t', "    ")
-}
-
 /// A key, what it does, and the same in a word.
 type KeyRow = (&'static str, Cow<'static, str>, &'static str);
 
-fn permission_keys(ask: &Ask) -> Vec<KeyRow> {
-    let mut keys: Vec<KeyRow> = vec![("y", "allow once".into(), "allow")];
-    if !ask.cut {
-        let rules = match &ask.offer.rules[..] {
+fn keys_of(subject: Subject<'_>) -> Vec<KeyRow> {
+    let mut keys: Vec<KeyRow> = match subject {
+        Subject::Waiting(_) | Subject::Missed(_) if subject.is_permission() => permission_keys(subject),
+        Subject::Waiting(ask) | Subject::Missed(ask) => question_keys(&ask.request.questions),
+        Subject::Block(_) => vec![
+            ("o", "answer in words".into(), "words"),
+            ("y", "yes".into(), "yes"),
+            ("n", "no".into(), "no"),
+            ("N", "no, and say why".into(), "say why"),
+        ],
+    };
+    keys.push(match (subject.is_late(), subject.is_permission()) {
+        (false, true) => ("Esc", "decide later".into(), "later"),
+        (false, false) => ("Esc", "answer later".into(), "later"),
+        (true, _) => ("Esc", "back to the list".into(), "back"),
+    });
+    keys
+}
+
+fn permission_keys(subject: Subject<'_>) -> Vec<KeyRow> {
+    let late = subject.is_late();
+    let mut keys: Vec<KeyRow> = vec![match late {
+        false => ("y", "allow once".into(), "allow"),
+        true => ("y", "tell the agent yes".into(), "yes"),
+    }];
+    if !subject.is_cut() {
+        let rules = match subject.offer().map_or(&[][..], |offer| &offer.rules) {
             [] => "a rule that you write".to_owned(),
             rules => one_line(&rules.join(", ")),
         };
         keys.push(("a", format!("allow in this run: {rules}").into(), "in this run"));
         keys.push(("A", "allow in this project, by the same rule".into(), "in this project"));
     }
-    keys.push(("n", "deny".into(), "deny"));
-    keys.push(("N", "deny, and say why".into(), "say why"));
-    keys.push(("Esc", "decide later".into(), "later"));
+    keys.push(match late {
+        false => ("n", "deny".into(), "deny"),
+        true => ("n", "tell the agent no".into(), "no"),
+    });
+    keys.push(match late {
+        false => ("N", "deny, and say why".into(), "say why"),
+        true => ("N", "tell it no, and why".into(), "say why"),
+    });
     keys
 }
 
 fn question_keys(questions: &[Question]) -> Vec<KeyRow> {
     let choices = questions.iter().any(|question| !question.choices.is_empty());
     let mut keys: Vec<KeyRow> = Vec::new();
-    keys.extend(choices.then_some(("1-9", "choose".into(), "choose")));
+    if choices {
+        keys.push(("↑↓", "choose, or the number of a choice".into(), "choose"));
+    }
+    if choices && are_marked(questions) {
+        keys.push(("Space", "take a choice, or leave it".into(), "take"));
+    }
+    if choices {
+        keys.push(("Enter", "answer".into(), "answer"));
+    }
     keys.push(("o", "answer in words".into(), "words"));
     keys.push(("n", "do not answer".into(), "no answer"));
     keys.push(("N", "do not answer, and say why".into(), "say why"));
-    keys.push(("Esc", "answer later".into(), "later"));
     keys
-}
-
-/// The questions, each with its choices below it.
-fn question_rows(questions: &[Question], room: usize) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for question in questions {
-        rows.extend(flowed(&[(shown(&question.text), Role::Strong)], room));
-        for (index, choice) in question.choices.iter().enumerate() {
-            let description = match choice.description.as_str() {
-                "" => String::new(),
-                description => format!("  {}", one_line(description)),
-            };
-            let pieces = [
-                (format!("{:>2} ", index + 1), Role::Key),
-                (one_line(&choice.label), Role::Plain),
-                (description, Role::Dim),
-            ];
-            rows.extend(flowed(&pieces, room));
-        }
-    }
-    rows
 }
 
 /// The keys that answer: a row each, or as many in a row as fit.
 fn keys(keys: &[KeyRow], low: bool, room: usize) -> Vec<Row> {
     if !low {
-        let row =
-            |(key, words, _): &KeyRow| vec![(format!("{key:<3}"), Role::Key), (format!("  {words}"), Role::Plain)];
+        let wide = keys.iter().map(|(key, ..)| key.chars().count()).max().unwrap_or(0);
+        let row = |(key, words, _): &KeyRow| {
+            vec![
+                (format!("{key:<wide$}"), Role::Key),
+                (format!("  {words}"), Role::Plain),
+            ]
+        };
         return keys.iter().map(row).collect();
     }
     let mut rows: Vec<Row> = vec![Vec::new()];
@@ -317,32 +309,6 @@ fn keys(keys: &[KeyRow], low: bool, room: usize) -> Vec<Row> {
         let row = rows.last_mut().expect("there is always a row");
         row.push(((*key).to_owned(), Role::Key));
         row.push((format!(" {short}  "), Role::Plain));
-    }
-    rows
-}
-
-/// Breaks a text of pieces at its line ends and at the width, wherever that is.
-fn flowed(pieces: &[(String, Role)], room: usize) -> Vec<Row> {
-    let mut rows: Vec<Row> = vec![Vec::new()];
-    let mut taken = 0;
-    for (text, role) in pieces {
-        for grapheme in text.graphemes(true) {
-            let width = usize::from(columns(grapheme));
-            let is_end = matches!(grapheme, "\n" | "\r\n");
-            if is_end || taken + width > room {
-                rows.push(Vec::new());
-                taken = 0;
-            }
-            if is_end {
-                continue;
-            }
-            taken += width;
-            let row = rows.last_mut().expect("there is always a row");
-            match row.last_mut() {
-                Some((last, known)) if known == role => last.push_str(grapheme),
-                Some(_) | None => row.push((grapheme.to_owned(), *role)),
-            }
-        }
     }
     rows
 }

@@ -3,6 +3,7 @@
 //! Stop 10 of the tour in ARCHITECTURE.md.
 
 mod asking;
+mod asks;
 mod bars;
 mod boxes;
 mod cells;
@@ -12,6 +13,7 @@ mod limits;
 mod log;
 mod messages;
 mod pen;
+mod request;
 mod shell;
 mod tasks;
 mod title;
@@ -24,7 +26,8 @@ use super::{
     theme::Theme,
 };
 
-pub(crate) use asking::extent as extent_of_question;
+pub(crate) use asking::{extent as extent_of_question, follow_choice};
+pub(crate) use asks::{ask_at, last_line as last_line_of_ask};
 pub(crate) use cells::Screens;
 pub(crate) use history::first_in_history;
 use pen::Pen;
@@ -92,6 +95,7 @@ fn main(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) -> 
             (PlaybackState::Failed(why), _) => pen.note(area, why),
         },
         (Pane::Messages, _) => messages::draw(model, area, pen),
+        (Pane::Asks, _) => asks::draw(model, area, pen),
         (Pane::Limits, _) => limits::draw(model, area, pen),
     }
     let query = model.ui.search.query.text();

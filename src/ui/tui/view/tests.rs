@@ -6,15 +6,16 @@ use ratatui::{Terminal, backend::TestBackend, buffer::Buffer, style::Color};
 use super::*;
 use crate::{
     event::{
-        AgentSignal, BreakerCause, BreakerState, Event, Exit, GoalFailure, GoalResult, Outcome, PausedBy, PlanSnapshot,
-        PlanTask, Problem, ProblemKind, RuleScope, SteeringId, SteeringKind, StopReason, Wait, WaitCause,
+        AgentSignal, AnswerPlace, AskId, BreakerCause, BreakerState, Decider, Event, Exit, GoalFailure, GoalResult,
+        Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, RuleScope, SteeringId, SteeringKind,
+        StopReason, Wait, WaitCause,
     },
     proc::{Size, screen::Screen},
     testing::{Dice, permission_asked, question_asked},
     ui::tui::{
         editor::Editor,
         layout::Layout,
-        model::{AnswerStep, Answering, DiffState, Playback},
+        model::{AnswerStep, Answering, DiffState, Playback, Reading, TooLate},
         testing::{START_MS, begun, model, running, started, stopped},
         theme::{Depth, Palette},
     },
@@ -335,21 +336,115 @@ fn a_toast_and_an_end_take_the_footer() {
     assert!(drawn(&done).contains("✔ done (not verified) · 4 of 4 tasks · 4 iterations"));
 }
 
+/// One of each kind of what can become of a request, and two that wait.
+fn asks() -> Vec<Event> {
+    let decided = |ask: Option<u32>, allowed, by, message: Option<&str>| Event::PermissionDecided {
+        iteration: 3,
+        id: AskId(String::new()),
+        ask,
+        tool: "Bash".to_owned(),
+        title: "rm -rf build".to_owned(),
+        allowed,
+        by,
+        message: message.map(str::to_owned),
+        waited_ms: 42_000,
+        denials: 0,
+    };
+    let rule = Decider::Rule {
+        rule: "Bash(rm -rf *)".to_owned(),
+        origin: ".ralph/config.json:3:5".to_owned(),
+    };
+    let user = |at| Decider::User { at: Some(at) };
+    let answered = Event::QuestionAnswered {
+        iteration: 3,
+        id: AskId(String::new()),
+        ask: 2,
+        questions: vec!["Which colour shall the button have?".to_owned()],
+        answers: vec![vec!["red".to_owned()]],
+        by: user(AnswerPlace::CommandLine),
+        message: None,
+        waited_ms: 3_000,
+    };
+    let mut waits = question_asked(5, true);
+    if let Event::PermissionAsked { until_ms, .. } = &mut waits {
+        *until_ms = Some(START_MS + 300_000);
+    }
+    let said = Some("move it to attic/");
+    let asked = vec![
+        permission_asked(1),
+        decided(Some(1), false, user(AnswerPlace::Screen), said),
+        question_asked(2, false),
+        answered,
+        decided(None, false, rule, None),
+        permission_asked(3),
+        Event::PermissionWithdrawn { iteration: 3, ask: 3 },
+        permission_asked(4),
+        decided(Some(4), false, Decider::Deadline, None),
+        waits,
+    ];
+    [running(), asked].concat()
+}
+
+#[test]
+fn the_list_of_what_was_asked() {
+    for (cols, rows) in [(80, 24), (50, 16)] {
+        let model = with(model(cols, rows, asks()), |model| {
+            model.ui.show(Pane::Asks);
+            model.ui.asks.selected = Some(2);
+        });
+        assert_snapshot!(format!("the_asks_{cols}x{rows}"), drawn(&model));
+    }
+}
+
+#[test]
+fn what_was_asked_is_shown_whole_with_what_became_of_it() {
+    let shown = |place| {
+        drawn(&with(model(80, 24, asks()), |model| {
+            model.ui.show(Pane::Asks);
+            model.ui.asks.reading = Some(Reading { place, top: 0 });
+        }))
+    };
+    assert_snapshot!(shown(0));
+    assert_snapshot!(shown(1));
+}
+
 #[test]
 fn without_unicode_every_sign_is_plain() {
     let theme = Theme::new(Palette::Sixteen, Depth::Sixteen, true);
-    for pane in [Pane::Terminal, Pane::Log, Pane::History, Pane::Limits] {
-        let model = with(model(120, 30, running()), |model| model.ui.show(pane));
-        let text = rows(&buffer(&model, &live(&model, "plain\r\n"), &theme));
+    let check = |model: &Model| {
+        let text = rows(&buffer(model, &live(model, "plain\r\n"), &theme));
         assert!(text.is_ascii(), "{text}");
+    };
+    for pane in [Pane::Terminal, Pane::Log, Pane::History, Pane::Asks, Pane::Limits] {
+        check(&with(model(120, 30, asks()), |model| model.ui.show(pane)));
     }
+    let mut asking = model(120, 30, asks());
+    asking.ui.mode = Mode::Answering(Answering::new(5, 0));
+    check(&asking);
+    asking.ui.mode = Mode::TooLate(TooLate {
+        fate: "question 1 was answered by you on the screen: Which colour? → red".to_owned(),
+        since_ms: 0,
+        kept: true,
+    });
+    check(&asking);
 }
 
 #[test]
 fn without_colours_there_is_none() {
     let theme = Theme::new(Palette::Mono, Depth::None, false);
-    for pane in [Pane::Terminal, Pane::Log, Pane::Diff, Pane::History, Pane::Limits] {
-        let model = with(model(120, 30, running()), |model| model.ui.show(pane));
+    let panes = [
+        Pane::Terminal,
+        Pane::Log,
+        Pane::Diff,
+        Pane::History,
+        Pane::Asks,
+        Pane::Limits,
+    ];
+    for pane in panes {
+        let model = with(model(120, 30, asks()), |model| {
+            model.ui.show(pane);
+            model.ui.mode = Mode::Answering(Answering::new(5, 0));
+        });
         let screen = live(&model, "\x1b[31;48;2;1;2;3mred\x1b[0m");
         let buffer = buffer(&model, &screen, &theme);
         assert!(
@@ -425,6 +520,20 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
             },
         });
         events.push(queued(1, SteeringKind::Next, &evil));
+        for mut asked in [permission_asked(1), question_asked(2, true)] {
+            if let Event::PermissionAsked { request, .. } = &mut asked {
+                request.command = request.command.as_ref().map(|_| evil.clone());
+                request.title.clone_from(&evil);
+                request.questions.iter_mut().for_each(|asked| {
+                    asked.text.clone_from(&evil);
+                    asked
+                        .choices
+                        .iter_mut()
+                        .for_each(|choice| choice.label.clone_from(&evil));
+                });
+            }
+            events.push(asked);
+        }
         events.push(Event::AgentReported {
             iteration: 3,
             signal: AgentSignal::Said { text: evil.clone() },
@@ -436,10 +545,18 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
             Pane::Diff,
             Pane::History,
             Pane::Messages,
+            Pane::Asks,
             Pane::Limits,
         ];
-        model.ui.show(panes[dice.roll(6) as usize]);
-        model.ui.mode = match dice.roll(6) {
+        model.ui.show(panes[dice.roll(7) as usize]);
+        model.ui.asks.reading = (dice.roll(2) == 0).then_some(Reading { place: 0, top: 1 });
+        model.ui.mode = match dice.roll(8) {
+            5 => Mode::Answering(Answering::new(1 + dice.roll(2) as u32, 0)),
+            6 => Mode::TooLate(TooLate {
+                fate: evil.clone(),
+                since_ms: 0,
+                kept: true,
+            }),
             0 => Mode::Steering,
             1 => Mode::Searching,
             2 => Mode::Typing,

@@ -11,17 +11,19 @@ use crate::{
 };
 
 use super::{
+    asks,
     cells::Screens,
     pen::{Pen, columns},
 };
 
 /// The panes in the title, with the key that shows each.
-const TABS: [(Pane, &str); 6] = [
+const TABS: [(Pane, &str); 7] = [
     (Pane::Terminal, "t terminal"),
     (Pane::Log, "l log"),
     (Pane::Diff, "d diff"),
     (Pane::History, "h history"),
     (Pane::Messages, "m messages"),
+    (Pane::Asks, "P asks"),
     (Pane::Limits, "c limits"),
 ];
 
@@ -35,7 +37,8 @@ pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut P
     let mut x = area.x;
     let text = described(model, screens);
     // Where the keys go and what is looked at matters more than where else one could look.
-    let crowded = model.ui.shows_cells() && !text.is_empty() && !fits(area, &text);
+    let shows_one = model.ui.shows_cells() || model.ui.history.open.is_some() || model.ui.asks.reading.is_some();
+    let crowded = shows_one && !text.is_empty() && !fits(area, &text);
     let all = tabs_fit(area) && !typing && !crowded;
     for (pane, start, end) in tabs(area) {
         let name = TABS.iter().find(|(tab, _)| *tab == pane).map_or("", |(_, name)| name);
@@ -86,6 +89,7 @@ fn described(model: &Model, screens: &Screens<'_>) -> String {
         }
         (Pane::History, None) => "Enter shows the transcript".to_owned(),
         (Pane::Messages, _) => "x takes one back".to_owned(),
+        (Pane::Asks, _) => asks::described(model),
         (Pane::Limits, _) => String::new(),
     }
 }

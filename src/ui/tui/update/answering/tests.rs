@@ -292,3 +292,137 @@ fn keys_of_an_answer_that_comes_too_late_are_no_commands_and_its_words_are_kept(
     update(&mut rule, key(KeyCode::Esc));
     assert!(matches!(&rule.ui.mode, Mode::Answering(answering) if answering.ask == 2));
 }
+
+fn words(words: &[&str]) -> Vec<Order> {
+    let words = words.iter().map(|word| (*word).to_owned()).collect();
+    vec![answer_order(1, Answer::Words { words })]
+}
+
+/// A question of one's own making in place of that for a colour.
+fn asking_for(change: impl Fn(&mut Question)) -> Model {
+    let mut event = question_asked(1, false);
+    if let Event::PermissionAsked { request, .. } = &mut event {
+        change(&mut request.questions[0]);
+    }
+    asked(vec![event])
+}
+
+fn refused(model: &Model) -> Option<&str> {
+    match &model.ui.mode {
+        Mode::Answering(answering) => answering.refused.as_deref(),
+        _ => None,
+    }
+}
+
+#[test]
+fn arrows_point_at_a_choice_and_enter_takes_it() {
+    let mut model = asked(vec![question_asked(1, false)]);
+    assert_eq!(
+        press(&mut model, "jjk j"),
+        [],
+        "a space takes nothing where one choice is the answer"
+    );
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), words(&["2"]));
+    update(&mut model, key(KeyCode::Up));
+    update(&mut model, key(KeyCode::Up));
+    assert_eq!(
+        update(&mut model, key(KeyCode::Enter)),
+        words(&["1"]),
+        "what is pointed at now"
+    );
+}
+
+#[test]
+fn several_choices_are_taken_by_space_and_enter_goes_on_to_the_next_question() {
+    let mut model = asked(vec![question_asked(1, true)]);
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), [], "the sizes are open");
+    assert_eq!(press(&mut model, " j "), []);
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), words(&["1", "1,2"]));
+    press(&mut model, " ");
+    assert_eq!(
+        update(&mut model, key(KeyCode::Enter)),
+        words(&["1", "1"]),
+        "the second was left again"
+    );
+    press(&mut model, "kk");
+    press(&mut model, " ");
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), words(&["2", "1"]));
+}
+
+#[test]
+fn a_question_without_choices_among_others_is_answered_in_words() {
+    let mut event = question_asked(1, true);
+    if let Event::PermissionAsked { request, .. } = &mut event {
+        request.questions[1].choices.clear();
+    }
+    let mut model = asked(vec![event]);
+    press(&mut model, "j");
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), []);
+    press(&mut model, "large");
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), words(&["2", "large"]));
+}
+
+#[test]
+fn a_choice_whose_label_is_the_number_of_another_is_named_by_its_label() {
+    let mut model = asking_for(|question| {
+        question.choices[0].label = "2".to_owned();
+        question.choices[1].label = "1".to_owned();
+    });
+    assert_eq!(
+        press(&mut model, "1"),
+        words(&["2"]),
+        "the first choice, which is called 2"
+    );
+    press(&mut model, "j");
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), words(&["1"]));
+}
+
+#[test]
+fn words_that_are_no_answer_are_refused_in_the_box_with_what_would_be_one() {
+    let mut model = asking_for(|question| question.free_text = false);
+    press(&mut model, "ogreen");
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), []);
+    let why = "`green` is none of the choices of question 1: 1 red · 2 blue";
+    assert_eq!(refused(&model), Some(why));
+    press(&mut model, "x");
+    assert_eq!(refused(&model), None);
+}
+
+#[test]
+fn a_line_that_is_typed_as_the_deadline_passes_stays_and_answers_late() {
+    let overdue = |ask| {
+        let Event::PermissionDecided { id, tool, title, .. } = decided(ask, AnswerPlace::Screen) else {
+            unreachable!("it is decided")
+        };
+        Event::PermissionDecided {
+            iteration: 3,
+            id,
+            ask: Some(ask),
+            tool,
+            title,
+            allowed: false,
+            by: Decider::Deadline,
+            message: None,
+            waited_ms: 1,
+            denials: 1,
+        }
+    };
+    let mut model = asked(vec![permission_asked(1)]);
+    press(&mut model, "Nuse a branch");
+    record(&mut model, overdue(1));
+    assert!(
+        told(&model).is_some_and(|told| told.contains("yours goes into the next prompt")),
+        "{:?}",
+        told(&model)
+    );
+    let no = Answer::Deny {
+        message: Some("use a branch".to_owned()),
+    };
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), [answer_order(1, no)]);
+
+    let mut untouched = asked(vec![permission_asked(1), permission_asked(2)]);
+    record(&mut untouched, overdue(1));
+    assert!(matches!(&untouched.ui.mode, Mode::Answering(answering) if answering.ask == 2));
+    let fate = "P answers it late: question 1 was denied since nobody answered: Bash: git push";
+    assert_eq!(told(&untouched), Some(fate));
+}

@@ -1,0 +1,386 @@
+//! The list of what agents asked: each request as it was put, and what became of it.
+//!
+//! Beside the view and not in it: the loop decides nothing by this list, and a request with its command and its change may
+//! be as long as a record. Requests that rules allowed without asking anybody are not in it; what they denied is.
+
+use std::collections::{VecDeque, vec_deque};
+
+use super::RunView;
+use crate::event::{Decider, Event, PermissionRequest, Record, RuleScope, SteeringId};
+
+/// Most entries; older ones are in the journal.
+const ENTRIES: usize = 10_000;
+/// Most bytes of commands, changes and questions; those of older entries are in the journal.
+const BYTES: usize = 16 << 20;
+
+/// What agents asked, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct Asks {
+    entries: VecDeque<AskEntry>,
+    dropped: u64,
+    /// How much the requests hold, and how many entries from the first on have given theirs up.
+    bytes: usize,
+    given_up: usize,
+}
+
+/// Something that an agent asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskEntry {
+    /// Its place among all that were asked: it stays when older ones are dropped.
+    pub place: u64,
+    /// By which it is answered; none if nobody was asked.
+    pub number: Option<u32>,
+    pub iteration: Option<u32>,
+    pub at_ms: u64,
+    pub what: AskSubject,
+    /// None while it waits.
+    pub end: Option<AskEnd>,
+    /// What an answer added with it.
+    pub rules: Option<(RuleScope, Vec<String>)>,
+    /// The message that answered it after nobody waited for an answer any more.
+    pub late: Option<(SteeringId, String)>,
+}
+
+/// What was asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AskSubject {
+    Request {
+        request: Box<PermissionRequest>,
+        /// Not all of it is known.
+        cut: bool,
+        /// The rules that asked.
+        asked_by: Vec<String>,
+    },
+    /// A request of which only this is kept.
+    Title { tool: String, title: String },
+    /// What keeps a task from being done.
+    Block { task: Option<String>, question: String },
+}
+
+/// How the wait for an answer ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AskEnd {
+    Decided {
+        allowed: bool,
+        by: Decider,
+        message: Option<String>,
+        waited_ms: u64,
+    },
+    /// Its questions have answers; none if there will be none.
+    Answered {
+        answers: Vec<Vec<String>>,
+        by: Decider,
+        message: Option<String>,
+        waited_ms: u64,
+    },
+    Withdrawn,
+    /// Its iteration ended first.
+    Unanswered,
+}
+
+impl Asks {
+    /// Takes in the record that follows those before. `view` has taken it in already.
+    pub fn apply(&mut self, record: &Record, view: &RunView) {
+        match &record.event {
+            Event::PermissionAsked {
+                iteration,
+                ask,
+                request,
+                offer,
+                cut,
+                ..
+            }
+            // Asked anew once it is waited for without end.
+            if self.waiting(*ask).is_none() => {
+                let what = AskSubject::Request {
+                    request: request.clone(),
+                    cut: *cut,
+                    asked_by: offer.asked_by.clone(),
+                };
+                self.push(record.at_ms, Some(*ask), Some(*iteration), what, None);
+            }
+            Event::PermissionDecided {
+                iteration,
+                ask,
+                tool,
+                title,
+                allowed,
+                by,
+                message,
+                waited_ms,
+                ..
+            } => {
+                let end = AskEnd::Decided {
+                    allowed: *allowed,
+                    by: by.clone(),
+                    message: message.clone(),
+                    waited_ms: *waited_ms,
+                };
+                match ask {
+                    Some(ask) => self.end(*ask, end),
+                    None if *allowed => {}
+                    None => {
+                        let (tool, title) = (tool.clone(), title.clone());
+                        let what = AskSubject::Title { tool, title };
+                        self.push(record.at_ms, None, Some(*iteration), what, Some(end));
+                    }
+                }
+            }
+            Event::QuestionAnswered {
+                ask,
+                answers,
+                by,
+                message,
+                waited_ms,
+                ..
+            } => {
+                let end = AskEnd::Answered {
+                    answers: answers.clone(),
+                    by: by.clone(),
+                    message: message.clone(),
+                    waited_ms: *waited_ms,
+                };
+                self.end(*ask, end);
+            }
+            Event::PermissionWithdrawn { ask, .. } => self.end(*ask, AskEnd::Withdrawn),
+            // Nobody is left to tell.
+            Event::IterationEnded { .. } => self.leave_open(),
+            Event::TaskBlocked { task, question, .. } => {
+                let number = view.blocks.last().map(|block| block.number);
+                let (task, question) = (task.clone(), question.clone());
+                let what = AskSubject::Block { task, question };
+                self.push(record.at_ms, number, None, what, Some(AskEnd::Unanswered));
+            }
+            Event::RulesAdded { ask, scope, rules, .. } => {
+                if let Some(entry) = self.numbered(*ask) {
+                    entry.rules = Some((*scope, rules.clone()));
+                }
+            }
+            Event::SteeringQueued {
+                id,
+                text,
+                answers: Some(answered),
+                ..
+            } => {
+                if let Some(entry) = self.numbered(answered.ask) {
+                    entry.late = Some((*id, text.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// All that are kept, oldest first.
+    pub fn iter(&self) -> vec_deque::Iter<'_, AskEntry> {
+        self.entries.iter()
+    }
+
+    /// How many are kept.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How many older ones are only in the journal.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The one with this place among all.
+    pub fn at(&self, place: u64) -> Option<&AskEntry> {
+        let index = usize::try_from(place.checked_sub(self.dropped)?).ok()?;
+        self.entries.get(index)
+    }
+
+    fn push(&mut self, at_ms: u64, number: Option<u32>, iteration: Option<u32>, what: AskSubject, end: Option<AskEnd>) {
+        if self.entries.len() == ENTRIES {
+            let oldest = self.entries.pop_front();
+            self.bytes -= oldest.map_or(0, |oldest| oldest.what.bytes());
+            self.given_up = self.given_up.saturating_sub(1);
+            self.dropped += 1;
+        }
+        self.bytes += what.bytes();
+        self.entries.push_back(AskEntry {
+            place: self.dropped + self.entries.len() as u64,
+            number,
+            iteration,
+            at_ms,
+            what,
+            end,
+            rules: None,
+            late: None,
+        });
+        while self.bytes > BYTES && self.given_up + 1 < self.entries.len() {
+            let what = &mut self.entries[self.given_up].what;
+            self.bytes -= what.bytes();
+            what.shorten();
+            self.bytes += what.bytes();
+            self.given_up += 1;
+        }
+    }
+
+    /// The latest that has this number.
+    fn numbered(&mut self, number: u32) -> Option<&mut AskEntry> {
+        self.entries.iter_mut().rev().find(|entry| entry.number == Some(number))
+    }
+
+    fn waiting(&mut self, number: u32) -> Option<&mut AskEntry> {
+        // Those that wait are among the last of their iteration.
+        let mut entries = self.entries.iter_mut().rev();
+        entries.find(|entry| entry.number == Some(number) && entry.end.is_none())
+    }
+
+    fn end(&mut self, number: u32, end: AskEnd) {
+        if let Some(entry) = self.waiting(number) {
+            entry.end = Some(end);
+        }
+    }
+
+    fn leave_open(&mut self) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.end.is_none()) {
+            entry.end = Some(AskEnd::Unanswered);
+        }
+    }
+}
+
+impl AskSubject {
+    /// About what it takes.
+    fn bytes(&self) -> usize {
+        match self {
+            AskSubject::Request { request, .. } => {
+                let may_be = [&request.command, &request.diff, &request.reason, &request.url];
+                let texts: usize = may_be.into_iter().flatten().map(String::len).sum();
+                let paths: usize = request.paths.iter().map(String::len).sum();
+                let questions = request.questions.iter().map(|question| {
+                    let choices = question.choices.iter();
+                    let choices: usize = choices
+                        .map(|choice| choice.label.len() + choice.description.len())
+                        .sum();
+                    question.text.len() + choices
+                });
+                request.title.len() + texts + paths + questions.sum::<usize>()
+            }
+            AskSubject::Title { tool, title } => tool.len() + title.len(),
+            AskSubject::Block { task, question } => task.as_ref().map_or(0, String::len) + question.len(),
+        }
+    }
+
+    /// Keeps what it is in a line.
+    fn shorten(&mut self) {
+        if let AskSubject::Request { request, .. } = self {
+            let (tool, title) = (request.tool.clone(), request.title.clone());
+            *self = AskSubject::Title { tool, title };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{AnswerPlace, AskId},
+        testing::{iteration_started, permission_asked},
+    };
+
+    /// What is listed after these events.
+    fn listed(events: impl IntoIterator<Item = Event>) -> Asks {
+        let (mut asks, mut view) = (Asks::default(), RunView::default());
+        let started = iteration_started(3, None, None);
+        for (seq, event) in [started].into_iter().chain(events).enumerate() {
+            let seq = seq as u64;
+            let record = Record { seq, at_ms: seq, event };
+            view.apply(&record);
+            asks.apply(&record, &view);
+        }
+        asks
+    }
+
+    fn decided(ask: Option<u32>, allowed: bool) -> Event {
+        Event::PermissionDecided {
+            iteration: 3,
+            id: AskId("request".to_owned()),
+            ask,
+            tool: "Bash".to_owned(),
+            title: "git push".to_owned(),
+            allowed,
+            by: Decider::User {
+                at: Some(AnswerPlace::Screen),
+            },
+            message: None,
+            waited_ms: 7,
+            denials: 0,
+        }
+    }
+
+    #[test]
+    fn what_was_asked_is_listed_with_what_became_of_it_and_what_rules_allowed_is_not() {
+        let ended = Event::IterationEnded {
+            iteration: 3,
+            outcome: crate::event::Outcome::Completed,
+            exit: None,
+            duration_ms: 1,
+            output_bytes: 1,
+        };
+        let withdrawn = Event::PermissionWithdrawn { iteration: 3, ask: 2 };
+        let asks = listed([
+            permission_asked(1),
+            permission_asked(2),
+            decided(None, true),
+            decided(None, false),
+            decided(Some(1), true),
+            withdrawn,
+            permission_asked(3),
+            ended,
+            Event::TaskBlocked {
+                iteration: 3,
+                task: None,
+                question: "Which key?".to_owned(),
+            },
+        ]);
+        let ends: Vec<_> = asks.iter().map(|entry| (entry.number, entry.end.clone())).collect();
+        assert!(
+            matches!(
+                &ends[..],
+                [
+                    (Some(1), Some(AskEnd::Decided { allowed: true, .. })),
+                    (Some(2), Some(AskEnd::Withdrawn)),
+                    (None, Some(AskEnd::Decided { allowed: false, .. })),
+                    (Some(3), Some(AskEnd::Unanswered)),
+                    (Some(4), Some(AskEnd::Unanswered)),
+                ]
+            ),
+            "{ends:?}"
+        );
+    }
+
+    #[test]
+    fn a_list_of_ten_thousand_drops_the_oldest_and_gives_up_the_commands_of_others_before_it_is_large() {
+        let long = |number: u32| {
+            let Event::PermissionAsked { mut request, offer, .. } = permission_asked(number) else {
+                unreachable!("it asks")
+            };
+            request.command = Some("x".repeat(30_000));
+            Event::PermissionAsked {
+                iteration: 3,
+                ask: number,
+                request,
+                until_ms: None,
+                offer,
+                cut: false,
+            }
+        };
+        let count = u32::try_from(ENTRIES).unwrap() + 5;
+        let asks = listed((1..=count).flat_map(|number| [long(number), decided(Some(number), true)]));
+        assert_eq!((asks.len(), asks.dropped()), (ENTRIES, 5));
+        assert_eq!(asks.at(5).and_then(|entry| entry.number), Some(6));
+        assert_eq!(asks.at(4), None);
+        assert!(asks.bytes <= BYTES, "{} bytes", asks.bytes);
+        let kept = asks.iter().map(|entry| entry.what.bytes()).sum::<usize>();
+        assert_eq!(kept, asks.bytes);
+        let whole = |entry: &AskEntry| matches!(entry.what, AskSubject::Request { .. });
+        assert!(!whole(asks.at(5).unwrap()) && whole(asks.iter().last().unwrap()));
+    }
+}

@@ -1,0 +1,246 @@
+//! The list of what agents asked: going through it, and into one of its entries.
+
+use crate::{
+    ui::tui::{
+        model::{Answering, Mode, Model, Reading, Subject, listed, position, select, used_up},
+        view,
+    },
+    words::{Tone, used_up_in_words},
+};
+
+use super::order::Scroll;
+
+pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
+    if let Some(reading) = model.ui.asks.reading {
+        let last = view::last_line_of_ask(model, reading.place);
+        let top = scroll.downwards(reading.top.min(last), last);
+        model.ui.asks.reading = Some(Reading { top, ..reading });
+        return;
+    }
+    let last = model.asks.len().saturating_sub(1);
+    select(model, scroll.downwards(position(model), last));
+}
+
+/// Opens the box where there is something to answer, and shows all of the others.
+pub(super) fn open(model: &mut Model) {
+    if model.ui.asks.reading.is_some() {
+        return;
+    }
+    let Some(entry) = listed(model).nth(position(model)) else {
+        return;
+    };
+    let (place, number) = (entry.place, entry.number.unwrap_or_default());
+    let subject = Subject::of(&model.run, number).filter(|_| model.ui.replay.is_none());
+    let Some(subject) = subject else {
+        model.ui.asks.reading = Some(Reading { place, top: 0 });
+        return;
+    };
+    let is_late = subject.is_late();
+    if let Some(limit) = used_up(&model.run).filter(|_| is_late) {
+        return model.ui.toast(Tone::Note, used_up_in_words(limit), model.now_ms);
+    }
+    // It was asked for, so no key is taken for one that was meant for something else.
+    model.ui.mode = Mode::Answering(Answering {
+        late: is_late,
+        ..Answering::new(number, 0)
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::KeyCode;
+
+    use super::*;
+    use crate::{
+        event::{Answer, AnswerPlace, AskId, Decider, Event, Outcome, Record, StopReason, UserCommand},
+        testing::{iteration_started, permission_asked, question_asked},
+        ui::tui::{
+            model::{Pane, ReplayState},
+            testing::{running, stopped},
+            update::{
+                Order, show_question,
+                tests::{after, key, press},
+                update,
+            },
+        },
+    };
+
+    fn allowed(ask: u32, title: &str) -> Event {
+        Event::PermissionDecided {
+            iteration: 3,
+            id: AskId(format!("request-{ask}")),
+            ask: Some(ask),
+            tool: "Bash".to_owned(),
+            title: title.to_owned(),
+            allowed: true,
+            by: Decider::User {
+                at: Some(AnswerPlace::Screen),
+            },
+            message: None,
+            waited_ms: 1,
+            denials: 0,
+        }
+    }
+
+    fn ended() -> Event {
+        Event::IterationEnded {
+            iteration: 3,
+            outcome: Outcome::Completed,
+            exit: None,
+            duration_ms: 1,
+            output_bytes: 1,
+        }
+    }
+
+    /// The list after these events, with no box in the way.
+    fn listing(events: Vec<Event>) -> Model {
+        let mut model = after([running(), events].concat());
+        model.ui.put_off = u32::MAX;
+        press(&mut model, "P");
+        assert_eq!((model.ui.pane, &model.ui.mode), (Pane::Asks, &Mode::Normal));
+        model
+    }
+
+    fn numbers(model: &Model) -> Vec<u32> {
+        listed(model).map(|entry| entry.number.unwrap_or_default()).collect()
+    }
+
+    fn opened(model: &Model) -> Option<(u32, bool)> {
+        match &model.ui.mode {
+            Mode::Answering(answering) => Some((answering.ask, answering.late)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn what_waits_is_listed_first_and_its_box_opens_and_the_past_is_shown_whole() {
+        let asks = [1, 2, 3].map(permission_asked).to_vec();
+        let mut model = listing(
+            [
+                asks,
+                vec![allowed(1, "one"), question_asked(4, false), allowed(3, "three")],
+            ]
+            .concat(),
+        );
+        assert_eq!(numbers(&model), [2, 4, 3, 1]);
+        press(&mut model, "j");
+        update(&mut model, key(KeyCode::Enter));
+        assert_eq!(opened(&model), Some((4, false)));
+        let orders = press(&mut model, "1");
+        assert!(
+            matches!(
+                &orders[..],
+                [Order::Command {
+                    command: UserCommand::Answer { ask: 4, .. },
+                    ..
+                }]
+            ),
+            "at once"
+        );
+        update(&mut model, key(KeyCode::Esc));
+        assert_eq!(opened(&model), None, "what was put off stays so");
+        press(&mut model, "G");
+        update(&mut model, key(KeyCode::Enter));
+        let reading = model.ui.asks.reading.expect("an entry");
+        assert_eq!(model.asks.at(reading.place).and_then(|entry| entry.number), Some(1));
+        update(&mut model, key(KeyCode::Esc));
+        assert_eq!((model.ui.pane, model.ui.asks.reading), (Pane::Asks, None));
+        update(&mut model, key(KeyCode::Esc));
+        assert_eq!(model.ui.pane, Pane::Terminal);
+    }
+
+    #[test]
+    fn what_nobody_answered_is_answered_late_from_the_list_also_after_the_end() {
+        let blocked = StopReason::Blocked {
+            question: "?".to_owned(),
+        };
+        for events in [
+            vec![permission_asked(1), ended()],
+            vec![permission_asked(1), ended(), stopped(blocked.clone())],
+        ] {
+            let mut model = listing(events);
+            update(&mut model, key(KeyCode::Enter));
+            assert_eq!(opened(&model), Some((1, true)));
+            let command = UserCommand::Answer {
+                ask: 1,
+                answer: Answer::Deny { message: None },
+                at: AnswerPlace::Screen,
+            };
+            assert_eq!(press(&mut model, "n"), [Order::by_user(command)]);
+        }
+        let mut used_up = listing(vec![permission_asked(1), ended(), stopped(blocked)]);
+        used_up.run.settings.limits.max_iterations = Some(1);
+        update(&mut used_up, key(KeyCode::Enter));
+        assert_eq!(opened(&used_up), None);
+        assert!(used_up.ui.toast.is_some(), "it is said why");
+        let mut gone = listing(vec![permission_asked(1), ended(), iteration_started(4, None, None)]);
+        update(&mut gone, key(KeyCode::Enter));
+        assert!(opened(&gone).is_none() && gone.ui.asks.reading.is_some());
+    }
+
+    #[test]
+    fn a_task_that_is_blocked_is_answered_from_the_list() {
+        let block = Event::TaskBlocked {
+            iteration: 3,
+            task: Some("Write the parser".to_owned()),
+            question: "Which key?".to_owned(),
+        };
+        let mut model = listing(vec![block]);
+        update(&mut model, key(KeyCode::Enter));
+        assert_eq!(opened(&model), Some((1, true)));
+        press(&mut model, "othe blue one");
+        let command = UserCommand::Answer {
+            ask: 1,
+            answer: Answer::Words {
+                words: vec!["the blue one".to_owned()],
+            },
+            at: AnswerPlace::Screen,
+        };
+        assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::by_user(command)]);
+    }
+
+    #[test]
+    fn a_replay_shows_what_was_asked_and_answers_nothing() {
+        let mut model = listing(vec![permission_asked(1)]);
+        model.ui.replay = Some(ReplayState {
+            speed: 1.0,
+            paused: false,
+            over: false,
+        });
+        assert_eq!(update(&mut model, key(KeyCode::Enter)), []);
+        assert!(opened(&model).is_none() && model.ui.asks.reading.is_some());
+    }
+
+    #[test]
+    fn ten_thousand_are_gone_through_and_searched_and_the_chosen_one_stays_chosen() {
+        let many = (1..=10_000).flat_map(|number| {
+            let mut asked = permission_asked(number);
+            if let Event::PermissionAsked { request, .. } = &mut asked {
+                request.title = format!("echo {number}.");
+            }
+            [asked, allowed(number, "echo")]
+        });
+        let mut model = listing(many.collect());
+        press(&mut model, "jj");
+        let chosen = |model: &Model| listed(model).nth(position(model)).and_then(|entry| entry.number);
+        assert_eq!(chosen(&model), Some(9_998));
+        model.apply(&Record {
+            seq: 1,
+            at_ms: model.now_ms,
+            event: permission_asked(10_001),
+        });
+        show_question(&mut model);
+        assert_eq!(
+            (chosen(&model), position(&model)),
+            (Some(9_998), 3),
+            "another one came first"
+        );
+        press(&mut model, "/echo 5000.");
+        update(&mut model, key(KeyCode::Enter));
+        assert_eq!(chosen(&model), Some(5_000));
+        press(&mut model, "N");
+        assert!(model.ui.search.missed);
+        press(&mut model, "G");
+        assert_eq!(chosen(&model), Some(2), "the first was dropped");
+    }
+}

@@ -1,0 +1,104 @@
+//! Keys that go through the choices of an agent's questions.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use crate::{
+    event::{Answer, Question},
+    ui::tui::{
+        editor::Editor,
+        keys::Chord,
+        model::{AnswerStep, Answering, Choosing, are_marked, choices},
+    },
+};
+
+/// What a key did to the choices.
+pub(super) enum Chosen {
+    /// It is about something else.
+    Nothing,
+    Moved,
+    /// Everything is chosen.
+    Answered(Answer),
+}
+
+/// Takes a key where there are choices.
+pub(super) fn key(questions: &[Question], chord: Chord, answering: &mut Answering) -> Chosen {
+    let all = choices(questions);
+    if all.is_empty() {
+        return match chord.code {
+            KeyCode::Enter => {
+                answering.step = AnswerStep::Wording(Editor::default());
+                Chosen::Moved
+            }
+            _ => Chosen::Nothing,
+        };
+    }
+    let choice = &mut answering.choice;
+    choice.cursor = choice.cursor.min(all.len() - 1);
+    let at = all[choice.cursor];
+    match (chord.code, chord.modifiers) {
+        (KeyCode::Up | KeyCode::Char('k'), KeyModifiers::NONE) => choice.cursor = choice.cursor.saturating_sub(1),
+        (KeyCode::Down | KeyCode::Char('j'), KeyModifiers::NONE) => {
+            choice.cursor = (choice.cursor + 1).min(all.len() - 1);
+        }
+        (KeyCode::Char(' '), KeyModifiers::NONE) => toggle(questions, choice, at),
+        (KeyCode::Enter, KeyModifiers::NONE) => return entered(questions, &all, answering),
+        _ => return Chosen::Nothing,
+    }
+    Chosen::Moved
+}
+
+fn toggle(questions: &[Question], choice: &mut Choosing, at: (usize, usize)) {
+    if !are_marked(questions) {
+        return;
+    }
+    let was_taken = choice.taken.remove(&at);
+    if !questions[at.0].multiple {
+        choice.taken.retain(|(question, _)| *question != at.0);
+    }
+    if !was_taken {
+        choice.taken.insert(at);
+    }
+}
+
+fn entered(questions: &[Question], all: &[(usize, usize)], answering: &mut Answering) -> Chosen {
+    let choice = &mut answering.choice;
+    let (here, _) = all[choice.cursor];
+    let has_answer = |choice: &Choosing, question: usize| choice.taken.iter().any(|(of, _)| *of == question);
+    // What is pointed at is meant, unless several can be taken and some were.
+    if !questions[here].multiple {
+        choice.taken.retain(|(question, _)| *question != here);
+    }
+    if !has_answer(choice, here) {
+        choice.taken.insert(all[choice.cursor]);
+    }
+    let after = all[choice.cursor..].iter().chain(&all[..choice.cursor]);
+    let mut open = after.filter(|(question, _)| !has_answer(choice, *question));
+    if let Some(next) = open.next() {
+        choice.cursor = all.iter().position(|known| known == next).unwrap_or_default();
+        return Chosen::Moved;
+    }
+    let words: Vec<String> = questions
+        .iter()
+        .enumerate()
+        .map(|(at, question)| {
+            let taken = choice.taken.iter().filter(|(of, _)| *of == at);
+            let names: Vec<String> = taken.map(|(_, choice)| name(question, *choice)).collect();
+            names.join(",")
+        })
+        .collect();
+    if words.iter().any(String::is_empty) {
+        // The others take words: they are typed between what was chosen.
+        answering.step = AnswerStep::Wording(Editor::of(&words.join("\n")));
+        return Chosen::Moved;
+    }
+    Chosen::Answered(Answer::Words { words })
+}
+
+/// How an answer names a choice: by its number, unless that is the label of another one.
+pub(super) fn name(question: &Question, choice: usize) -> String {
+    let number = (choice + 1).to_string();
+    match question.choices.iter().any(|other| other.label == number) {
+        true => question.choices[choice].label.clone(),
+        false => number,
+    }
+}

@@ -1,0 +1,158 @@
+//! All of what an agent asks, in rows: the command, the change or the questions, where, and why.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::{
+    event::{PermissionRequest, Question},
+    text::{one_line, sanitized},
+    ui::tui::{
+        model::{Choosing, are_marked, choices},
+        theme::Role,
+    },
+};
+
+use super::{
+    diff,
+    pen::{columns, wrapped},
+    shell,
+};
+
+/// A line of pieces.
+pub(super) type Row = Vec<(String, Role)>;
+
+/// The command or the change, where, and why.
+pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], room: usize) -> Vec<Row> {
+    if !request.questions.is_empty() {
+        return questions(&request.questions, None, room).0;
+    }
+    let mut rows = Vec::new();
+    let what = match (&request.command, &request.url, &request.diff) {
+        (Some(command), ..) => {
+            rows.extend(flowed(&shell::coloured(&shown(command)), room));
+            command
+        }
+        (None, Some(url), _) => {
+            rows.extend(flowed(&[(shown(url), Role::Strong)], room));
+            url
+        }
+        (None, None, Some(patch)) => {
+            rows.push(vec![(one_line(&request.title), Role::Strong)]);
+            for line in shown(patch).lines() {
+                rows.extend(flowed(&[(line.to_owned(), diff::role(line))], room));
+            }
+            &request.title
+        }
+        (None, None, None) => {
+            rows.extend(flowed(&[(shown(&request.title), Role::Strong)], room));
+            &request.title
+        }
+    };
+    let paths = request.paths.iter().filter(|path| *path != what);
+    rows.extend(paths.flat_map(|path| flowed(&[(one_line(path), Role::Plain)], room)));
+    if let Some(reason) = &request.reason {
+        rows.extend(paragraph(&one_line(reason), Role::Dim, room));
+    }
+    let notes = [
+        cut.then(|| "This is not all of it: it is longer than a record.".to_owned()),
+        (!asked_by.is_empty()).then(|| format!("asked by the rule {}", asked_by.join(", "))),
+    ];
+    for note in notes.into_iter().flatten() {
+        rows.extend(paragraph(&one_line(&note), Role::Wait, room));
+    }
+    rows
+}
+
+/// The questions, each with its choices below it, and the rows of each choice; with the first choice of a question goes the
+/// question itself. What is pointed at and taken is marked if somebody chooses.
+pub(super) fn questions(
+    questions: &[Question],
+    choosing: Option<&Choosing>,
+    room: usize,
+) -> (Vec<Row>, Vec<Range<usize>>) {
+    let (mut rows, mut places) = (Vec::new(), Vec::new());
+    let all = choices(questions);
+    let pointed = choosing.and_then(|choosing| all.get(choosing.cursor.min(all.len().saturating_sub(1))));
+    for (at, question) in questions.iter().enumerate() {
+        let mut start = rows.len();
+        rows.extend(flowed(&[(shown(&question.text), Role::Strong)], room));
+        for (index, choice) in question.choices.iter().enumerate() {
+            let here = (at, index);
+            let is_pointed = pointed == Some(&here);
+            let pointer = match (choosing, is_pointed) {
+                (None, _) => "",
+                (Some(_), true) => "> ",
+                (Some(_), false) => "  ",
+            };
+            let is_taken = choosing.is_some_and(|choosing| choosing.taken.contains(&here));
+            let mark = match (question.multiple, is_taken) {
+                _ if choosing.is_none() || !are_marked(questions) => "",
+                (true, true) => "[x] ",
+                (true, false) => "[ ] ",
+                (false, true) => "(x) ",
+                (false, false) => "( ) ",
+            };
+            let description = match choice.description.as_str() {
+                "" => String::new(),
+                description => format!("  {}", one_line(description)),
+            };
+            let label = if is_pointed { Role::Chosen } else { Role::Plain };
+            let pieces = [
+                (pointer.to_owned(), Role::User),
+                (mark.to_owned(), if is_taken { Role::Good } else { Role::Dim }),
+                (format!("{:>2} ", index + 1), Role::Key),
+                (one_line(&choice.label), label),
+                (description, Role::Dim),
+            ];
+            rows.extend(flowed(&pieces, room));
+            places.push(start..rows.len());
+            start = rows.len();
+        }
+    }
+    (rows, places)
+}
+
+/// What keeps a task from being done.
+pub(super) fn block(task: Option<&str>, question: &str, room: usize) -> Vec<Row> {
+    let task = task.map(|task| format!("keeps this task from being done: {}", one_line(task)));
+    let mut rows = flowed(&[(shown(question), Role::Strong)], room);
+    rows.extend(task.iter().flat_map(|task| paragraph(task, Role::Dim, room)));
+    rows
+}
+
+/// Words in lines.
+pub(super) fn paragraph(text: &str, role: Role, room: usize) -> impl Iterator<Item = Row> {
+    wrapped(text, room).into_iter().map(move |line| vec![(line, role)])
+}
+
+/// A text of several lines as it may be shown.
+pub(super) fn shown(text: &str) -> String {
+    sanitized(text).replace('\t', "    ")
+}
+
+/// Breaks a text of pieces at its line ends and at the width, wherever that is.
+pub(super) fn flowed(pieces: &[(String, Role)], room: usize) -> Vec<Row> {
+    let mut rows: Vec<Row> = vec![Vec::new()];
+    let mut taken = 0;
+    for (text, role) in pieces {
+        for grapheme in text.graphemes(true) {
+            let width = usize::from(columns(grapheme));
+            let is_end = matches!(grapheme, "\n" | "\r\n");
+            if is_end || taken + width > room {
+                rows.push(Vec::new());
+                taken = 0;
+            }
+            if is_end {
+                continue;
+            }
+            taken += width;
+            let row = rows.last_mut().expect("there is always a row");
+            match row.last_mut() {
+                Some((last, known)) if known == role => last.push_str(grapheme),
+                Some(_) | None => row.push((grapheme.to_owned(), *role)),
+            }
+        }
+    }
+    rows
+}
