@@ -1,5 +1,5 @@
 //! The sandbox: what agents and goals cannot do though their user can, each tried by a real process. The real agents work
-//! in it in `agents_loop::a_plan`.
+//! in it in `agents_loop::a_plan` (strict) and `agents_loop::resuming`.
 
 use std::{
     env,
@@ -214,6 +214,9 @@ impl<'a> User<'a> {
     fn try_all(&self, mode: &str, starting: impl FnOnce(&[&str]) -> Program) -> Vec<Record> {
         let sandbox = self.sandbox;
         sandbox.plan(1);
+        // Git would sign, by a program that never does.
+        sandbox.git(["config", "--global", "commit.gpgsign", "true"]);
+        sandbox.git(["config", "--global", "gpg.program", "false"]);
         let denied =
             r#"{"type":"tool-ended","call":"1","tool":"sh","ok":false,"output":"cat: ~/.ssh/id: Permission denied"}"#;
         sandbox.install(&Script::jsonl(&format!(
@@ -248,6 +251,7 @@ impl<'a> User<'a> {
         );
         let records = finished.records();
         let place = sandbox.home().join(".ssh");
+        assert!(noticed(&records).any(|notice| *notice == Notice::CommitsUnsigned));
         let is_told = noticed(&records)
             .any(|notice| matches!(notice, Notice::SandboxDenied { hidden: Some(hidden), .. } if *hidden == place));
         assert!(is_told, "what a tool was denied is told");

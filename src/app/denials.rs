@@ -13,7 +13,10 @@ use crate::{
     agent::{catalog::Catalog, manifest::Manifest},
     driver::Warden,
     event::Notice,
-    sandbox::{Access, Policy, Why, denials::denied_paths},
+    sandbox::{
+        Access, Policy, Why,
+        denials::{denied_paths, misses_ssh_keys},
+    },
 };
 
 /// Paths that are told of in a run.
@@ -79,7 +82,10 @@ impl Warden for Denials {
         let Some(policy) = self.policies.get(adapter) else {
             return Vec::new();
         };
+        // ssh does not say which of its files it misses.
+        let of_ssh = misses_ssh_keys(output).then_some("~/.ssh");
         denied_paths(output)
+            .chain(of_ssh)
             .filter_map(|path| self.notice(policy, path))
             .collect()
     }

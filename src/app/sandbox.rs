@@ -26,6 +26,9 @@ use crate::{
     words::lacking_in_words,
 };
 
+/// What `git -c` hands over to the programs that git starts, and git takes from whoever starts it.
+const GIT_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
+
 /// Confines agents and goals.
 #[derive(Debug)]
 pub(crate) struct Confiner {
@@ -33,6 +36,8 @@ pub(crate) struct Confiner {
     wanted: Wanted,
     /// The user's hosts.
     hosts: Vec<String>,
+    /// Git signs the user's commits.
+    signs: bool,
     is_strict: bool,
     /// Once something is to be started.
     strict: Option<Strict>,
@@ -81,6 +86,7 @@ impl Confiner {
                 show: settings.show.clone(),
             },
             hosts: settings.hosts.clone(),
+            signs: git::signs_commits(&place.project, supervisor),
             is_strict,
             strict: None,
         }
@@ -164,13 +170,22 @@ impl Confiner {
             required: false,
             abi: None,
             network: None,
-            variables: Vec::new(),
+            variables: match self.leaves_unsigned(&policy) {
+                true => vec![(GIT_PARAMETERS.to_owned(), Some(unsigned()))],
+                false => Vec::new(),
+            },
         };
         let serves = manifest.is_some_and(|manifest| manifest.transport == Transport::Http);
         match &self.strict {
             Some(strict) => strict.confinement(open, self.hosts(manifest), serves),
             None => Ok(open),
         }
+    }
+
+    /// Whether commits that git would sign are left unsigned, since no key can be read.
+    fn leaves_unsigned(&self, policy: &Policy) -> bool {
+        let is_hidden = |name: &str| policy.hidden.iter().any(|place| place.path.ends_with(name));
+        self.signs && is_hidden(".gnupg") && is_hidden(".ssh")
     }
 
     /// What the user should know before the run.
@@ -192,8 +207,9 @@ impl Confiner {
             },
             false => Notice::SandboxOn { abi, hidden },
         };
+        let unsigned = self.leaves_unsigned(&policy).then_some(Notice::CommitsUnsigned);
         let weak = (!lacking_in_words(abi).is_empty()).then_some(Notice::SandboxWeak { abi });
-        [on].into_iter().chain(weak).chain(exposed).collect()
+        [on].into_iter().chain(unsigned).chain(weak).chain(exposed).collect()
     }
 }
 
@@ -210,6 +226,14 @@ pub(super) fn starting(
         return Ok(supervisor.clone());
     };
     Ok(supervisor.confining(Some(confiner.confinement(manifest)?)))
+}
+
+/// Has git sign nothing, whatever else it is told.
+fn unsigned() -> String {
+    let given = env::var(GIT_PARAMETERS).unwrap_or_default();
+    format!("{given} 'commit.gpgsign=false' 'tag.gpgsign=false'")
+        .trim_start()
+        .to_owned()
 }
 
 /// What the user is told of a connection that was refused.

@@ -87,7 +87,7 @@ impl Strict {
                 port: self.proxy.port(),
                 listens: serves,
             }),
-            variables: self.variables(&url),
+            variables: open.variables.iter().cloned().chain(self.variables(&url)).collect(),
             ..open
         })
     }

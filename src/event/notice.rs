@@ -87,6 +87,8 @@ pub enum Notice {
     SandboxStateUnknown {
         adapter: String,
     },
+    /// Git would sign commits, and no key can be read in the sandbox: they are left unsigned.
+    CommitsUnsigned,
     /// A tool of the agent's was denied a path by the sandbox.
     SandboxDenied {
         path: PathBuf,
@@ -271,6 +273,7 @@ impl Notice {
             | Notice::SandboxMissing
             | Notice::SandboxWeak { .. }
             | Notice::SandboxStateUnknown { .. }
+            | Notice::CommitsUnsigned
             | Notice::SandboxDenied { .. }
             | Notice::ServerUnconfined { .. }
             | Notice::ConnectionRefused { .. }
@@ -329,6 +332,7 @@ impl Notice {
             | Notice::SandboxMissing
             | Notice::SandboxWeak { .. }
             | Notice::SandboxStateUnknown { .. }
+            | Notice::CommitsUnsigned
             | Notice::SandboxDenied { .. }
             | Notice::ServerUnconfined { .. }
             | Notice::ConnectionRefused { .. }

@@ -31,6 +31,12 @@ impl Identity {
     }
 }
 
+/// Whether git signs commits in `project`, if it is in a repository.
+pub fn signs_commits(project: &Path, supervisor: &Supervisor) -> bool {
+    let set = ["config", "--type=bool", "--get", "commit.gpgsign"];
+    inspect_above(project).is_ok() && ask(project, &set, supervisor).is_some_and(|value| value == "true")
+}
+
 /// The value of `key`, unless it is the repository's own.
 fn of_the_user(key: &str, ask: impl Fn(&[&str]) -> Option<String>) -> Option<String> {
     let told = ask(&["config", "--show-scope", "--get", key])?;

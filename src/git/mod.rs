@@ -58,7 +58,7 @@ use state::State;
 pub use differ::{Differ, DifferError};
 pub use discover::{directories, version};
 pub use error::{GitError, NoRepository};
-pub use identity::Identity;
+pub use identity::{Identity, signs_commits};
 pub use restore::{Place, Restored, Saved};
 pub use show::{Colour, Commit, Detail, Difference};
 

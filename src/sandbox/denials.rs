@@ -20,6 +20,13 @@ pub fn denied_paths(output: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Whether `output` tells of an ssh that has neither keys nor known hosts.
+pub fn misses_ssh_keys(output: &str) -> bool {
+    ["Permission denied (publickey", "Host key verification failed"]
+        .iter()
+        .any(|words| output.contains(words))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +56,15 @@ mod tests {
         ] {
             assert_eq!(denied_paths(line).collect::<Vec<_>>(), [path], "{line}");
         }
+    }
+
+    #[test]
+    fn an_ssh_without_keys_is_known_by_its_words() {
+        assert!(misses_ssh_keys(
+            "git@example.org: Permission denied (publickey).\nfatal: Could not read from remote"
+        ));
+        assert!(misses_ssh_keys("Host key verification failed.\n"));
+        assert!(!misses_ssh_keys("cat: x: Permission denied\n"));
     }
 
     #[test]

@@ -126,6 +126,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::SandboxStateUnknown { adapter } => format!(
             "adapter `{adapter}` does not say where its agent keeps its state, so the sandbox lets it write none: name it with `adapters.{adapter}.sandbox.write`"
         ),
+        Notice::CommitsUnsigned => "commits of the agent are not signed, since the sandbox hides keys; to have them signed: \"sandbox\": { \"show\": [\"~/.gnupg\"], \"write\": [\"~/.gnupg\"] }".to_owned(),
         Notice::SandboxDenied { path, hidden: Some(place) } => format!(
             "the sandbox hides {} from the agent, which wanted it; to show it: \"sandbox\": {{ \"show\": [\"{}\"] }}",
             shown(path),

@@ -31,7 +31,10 @@ fn scenario(agent: Agent) {
         "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n- [ ] Write more.txt\n",
     );
     sandbox.git(["commit", "--quiet", "--all", "--message", "Plan more"]);
-    let running = ralph(agent, &sandbox).args(["--session", "resume"]).start();
+    // With the plain sandbox: the strict one is that of `a_plan`.
+    let running = ralph(agent, &sandbox)
+        .args(["--session", "resume", "--sandbox", "on"])
+        .start();
     running.wait_for_record(PATIENCE, |event| matches!(event, Event::Held));
     forget(agent, &sandbox);
     fs::remove_file(sandbox.project().join(".ralph-pause")).expect("the agent paused the run");
