@@ -8,6 +8,8 @@ use super::{AnswerPlace, Question, RunId, TEXT_CAP_BYTES, clip, clip::cut, quest
 const PATHS_CAP: usize = 32;
 /// Most bytes of what a request is for, which every decision repeats; the whole command is beside it.
 const TITLE_CAP_BYTES: usize = 1024;
+/// Room for how many lines of a change are left out.
+const MORE_BYTES: usize = 64;
 
 /// The agent's own name for something it asks, unique within a session.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -145,14 +147,19 @@ impl PermissionRequest {
             command: cut_some(&self.command),
             paths: self.paths.iter().take(PATHS_CAP).map(|path| cut(path)).collect(),
             url: cut_some(&self.url),
-            diff: cut_some(&self.diff),
+            diff: self.diff.as_deref().map(shortened),
             questions: question::bounded(&self.questions),
         }
     }
 
-    /// Whether a record would not hold all of it.
+    /// Whether a record would not hold all of what rules look at. Of a change they look at the paths; how much of the rest is
+    /// left out is said at its end.
     pub fn is_cut(&self) -> bool {
-        *self != self.bounded()
+        let asked = Self {
+            diff: None,
+            ..self.clone()
+        };
+        asked != asked.bounded()
     }
 
     /// Everything in it that somebody else wrote.
@@ -165,6 +172,27 @@ impl PermissionRequest {
             .chain(self.questions.iter().flat_map(Question::texts))
             .map(String::as_str)
     }
+}
+
+/// A change cut behind a line, with how many follow.
+fn shortened(diff: &str) -> String {
+    if diff.len() <= TEXT_CAP_BYTES {
+        return diff.to_owned();
+    }
+    let (mut kept, mut bytes) = (0, 0);
+    for line in diff.lines() {
+        bytes += line.len() + 1;
+        if bytes > TEXT_CAP_BYTES - MORE_BYTES {
+            break;
+        }
+        kept += 1;
+    }
+    if kept == 0 {
+        return clip(diff, TEXT_CAP_BYTES);
+    }
+    let lines: Vec<&str> = diff.lines().take(kept).collect();
+    let more = diff.lines().count() - kept;
+    format!("{}\n[… {more} more lines]", lines.join("\n"))
 }
 
 /// What the agent is told.
@@ -353,5 +381,46 @@ impl Default for Waiting {
             timeout_ms: 300_000,
             unanswered: Unanswered::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{event::Event, testing::permission_asked};
+
+    #[test]
+    fn a_long_change_is_cut_behind_a_line_and_still_gets_a_rule_and_a_long_command_gets_none() {
+        let Event::PermissionAsked { request, .. } = permission_asked(1) else {
+            unreachable!("it asks")
+        };
+        let change: String = (0..3_000).map(|line| format!("+line {line} ü\n")).collect();
+        let edit = PermissionRequest {
+            diff: Some(change),
+            ..(*request).clone()
+        };
+        let bounded = edit.bounded();
+        let shown = bounded.diff.clone().unwrap();
+        assert!(shown.len() <= TEXT_CAP_BYTES && !edit.is_cut());
+        let last: Vec<&str> = shown.lines().rev().take(2).collect();
+        let kept = shown.lines().count() - 1;
+        assert_eq!(
+            last,
+            [
+                format!("[… {} more lines]", 3_000 - kept),
+                format!("+line {} ü", kept - 1)
+            ]
+        );
+        assert_eq!(bounded.bounded(), bounded);
+        let command = PermissionRequest {
+            command: Some("x".repeat(5_000)),
+            ..(*request).clone()
+        };
+        assert!(command.is_cut());
+        let one_line = PermissionRequest {
+            diff: Some("x".repeat(5_000)),
+            ..*request
+        };
+        assert!(one_line.bounded().diff.unwrap().len() <= TEXT_CAP_BYTES);
     }
 }

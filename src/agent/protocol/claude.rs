@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{Exchange, Opening, PENDING_CAP, Protocol, SessionCommand};
+use super::{Exchange, Opening, PENDING_CAP, Protocol, SessionCommand, difference::difference};
 use crate::{
     agent::dialect::{ClaudeTurn, Clock, Finish, Objects, Seen, array, choices, one_line, path_in, short_input, text},
     event::{
@@ -227,7 +227,7 @@ impl Conversation {
             command: input["command"].as_str().map(str::to_owned),
             paths: path_in(input).into_iter().map(str::to_owned).collect(),
             url: input["url"].as_str().map(str::to_owned),
-            diff: None,
+            diff: change(input),
             questions,
         };
         self.asked
@@ -300,6 +300,24 @@ fn name(event: &Value, pointer: &str) -> String {
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned()
+}
+
+/// What the use of a tool changes. Where in the file that is, claude does not say.
+fn change(input: &Value) -> Option<String> {
+    let path = path_in(input)?;
+    let words = |part: &Value, name: &str| part[name].as_str().map(str::to_owned);
+    let edit = |part: &Value| Some(difference(&words(part, "old_string")?, &words(part, "new_string")?).1);
+    let written = || words(input, "content").or_else(|| words(input, "new_source"));
+    let several: Vec<Vec<String>> = array(input, "/edits").filter_map(edit).collect();
+    let changes = match (several.is_empty(), edit(input)) {
+        (false, _) => several,
+        (true, Some(one)) => vec![one],
+        (true, None) => vec![difference("", &written()?).1],
+    };
+    let each = changes
+        .into_iter()
+        .map(|lines| format!("@@ {path} @@\n{}", lines.join("\n")));
+    Some(each.collect::<Vec<_>>().join("\n"))
 }
 
 /// What the use of a tool asks the user. claude takes words of the user's own in place of a choice.

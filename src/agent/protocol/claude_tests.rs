@@ -347,3 +347,26 @@ fn questions_are_handed_back_with_their_answers_however_they_were_asked() {
         (&expected, &asked["questions"])
     );
 }
+
+#[test]
+fn the_change_of_a_file_is_shown_line_by_line_whatever_tool_makes_it() {
+    let edit = json!({"file_path": "/repo/a", "old_string": "one\ntwo\nthree", "new_string": "one\n2\nthree"});
+    let both = json!({"file_path": "/repo/a", "edits": [
+        {"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": ""}]});
+    let write = json!({"file_path": "/repo/new", "content": "first\nsecond\n"});
+    let mut session = Session::open(true);
+    for (tool, input, diff) in [
+        ("Edit", edit, Some("@@ /repo/a @@\n-two\n+2")),
+        ("MultiEdit", both, Some("@@ /repo/a @@\n-a\n+b\n@@ /repo/a @@\n-c")),
+        ("Write", write, Some("@@ /repo/new @@\n+first\n+second")),
+        ("Read", json!({"file_path": "/repo/a"}), None),
+        ("Edit", json!({"file_path": 7, "old_string": [], "edits": {}}), None),
+    ] {
+        session.ask(tool, tool, input);
+        let asked = session.signals.iter().rev().find_map(|signal| match signal {
+            AgentSignal::PermissionRequested { request } => Some(request),
+            _ => None,
+        });
+        assert_eq!(asked.expect("a request").diff.as_deref(), diff, "{tool}");
+    }
+}

@@ -9,6 +9,7 @@ mod codex;
 mod codex_asking;
 mod codex_items;
 mod codex_steering;
+mod difference;
 mod seam;
 #[cfg(test)]
 mod testing;

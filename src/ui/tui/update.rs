@@ -140,11 +140,31 @@ fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<Order> {
     if model.ui.mode == Mode::Typing {
         return vec![Order::Type(Input::Mouse(mouse))];
     }
+    let wheel = match mouse.kind {
+        MouseEventKind::ScrollUp => Some(Scroll::Up(WHEEL_LINES)),
+        MouseEventKind::ScrollDown => Some(Scroll::Down(WHEEL_LINES)),
+        _ => None,
+    };
+    // A box takes what would go to the pane behind it.
+    match (&mut model.ui.mode, wheel) {
+        (Mode::Normal | Mode::Steering | Mode::Searching | Mode::Typing, Some(by)) => return scroll(model, by),
+        (Mode::Normal | Mode::Steering | Mode::Searching | Mode::Typing, None) => {}
+        (Mode::Answering(_), Some(by)) => {
+            answering::wheel(model, by);
+            return Vec::new();
+        }
+        (Mode::Help { top }, Some(by)) => {
+            let last = keys::bindings(model.ui.replay.is_some()).count().saturating_sub(1);
+            *top = by.downwards(*top, last);
+            return Vec::new();
+        }
+        (Mode::Asking(_) | Mode::Answering(_) | Mode::TooLate(_) | Mode::Help { .. }, _) => return Vec::new(),
+    }
     match mouse.kind {
-        MouseEventKind::ScrollUp => scroll(model, Scroll::Up(WHEEL_LINES)),
-        MouseEventKind::ScrollDown => scroll(model, Scroll::Down(WHEEL_LINES)),
         MouseEventKind::Down(_) => clicked(model, mouse.column, mouse.row),
-        MouseEventKind::Up(_)
+        MouseEventKind::ScrollUp
+        | MouseEventKind::ScrollDown
+        | MouseEventKind::Up(_)
         | MouseEventKind::Drag(_)
         | MouseEventKind::Moved
         | MouseEventKind::ScrollLeft

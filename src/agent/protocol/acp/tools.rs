@@ -322,21 +322,10 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The lines in which the two texts of a `diff` differ, between those that they begin and end with alike.
+/// A `diff`, with the place where it begins.
 fn difference(diff: &Value) -> String {
-    let lines = |name: &str| text(diff, name).lines().collect::<Vec<_>>();
-    let (old, new) = (lines("/oldText"), lines("/newText"));
-    let alike = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let (old, new) = (&old[alike..], &new[alike..]);
-    let ends = old
-        .iter()
-        .rev()
-        .zip(new.iter().rev())
-        .take_while(|(old, new)| old == new)
-        .count();
-    let removed = old[..old.len() - ends].iter().map(|line| format!("-{line}"));
-    let added = new[..new.len() - ends].iter().map(|line| format!("+{line}"));
+    let (alike, lines) = super::super::difference::difference(text(diff, "/oldText"), text(diff, "/newText"));
     let place = format!("@@ {}:{} @@", text(diff, "/path"), alike + 1);
-    let lines: Vec<_> = std::iter::once(place).chain(removed).chain(added).collect();
+    let lines: Vec<_> = std::iter::once(place).chain(lines).collect();
     lines.join("\n")
 }

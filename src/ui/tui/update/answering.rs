@@ -222,10 +222,25 @@ fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope) {
 
 /// Scrolls what is asked.
 fn scroll(model: &Model, chord: Chord, answering: &mut Answering) {
-    let (last, page) = view::extent_of_question(model, answering);
-    let scroll = keys::action(chord, false).and_then(|action| Scroll::of(action, page));
-    let top = answering.top.min(last);
-    answering.top = scroll.map_or(top, |scroll| scroll.downwards(top, last));
+    let (_, page) = view::extent_of_question(model, answering);
+    if let Some(by) = keys::action(chord, false).and_then(|action| Scroll::of(action, page)) {
+        scroll_by(model, by, answering);
+    }
+}
+
+fn scroll_by(model: &Model, by: Scroll, answering: &mut Answering) {
+    let (last, _) = view::extent_of_question(model, answering);
+    answering.top = by.downwards(answering.top.min(last), last);
+}
+
+/// Scrolls what is asked by the wheel of the mouse, also while an answer is typed.
+pub(super) fn wheel(model: &mut Model, by: Scroll) {
+    let Mode::Answering(answering) = &model.ui.mode else {
+        return;
+    };
+    let mut answering = answering.clone();
+    scroll_by(model, by, &mut answering);
+    model.ui.mode = Mode::Answering(answering);
 }
 
 /// Takes a key of the line that goes with an answer.

@@ -76,7 +76,7 @@ pub(super) fn questions(
     let pointed = choosing.and_then(|choosing| all.get(choosing.cursor.min(all.len().saturating_sub(1))));
     for (at, question) in questions.iter().enumerate() {
         let mut start = rows.len();
-        rows.extend(flowed(&[(shown(&question.text), Role::Strong)], room));
+        rows.extend(lines(&question.text, room));
         for (index, choice) in question.choices.iter().enumerate() {
             let here = (at, index);
             let is_pointed = pointed == Some(&here);
@@ -98,14 +98,13 @@ pub(super) fn questions(
                 description => format!("  {}", one_line(description)),
             };
             let label = if is_pointed { Role::Chosen } else { Role::Plain };
-            let pieces = [
+            let head = [
                 (pointer.to_owned(), Role::User),
                 (mark.to_owned(), if is_taken { Role::Good } else { Role::Dim }),
                 (format!("{:>2} ", index + 1), Role::Key),
-                (one_line(&choice.label), label),
-                (description, Role::Dim),
             ];
-            rows.extend(flowed(&pieces, room));
+            let words = [(one_line(&choice.label), label), (description, Role::Dim)];
+            rows.extend(hanging(&head, &words, room));
             places.push(start..rows.len());
             start = rows.len();
         }
@@ -116,8 +115,32 @@ pub(super) fn questions(
 /// What keeps a task from being done.
 pub(super) fn block(task: Option<&str>, question: &str, room: usize) -> Vec<Row> {
     let task = task.map(|task| format!("keeps this task from being done: {}", one_line(task)));
-    let mut rows = flowed(&[(shown(question), Role::Strong)], room);
+    let mut rows: Vec<Row> = lines(question, room).collect();
     rows.extend(task.iter().flat_map(|task| paragraph(task, Role::Dim, room)));
+    rows
+}
+
+/// What is asked in words, in its own lines and broken between words.
+fn lines(text: &str, room: usize) -> impl Iterator<Item = Row> {
+    let text = shown(text);
+    let lines: Vec<Row> = text
+        .lines()
+        .flat_map(|line| paragraph(line, Role::Strong, room))
+        .collect();
+    lines.into_iter()
+}
+
+/// Words behind a head, below which there is none of them.
+fn hanging(head: &[(String, Role)], words: &[(String, Role)], room: usize) -> Vec<Row> {
+    let width: usize = head.iter().map(|(text, _)| text.len()).sum();
+    let mut rows = flowed(words, room.saturating_sub(width).max(2));
+    for (at, row) in rows.iter_mut().enumerate() {
+        let before = match at {
+            0 => head.to_vec(),
+            _ => vec![(" ".repeat(width), Role::Plain)],
+        };
+        row.splice(0..0, before);
+    }
     rows
 }
 

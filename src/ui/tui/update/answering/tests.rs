@@ -1,5 +1,7 @@
 //! What keys do while the agent asks.
 
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+
 use super::{
     super::tests::{after, control, key, press},
     *,
@@ -425,4 +427,42 @@ fn a_line_that_is_typed_as_the_deadline_passes_stays_and_answers_late() {
     assert!(matches!(&untouched.ui.mode, Mode::Answering(answering) if answering.ask == 2));
     let fate = "P answers it late: question 1 was denied since nobody answered: Bash: git push";
     assert_eq!(told(&untouched), Some(fate));
+}
+
+#[test]
+fn the_wheel_scrolls_what_is_asked_and_no_click_goes_through_the_box() {
+    let mut event = permission_asked(1);
+    if let Event::PermissionAsked { request, .. } = &mut event {
+        request.command = Some("echo\n".repeat(100));
+    }
+    let mut model = asked(vec![event]);
+    let mouse = |kind| {
+        ScreenEvent::Input(Input::Mouse(MouseEvent {
+            kind,
+            column: 10,
+            row: 5,
+            modifiers: KeyModifiers::NONE,
+        }))
+    };
+    let top = |model: &Model| match &model.ui.mode {
+        Mode::Answering(answering) => answering.top,
+        _ => usize::MAX,
+    };
+    update(&mut model, mouse(MouseEventKind::ScrollDown));
+    assert_eq!(top(&model), 3);
+    press(&mut model, "N");
+    update(&mut model, mouse(MouseEventKind::ScrollDown));
+    update(&mut model, mouse(MouseEventKind::ScrollUp));
+    assert_eq!(top(&model), 3, "also while a reason is typed");
+    let pane = model.ui.pane;
+    for column in 0..100 {
+        let click = MouseEvent {
+            kind: MouseEventKind::Down(MouseButton::Left),
+            column,
+            row: model.layout().title.y,
+            modifiers: KeyModifiers::NONE,
+        };
+        update(&mut model, ScreenEvent::Input(Input::Mouse(click)));
+    }
+    assert_eq!(model.ui.pane, pane);
 }
