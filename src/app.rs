@@ -37,7 +37,7 @@ use crate::{
     ui::{Presentation, front_end::FrontEnd, summary, terminal, tui},
 };
 
-pub(crate) use agents::{catalog, chosen_adapter};
+pub(crate) use agents::{catalog, chosen_adapter, withheld_from_agent, withheld_from_goals};
 use end::concluded;
 pub(crate) use goals::check_goals;
 pub(crate) use own_files::OwnFiles;
@@ -100,7 +100,14 @@ fn logged_run(
     notices.extend(open.let_go(&prepared.settings, &prepared.plan));
     open.notice_first(notices);
     let hub = Hub::new(&open.files.journal(), open.next_seq);
-    let front_end = FrontEnd::new(&open, presentation, prepared.transcript, &loaded.config, supervisor);
+    let front_end = FrontEnd::new(
+        &open,
+        presentation,
+        prepared.transcript,
+        &loaded.config,
+        prepared.keys,
+        supervisor,
+    );
     let repository = open.repository(loaded.config.checkpoint.include.clone(), supervisor);
     let config = RunConfig {
         settings: prepared.settings,

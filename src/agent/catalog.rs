@@ -14,7 +14,7 @@ use std::{
 use super::{
     AgentError,
     check::{self, CheckReport},
-    manifest::{LANGUAGE, Manifest, Written},
+    manifest::{LANGUAGE, Manifest, Transport, Written},
     manifest_error::ManifestError,
     opencode::Credentials,
     subprocess::SubprocessAdapter,
@@ -200,7 +200,7 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::manifest`]; a program that is missing is in the report.
     pub fn check(&self, id: &str, cwd: &Path, supervisor: &Supervisor) -> Result<CheckReport, AgentError> {
-        Ok(check::check(&self.manifest(id)?, cwd, supervisor))
+        Ok(check::check(&self.manifest(id)?, cwd, &self.keys(), supervisor))
     }
 
     /// Checks every adapter, all at the same time: some programs take seconds to tell their version.
@@ -220,9 +220,29 @@ impl Catalog {
     /// The variables that hold a key of some agent's, each once: what runs beside agents has no use for them.
     pub fn keys(&self) -> Vec<String> {
         let manifests = self.ids().filter_map(|id| self.manifest(id).ok());
-        let of_agents = manifests.flat_map(|manifest| manifest.credentials.env);
+        let of_agents = manifests.flat_map(|manifest| {
+            let variables = manifest.credentials.variables();
+            variables.map(str::to_owned).collect::<Vec<_>>()
+        });
         let keys: BTreeSet<String> = of_agents.chain([Credentials::PASSWORD_VAR.to_owned()]).collect();
         keys.into_iter().collect()
+    }
+
+    /// The variables with keys that are not for the agent of `manifest`: those of the others. One of which nobody has said
+    /// what it uses gets all of them.
+    pub fn keys_of_others(&self, manifest: &Manifest) -> Vec<String> {
+        let own: Vec<&str> = manifest.credentials.variables().collect();
+        if own.is_empty() {
+            return Vec::new();
+        }
+        let set = manifest.command.env.iter().map(|(name, _)| name.as_str());
+        // ralph gives a server of its own a password.
+        let of_server = (manifest.transport == Transport::Http).then_some(Credentials::PASSWORD_VAR);
+        let kept: Vec<&str> = own.into_iter().chain(set).chain(of_server).collect();
+        self.keys()
+            .into_iter()
+            .filter(|name| !kept.contains(&name.as_str()))
+            .collect()
     }
 
     /// Each adapter with whether it can be used in `cwd`.

@@ -189,6 +189,7 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     stop.grace_ms = 500                                           # config.json:1:1
     probe.args = ["--version"]                                    # built in
     login.env = ["CODEX_API_KEY"]                                 # built in
+    login.keys = ["OPENAI_API_KEY"]                               # built in
     login.files = ["$CODEX_HOME/auth.json", "~/.codex/auth.json"]  # built in
     login.hint = "run `codex login`, or set CODEX_API_KEY"        # built in
     sandbox.write = ["$CODEX_HOME", "~/.codex"]                   # built in
@@ -464,4 +465,82 @@ fn a_pattern_that_is_none_is_refused_with_its_place() {
     assert!(error.contains("`(?<input>...)` or `(?<cached>...)`"), "{error}");
     let error = broken("[patterns.problem]\nauht = \"x\"\n");
     assert!(error.contains("auth"), "{error}");
+}
+
+#[test]
+fn every_agent_that_comes_with_ralph_gets_its_own_keys_and_not_those_of_the_others() {
+    let catalog = Catalog::load(&Sources::default());
+    let all = catalog.keys();
+    for (id, own) in [
+        (
+            "aider",
+            &[
+                "ANTHROPIC_API_KEY",
+                "DEEPSEEK_API_KEY",
+                "GEMINI_API_KEY",
+                "OPENAI_API_KEY",
+                "OPENROUTER_API_KEY",
+            ][..],
+        ),
+        (
+            "claude",
+            &[
+                "ANTHROPIC_API_KEY",
+                "ANTHROPIC_AUTH_TOKEN",
+                "CLAUDE_CODE_OAUTH_TOKEN",
+                "CLAUDE_CODE_USE_BEDROCK",
+                "CLAUDE_CODE_USE_VERTEX",
+            ],
+        ),
+        ("codex", &["CODEX_API_KEY", "OPENAI_API_KEY"]),
+        (
+            "gemini",
+            &[
+                "GEMINI_API_KEY",
+                "GOOGLE_API_KEY",
+                "GOOGLE_GENAI_USE_GCA",
+                "GOOGLE_GENAI_USE_VERTEXAI",
+            ],
+        ),
+        ("opencode-run", &PROVIDERS),
+        (
+            "opencode-server",
+            &[&PROVIDERS[..6], &["OPENCODE_SERVER_PASSWORD"], &PROVIDERS[6..]].concat(),
+        ),
+        ("qwen-code", &["DASHSCOPE_API_KEY", "OPENAI_API_KEY"]),
+    ] {
+        let others = catalog.keys_of_others(&catalog.manifest(id).expect("a manifest"));
+        let passed: Vec<&String> = all.iter().filter(|name| !others.contains(name)).collect();
+        assert_eq!(passed, own, "{id}");
+    }
+    // It needs none, and is ralph itself.
+    assert!(
+        catalog
+            .keys_of_others(&catalog.manifest("demo").expect("a manifest"))
+            .is_empty()
+    );
+}
+
+const PROVIDERS: [&str; 7] = [
+    "ANTHROPIC_API_KEY",
+    "DASHSCOPE_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENROUTER_API_KEY",
+];
+
+#[test]
+fn an_agent_of_ones_own_gets_all_keys_until_it_names_its_own_and_keeps_what_its_adapter_sets() {
+    let home = Home::new().configured(json!({ "codex": { "command": { "env": { "GEMINI_API_KEY": "x" } } } }));
+    let home = home.with(
+        "user/mine.toml",
+        "dialect = \"terminal\"\n[command]\nprogram = \"sh\"\nargs = []\nprompt = \"stdin\"\n",
+    );
+    let catalog = home.catalog();
+    let others = |id: &str| catalog.keys_of_others(&catalog.manifest(id).expect("a manifest"));
+    assert!(others("mine").is_empty());
+    assert!(!others("codex").contains(&"GEMINI_API_KEY".to_owned()));
+    assert!(others("codex").contains(&"GOOGLE_API_KEY".to_owned()));
 }

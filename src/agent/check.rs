@@ -81,15 +81,25 @@ impl CheckReport {
     }
 }
 
-/// Looks for the program of `manifest` and asks for its version. Takes at most 15 seconds; ends what it started.
-pub(crate) fn check(manifest: &Manifest, cwd: &Path, supervisor: &Supervisor) -> CheckReport {
-    check_within(manifest, cwd, supervisor, PROBE_DEADLINE)
+/// Looks for the program of `manifest` and asks for its version, which needs none of the variables in `keys`. Takes at most 15
+/// seconds; ends what it started.
+pub(crate) fn check(manifest: &Manifest, cwd: &Path, keys: &[String], supervisor: &Supervisor) -> CheckReport {
+    check_within(manifest, cwd, keys, supervisor, PROBE_DEADLINE)
 }
 
-fn check_within(manifest: &Manifest, cwd: &Path, supervisor: &Supervisor, deadline: Duration) -> CheckReport {
+fn check_within(
+    manifest: &Manifest,
+    cwd: &Path,
+    keys: &[String],
+    supervisor: &Supervisor,
+    deadline: Duration,
+) -> CheckReport {
     let path = find(manifest, cwd).ok();
     let version = match (&path, &manifest.probe) {
-        (Some(path), Some(args)) => probe(supervisor.helper(path).args(args).deadline(deadline)),
+        (Some(path), Some(args)) => {
+            let helper = supervisor.helper(path).args(args).deadline(deadline);
+            probe(keys.iter().fold(helper, Helper::env_remove))
+        }
         (Some(_) | None, None) | (None, Some(_)) => Version::NotAsked,
     };
     CheckReport {
@@ -223,6 +233,7 @@ mod tests {
         check_within(
             &catalog.manifest("codex").expect("a manifest"),
             Path::new("/"),
+            &[],
             &Supervisor::default(),
             deadline,
         )

@@ -10,6 +10,8 @@ use std::{env, path::PathBuf};
 pub struct Credentials {
     /// Variables, each of which is enough.
     pub env: Vec<String>,
+    /// Further variables with keys that it may use, as those of other providers.
+    pub keys: Vec<String>,
     /// Files, each of which is enough; they may begin with `~/` or with `$NAME/`.
     pub files: Vec<String>,
     /// What to type to log in.
@@ -29,6 +31,11 @@ pub enum Login {
 }
 
 impl Credentials {
+    /// The variables that are its own; none where nobody has said which.
+    pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
+        self.env.iter().chain(&self.keys).map(String::as_str)
+    }
+
     /// Looks for them. `own` are the variables that the adapter itself sets.
     pub(super) fn look<'a>(&self, own: impl Iterator<Item = &'a str> + Clone) -> Login {
         if self.env.is_empty() && self.files.is_empty() {
@@ -82,6 +89,7 @@ mod tests {
             env: vec!["RALPH_TEST_NO_SUCH_KEY".to_owned()],
             files: vec!["$RALPH_TEST_NO_SUCH_DIR/x".to_owned(), file.display().to_string()],
             hint: Some("log in".to_owned()),
+            ..Credentials::default()
         };
         let hint = Some("log in".to_owned());
         assert_eq!(credentials.look(iter::empty()), Login::NotFound { hint });

@@ -199,7 +199,9 @@ impl Chooser<'_> {
         channels: &mut BTreeMap<String, ChannelKind>,
         notices: &mut Vec<Notice>,
     ) -> Result<Agent, Failure> {
-        let manifest = self.catalog.manifest(id)?;
+        let mut manifest = self.catalog.manifest(id)?;
+        let of_others = withheld_from_agent(self.catalog, &manifest, self.config);
+        manifest.command.env_remove.extend(of_others);
         let live = self.live(&manifest, notices)?;
         if manifest.live.is_some() && manifest.transport == Transport::Pty {
             let channel = if live { ChannelKind::Live } else { ChannelKind::OneWay };
@@ -306,6 +308,20 @@ fn unconfined(confiner: &Confiner, manifest: &Manifest, config: &Config) -> Resu
         }
         (_, _) => Ok(None),
     }
+}
+
+/// The variables with keys that the agent of `manifest` does not get.
+pub(crate) fn withheld_from_agent(catalog: &Catalog, manifest: &Manifest, config: &Config) -> Vec<String> {
+    let mut names = catalog.keys_of_others(manifest);
+    names.retain(|name| !config.keys.agents.contains(name));
+    names
+}
+
+/// The variables with keys that goals do not get.
+pub(crate) fn withheld_from_goals(catalog: &Catalog, config: &Config) -> Vec<String> {
+    let mut names = catalog.keys();
+    names.retain(|name| !config.keys.goals.contains(name));
+    names
 }
 
 /// Who commits in `project`, if it is not the repository that says so.

@@ -2,7 +2,7 @@
 
 use super::{
     Confiner, Place,
-    agents::catalog,
+    agents::{catalog, withheld_from_goals},
     runtime::runtime,
     sandbox::{connection_refused, starting},
 };
@@ -42,7 +42,7 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
         place.project.clone(),
         format!("goals-{}", std::process::id()),
         scratch.path().to_owned(),
-        catalog.keys(),
+        withheld_from_goals(&catalog, config),
         &confined,
     );
     Ok(runtime()?.block_on(checks))

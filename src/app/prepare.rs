@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::{
     Confiner, Place,
-    agents::{Agents, Chooser, catalog},
+    agents::{Agents, Chooser, catalog, withheld_from_goals},
     denials::Denials,
     permissions::{enforceable, judge},
     plan::{check_confidence, chosen_plan},
@@ -34,8 +34,10 @@ pub(super) struct Prepared {
     /// What is shown of agents is made from their signals.
     pub(super) transcript: bool,
     pub(super) plan: PlanSnapshot,
-    /// Variables that are for agents alone.
+    /// Variables that goals do not get.
     pub(super) withheld: Vec<String>,
+    /// Variables with keys of agents.
+    pub(super) keys: Vec<String>,
     /// What the rules say to a use of a tool.
     pub(super) judge: Arc<dyn Judge>,
     /// What starts goals.
@@ -125,7 +127,8 @@ pub(super) fn prepare(
         transcript: !agents[0].last_line_claims,
         agents,
         plan: snapshot,
-        withheld: catalog.keys(),
+        withheld: withheld_from_goals(&catalog, config),
+        keys: catalog.keys(),
         judge: judge(place, policy),
         goals: starting(confiner.as_ref(), supervisor, None)?,
         confiner,

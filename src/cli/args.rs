@@ -331,7 +331,7 @@ pub(super) enum PermissionsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SandboxCommand {
-    /// List what may be written and what cannot be read
+    /// List what may be written, what cannot be read, and which variables with keys are passed on
     Show {
         /// As one JSON object
         #[arg(long)]

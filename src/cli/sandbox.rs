@@ -1,6 +1,7 @@
 //! `ralph sandbox`: what agents and goals may do on this machine, listed, explained and tried.
 
 use std::{
+    env,
     ffi::OsString,
     fmt::Write as _,
     os::unix::process::{CommandExt, ExitStatusExt},
@@ -11,9 +12,9 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    agent::manifest::Manifest,
-    app::{Confiner, Disk, Place as AppPlace, catalog, connection_refused},
-    config::{self, SandboxMode},
+    agent::{catalog::Catalog, manifest::Manifest},
+    app::{Confiner, Disk, Place as AppPlace, catalog, connection_refused, withheld_from_agent, withheld_from_goals},
+    config::{self, Config, SandboxMode},
     console::{complain, print, print_json},
     error::{Failure, FailureKind},
     permissions::Paths,
@@ -40,6 +41,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
         None => None,
     };
     let policy = confiner.policy(manifest.as_ref());
+    let keys = Keys::of(&catalog, &loaded.config, manifest.as_ref());
     match command {
         SandboxCommand::Show { json: true } => {
             let places = |places: &[Place]| {
@@ -53,6 +55,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
                 "hosts": confiner.is_strict().then(|| hosts(&confiner, manifest.as_ref())),
                 "write": places(&policy.write),
                 "hidden": places(&policy.hidden),
+                "keys": { "passed": keys.passed, "withheld": keys.withheld },
             });
             print_json(
                 &(serde_json::to_string_pretty(&shown).expect("a JSON value has no failing serialisers") + "\n"),
@@ -60,14 +63,45 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
             Ok(0)
         }
         SandboxCommand::Show { json: false } => {
-            print(&shown(configured, &confiner, &policy, manifest.as_ref()));
+            let shown = shown(configured, &confiner, &policy, manifest.as_ref());
+            print(&format!("{shown}{}", keys.in_words()));
             Ok(0)
         }
         SandboxCommand::Explain { path } => {
             print(&explained(&policy, &Disk::of(&place), path)?);
             Ok(0)
         }
-        SandboxCommand::Run { command } => tried(confiner, &place, manifest.as_ref(), command),
+        SandboxCommand::Run { command } => tried(confiner, &place, manifest.as_ref(), &keys, command),
+    }
+}
+
+/// The variables with keys that are set, and what becomes of them.
+struct Keys {
+    passed: Vec<String>,
+    withheld: Vec<String>,
+}
+
+impl Keys {
+    /// For the agent of `manifest`, or for goals.
+    fn of(catalog: &Catalog, config: &Config, manifest: Option<&Manifest>) -> Self {
+        let withheld = match manifest {
+            Some(manifest) => withheld_from_agent(catalog, manifest, config),
+            None => withheld_from_goals(catalog, config),
+        };
+        let set = catalog.keys().into_iter().filter(|name| env::var_os(name).is_some());
+        let (withheld, passed) = set.partition(|name| withheld.contains(name));
+        Self { passed, withheld }
+    }
+
+    fn in_words(&self) -> String {
+        let listed = |names: &[String]| match names {
+            [] => "none".to_owned(),
+            names => names.join(", "),
+        };
+        let (passed, withheld) = (listed(&self.passed), listed(&self.withheld));
+        format!(
+            "\nkeys that are set: passed on: {passed}; withheld: {withheld} (`keys` in the settings passes on more)\n"
+        )
     }
 }
 
@@ -168,6 +202,7 @@ fn tried(
     mut confiner: Confiner,
     place: &AppPlace,
     manifest: Option<&Manifest>,
+    keys: &Keys,
     command: &[OsString],
 ) -> Result<u8, Failure> {
     if confiner.level() == ConfinementLevel::None {
@@ -187,6 +222,9 @@ fn tried(
     let confinement = confiner.confinement(manifest)?;
     let mut command = process::Command::new(program);
     command.args(args);
+    for name in &keys.withheld {
+        command.env_remove(name);
+    }
     for (name, value) in &confinement.variables {
         match value {
             Some(value) => command.env(name, value),

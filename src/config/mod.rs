@@ -9,6 +9,7 @@
 mod env;
 mod file;
 mod goals;
+mod keys;
 mod load;
 #[cfg(test)]
 mod mistakes;
@@ -25,6 +26,7 @@ mod values;
 
 pub use crate::settings::format_duration;
 pub use env::RUNTIME_VARIABLES;
+pub use keys::SharedKeys;
 pub use load::{Loaded, load};
 pub use permissions::Permissions;
 pub use render::{SettingFlag, example, flags, paths, schema, show};

@@ -15,6 +15,7 @@ use crate::{
 
 use super::{
     goals::Goals,
+    keys::SharedKeys,
     permissions::Permissions,
     sandbox::Sandbox,
     values::{AdapterTables, Notify, Promise, ServerAddress},
@@ -49,6 +50,7 @@ settings! {
         server_timeout_ms("serverTimeout"): Within<1, 600_000> = 5000,
         permissions("permissions"): Section<Permissions>,
         sandbox("sandbox"): Section<Sandbox>,
+        keys("keys"): Section<SharedKeys>,
         /// How the agent is talked with. "one-way": it gets its prompt and is listened to. "live": it can be told something
         /// while it works, so that messages reach the running turn; an agent without such a channel is refused. "auto" takes
         /// the live one where rules need it, and where somebody watches on a screen who gets more of it: messages that reach

@@ -48,6 +48,8 @@ pub(crate) struct FrontEnd {
     recovered: bool,
     transcript: bool,
     notify: Notify,
+    /// Variables with keys of agents: not for the user's command.
+    keys: Vec<String>,
     include: Vec<String>,
     supervisor: Supervisor,
 }
@@ -86,6 +88,7 @@ impl FrontEnd {
         presentation: Presentation,
         transcript: bool,
         config: &Config,
+        keys: Vec<String>,
         supervisor: &Supervisor,
     ) -> Self {
         Self {
@@ -96,6 +99,7 @@ impl FrontEnd {
             recovered: open.recovered,
             transcript,
             notify: config.notify.clone(),
+            keys,
             include: config.checkpoint.include.clone(),
             supervisor: supervisor.clone(),
         }
@@ -164,7 +168,13 @@ impl FrontEnd {
             )),
             recordings: Arc::new(move |iteration| files.recording(iteration)),
             remembered: Some(self.paths.state().join("messages")),
-            notifier: notifier(&self.notify, self.paths.project(), &self.supervisor, running),
+            notifier: notifier(
+                &self.notify,
+                self.paths.project(),
+                &self.keys,
+                &self.supervisor,
+                running,
+            ),
         }
     }
 }

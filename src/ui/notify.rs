@@ -4,15 +4,21 @@ use std::{convert::Infallible, path::Path, sync::Arc, thread, time::Duration};
 
 use tokio::sync::mpsc;
 
-use crate::{config::Notify, proc::Supervisor, ui::tui::Notifier};
+use crate::{
+    config::Notify,
+    proc::{Supervisor, helper::Helper},
+    ui::tui::Notifier,
+};
 
 /// How long a command may take that tells the user something.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Makes the way to tell that the user chose. `running` is held as long as a command of theirs runs.
+/// Makes the way to tell that the user chose. `running` is held as long as a command of theirs runs, which gets none of the
+/// variables in `keys`.
 pub(super) fn notifier(
     notify: &Notify,
     project: &Path,
+    keys: &[String],
     supervisor: &Supervisor,
     running: mpsc::Sender<Infallible>,
 ) -> Notifier {
@@ -22,7 +28,7 @@ pub(super) fn notifier(
         Notify::Osc9 => return Notifier::Osc9,
         Notify::Command(command) => command.clone(),
     };
-    let (project, supervisor) = (project.to_owned(), supervisor.clone());
+    let (project, keys, supervisor) = (project.to_owned(), keys.to_vec(), supervisor.clone());
     Notifier::Call(Arc::new(move |reason| {
         let shell = supervisor
             .helper("sh")
@@ -31,6 +37,7 @@ pub(super) fn notifier(
             .current_dir(&project)
             .output_cap(0)
             .deadline(DEADLINE);
+        let shell = keys.iter().fold(shell, Helper::env_remove);
         let running = running.clone();
         // Waited for beside everything else; one that cannot be started tells nobody, and nothing depends on it.
         _ = thread::Builder::new().name("notice".to_owned()).spawn(move || {

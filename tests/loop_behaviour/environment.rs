@@ -38,20 +38,73 @@ fn keys_reach_the_agent_and_neither_goals_nor_git() {
     let alone = sandbox
         .ralph(["--goal", "spy=env > \"$HOME/alone\"", "goals", "check"])
         .env("ANTHROPIC_API_KEY", "sk-one")
+        .env("GEMINI_API_KEY", "sk-two")
+        .env("RALPH_KEYS_GOALS", "GEMINI_API_KEY")
         .run(SOON);
     assert_eq!(alone.code(), Some(0), "{alone:?}");
-    assert!(!sandbox.read_home("alone").unwrap().contains("sk-one"));
+    let alone = sandbox.read_home("alone").unwrap();
+    assert!(!alone.contains("sk-one") && alone.contains("sk-two"), "{alone}");
+}
+
+/// Variables with keys of several agents, one for each.
+const KEYS: [&str; 5] = [
+    "ANTHROPIC_API_KEY",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CODEX_API_KEY",
+    "GEMINI_API_KEY",
+    "OPENCODE_SERVER_PASSWORD",
+];
+
+/// Those of them that are in what `env` has printed.
+fn keys_in(environment: &str) -> Vec<&'static str> {
+    let is_set = |name: &&str| environment.contains(&format!("{name}=sk-{name}"));
+    KEYS.into_iter().filter(is_set).collect()
 }
 
 #[test]
-fn an_agent_does_not_take_itself_for_one_that_runs_inside_of_another() {
-    for (adapter, marks) in [
+fn a_probe_and_what_is_tried_in_the_sandbox_get_no_keys_of_others_and_the_list_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.install_adapter(
+        "spy",
+        "dialect = \"terminal\"\n[command]\nprogram = \"sh\"\nargs = []\nprompt = \"stdin\"\n\
+         [probe]\nargs = [\"-c\", \"env > $HOME/probe; echo 1\"]\n[login]\nkeys = [\"CODEX_API_KEY\"]\n",
+    );
+    let ralph = |args: &str| {
+        let ralph = sandbox.ralph(args.split_whitespace());
+        let ralph = KEYS
+            .iter()
+            .fold(ralph, |ralph, name| ralph.env(name, format!("sk-{name}")));
+        ralph.run(SOON)
+    };
+    let checked = ralph("adapters check spy");
+    assert_eq!(checked.code(), Some(0), "{checked:?}");
+    assert_eq!(keys_in(&sandbox.read_home("probe").unwrap()), [""; 0]);
+    let shown = ralph("--adapter spy sandbox show").stdout;
+    let listed = "passed on: CODEX_API_KEY; withheld: ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN, GEMINI_API_KEY, \
+                  OPENCODE_SERVER_PASSWORD";
+    assert!(shown.contains(listed), "{shown}");
+    assert!(ralph("sandbox show").stdout.contains("passed on: none;"));
+    // Without Landlock nothing is run.
+    let tried = ralph("--adapter spy sandbox run env");
+    if tried.code() == Some(0) {
+        assert_eq!(keys_in(&tried.stdout), ["CODEX_API_KEY"]);
+    }
+}
+
+#[test]
+fn an_agent_gets_its_own_keys_and_does_not_take_itself_for_one_inside_of_another() {
+    for (adapter, marks, keys) in [
         (
             "claude",
             &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"][..],
+            &["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY"][..],
         ),
-        ("gemini", &["GEMINI_CLI"]),
-        ("opencode-run", &["OPENCODE", "OPENCODE_PID"]),
+        ("gemini", &["GEMINI_CLI"], &["CODEX_API_KEY", "GEMINI_API_KEY"]),
+        (
+            "opencode-run",
+            &["OPENCODE", "OPENCODE_PID"],
+            &["ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"],
+        ),
     ] {
         let sandbox = Sandbox::new();
         sandbox.plan(1);
@@ -61,9 +114,12 @@ fn an_agent_does_not_take_itself_for_one_that_runs_inside_of_another() {
         sandbox.write(".ralph/config.json", &config);
         let run = sandbox.looping(["--adapter", adapter, "--max-iterations", "1"]);
         let run = marks.iter().fold(run, |run, name| run.env(name, "1"));
-        let finished = run.run(SOON);
+        let run = KEYS.iter().fold(run, |run, name| run.env(name, format!("sk-{name}")));
+        // One that every agent gets, by a setting.
+        let finished = run.env("RALPH_KEYS_AGENTS", "CODEX_API_KEY").run(SOON);
         assert_eq!(outcomes(&finished.records()).len(), 1, "{finished:?}");
         let seen = sandbox.read_home("seen").expect("the agent ran");
+        assert_eq!(keys_in(&seen), keys, "{adapter}");
         for mark in marks {
             assert!(!seen.contains(&format!("{mark}=1")), "{adapter}: {seen}");
         }

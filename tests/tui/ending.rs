@@ -144,15 +144,16 @@ fn a_command_is_told_why_the_run_ended() {
     let sandbox = Sandbox::new();
     sandbox.write(
         ".ralph/config.json",
-        r#"{"notify": "printf %s \"$RALPH_REASON\" > \"$HOME/told\""}"#,
+        r#"{"notify": "printf %s \"$RALPH_REASON, ${ANTHROPIC_API_KEY-no key}\" > \"$HOME/told\""}"#,
     );
+    sandbox.set_variable("ANTHROPIC_API_KEY", "sk-one");
     sandbox.git(["add", "--all"]);
     sandbox.git(["commit", "--quiet", "--message", "Configure"]);
     let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
     let told = wait_until(SOON, "the command", || {
         sandbox.read_home("told").filter(|told| !told.is_empty())
     });
-    assert!(told.starts_with("ralph: done"), "{told}");
+    assert!(told.starts_with("ralph: done") && told.ends_with(", no key"), "{told}");
     terminal.press("q");
     terminal.ends();
 }

@@ -216,6 +216,7 @@ impl Reader<'_> {
         let login = &self.written.login;
         Credentials {
             env: login.env.clone(),
+            keys: login.keys.clone(),
             files: login.files.clone(),
             hint: login.hint.clone(),
         }

@@ -153,6 +153,8 @@ settings! {
     pub(crate) struct WrittenLogin {
         /// Variables, each of which is enough.
         env("env"): Texts = [],
+        /// Further variables with keys that it may use.
+        keys("keys"): Texts = [],
         /// Files, each of which is enough.
         files("files"): Texts = [],
         /// What to type to log in.

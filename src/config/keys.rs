@@ -1,0 +1,21 @@
+//! Who gets variables with keys that are not its own.
+
+use crate::settings::{Names, Sample, settings};
+
+settings! {
+    /// Variables with keys. An agent gets its own, as its adapter says (`login.env` and `login.keys`), and none of other agents';
+    /// goals, `notify` and what ralph runs for itself get none. `ralph sandbox show` lists them.
+    pub struct SharedKeys {
+        /// Variables that every agent gets, whoever's they are: ["OPENAI_API_KEY"].
+        agents("agents"): Names<Variables> = [],
+        /// Variables that goals get: ["OPENAI_API_KEY"].
+        goals("goals"): Names<Variables> = [],
+    }
+}
+
+/// Names of variables.
+pub struct Variables;
+
+impl Sample for Variables {
+    const SAMPLE: &'static str = r#"["OPENAI_API_KEY"]"#;
+}
