@@ -7,6 +7,7 @@ pub mod catalog;
 pub(crate) mod check;
 pub mod dialect;
 mod error;
+pub(crate) mod greeting;
 mod identity;
 mod invocation;
 mod live_output;

@@ -8,6 +8,7 @@ use crate::{
         AgentAdapter, Channel, GitIdentity,
         catalog::{Catalog, Sources},
         dialect::DialectKind,
+        greeting,
         manifest::{Live, Manifest, Transport},
         opencode::{Credentials, ServerAdapter, ServerOptions},
         subprocess::SubprocessAdapter,
@@ -15,10 +16,11 @@ use crate::{
     config::Config,
     driver::Agent,
     error::{Failure, FailureKind},
-    event::{ChannelKind, ChoiceReason, Notice, SessionMode},
+    event::{ChannelKind, ChoiceReason, Hint, Notice, SessionMode},
     git::Identity,
     proc::Supervisor,
     settings::Origin,
+    words::hint_in_words,
 };
 
 /// The adapter that is taken when none is named, if a server is named or its program is there.
@@ -48,6 +50,8 @@ pub(super) struct Chooser<'a> {
     pub(super) project: &'a Path,
     /// Somebody looks at a screen.
     pub(super) watched: bool,
+    /// A run follows, so agents may be started.
+    pub(super) starting: bool,
     pub(super) supervisor: &'a Supervisor,
 }
 
@@ -219,6 +223,7 @@ impl Chooser<'_> {
                 let asking = self.config.permissions.policy().concerns();
                 if let Some(live) = manifest.live.as_ref().filter(|_| live) {
                     unbypassed(id, live, asking, self.project)?;
+                    self.answers(&manifest, live, &supervisor)?;
                 }
                 let adapter = SubprocessAdapter::new(manifest, &supervisor);
                 Arc::new(adapter.committing_as(identity).asking(asking).live(live))
@@ -232,6 +237,25 @@ impl Chooser<'_> {
         Ok(Agent {
             adapter,
             last_line_claims,
+        })
+    }
+
+    /// Finds out whether the agent answers on the live channel, if this run cannot do without that.
+    fn answers(&self, manifest: &Manifest, live: &Live, supervisor: &Supervisor) -> Result<(), Failure> {
+        let asks = self.needs_answers(live);
+        if !self.starting || !asks && self.config.channel != Channel::Live {
+            return Ok(());
+        }
+        let id = &manifest.id;
+        greeting::answers(manifest, live, asks, self.project, supervisor).map_err(|why| {
+            let what = if asks {
+                "cannot be held to the rules: its"
+            } else {
+                "cannot be talked with: its"
+            };
+            let text = format!("adapter `{id}` {what} live channel does not begin ({why})");
+            let hint = Hint::NeedLiveChannel { adapter: id.clone() };
+            Failure::new(FailureKind::Configuration, text).hint(hint_in_words(&hint))
         })
     }
 
@@ -272,6 +296,7 @@ pub(crate) fn chosen_adapter(
         config,
         project,
         watched: false,
+        starting: false,
         supervisor,
     };
     chooser.choose(&mut Vec::new()).map(|chosen| chosen.id)

@@ -75,6 +75,7 @@ pub(super) fn prepare(
         config,
         project: &place.project,
         watched,
+        starting: true,
         supervisor,
     };
     let Agents {

@@ -18,7 +18,7 @@ const CHANNEL: &str = "exec sh \"$HOME/asking.sh\"";
 
 /// What every such script can use: the conversation has begun when it comes to its own part.
 const BEGINS: &str = r#"
-read -r initialize; read -r prompt
+read -r initialize; echo '{"type":"control_response","response":{"subtype":"success","request_id":"initialize"}}'; read -r prompt
 echo '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
 # Asks to run what is in `$1`, and keeps the answer.
 asks() {

@@ -61,6 +61,7 @@ impl Agent {
         let program = agents::program(self.program())?;
         let mut sandbox = Sandbox::new();
         sandbox.add_agent(&program);
+        sandbox.share_what_is_known_of_agents();
         match self {
             Agent::Codex => sandbox.connect_codex(model, retries),
             Agent::Claude => sandbox.connect_claude(model, retries),

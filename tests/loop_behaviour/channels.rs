@@ -1,8 +1,7 @@
 //! Which channel an agent is talked with on, and what happens where the installed version has only one.
 
-use ralph::event::{ChannelKind, Event, Finding, StopReason};
+use ralph::event::{ChannelKind, Event};
 
-use super::reason;
 use crate::{
     harness::{SOON, Sandbox, Script, events},
     tui::watching,
@@ -47,28 +46,29 @@ fn an_installed_version_without_a_live_channel_is_run_one_way_and_says_so_on_the
 }
 
 #[test]
-fn a_run_that_asks_for_the_live_channel_does_not_go_on_without_it_and_says_what_to_do() {
+fn a_run_that_needs_the_live_channel_does_not_begin_without_it_and_says_what_to_do() {
     let sandbox = outdated();
-    let finished = sandbox.looping_as("text", ["--channel", "live"]).run(SOON);
-    assert_eq!(finished.code(), Some(1), "{finished:?}");
-    assert!(
-        finished.stdout.contains("script (live)"),
-        "the first line names it: {}",
-        finished.stdout
+    refused(
+        &sandbox,
+        &["--channel", "live"],
+        "adapter `script` cannot be talked with: ",
     );
-    assert!(
-        finished
-            .stdout
-            .contains("hint: update the agent (`ralph adapters check script`"),
-        "{}",
-        finished.stdout
-    );
-    let records = sandbox.journal();
-    assert!(
-        matches!(reason(&records), StopReason::AgentFailed { problem, .. } if problem.finding == Some(Finding::NoLiveChannel)),
-        "{:?}",
-        reason(&records)
-    );
+
+    // Only over ACP an agent has to be told to ask.
+    sandbox.install(&Script::jsonl("work; over Done.").live_over("claude-stream-json", REFUSES));
+    sandbox.write(".ralph/config.json", r#"{ "permissions": { "ask": ["Bash(rm *)"] } }"#);
+    refused(&sandbox, &[], "adapter `script` cannot be held to the rules: ");
+}
+
+#[track_caller]
+fn refused(sandbox: &Sandbox, args: &[&str], told: &str) {
+    let finished = sandbox.looping_as("text", args).run(SOON);
+    assert_eq!(finished.code(), Some(3), "{finished:?}");
+    let told = format!("{told}its live channel does not begin (error: unexpected argument 'acp' found)");
+    assert!(finished.stderr.contains(&told), "{}", finished.stderr);
+    let hint = "hint: update the agent (`ralph adapters check script`";
+    assert!(finished.stderr.contains(hint), "{}", finished.stderr);
+    assert!(sandbox.paths().run_ids().is_empty(), "no run has begun");
     sandbox.assert_nothing_runs();
 }
 

@@ -28,7 +28,7 @@ use json_rpc::{METHOD_NOT_FOUND, Message};
 use updates::Updates;
 
 /// The version that is spoken here.
-const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 1;
 /// The names that agents give the mode in which they ask for nothing.
 const UNASKING_MODES: [&str; 3] = ["yolo", "bypassPermissions", "full-access"];
 

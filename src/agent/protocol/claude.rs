@@ -27,6 +27,13 @@ use crate::{
 /// How long a hook may take to answer, in seconds: longer than anybody is waited for.
 const HOOK_TIMEOUT_S: u64 = 7 * 24 * 3600;
 
+/// Has claude ask before every use of a tool.
+pub(super) fn initialize() -> Value {
+    let hook = json!({"matcher": null, "hookCallbackIds": ["before"], "timeout": HOOK_TIMEOUT_S});
+    let request = json!({"subtype": "initialize", "hooks": {"PreToolUse": [hook]}});
+    json!({"type": "control_request", "request_id": "initialize", "request": request})
+}
+
 #[derive(Debug, Default)]
 pub(super) struct ClaudeLive {
     objects: Objects,
@@ -67,9 +74,7 @@ impl Protocol for ClaudeLive {
         conversation.seed = opening.seed;
         conversation.asks = opening.asks;
         if !opening.asks.is_empty() {
-            let hook = json!({"matcher": null, "hookCallbackIds": ["before"], "timeout": HOOK_TIMEOUT_S});
-            let request = json!({"subtype": "initialize", "hooks": {"PreToolUse": [hook]}});
-            exchange.write(&json!({"type": "control_request", "request_id": "initialize", "request": request}));
+            exchange.write(&initialize());
         }
         conversation.say(None, &opening.prompt, exchange);
     }

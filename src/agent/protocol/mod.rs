@@ -14,11 +14,16 @@ mod seam;
 #[cfg(test)]
 mod testing;
 
+use serde_json::Value;
+
 use super::{
     dialect::{Clock, Dialect, Finish},
     template::Placeholder,
 };
-use crate::event::{AgentSignal, ToolKinds};
+use crate::{
+    event::{AgentSignal, ToolKinds},
+    text::one_line,
+};
 
 pub(super) use seam::PENDING_CAP;
 pub use seam::{Exchange, Opening, Protocol, SessionCommand, Steering};
@@ -81,6 +86,35 @@ impl LiveKind {
         }
     }
 
+    /// What an agent is told first, and answers before there is a prompt.
+    pub(super) fn greeting(self) -> Vec<u8> {
+        let mut exchange = Exchange::default();
+        match self {
+            LiveKind::ClaudeStreamJson => exchange.write(&claude::initialize()),
+            LiveKind::CodexAppServer => codex::CodexLive::default().start(Opening::default(), &mut exchange),
+            LiveKind::Acp => acp::Acp::default().start(Opening::default(), &mut exchange),
+        }
+        exchange.input
+    }
+
+    /// The answer to the greeting in what an agent has written so far, if it is there: that it speaks the protocol, or why not.
+    pub(super) fn answer(self, written: &[u8]) -> Option<Result<(), String>> {
+        let lines = written.split(|byte| *byte == b'\n');
+        let mut messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        messages.find_map(|message| match self {
+            LiveKind::ClaudeStreamJson => (message["type"] == "control_response").then(|| {
+                let response = &message["response"];
+                verdict(response["subtype"] == "success", &response["error"])
+            }),
+            LiveKind::CodexAppServer => (message["id"] == "initialize" && message["method"].is_null())
+                .then(|| verdict(message["result"].is_object(), &message["error"]["message"])),
+            LiveKind::Acp => (message["id"] == 1 && message["method"].is_null()).then(|| {
+                let is_spoken = message["result"]["protocolVersion"] == acp::VERSION;
+                verdict(is_spoken, &message["error"]["message"])
+            }),
+        })
+    }
+
     /// The protocol of a new session.
     pub fn protocol(self) -> Box<dyn Protocol> {
         match self {
@@ -89,6 +123,11 @@ impl LiveKind {
             LiveKind::Acp => Box::new(acp::Acp::default()),
         }
     }
+}
+
+fn verdict(is_good: bool, error: &Value) -> Result<(), String> {
+    let why = || error.as_str().unwrap_or("it speaks another version of the protocol");
+    if is_good { Ok(()) } else { Err(one_line(why())) }
 }
 
 /// A dialect as a protocol: it listens, and takes no command.
@@ -119,5 +158,43 @@ impl Protocol for OneWay {
 
     fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange) {
         self.0.finish(finish, clock, &mut exchange.signals);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_to_a_greeting_is_found_among_what_is_written_when_it_is_whole() {
+        for (kind, good, bad) in [
+            (
+                LiveKind::ClaudeStreamJson,
+                r#"{"type":"control_response","response":{"subtype":"success","request_id":"initialize"}}"#,
+                r#"{"type":"control_response","response":{"subtype":"error","error":"no hooks"}}"#,
+            ),
+            (
+                LiveKind::CodexAppServer,
+                r#"{"id":"initialize","result":{"userAgent":"x"}}"#,
+                r#"{"id":"initialize","error":{"code":1,"message":"no hooks"}}"#,
+            ),
+            (
+                LiveKind::Acp,
+                r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#,
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no hooks"}}"#,
+            ),
+        ] {
+            let greeting = kind.greeting();
+            assert!(
+                greeting.ends_with(b"\n") && kind.answer(&greeting).is_none(),
+                "an echo is no answer"
+            );
+            let written = format!("warning: x\n{{\"method\":\"noise\"}}\n{good}");
+            assert_eq!(kind.answer(written.as_bytes()), Some(Ok(())), "{kind:?}");
+            assert_eq!(kind.answer(&written.as_bytes()[..written.len() - 1]), None);
+            assert_eq!(kind.answer(bad.as_bytes()), Some(Err("no hooks".to_owned())));
+        }
+        let later = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}"#;
+        assert!(matches!(LiveKind::Acp.answer(later), Some(Err(why)) if why.contains("another version")));
     }
 }
