@@ -430,6 +430,29 @@ fn a_commit_works_and_nothing_more_in_a_work_tree_a_submodule_a_hidden_directory
 }
 
 #[test]
+fn a_link_in_the_place_of_a_writable_directory_opens_nothing_to_the_next_iteration() {
+    let sandbox = Sandbox::outside_of_tmp();
+    if !has_landlock(&sandbox) {
+        return;
+    }
+    let outside = sandbox.home().join("documents");
+    fs::create_dir(&outside).unwrap();
+    fs::create_dir(sandbox.project().join("build")).unwrap();
+    sandbox.plan(2);
+    // Twice: within a run, and when the next one looks where its places are.
+    sandbox.install(&Script::jsonl(
+        "rmdir build; ln -sfn ~/documents build; echo x > build/escaped-$n; work; over 'One less.'",
+    ));
+    for _ in 0..2 {
+        let args = ["--adapter", "script", "--sandbox", "on", "--headless"];
+        let finished = sandbox.ralph(args).env("RALPH_SANDBOX_WRITE", "build").run(SOON);
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        sandbox.plan(2);
+    }
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+}
+
+#[test]
 fn builds_with_cargo_and_npm_work_in_either_mode() {
     let sandbox = Sandbox::outside_of_tmp();
     if !can_be_strict(&sandbox) {

@@ -151,7 +151,16 @@ impl Policy {
             });
         }
         let policy = Policy { write, hidden, shown };
-        policy.without_shown()
+        policy.without_shown().without_nested()
+    }
+
+    /// Leaves out what lies in another writable place, which needs no leave of its own. A program could put a link there, and what
+    /// that leads to would be writable for the next one.
+    fn without_nested(mut self) -> Self {
+        let paths: Vec<PathBuf> = self.write.iter().map(|place| place.path.clone()).collect();
+        let is_nested = |path: &Path| paths.iter().any(|above| path != above && path.starts_with(above));
+        self.write.retain(|place| !is_nested(&place.path));
+        self
     }
 
     fn without_shown(mut self) -> Self {
@@ -169,7 +178,7 @@ impl Policy {
         for path in &mut self.shown {
             *path = canonical(path);
         }
-        self.without_shown()
+        self.without_shown().without_nested()
     }
 
     /// Tells what may be done with `path`, which is absolute and without symbolic links.
@@ -276,6 +285,25 @@ mod tests {
         let policy = policy(|_| {}).resolved(moved);
         assert_access(&policy, "/data/me/.ssh/id", Some(Why::Credentials), true);
         assert_access(&policy, "/data/me/work/src", Some(Why::Project), false);
+    }
+
+    #[test]
+    fn a_place_in_a_writable_one_is_not_listed_for_itself_and_not_followed_where_a_link_of_it_leads() {
+        let policy = policy(|wanted| {
+            wanted.write = vec![
+                "/home/me/work/build".to_owned(),
+                "/tmp/mine".to_owned(),
+                "/srv/data".to_owned(),
+            ];
+        });
+        // What an agent would like these to be.
+        let policy = policy.resolved(|path| match path.ends_with("build") || path.ends_with("mine") {
+            true => "/home/me/.ssh".into(),
+            false => path.to_owned(),
+        });
+        assert_access(&policy, "/home/me/.ssh/id", Some(Why::Credentials), true);
+        assert_access(&policy, "/home/me/work/build/x", Some(Why::Project), false);
+        assert_access(&policy, "/srv/data/x", Some(Why::Setting), false);
     }
 
     #[test]
