@@ -331,8 +331,7 @@ fn a_strict_sandbox_leaves_an_agent_and_a_goal_nothing_but_the_hosts_that_are_li
 
 #[test]
 fn a_strict_sandbox_holds_for_another_user_as_well() {
-    // In /tmp, which a strict sandbox does not write to and other users can go to.
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::in_tmp();
     if !getuid().is_root() || !can_be_strict(&sandbox) {
         return;
     }
@@ -458,8 +457,8 @@ fn builds_with_cargo_and_npm_work_in_either_mode() {
     if !can_be_strict(&sandbox) {
         return;
     }
-    let cargo = env::var("CARGO").expect("a test is run by cargo");
-    let tools = Path::new(&cargo).parent().unwrap().display();
+    let cargo = env!("CARGO");
+    let tools = Path::new(cargo).parent().unwrap().display();
     let path = format!("{tools}:{}", env::var("PATH").unwrap());
     sandbox.write("Cargo.toml", "[package]\nname = \"tiny\"\nedition = \"2021\"\n");
     sandbox.write("src/lib.rs", "#[test]\nfn works() {}\n");
@@ -474,7 +473,7 @@ fn builds_with_cargo_and_npm_work_in_either_mode() {
         let built = sandbox
             .ralph(["--sandbox", mode, "sandbox", "run", "--", "sh", "-c", build])
             .env("PATH", &path)
-            .env("RUSTC", Path::new(&cargo).with_file_name("rustc"))
+            .env("RUSTC", Path::new(cargo).with_file_name("rustc"))
             .run(Duration::from_secs(120));
         assert_eq!(built.code(), Some(0), "{mode}: {built:?}");
     }

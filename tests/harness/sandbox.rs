@@ -68,6 +68,13 @@ impl Sandbox {
         sandbox
     }
 
+    /// A sandbox in /tmp itself, where other users can go and which a strict sandbox does not write to.
+    pub fn in_tmp() -> Sandbox {
+        let sandbox = Sandbox::without_git_in(Path::new("/tmp"));
+        sandbox.start_repository();
+        sandbox
+    }
+
     fn start_repository(&self) {
         self.git(["init", "--quiet"]);
         self.git(["add", "--all"]);
