@@ -174,7 +174,7 @@ impl PermissionRequest {
     }
 }
 
-/// A change cut behind a line, with how many follow.
+/// A change cut behind a line, with how many follow: `[… 2950]`.
 fn shortened(diff: &str) -> String {
     if diff.len() <= TEXT_CAP_BYTES {
         return diff.to_owned();
@@ -190,9 +190,9 @@ fn shortened(diff: &str) -> String {
     if kept == 0 {
         return clip(diff, TEXT_CAP_BYTES);
     }
-    let lines: Vec<&str> = diff.lines().take(kept).collect();
-    let more = diff.lines().count() - kept;
-    format!("{}\n[… {more} more lines]", lines.join("\n"))
+    let more = format!("[… {}]", diff.lines().count() - kept);
+    let lines: Vec<&str> = diff.lines().take(kept).chain([more.as_str()]).collect();
+    lines.join("\n")
 }
 
 /// What the agent is told.
@@ -404,13 +404,7 @@ mod tests {
         assert!(shown.len() <= TEXT_CAP_BYTES && !edit.is_cut());
         let last: Vec<&str> = shown.lines().rev().take(2).collect();
         let kept = shown.lines().count() - 1;
-        assert_eq!(
-            last,
-            [
-                format!("[… {} more lines]", 3_000 - kept),
-                format!("+line {} ü", kept - 1)
-            ]
-        );
+        assert_eq!(last, [format!("[… {}]", 3_000 - kept), format!("+line {} ü", kept - 1)]);
         assert_eq!(bounded.bounded(), bounded);
         let command = PermissionRequest {
             command: Some("x".repeat(5_000)),

@@ -11,6 +11,7 @@ use crate::{
         model::{Choosing, are_marked, choices},
         theme::Role,
     },
+    words::counted,
 };
 
 use super::{
@@ -40,7 +41,13 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
         (None, None, Some(patch)) => {
             rows.push(vec![(one_line(&request.title), Role::Strong)]);
             for line in shown(patch).lines() {
-                rows.extend(flowed(&[(line.to_owned(), diff::role(line))], room));
+                let left_out = line
+                    .strip_prefix("[… ")
+                    .and_then(|line| line.strip_suffix(']')?.parse::<u64>().ok());
+                rows.extend(match left_out {
+                    Some(more) => flowed(&[(format!("… and {}", counted(more, "more line")), Role::Wait)], room),
+                    None => flowed(&[(line.to_owned(), diff::role(line))], room),
+                });
             }
             &request.title
         }

@@ -409,6 +409,22 @@ fn what_was_asked_is_shown_whole_with_what_became_of_it() {
 }
 
 #[test]
+fn how_much_of_a_change_is_left_out_is_said_at_its_end() {
+    let mut asked = permission_asked(1);
+    if let Event::PermissionAsked { request, .. } = &mut asked {
+        request.command = None;
+        request.diff = Some("@@ a.rs @@\n-old\n+new\n[… 2950]".to_owned());
+    }
+    let mut model = model(80, 24, [running(), vec![asked]].concat());
+    model.ui.mode = Mode::Answering(Answering::new(1, 0));
+    let text = drawn(&model);
+    assert!(
+        text.contains("│ +new ") && text.contains("│ … and 2950 more lines "),
+        "{text}"
+    );
+}
+
+#[test]
 fn without_unicode_every_sign_is_plain() {
     let theme = Theme::new(Palette::Sixteen, Depth::Sixteen, true);
     let check = |model: &Model| {
