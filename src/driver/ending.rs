@@ -184,7 +184,7 @@ pub fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>)
     run.journal.append(now_ms(), queued)?;
     Ok(Left::Queued {
         id,
-        plan: run.state.view.settings.plan,
+        plan: run.state.view.settings.plan.clone(),
         rules: left.rules,
     })
 }

@@ -168,7 +168,7 @@ fn a_run_that_goes_on_after_the_clock_was_set_back_has_its_limits_in_the_present
     let before = waiting(Wait::Backoff, START_MS + MINUTE_MS);
     let recover = Input::Recover {
         pid: 2,
-        settings: Box::new(before.view.settings.clone()),
+        settings: Box::new((*before.view.settings).clone()),
         pause_file: false,
     };
     let now_ms = START_MS.saturating_add_signed(-2 * HOUR_MS);

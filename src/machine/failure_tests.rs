@@ -387,7 +387,7 @@ fn a_message_is_due_again_when_its_session_showed_nothing_of_it() {
         });
         running.take(&Input::Recover {
             pid: 2,
-            settings: Box::new(running.state.view.settings.clone()),
+            settings: Box::new((*running.state.view.settings).clone()),
             pause_file: false,
         });
     };

@@ -317,7 +317,7 @@ fn rules_of_the_run_outlive_it_being_resumed_and_those_of_the_project_are_as_the
     };
     let settings = Settings {
         remembered: vec![known],
-        ..running.state.view.settings.clone()
+        ..(*running.state.view.settings).clone()
     };
     running.take(&Input::Recover {
         pid: 2,

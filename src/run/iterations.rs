@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Iteration, Look, Recent, Work};
+use super::{Iteration, Look, Recent, Shared, Work};
 use crate::event::{AgentSignal, CancelReason, Event, Outcome};
 
 /// Iterations that are kept, and how many of the newest are kept with everything that is known of them.
@@ -25,7 +25,8 @@ pub struct Iterations {
     pub at_start: Look,
     pub rows: Recent<Iteration, ROWS>,
     /// What was spent on tasks, by their text.
-    pub work: BTreeMap<String, Work>,
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Work>"))]
+    pub work: Shared<BTreeMap<String, Work>>,
 }
 
 impl Iterations {

@@ -6,7 +6,8 @@
 //! `ralph status` prints it; nobody else folds records. It is pure, holds neither the run's promise nor what the agent
 //! says in its messages, and a view that was serialised goes on with the records after it as if it had never been away.
 //!
-//! What could grow without end is bounded by [`Recent`]: the newest entries are kept and the others are counted.
+//! What could grow without end is bounded by [`Recent`]: the newest entries are kept and the others are counted. What is large
+//! and changes rarely is [`Shared`] by the copies of a view.
 
 mod asks;
 mod breaker;
@@ -18,6 +19,7 @@ mod message;
 mod permission;
 mod phase;
 mod recent;
+mod shared;
 mod stop;
 mod task;
 mod tool;
@@ -38,6 +40,7 @@ pub use message::{Delivered, Message, MessageState};
 pub use permission::{AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions};
 pub use phase::{End, Phase};
 pub use recent::Recent;
+pub use shared::Shared;
 pub use stop::StopAsked;
 pub use task::{Block, GoalState, GoalStatus, Task, TaskState, Work};
 pub use tool::Tool;

@@ -4,24 +4,27 @@ use std::collections::{VecDeque, vec_deque};
 
 use serde::{Deserialize, Serialize};
 
+use super::Shared;
+
 /// Keeps the newest `CAP` entries, oldest first, and counts those that had to make room.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Recent{T}"))]
 pub struct Recent<T, const CAP: usize> {
     dropped: u64,
-    kept: VecDeque<T>,
+    #[cfg_attr(test, schemars(with = "VecDeque<T>"))]
+    kept: Shared<VecDeque<T>>,
 }
 
 impl<T, const CAP: usize> Default for Recent<T, CAP> {
     fn default() -> Self {
         Self {
             dropped: 0,
-            kept: VecDeque::new(),
+            kept: Shared::default(),
         }
     }
 }
 
-impl<T, const CAP: usize> Recent<T, CAP> {
+impl<T: Clone, const CAP: usize> Recent<T, CAP> {
     pub fn push(&mut self, entry: T) {
         if self.kept.len() == CAP {
             self.kept.pop_front();
@@ -30,6 +33,21 @@ impl<T, const CAP: usize> Recent<T, CAP> {
         self.kept.push_back(entry);
     }
 
+    pub(super) fn last_mut(&mut self) -> Option<&mut T> {
+        self.kept.back_mut()
+    }
+
+    pub(super) fn before_last_mut(&mut self, age: usize) -> Option<&mut T> {
+        let at = self.kept.len().checked_sub(age + 1)?;
+        self.kept.get_mut(at)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> vec_deque::IterMut<'_, T> {
+        self.kept.iter_mut()
+    }
+}
+
+impl<T, const CAP: usize> Recent<T, CAP> {
     /// How many are kept.
     pub fn len(&self) -> usize {
         self.kept.len()
@@ -52,26 +70,13 @@ impl<T, const CAP: usize> Recent<T, CAP> {
         self.kept.back()
     }
 
-    pub(super) fn last_mut(&mut self) -> Option<&mut T> {
-        self.kept.back_mut()
-    }
-
     /// The one `age` entries before the last.
     pub fn before_last(&self, age: usize) -> Option<&T> {
         self.kept.get(self.kept.len().checked_sub(age + 1)?)
     }
 
-    pub(super) fn before_last_mut(&mut self, age: usize) -> Option<&mut T> {
-        let at = self.kept.len().checked_sub(age + 1)?;
-        self.kept.get_mut(at)
-    }
-
     pub fn iter(&self) -> vec_deque::Iter<'_, T> {
         self.kept.iter()
-    }
-
-    pub(super) fn iter_mut(&mut self) -> vec_deque::IterMut<'_, T> {
-        self.kept.iter_mut()
     }
 }
 

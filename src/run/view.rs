@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Block, Breaker, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation, OpenAsk,
-    Permissions, Phase, StopAsked, Task, Tool, task::tasks, tool,
+    Permissions, Phase, Shared, StopAsked, Task, Tool, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, RunId,
@@ -22,8 +22,10 @@ pub struct RunView {
     pub records: u64,
     pub run: Option<RunId>,
     /// The project's root, absolute.
-    pub project: PathBuf,
-    pub settings: Settings,
+    #[cfg_attr(test, schemars(with = "PathBuf"))]
+    pub project: Shared<PathBuf>,
+    #[cfg_attr(test, schemars(with = "Settings"))]
+    pub settings: Shared<Settings>,
     /// The one that works, which is another than the settings' first while that is limited; empty before the first
     /// iteration.
     pub adapter: String,
@@ -87,7 +89,7 @@ impl RunView {
                 earlier_starts_ms,
                 ..
             } => {
-                self.project.clone_from(project);
+                self.project = project.clone().into();
                 self.clock.started_ms = at_ms;
                 self.clock.starts_ms.clone_from(earlier_starts_ms);
                 self.go_by(settings);
@@ -267,7 +269,7 @@ impl RunView {
     }
 
     fn go_by(&mut self, settings: &Settings) {
-        self.settings = settings.clone();
+        self.settings = settings.clone().into();
         let goals = settings.goals.iter().map(|goal| GoalStatus {
             name: goal.name.clone(),
             state: GoalState::Unknown,
