@@ -1,30 +1,22 @@
 //! Counts what changed between checkpoints, and counts nothing twice.
 
 use std::{
-    io::{self, PipeReader, PipeWriter, Write},
+    sync::{Mutex, PoisonError, mpsc},
     thread::{self, Scope, ScopedJoinHandle},
 };
 
 use super::{
-    Counted, GitError, Repository,
+    Counted, GitError, Repository, alone,
     counts::{Commits, Counts, Lines, Point, find_commits},
 };
 use crate::event::{Changes, Checkpoint};
 
 /// Is told the tree that is there now.
-pub(super) struct Now<'a> {
-    since: &'a [Point<'a>],
-    /// At its other end git waits for the trees to compare; none where there is nothing to count.
-    pairs: Option<PipeWriter>,
-}
+pub(super) struct Now(mpsc::Sender<String>);
 
-impl Now<'_> {
+impl Now {
     pub(super) fn is(self, tree: &str) {
-        let Some(mut pairs) = self.pairs else { return };
-        for from in self.since.iter().filter(|from| from.tree != tree) {
-            // Few enough for the pipe to hold them; where git has ended already it says why.
-            _ = writeln!(pairs, "{} {tree}", from.tree);
-        }
+        _ = self.0.send(tree.to_owned()); // without a thread, it is read after this
     }
 }
 
@@ -63,14 +55,11 @@ impl Repository {
             Ok((to.tree.to_owned(), ()))
         };
         let counts = &mut Counts::default();
-        let ((), counted) = self.count_beside(counts, &since, to.head, Some(to.tree), make)?;
+        let ((), counted) = self.count_beside(counts, &since, to.head, make)?;
         counted.map(|changes| changes.into_iter().next().unwrap_or_default())
     }
 
-    /// Has `make` find out what tree is there now, and counts the changes since some points beside it. `known` is that tree
-    /// where it is no question.
-    ///
-    /// git is started before anybody knows what to compare, and told later: that it starts takes most of the time.
+    /// Has `make` find out what tree is there now, and counts the changes since some points beside the rest of what it does.
     ///
     /// # Errors
     /// Those of `make`; the inner ones as [`Repository::changes`].
@@ -79,32 +68,19 @@ impl Repository {
         counts: &mut Counts,
         since: &[Point],
         head: Option<&str>,
-        known: Option<&str>,
         make: impl FnOnce(Now) -> Result<(String, T), GitError>,
     ) -> Result<(T, Counted), GitError> {
-        let is_counted = |from: &Point| known.is_some_and(|tree| counts.lines(from.tree, tree).is_some());
-        let (reader, pairs) = if since.iter().all(is_counted) {
-            (None, None)
-        } else {
-            match io::pipe() {
-                Ok((reader, writer)) => (Some(reader), Some(writer)),
-                Err(source) => {
-                    let (_, made) = make(Now { since, pairs: None })?;
-                    let command = "git diff-tree".to_owned();
-                    return Ok((made, Err(GitError::Start { command, source })));
-                }
-            }
-        };
+        let (sender, tree) = mpsc::channel::<String>();
+        let tree = Mutex::new(tree);
         let count_commits = || self.count_commits(&counts.commits, since, head);
-        let count_lines = || {
-            reader
-                .as_ref()
-                .map_or_else(|| Ok(Vec::new()), |pairs| self.count_lines(pairs))
+        let count_lines = || match tree.lock().unwrap_or_else(PoisonError::into_inner).recv() {
+            Ok(tree) => self.count_lines(counts, since, &tree),
+            Err(_) => Ok(Vec::new()), // there is none
         };
         let ((tree, made), lines, commits) = thread::scope(|threads| {
             let commits = Beside::start(threads, &count_commits);
             let lines = Beside::start(threads, &count_lines);
-            let made = make(Now { since, pairs })?;
+            let made = make(Now(sender))?;
             Ok((made, lines.result(), commits.result()))
         })?;
         let counted = lines.and_then(|lines| {
@@ -161,8 +137,30 @@ impl Repository {
         })
     }
 
-    /// Compares the trees of which the names come through a pipe, two a line.
-    fn count_lines(&self, pairs: &PipeReader) -> Result<Vec<Lines>, GitError> {
+    /// Compares the trees of some points with `tree`, as far as they were not before.
+    fn count_lines(&self, counts: &Counts, since: &[Point], tree: &str) -> Result<Vec<Lines>, GitError> {
+        let (mut all, mut pairs) = (Vec::new(), String::new());
+        for from in since.iter().filter(|from| counts.lines(from.tree, tree).is_none()) {
+            let alone = self
+                .loose()
+                .and_then(|loose| alone::changes(loose, &self.layout, from.tree, tree));
+            match alone {
+                Some(changes) => all.push(Lines {
+                    from: from.tree.to_owned(),
+                    to: tree.to_owned(),
+                    changes,
+                }),
+                None => pairs.extend([from.tree, " ", tree, "\n"]),
+            }
+        }
+        if !pairs.is_empty() {
+            all.extend(self.count_lines_by_git(pairs)?);
+        }
+        Ok(all)
+    }
+
+    /// Compares the trees of which `pairs` has the names, two a line.
+    fn count_lines_by_git(&self, pairs: String) -> Result<Vec<Lines>, GitError> {
         let args = [
             "diff-tree",
             "--stdin",
@@ -173,12 +171,7 @@ impl Repository {
             "--no-ext-diff",
             "--no-textconv",
         ];
-        let git = self.git().args(args);
-        let pairs = pairs.try_clone().map_err(|source| GitError::Start {
-            command: "git diff-tree".to_owned(),
-            source,
-        })?;
-        let output = git.input_from(pairs.into()).run()?;
+        let output = self.git().args(args).input(pairs.into_bytes()).run()?;
         read_lines(&output.stdout).ok_or_else(|| output.unexpected())
     }
 }

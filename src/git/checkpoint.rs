@@ -131,7 +131,7 @@ impl Repository {
         let known = last.as_ref().map(|last| last.tree.clone());
         let same = last.filter(|last| last.head == head);
         let since: Vec<Point> = since.iter().map(|from| Point::of(from)).collect();
-        self.count_beside(counts, &since, head.as_deref(), known.as_deref(), |now| {
+        self.count_beside(counts, &since, head.as_deref(), |now| {
             let tree = match &known {
                 Some(tree) => tree.clone(),
                 None => self.write_trees(table)?,

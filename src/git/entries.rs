@@ -15,8 +15,8 @@ const NAME: u16 = 0x0fff;
 const SKIP_WORKTREE: u16 = 0x4000;
 
 pub(super) const DIRECTORY: u32 = 0o040_000;
-const REGULAR: u32 = 0o100_644;
-const EXECUTABLE: u32 = 0o100_755;
+pub(super) const REGULAR: u32 = 0o100_644;
+pub(super) const EXECUTABLE: u32 = 0o100_755;
 const SYMBOLIC: u32 = 0o120_000;
 const LINK: u32 = 0o160_000;
 

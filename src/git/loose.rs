@@ -16,8 +16,11 @@ use miniz_oxide::{deflate::compress_to_vec_zlib, inflate::decompress_to_vec_zlib
 use super::{layout::Layout, process::Git, sha1::sha1};
 use crate::files::open_unfollowed;
 
-/// Settings that decide how git writes objects and references, and extensions of the repository's format.
-const SETTINGS: &str = r"^(core\.(sharedrepository|fsync.*)|extensions\..*)$";
+/// Settings that decide how git writes objects and references, and how it compares files, and extensions of the repository's
+/// format.
+const SETTINGS: &str = r"^(core\.(sharedrepository|fsync.*|attributesfile|bigfilethreshold)|extensions\..*)$";
+/// Those that say something about comparing alone.
+const OF_COMPARING: [&str; 2] = ["core.attributesfile ", "core.bigfilethreshold "];
 /// Extensions that change nothing about either.
 const HARMLESS: [&str; 5] = [
     "extensions.objectformat sha1",
@@ -31,6 +34,8 @@ const HARMLESS: [&str; 5] = [
 const NAME_BYTES: usize = 40;
 /// What files and trees are compressed with: the fastest level, since git compresses them anew when it packs them.
 const LEVEL: u8 = 1;
+/// What comes before the content of an object: its kind and its size.
+const HEAD_BYTES: usize = 32;
 /// A larger commit is left to git.
 const COMMIT_BYTES: usize = 64 << 10;
 /// Commits that are followed one by one.
@@ -43,6 +48,8 @@ pub(super) type Id = [u8; NAME_BYTES / 2];
 #[derive(Debug, Clone)]
 pub(super) struct Loose {
     common_dir: PathBuf,
+    /// No setting says how files are compared.
+    counts_as_usual: bool,
 }
 
 impl Loose {
@@ -50,10 +57,18 @@ impl Loose {
     pub(super) fn found(git: Git, layout: &Layout, id_bytes: usize) -> Option<Loose> {
         let settings = git.args(["config", "--get-regexp", SETTINGS]).run_any().ok()?;
         let settings = str::from_utf8(&settings.stdout).ok()?;
-        let is_harmless = |line: &str| HARMLESS.iter().any(|harmless| line.starts_with(harmless));
+        let is_of_comparing = |line: &str| OF_COMPARING.iter().any(|setting| line.starts_with(setting));
+        let is_harmless =
+            |line: &str| HARMLESS.iter().any(|harmless| line.starts_with(harmless)) || is_of_comparing(line);
         (id_bytes * 2 == NAME_BYTES && settings.lines().all(is_harmless)).then(|| Loose {
             common_dir: layout.common_dir.clone(),
+            counts_as_usual: !settings.lines().any(is_of_comparing),
         })
+    }
+
+    /// Whether git would compare files as they are, as far as settings say something about that.
+    pub(super) fn counts_as_usual(&self) -> bool {
+        self.counts_as_usual && !self.is_replaced()
     }
 
     /// Whether an object is there, in a file of its own.
@@ -84,10 +99,7 @@ impl Loose {
     ///
     /// git is asked where something may take the place of a commit or of its parents.
     pub(super) fn commits_between(&self, from: &str, to: &str) -> Option<u32> {
-        let is_replaced = ["refs/replace", "info/grafts", "shallow"]
-            .into_iter()
-            .any(|name| self.common_dir.join(name).symlink_metadata().is_ok());
-        if is_replaced || self.packs_replacements() {
+        if self.is_replaced() {
             return None;
         }
         let mut commit = to.to_owned();
@@ -100,6 +112,13 @@ impl Loose {
         None
     }
 
+    /// Whether git may take one object for another.
+    fn is_replaced(&self) -> bool {
+        let places = ["refs/replace", "info/grafts", "shallow"];
+        let is_there = |name: &str| self.common_dir.join(name).symlink_metadata().is_ok();
+        places.into_iter().any(is_there) || self.packs_replacements()
+    }
+
     fn packs_replacements(&self) -> bool {
         let name = b"refs/replace/";
         match fs::read(self.common_dir.join("packed-refs")) {
@@ -108,22 +127,26 @@ impl Loose {
         }
     }
 
-    fn only_parent(&self, commit: &str) -> Option<String> {
-        if !is_name(commit) {
+    /// Reads an object of a kind and of at most so many bytes that is a file of its own, and is what its name says.
+    pub(super) fn read(&self, kind: &str, name: &str, most_bytes: usize) -> Option<Vec<u8>> {
+        if !is_name(name) {
             return None;
         }
-        let (mut file, metadata) = open_unfollowed(&self.object(commit)).ok()??;
-        if metadata.len() > COMMIT_BYTES as u64 {
-            return None;
-        }
+        let (file, _) = open_unfollowed(&self.object(name)).ok()??;
+        let most_bytes = most_bytes + HEAD_BYTES;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).ok()?;
-        let object = decompress_to_vec_zlib_with_limit(&bytes, COMMIT_BYTES).ok()?;
-        if hex(&sha1(&object)) != commit {
+        file.take(most_bytes as u64).read_to_end(&mut bytes).ok()?;
+        let mut object = decompress_to_vec_zlib_with_limit(&bytes, most_bytes).ok()?;
+        if hex(&sha1(&object)) != name {
             return None;
         }
         let end = object.iter().position(|&byte| byte == 0)?;
-        let (head, text) = (object.get(..end)?, object.get(end + 1..)?);
+        let is_of_kind = object[..end].strip_prefix(kind.as_bytes())?.starts_with(b" ");
+        is_of_kind.then(|| object.split_off(end + 1))
+    }
+
+    fn only_parent(&self, commit: &str) -> Option<String> {
+        let text = self.read("commit", commit, COMMIT_BYTES)?;
         let mut lines = text.split(|&byte| byte == b'\n');
         let parents: Vec<&[u8]> = lines
             .by_ref()
@@ -131,7 +154,7 @@ impl Loose {
             .map_while(|line| line.strip_prefix(b"parent "))
             .collect();
         match parents[..] {
-            [parent] if head.starts_with(b"commit ") => String::from_utf8(parent.to_vec()).ok(),
+            [parent] => String::from_utf8(parent.to_vec()).ok(),
             _ => None,
         }
     }

@@ -7,6 +7,7 @@
 //!
 //! All functions block; each git process has a deadline.
 
+mod alone;
 mod changes;
 mod checkpoint;
 mod counts;

@@ -5,7 +5,7 @@ use std::{
     env,
     ffi::OsStr,
     io,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::ExitStatus,
     time::Duration,
@@ -117,12 +117,6 @@ impl Git {
 
     pub(super) fn input(mut self, bytes: Vec<u8>) -> Git {
         self.helper = self.helper.input(bytes);
-        self
-    }
-
-    /// Has git read from a descriptor, into which may be written while it runs.
-    pub(super) fn input_from(mut self, descriptor: OwnedFd) -> Git {
-        self.helper = self.helper.input_from(descriptor);
         self
     }
 

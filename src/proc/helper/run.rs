@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(5);
 const ROUND_UP: Duration = Duration::from_millis(1);
 
 /// A short program being put together. It gets ralph's environment with the changes made here, nothing to read unless
-/// [`Helper::input`] or [`Helper::input_from`] says so, and ten seconds.
+/// [`Helper::input`] says so, and ten seconds.
 #[derive(Debug)]
 pub struct Helper {
     helpers: Arc<Helpers>,
@@ -52,7 +52,6 @@ pub struct Helper {
 enum Input {
     Nothing,
     Bytes(Vec<u8>),
-    From(OwnedFd),
 }
 
 /// A helper that has ended.
@@ -107,13 +106,6 @@ impl Helper {
     #[must_use]
     pub fn input(mut self, bytes: Vec<u8>) -> Helper {
         self.input = Input::Bytes(bytes);
-        self
-    }
-
-    /// Has it read from a descriptor: the end of a pipe into which is written while it runs.
-    #[must_use]
-    pub fn input_from(mut self, descriptor: OwnedFd) -> Helper {
-        self.input = Input::From(descriptor);
         self
     }
 
@@ -207,7 +199,6 @@ impl Input {
             Input::Nothing => File::open("/dev/null").map(OwnedFd::from),
             // A file and no pipe: nobody has to write while the other side reads.
             Input::Bytes(bytes) => system::anonymous_file(&bytes).map(OwnedFd::from),
-            Input::From(descriptor) => Ok(descriptor),
         }
     }
 }
@@ -266,13 +257,9 @@ fn drain(outlets: &mut [Outlet], until: Instant) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        io::Write,
-        os::{
-            fd::AsFd,
-            unix::{fs::OpenOptionsExt, process::ExitStatusExt},
-        },
-        thread,
+    use std::os::{
+        fd::AsFd,
+        unix::{fs::OpenOptionsExt, process::ExitStatusExt},
     };
 
     use nix::{fcntl::OFlag, sys::stat::Mode, unistd::mkfifo};
@@ -295,16 +282,6 @@ mod tests {
         assert_eq!(finished.stderr.bytes, b"oops\n");
         assert_eq!(finished.status.code(), Some(3));
         assert_eq!(shell("kill -9 $$").run().unwrap().status.signal(), Some(9));
-    }
-
-    #[test]
-    fn what_is_written_while_it_runs_is_read() {
-        let (reader, mut writer) = io::pipe().unwrap();
-        let helper = shell("echo started; cat").input_from(reader.into());
-        let running = thread::spawn(move || helper.run());
-        writer.write_all(b"late\n").unwrap();
-        drop(writer);
-        assert_eq!(running.join().unwrap().unwrap().stdout.bytes, b"started\nlate\n");
     }
 
     #[test]
