@@ -175,7 +175,7 @@ fn a_run_that_is_killed_while_the_agent_asks_begins_the_iteration_anew() {
     assert_eq!(code, Some(0), "{said}");
     let [work, done] = work_on("hello");
     model.play(in_order([&[work, done]]));
-    let asked = model.main_requests().len();
+    let asked = model.main_request_count();
     let finished = ralph(Agent::Claude, &sandbox).run(SOON);
     assert_eq!(finished.code(), Some(0), "{}", finished.stdout);
     let prompt = model.main_requests()[asked].prompt().to_owned();

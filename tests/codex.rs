@@ -29,7 +29,7 @@ fn codex_fails_its_turn_when_the_key_is_refused() {
             .contains("401 Unauthorized"),
         "{failure}"
     );
-    assert_eq!(model.main_requests().len(), 1);
+    assert_eq!(model.main_request_count(), 1);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn codex_waits_out_two_rate_limits() {
     let finished = ask(&sandbox, codex, "Anything.");
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(finished.stdout.contains("At last."), "{finished:?}");
-    assert_eq!(model.main_requests().len(), 3);
+    assert_eq!(model.main_request_count(), 3);
 }
 
 #[test]

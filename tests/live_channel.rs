@@ -209,7 +209,7 @@ fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent)
     plan_one_task(&sandbox);
     let running = live(agent, &sandbox).args(["--max-iterations", "200"]).start();
     for message in 1..=MESSAGES {
-        model.wait_for_request(model.main_requests().len().max(1), SOON);
+        model.wait_for_request(model.main_request_count().max(1), SOON);
         steer(&sandbox, &format!("message-{message}-of-fifty"));
     }
     // A message that comes while an answer is written has codex throw that answer away and ask again.

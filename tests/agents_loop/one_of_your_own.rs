@@ -77,7 +77,7 @@ fn works_off_a_plan_in_a_session_that_is_continued() {
         "{:#?}",
         requests[2].user_texts
     );
-    let one = model.main_requests().len() as u64;
+    let one = model.main_request_count() as u64;
     assert_eq!(one, 4);
     let used = stopped(&finished).2.usage.output_tokens;
     assert_eq!(used, Some(one * 50), "every turn is counted once: {}", finished.stdout);

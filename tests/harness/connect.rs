@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use super::Sandbox;
 use crate::stand_in::StandIn;
 
+/// Whether an agent that is a program of bun frees memory; `0` or `1`.
+pub const COLLECT_GARBAGE: &str = "BUN_JSC_useGC";
+
 impl Sandbox {
     /// Makes codex, wherever it is started in the sandbox, ask `model`, and repeat a failed request `retries` times.
     pub fn connect_codex(&self, model: &StandIn, retries: u32) {
@@ -38,6 +41,7 @@ impl Sandbox {
         self.set_variable("DISABLE_TELEMETRY", "1");
         self.set_variable("DISABLE_ERROR_REPORTING", "1");
         self.set_variable("DISABLE_AUTOUPDATER", "1");
+        self.set_variable(COLLECT_GARBAGE, "0");
     }
 
     /// Makes gemini ask `model`, and repeat a failed request `retries` times.
@@ -86,14 +90,16 @@ impl Sandbox {
         write_json(&self.config().join("opencode/opencode.json"), &config);
     }
 
-    /// Lets opencode start without its catalogue of models and its ways to log in, which are two fifths of a start, and
-    /// without compiling the code again that has run for a while: that takes another fifth, and pays after minutes.
+    /// Lets opencode start without its catalogue of models and its ways to log in, which are two fifths of a start,
+    /// without compiling the code again that has run for a while, which takes another fifth and pays after minutes, and
+    /// without collecting garbage, which is half of what is left: a process of seconds can keep its gigabyte.
     pub fn lighten_opencode(&self) {
         let catalogue = self.config().join("opencode-models.json");
         write_json(&catalogue, &json!({}));
         self.set_variable("OPENCODE_MODELS_PATH", catalogue);
         self.set_variable("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1");
         self.set_variable("BUN_JSC_useDFGJIT", "0");
+        self.set_variable(COLLECT_GARBAGE, "0");
     }
 }
 

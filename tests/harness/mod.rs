@@ -2,7 +2,7 @@
 
 pub mod agent;
 pub mod agents;
-mod connect;
+pub mod connect;
 pub mod in_process;
 pub mod processes;
 pub mod running;

@@ -17,7 +17,7 @@ use ralph::{
 };
 
 use crate::{
-    harness::{SOON, Sandbox, agent::Agent, agents},
+    harness::{SOON, Sandbox, agent::Agent, agents, connect::COLLECT_GARBAGE},
     stand_in::{Scenario, StandIn, Step, say},
 };
 
@@ -72,13 +72,13 @@ impl Served {
         };
         let (mut answers, mut next) = (Vec::new(), first);
         let mut exchange = Exchange::default();
-        let mut requests = model.main_requests().len();
+        let mut requests = model.main_request_count();
         protocol.start(opening, &mut exchange);
         let mut over = self.carry_out(exchange, &mut answers);
         let deadline = Instant::now() + SOON;
         while !over {
             assert!(Instant::now() < deadline, "the turn of message {first} has no end");
-            let seen = model.main_requests().len();
+            let seen = model.main_request_count();
             if seen > requests && next <= last {
                 requests = seen;
                 let (id, text) = (SteeringId(next), text_of(next));
@@ -149,6 +149,8 @@ fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_dou
     let Some(sandbox) = Agent::Opencode.sandbox(&model, 0) else {
         return;
     };
+    // One process for everything: it would keep gigabytes.
+    sandbox.set_variable(COLLECT_GARBAGE, "1");
     let Some(mut served) = Served::start(&sandbox) else {
         return;
     };
@@ -162,12 +164,14 @@ fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_dou
         answers.extend(turn);
     }
     drop(served);
-    let requests = model.main_requests();
+    let bodies = model
+        .main_requests()
+        .into_iter()
+        .map(|request| request.body.to_string());
+    let bodies: Vec<String> = bodies.collect();
     for (number, taken) in &answers {
         let text = text_of(*number);
-        let counts = requests
-            .iter()
-            .map(|request| request.body.to_string().matches(&text).count());
+        let counts = bodies.iter().map(|body| body.matches(&text).count());
         let most = counts.max().unwrap_or(0);
         // One that was not taken is in the next prompt of a run, so the model may not have it already.
         assert_eq!(most, usize::from(*taken), "{text}, taken: {taken}");

@@ -1,5 +1,6 @@
 //! Agents that fail, and how long the loop waits.
 
+use nix::sys::signal::Signal;
 use ralph::event::{
     Event, Exit, LimitKind, Outcome, ProblemKind, Record, StopReason, UserCommand, Wait, WaitCause, WaitEnd,
 };
@@ -215,6 +216,37 @@ async fn an_agent_that_always_fails_stops_at_the_limit_of_iterations() {
     assert_eq!(*reason(&records), StopReason::LimitReached { limit });
     // No wait that could only end in the bad news.
     assert_eq!(waits(&records).len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_always_fails_stops_at_the_limit_of_iterations() {
+    let project = Project::new();
+    let agent = Agent::jsonl(|turn| async move { turn.failed(&json!({"kind": "overloaded"}), "status 500") });
+    let finished = project.looping(&agent).max_iterations(2).run().await;
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let records = finished.records();
+    let limit = LimitKind::MaxIterations;
+    assert_eq!(*reason(&records), StopReason::LimitReached { limit });
+    let is_overloaded =
+        |outcome: &&Outcome| matches!(outcome, Outcome::Failed { problem } if problem.kind == ProblemKind::Overloaded);
+    assert!(outcomes(&records).iter().all(is_overloaded), "{finished:?}");
+    assert_eq!(waits(&records).len(), 1);
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_of_an_hour_at_once_and_leaves_nothing_running() {
+    let sandbox = Sandbox::new();
+    let until_ms = ralph::driver::now_ms() + HOUR_MS;
+    let limited = format!(r#"failed '{{"kind":"rate-limited","untilMs":{until_ms}}}' 'too much'"#);
+    sandbox.install(&Script::jsonl(&limited));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    let waiting = running.wait_for_record(SOON, waiting(Wait::LimitReset));
+    assert!(waits(&[waiting])[0].1 > HOUR_MS / 2);
+    running.signal(Signal::SIGINT);
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(130), "{finished:?}");
+    assert_eq!(*reason(&finished.records()), StopReason::Interrupted);
+    sandbox.assert_nothing_runs();
 }
 
 #[tokio::test(start_paused = true)]

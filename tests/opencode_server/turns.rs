@@ -52,7 +52,7 @@ impl Served {
     }
 
     fn ralph_over(&mut self, url: &str, scenario: impl Into<Scenario>) -> Program {
-        self.asked = self.model.main_requests().len();
+        self.asked = self.model.main_request_count();
         self.model.play(scenario);
         self.sandbox.git(["reset", "--quiet", "--hard", "start"]);
         self.sandbox.git(["clean", "--quiet", "--force", "-d"]);
@@ -208,7 +208,7 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
     running.kill();
     running.wait(SOON);
-    let asked = model.main_requests().len();
+    let asked = model.main_request_count();
 
     let both = answer()
         .shell("rm precious.txt")

@@ -98,6 +98,10 @@ impl Log {
         self.lock().clone()
     }
 
+    pub(super) fn count(&self, counts: impl Fn(&Request) -> bool) -> usize {
+        self.lock().iter().filter(|exchange| counts(&exchange.request)).count()
+    }
+
     /// Waits until `found` has an answer; none once the deadline has passed.
     pub(super) fn wait<T>(&self, deadline: Duration, found: impl Fn(&[Exchange]) -> Option<T>) -> Option<T> {
         let end = Instant::now() + deadline;

@@ -104,6 +104,11 @@ impl StandIn {
             .collect()
     }
 
+    /// How many main requests there were so far. They are large: who waits for one does not copy them all.
+    pub fn main_request_count(&self) -> usize {
+        self.shared.log.count(is_main)
+    }
+
     /// Waits for main request `n`, counted from 1.
     ///
     /// # Panics
