@@ -3,7 +3,7 @@
 use ralph::event::{AnswerPlace, Decider, Delivery, Event};
 use serde_json::{Value, json};
 
-use super::{answer, decided_by_now, decisions, wait_for_question, with_permissions};
+use super::{answer, asked, decided_by_now, decisions, wait_for_question, with_permissions};
 use crate::{
     agents_loop::{in_order, plan_one_task, ralph, work_on},
     harness::{
@@ -82,13 +82,19 @@ impl Watched {
         self.agent == Agent::Gemini
     }
 
+    /// How many questions wait, as the journal has it.
+    fn waiting(&self) -> usize {
+        let journal = self.sandbox.journal();
+        let decided = events(&journal).filter(|event| matches!(event, Event::PermissionDecided { ask: Some(_), .. }));
+        asked(&journal) - decided.count()
+    }
+
     /// Waits until as many questions wait as are expected; returns the number of the one about `command`.
     fn question(&self, count: usize, command: &str) -> String {
-        let pending = wait_until(SOON, "questions", || {
-            let asks = self.sandbox.ralph(["asks", "--json"]).run(SOON).stdout;
-            let asks: Value = serde_json::from_str(&asks).ok()?;
-            asks.as_array().filter(|asks| asks.len() == count).cloned()
-        });
+        wait_until(SOON, "questions", || (self.waiting() == count).then_some(()));
+        let asks = self.sandbox.ralph(["asks", "--json"]).run(SOON).stdout;
+        let pending: Vec<Value> = serde_json::from_str(&asks).expect("a list");
+        assert_eq!(pending.len(), count, "{asks}");
         let about = |ask: &&Value| {
             ask["request"]["command"]
                 .as_str()
