@@ -390,3 +390,42 @@ fn on_a_terminal_the_question_is_asked_once_with_what_matters() {
     let again = ralph().run(SOON);
     assert_eq!(again.code(), Some(0), "nobody is asked twice: {again:?}");
 }
+
+#[test]
+fn what_an_agent_leaves_for_git_shells_and_editors_to_run_is_told_in_the_run_and_in_the_report() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.write(".envrc", "export A=1\n");
+    sandbox.install(&Script::jsonl(
+        r#"mkdir -p .git/hooks .vscode .ralph
+printf '#!/bin/sh\ntrue\n' > .git/hooks/post-merge && chmod +x .git/hooks/post-merge
+git config core.fsmonitor 'touch ran'
+echo '{}' > .vscode/tasks.json
+echo '{}' > .ralph/config.json
+work
+git config --unset core.fsmonitor
+git config user.email agent@example.invalid
+over 'Done.'"#,
+    ));
+    let finished = sandbox.looping_as("text", [] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let report = sandbox.wary_ralph(["report"]).run(SOON).stdout;
+    for text in [&finished.stdout, &report] {
+        assert!(
+            text.contains(".git/hooks/post-merge was changed during the iteration: your next `git` here"),
+            "{text}"
+        );
+        assert!(
+            text.contains(".vscode/tasks.json was changed during the iteration: your editor"),
+            "{text}"
+        );
+        assert!(
+            text.contains(".ralph/config.json was changed during the iteration: the next `ralph`"),
+            "{text}"
+        );
+        assert!(
+            !text.contains(".envrc was") && !text.contains(".git/config was"),
+            "{text}"
+        );
+    }
+}

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::Write,
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
@@ -27,6 +27,7 @@ use crate::{
 };
 
 use super::{
+    autorun::Autorun,
     clock::random_share,
     plan_file::{Taskless, read_plan},
 };
@@ -50,6 +51,8 @@ pub(super) struct JobContext {
     /// How the files were, where no checkpoint tells. Not in the journal: after a restart one iteration may count as progress
     /// that is none.
     pub(super) seen: Mutex<Seen>,
+    /// What may run by itself, as it was before the iteration.
+    pub(super) autorun: Mutex<Autorun>,
 }
 
 /// What a preparation needs of the state.
@@ -134,6 +137,7 @@ impl JobContext {
         if checkpoint.is_none() {
             self.take_fingerprint(&mut notices);
         }
+        self.autorun().look();
         let prompt = self.render(job, &plan);
         let path = self.files.prompt(job.iteration);
         create_anew(&path)
@@ -169,6 +173,7 @@ impl JobContext {
         } else {
             self.take_fingerprint(&mut notices)
         };
+        notices.extend(self.autorun().changes());
         let plan = self.read_plan();
         let edits = edits(&job.plan, &plan);
         Settlement {
@@ -186,6 +191,10 @@ impl JobContext {
             notices,
             random: random_share(),
         }
+    }
+
+    fn autorun(&self) -> MutexGuard<'_, Autorun> {
+        self.autorun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn render(&self, job: &Prepare, plan: &PlanSnapshot) -> Prompt {

@@ -4,6 +4,7 @@
 //! does is done elsewhere; its result comes back as an input.
 
 mod agent_commands;
+mod autorun;
 mod clock;
 mod config;
 mod ending;

@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use crate::{
     control::Asked,
     event::{AgentSignal, Event, Notice, StopReason, StopRequest},
+    git::Repository,
     machine::{Input, LoopState, Start, Step, step},
     proc::{Size, Supervisor},
     store::journal::{Journal, JournalError},
@@ -24,6 +25,7 @@ use crate::{
 
 use super::{
     agent_commands::AgentCommands,
+    autorun::Autorun,
     clock::{Clock, LOOK, new_promise},
     config::{Agent, Judge, RunConfig, Warden},
     goals::GoalRun,
@@ -127,6 +129,11 @@ impl Driver {
                 earlier_starts_ms: std::mem::take(&mut open.earlier_starts_ms),
             }))
         };
+        let git = config
+            .repository
+            .as_ref()
+            .map_or_else(Vec::new, Repository::directories);
+        let autorun = Autorun::new(open.paths.project(), git, open.paths.trust());
         let jobs = JobContext {
             run: open.run.clone(),
             paths: open.paths.clone(),
@@ -138,6 +145,7 @@ impl Driver {
             repository: config.repository,
             supervisor: config.supervisor,
             seen: Mutex::default(),
+            autorun: Mutex::new(autorun),
         };
         let (results, results_in) = mpsc::channel(INPUTS);
         let (handle, inbox) = Handle::new();

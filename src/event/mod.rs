@@ -32,7 +32,7 @@ pub use clip::{TEXT_CAP_BYTES, clip};
 pub use command::{Answer, CommandRefusal, UserCommand};
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
-pub use notice::{ChoiceReason, Level, Notice};
+pub use notice::{ChoiceReason, Level, Notice, RunBy};
 pub use permission::{
     AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,

@@ -64,6 +64,13 @@ pub enum Notice {
         /// The subcommand's name.
         command: String,
     },
+    /// In an iteration, a file has changed that has programs run without anybody asking for it.
+    AutorunChanged {
+        /// In the project, or absolute.
+        path: PathBuf,
+        by: RunBy,
+        gone: bool,
+    },
     /// Agents and goals are confined by this version of Landlock.
     SandboxOn {
         abi: i32,
@@ -212,6 +219,19 @@ pub enum Level {
     Warning,
 }
 
+/// Who runs what a file names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum RunBy {
+    Git,
+    Shell,
+    Editor,
+    Ralph,
+    /// ralph, as far as its user has trusted what a project says.
+    Trust,
+}
+
 /// Why an adapter was chosen where none is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -270,6 +290,7 @@ impl Notice {
             | Notice::ChangesUncounted { .. }
             | Notice::ProgressUnknown { .. }
             | Notice::AgentCommand { .. }
+            | Notice::AutorunChanged { .. }
             | Notice::SandboxMissing
             | Notice::SandboxWeak { .. }
             | Notice::SandboxStateUnknown { .. }
@@ -328,6 +349,7 @@ impl Notice {
             | Notice::WorkOverdue { .. }
             | Notice::StaleDoneFile
             | Notice::AgentCommand { .. }
+            | Notice::AutorunChanged { .. }
             | Notice::SandboxOn { .. }
             | Notice::SandboxMissing
             | Notice::SandboxWeak { .. }

@@ -108,6 +108,17 @@ impl Repository {
         spared.is_some_and(|states| states.hold(&self.layout.root.join(path)))
     }
 
+    /// git's directories of it: that of this work tree, and the one that all share where that is another.
+    pub fn directories(&self) -> Vec<PathBuf> {
+        let Layout {
+            git_dir, common_dir, ..
+        } = &self.layout;
+        match git_dir == common_dir {
+            true => vec![git_dir.clone()],
+            false => vec![git_dir.clone(), common_dir.clone()],
+        }
+    }
+
     /// The work tree's root, absolute; the project may be a directory below it.
     pub fn root(&self) -> &Path {
         &self.layout.root

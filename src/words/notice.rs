@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::{
-    event::{ChoiceReason, CommandRefusal, LimitKind, MESSAGE_CAP_BYTES, Notice, OwnWork, RestoreMoment},
+    event::{ChoiceReason, CommandRefusal, LimitKind, MESSAGE_CAP_BYTES, Notice, OwnWork, RestoreMoment, RunBy},
     machine::Closed,
 };
 
@@ -154,9 +154,22 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::AgentCommand { command } => {
             format!("the agent ran `ralph {command}`: refused, since only you command a run")
         }
+        Notice::AutorunChanged { path, by, gone } => autorun_in_words(path, *by, *gone),
         Notice::CommandRefused { refusal } => command_refusal_in_words(refusal),
         Notice::Text { text, .. } => text.clone(),
     }
+}
+
+fn autorun_in_words(path: &Path, by: RunBy, gone: bool) -> String {
+    let what = if gone { "was taken away" } else { "was changed" };
+    let then = match by {
+        RunBy::Git => "your next `git` here runs by what it says",
+        RunBy::Shell => "a shell that you start here may run it",
+        RunBy::Editor => "your editor may run it when it opens the project",
+        RunBy::Ralph => "the next `ralph` here asks before it counts",
+        RunBy::Trust => "it says what you have trusted of this project; if it was not you, `ralph trust --revoke`",
+    };
+    format!("{} {what} during the iteration: {then}", shown(path))
 }
 
 /// A host as `sandbox.hosts` takes it.

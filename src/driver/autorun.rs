@@ -1,0 +1,303 @@
+//! Files of a project that have programs run without anybody asking for it: hooks of git and its configuration, what shells and
+//! editors read as they start, ralph's own. They are compared around an iteration, and a change is told.
+//!
+//! An agent may write them, and what they name runs as the user, later and outside of the sandbox. A look is some forty calls to
+//! the system and no process: a file is read again only if the system says that it is another.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, Metadata},
+    hash::{DefaultHasher, Hash, Hasher},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    event::{Notice, RunBy},
+    files,
+};
+
+/// Most bytes of a file that are compared.
+const CAP_BYTES: u64 = 1 << 20;
+/// Most entries of a directory that are looked at.
+const ENTRIES_CAP: usize = 256;
+/// Most files that one iteration is told of.
+const TOLD: usize = 8;
+
+/// Directories below git's own and the project's whose files git runs, as they are usually set.
+const HOOKS: [&str; 2] = [".husky", ".githooks"];
+const SHELL: [&str; 7] = [
+    ".envrc",
+    ".bashrc",
+    ".bash_profile",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+];
+const EDITOR: [&str; 2] = [".vscode/tasks.json", ".vscode/settings.json"];
+const RALPH: [&str; 2] = [".ralph/config.json", ".ralph/prompt.md"];
+
+/// What a setting of git is called that names a program, or another file of settings.
+const GIT_KEYS: [&str; 18] = [
+    "hookspath",
+    "fsmonitor",
+    "sshcommand",
+    "pager",
+    "editor",
+    "askpass",
+    "helper",
+    "program",
+    "command",
+    "textconv",
+    "clean",
+    "smudge",
+    "process",
+    "driver",
+    "external",
+    "path",
+    "cmd",
+    "attributesfile",
+];
+/// What an attribute of a file is called that has a program run.
+const ATTRIBUTES: [&str; 3] = ["filter=", "diff=", "merge="];
+
+/// Where the files of a project are.
+#[derive(Debug)]
+pub(super) struct Autorun {
+    project: PathBuf,
+    /// git's directories of it, none without a repository.
+    git: Vec<PathBuf>,
+    /// What the user has trusted.
+    trust: PathBuf,
+    seen: BTreeMap<PathBuf, Seen>,
+}
+
+/// A file as it was.
+#[derive(Debug, Clone, PartialEq)]
+struct Seen {
+    by: RunBy,
+    /// Device, number, size, mode, and the times of its content and of itself.
+    identity: [i128; 6],
+    /// Of what it has run; none if that is nothing.
+    says: Option<u64>,
+}
+
+impl Autorun {
+    pub(super) fn new(project: &Path, git: Vec<PathBuf>, trust: PathBuf) -> Self {
+        Self {
+            project: project.to_owned(),
+            git,
+            trust,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    /// Takes everything as it is.
+    pub(super) fn look(&mut self) {
+        self.seen = self.now();
+    }
+
+    /// Tells what has changed since the last look, and takes it as it is.
+    pub(super) fn changes(&mut self) -> Vec<Notice> {
+        let now = self.now();
+        let says = |seen: &BTreeMap<PathBuf, Seen>, path: &PathBuf| seen.get(path).and_then(|seen| seen.says);
+        let changed = |path: &&PathBuf| says(&now, path) != says(&self.seen, path);
+        let known = now
+            .keys()
+            .chain(self.seen.keys().filter(|path| !now.contains_key(*path)));
+        let notices = known.filter(changed).take(TOLD).map(|path| Notice::AutorunChanged {
+            by: now.get(path).or(self.seen.get(path)).map_or(RunBy::Git, |seen| seen.by),
+            path: path.strip_prefix(&self.project).unwrap_or(path).to_owned(),
+            gone: says(&now, path).is_none(),
+        });
+        let notices = notices.collect();
+        self.seen = now;
+        notices
+    }
+
+    fn now(&self) -> BTreeMap<PathBuf, Seen> {
+        let files = self.files().into_iter();
+        let seen = files.filter_map(|(path, by)| Some((self.seen_of(&path, by)?, path)));
+        seen.map(|(seen, path)| (path, seen)).collect()
+    }
+
+    fn files(&self) -> Vec<(PathBuf, RunBy)> {
+        let mut files = Vec::new();
+        for git in &self.git {
+            files.extend(below(&git.join("hooks"), "").map(|path| (path, RunBy::Git)));
+            let settings = ["config", "config.worktree", "info/attributes"];
+            files.extend(settings.map(|name| (git.join(name), RunBy::Git)));
+        }
+        let here = |names: &[&str], by: RunBy| -> Vec<(PathBuf, RunBy)> {
+            names.iter().map(|name| (self.project.join(name), by)).collect()
+        };
+        for hooks in HOOKS {
+            files.extend(below(&self.project.join(hooks), "").map(|path| (path, RunBy::Git)));
+        }
+        files.extend(here(&[".gitattributes"], RunBy::Git));
+        files.extend(here(&SHELL, RunBy::Shell));
+        files.extend(here(&EDITOR, RunBy::Editor));
+        files.extend(here(&RALPH, RunBy::Ralph));
+        let adapters = below(&self.project.join(".ralph").join("adapters"), "toml");
+        files.extend(adapters.map(|path| (path, RunBy::Ralph)));
+        files.push((self.trust.clone(), RunBy::Trust));
+        files
+    }
+
+    /// None if the file is not there.
+    fn seen_of(&self, path: &Path, by: RunBy) -> Option<Seen> {
+        let metadata = fs::metadata(path).ok()?;
+        let identity = identity(&metadata);
+        let known = self.seen.get(path).filter(|known| known.identity == identity);
+        let says = known.map_or_else(|| says(path, &metadata), |known| known.says);
+        Some(Seen { by, identity, says })
+    }
+}
+
+fn identity(metadata: &Metadata) -> [i128; 6] {
+    let time = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+    [
+        metadata.dev().into(),
+        metadata.ino().into(),
+        metadata.size().into(),
+        metadata.mode().into(),
+        time(metadata.mtime(), metadata.mtime_nsec()),
+        time(metadata.ctime(), metadata.ctime_nsec()),
+    ]
+}
+
+/// The files of a directory whose names end so; of hooks without the samples that git puts there.
+fn below(directory: &Path, extension: &'static str) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(directory).into_iter().flatten().take(ENTRIES_CAP);
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    paths.filter(move |path| {
+        let end = path.extension().unwrap_or_default();
+        end != "sample" && (extension.is_empty() || end == extension)
+    })
+}
+
+/// What a file has run, as a number that is another for something else; none if it has nothing run.
+fn says(path: &Path, metadata: &Metadata) -> Option<u64> {
+    let name = path.file_name().unwrap_or_default();
+    let parent = path.parent().and_then(Path::file_name).unwrap_or_default();
+    let is_hook = parent == "hooks" || HOOKS.iter().any(|hooks| parent == *hooks);
+    // git leaves hooks alone that nobody may execute.
+    if is_hook && metadata.mode() & 0o111 == 0 {
+        return None;
+    }
+    let text = match files::read_bytes(path, CAP_BYTES) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    let lines: Vec<&str> = match name.to_str() {
+        Some("config" | "config.worktree") => text.lines().filter(|line| is_program(line)).collect(),
+        Some(".gitattributes" | "attributes") => {
+            let runs = |line: &&str| ATTRIBUTES.iter().any(|name| line.contains(name));
+            text.lines().filter(runs).collect()
+        }
+        _ => return Some(hash(&text)),
+    };
+    (!lines.is_empty()).then(|| hash(&lines))
+}
+
+/// Whether a line of git's settings may name a program. An alias does so by its first character.
+fn is_program(line: &str) -> bool {
+    let (key, value) = line.split_once('=').unwrap_or((line, ""));
+    let key = key.trim().to_ascii_lowercase();
+    GIT_KEYS.iter().any(|name| key.ends_with(name)) || value.trim().trim_start_matches('"').starts_with('!')
+}
+
+fn hash(said: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    said.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::Permissions, os::unix::fs::PermissionsExt};
+
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn told(autorun: &mut Autorun) -> Vec<(String, RunBy, bool)> {
+        let notices = autorun.changes().into_iter();
+        let told = notices.map(|notice| match notice {
+            Notice::AutorunChanged { path, by, gone } => (path.display().to_string(), by, gone),
+            other => panic!("{other:?}"),
+        });
+        told.collect()
+    }
+
+    fn project() -> (tempfile::TempDir, Autorun) {
+        let dir = tempfile::tempdir().unwrap();
+        let git = vec![dir.path().join(".git")];
+        let mut autorun = Autorun::new(dir.path(), git, dir.path().join("trust.json"));
+        autorun.look();
+        (dir, autorun)
+    }
+
+    #[test]
+    fn a_file_of_each_kind_is_told_once_when_it_comes_changes_and_goes() {
+        for (name, by) in [
+            (".envrc", RunBy::Shell),
+            (".vscode/tasks.json", RunBy::Editor),
+            (".ralph/config.json", RunBy::Ralph),
+            (".ralph/adapters/x.toml", RunBy::Ralph),
+            ("trust.json", RunBy::Trust),
+        ] {
+            let (dir, mut autorun) = project();
+            let path = dir.path().join(name);
+            write(&path, "a");
+            assert_eq!(told(&mut autorun), [(name.to_owned(), by, false)]);
+            assert_eq!(told(&mut autorun), []);
+            write(&path, "b");
+            assert_eq!(told(&mut autorun), [(name.to_owned(), by, false)]);
+            // Written anew as it was.
+            fs::remove_file(&path).unwrap();
+            write(&path, "b");
+            assert_eq!(told(&mut autorun), []);
+            fs::remove_file(&path).unwrap();
+            assert_eq!(told(&mut autorun), [(name.to_owned(), by, true)]);
+        }
+    }
+
+    #[test]
+    fn a_hook_counts_as_soon_as_it_can_be_executed() {
+        let (dir, mut autorun) = project();
+        let hook = dir.path().join(".git/hooks/pre-commit");
+        write(&hook, "#!/bin/sh\n");
+        write(&dir.path().join(".git/hooks/pre-push.sample"), "#!/bin/sh\n");
+        assert_eq!(told(&mut autorun), []);
+        fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(
+            told(&mut autorun),
+            [(".git/hooks/pre-commit".to_owned(), RunBy::Git, false)]
+        );
+    }
+
+    #[test]
+    fn settings_of_git_count_as_far_as_they_name_programs() {
+        let (dir, mut autorun) = project();
+        let (config, attributes) = (dir.path().join(".git/config"), dir.path().join(".gitattributes"));
+        write(&config, "[user]\n\tname = x\n[branch \"main\"]\n\tremote = origin\n");
+        write(&attributes, "*.sh eol=lf\n");
+        assert_eq!(told(&mut autorun), []);
+        for line in [
+            "\tfsmonitor = ./x",
+            "[core]\n\thooksPath = x",
+            "[alias]\n\tst = !x",
+            "[include]\n\tpath = x",
+        ] {
+            write(&config, line);
+            assert_eq!(told(&mut autorun).len(), 1, "{line}");
+        }
+        write(&attributes, "* filter=x\n");
+        assert_eq!(told(&mut autorun), [(".gitattributes".to_owned(), RunBy::Git, false)]);
+    }
+}
