@@ -83,7 +83,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("ui/terminal", &["console", "proc", "ui/headless", "ui/tui"]),
     ("ui/presentation", &["console", "ui/headless", "ui/terminal", "ui/tui"]),
-    ("ui/notify", &["config", "proc", "ui/tui"]),
+    ("ui/notify", &["config", "event", "proc", "run", "ui/tui"]),
     ("ui/summary", &["console", "run", "store", "ui/report"]),
     (
         "ui/front_end",

@@ -87,13 +87,25 @@ fn a_run_that_a_limit_ended_says_what_is_open_and_which_goal_was_never_run() {
 }
 
 #[test]
-fn a_blocked_task_is_what_needs_a_person() {
+fn a_blocked_task_is_what_needs_a_person_who_is_told_at_once() {
     let sandbox = Sandbox::new();
     sandbox.install(&Script::jsonl(
         r"over '---RALPH_STATUS---\nSTATUS: BLOCKED\nRECOMMENDATION: Which key do I use?\n---END_RALPH_STATUS---'",
     ));
-    let finished = ran(&sandbox, &["--max-iterations", "5"]);
+    let told = r#"printf '%s\n' "$RALPH_REASON" >> "$HOME/told""#;
+    let finished = sandbox
+        .looping(["--max-iterations", "5"])
+        .env("RALPH_NOTIFY", told)
+        .run(SOON);
     assert_eq!(finished.code(), Some(8), "{finished:?}");
+    let told = sandbox.read_home("told").unwrap_or_default();
+    assert_has(
+        &told,
+        &[
+            "ralph: blocked: Which key do I use? · ralph answer 1 \"…\"\n",
+            "· 0 of 2 tasks\n",
+        ],
+    );
     let report = json(&sandbox);
     assert_eq!(report["end"]["exitCode"], 8);
     assert_eq!(report["tasks"][0]["state"], "blocked");

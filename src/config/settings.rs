@@ -94,8 +94,9 @@ settings! {
         /// Changes to adapters, and adapters of your own, by id and with the keys of a manifest:
         /// "adapters": { "codex": { "command": { "program": "/opt/codex/bin/codex" } } }
         adapters("adapters"): AdapterTables = {},
-        /// How the screen tells somebody who looks elsewhere that the run is over or needs them: "none", "bell", "osc9" (a
-        /// notification of the terminal emulator), or a command, which finds the reason in the variable RALPH_REASON.
+        /// How somebody who looks elsewhere is told that the run is over or needs them: "none", on the screen "bell" and
+        /// "osc9" (a notification of the terminal emulator), or, headless as well, a command, which finds the reason in
+        /// RALPH_REASON.
         notify("notify"): Notify = "osc9",
         keep("keep"): Section<Keep>,
     }

@@ -18,7 +18,7 @@ use crate::{
     config::{Config, Notify},
     console,
     diagnostics::inherited,
-    driver::{Handle, Hub, OpenRun, Subscription, WhenSlow},
+    driver::{Handle, Hub, OpenRun, Subscription, UiEvent, WhenSlow},
     event::{Record, RunId},
     git::Differ,
     proc::Supervisor,
@@ -26,7 +26,7 @@ use crate::{
     text::{Form, with_causes},
     ui::{
         headless::{self, Format},
-        notify::notifier,
+        notify::{Teller, notifier},
         presentation::{Presentation, ScreenOptions},
         terminal::{self, surroundings},
         tui::{self, DiffRequest, Notifier, Player, Recordings, ScreenError, Setup, theme::Theme},
@@ -124,10 +124,10 @@ impl FrontEnd {
     }
 
     fn show(self, mut events: Subscription, handle: Handle, running: mpsc::Sender<Infallible>) {
-        let Presentation { format, style, screen } = self.presentation;
+        let Presentation { format, screen, .. } = self.presentation;
         if let Some(options) = screen {
             let leaving = handle.clone();
-            let setup = self.setup(options, handle, running);
+            let setup = self.setup(options, handle, running.clone());
             let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::Live(&mut events))));
             tui::terminal::give_back();
             match shown {
@@ -141,16 +141,38 @@ impl FrontEnd {
                 }
             }
             leaving.unwatch();
-            let mut out = console::stdout(style.form());
-            headless::show(events, Format::Text, style, terminal::pace(), &mut out);
-            return;
+            return self.show_text(events, Format::Text, running);
         }
+        self.show_text(events, format, running);
+    }
+
+    fn show_text(&self, mut events: Subscription, format: Format, running: mpsc::Sender<Infallible>) {
+        let style = self.presentation.style;
         let form = match format {
             Format::Text => style.form(),
             Format::Jsonl => Form::Json,
         };
         let mut out = console::stdout(form);
+        let mut teller = Teller::new(self.notifier(running));
+        if let Some(teller) = &mut teller {
+            events.past(&mut |record| teller.remember(record));
+        }
+        let events = events.inspect(|event| {
+            if let (UiEvent::Record(record), Some(teller)) = (event, &mut teller) {
+                teller.tell(record);
+            }
+        });
         headless::show(events, format, style, terminal::pace(), &mut out);
+    }
+
+    fn notifier(&self, running: mpsc::Sender<Infallible>) -> Notifier {
+        notifier(
+            &self.notify,
+            self.paths.project(),
+            &self.keys,
+            &self.supervisor,
+            running,
+        )
     }
 
     fn setup(&self, options: ScreenOptions, handle: Handle, running: mpsc::Sender<Infallible>) -> Setup {
@@ -168,13 +190,7 @@ impl FrontEnd {
             )),
             recordings: Arc::new(move |iteration| files.recording(iteration)),
             remembered: Some(self.paths.state().join("messages")),
-            notifier: notifier(
-                &self.notify,
-                self.paths.project(),
-                &self.keys,
-                &self.supervisor,
-                running,
-            ),
+            notifier: self.notifier(running),
         }
     }
 }

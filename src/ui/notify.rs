@@ -6,8 +6,10 @@ use tokio::sync::mpsc;
 
 use crate::{
     config::Notify,
+    event::Record,
     proc::{Supervisor, helper::Helper},
-    ui::tui::Notifier,
+    run::RunView,
+    ui::tui::{Notifier, reason},
 };
 
 /// How long a command may take that tells the user something.
@@ -45,4 +47,35 @@ pub(super) fn notifier(
             drop(running);
         });
     }))
+}
+
+/// Runs the user's command for a run that is shown as text. The other ways to tell are a screen's own: they are sequences of
+/// its terminal.
+pub(super) struct Teller {
+    call: Arc<dyn Fn(String) + Send + Sync>,
+    view: RunView,
+}
+
+impl Teller {
+    /// None where there is no command.
+    pub(super) fn new(notifier: Notifier) -> Option<Self> {
+        let Notifier::Call(call) = notifier else {
+            return None;
+        };
+        let view = RunView::default();
+        Some(Self { call, view })
+    }
+
+    /// Takes in a record of the past, which is told no more.
+    pub(super) fn remember(&mut self, record: &Record) {
+        self.view.apply(record);
+    }
+
+    /// Tells of `record`, if it is something that somebody should know.
+    pub(super) fn tell(&mut self, record: &Record) {
+        self.view.apply(record);
+        if let Some(reason) = reason(&record.event, &self.view) {
+            (self.call)(reason);
+        }
+    }
 }

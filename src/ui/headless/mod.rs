@@ -7,7 +7,7 @@ mod text;
 
 use std::io::{self, Write};
 
-use crate::driver::{Subscription, UiEvent};
+use crate::driver::UiEvent;
 
 pub use crate::ui::report::Style;
 pub use text::{Pace, TextPrinter};
@@ -22,7 +22,7 @@ pub enum Format {
 
 /// Shows a run until it is over. When `out` breaks (a pipe that was closed), the rest is taken and shown to nobody:
 /// the loop goes on.
-pub fn show(events: Subscription, format: Format, style: Style, pace: Pace, out: &mut dyn Write) {
+pub fn show(events: impl Iterator<Item = UiEvent>, format: Format, style: Style, pace: Pace, out: &mut dyn Write) {
     let mut printer = TextPrinter::new(style, pace);
     let mut broken = false;
     for event in events {

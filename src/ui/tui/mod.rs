@@ -33,6 +33,7 @@ use crate::{driver::Handle, event::Checkpoint};
 pub use frame_loop::{ScreenError, run};
 pub use layout::Layout;
 pub use notify::Notifier;
+pub(super) use notify::reason;
 pub use player::Player;
 pub use source::{Live, Source};
 

@@ -26,7 +26,7 @@ pub enum Notifier {
 /// Why somebody should look, and how they answer if they are asked; none for what can wait. `view` has taken `event` in.
 ///
 /// What an agent says is cut, and is never the last: the command at the end is always ralph's own.
-pub(super) fn reason(event: &Event, view: &RunView) -> Option<String> {
+pub(crate) fn reason(event: &Event, view: &RunView) -> Option<String> {
     let (reason, how) = match event {
         // Who ended the run knows.
         Event::RunStopped { reason, totals, .. } if !reason.was_asked_for() => {
