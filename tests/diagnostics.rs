@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use ralph::event::Event;
 
-use crate::harness::{SOON, Sandbox, Script};
+use crate::harness::{SOON, Sandbox, Script, wait_until};
 
 fn log_of(sandbox: &Sandbox) -> String {
     fs::read_to_string(sandbox.the_run().log()).expect("a log")
@@ -123,4 +123,19 @@ fn a_filter_that_is_none_is_refused_before_anything_starts() {
         refused.stderr
     );
     assert_eq!(sandbox.paths().run_ids(), []);
+}
+
+#[test]
+fn what_a_silent_agent_said_last_is_in_its_recording() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal(
+        "printf 'first'; sleep 0.02; printf 'last words'; until [ -e \"$HOME/go\" ]; do sleep 0.02; done; work; promise",
+    ));
+    let running = sandbox.looping(["--max-iterations", "1"]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    wait_until(SOON, "the last words", || {
+        sandbox.recording(1).contains("last words").then_some(())
+    });
+    fs::write(sandbox.home().join("go"), "").unwrap();
+    running.wait(SOON);
 }

@@ -274,7 +274,11 @@ impl Driver {
                 self.note_leaving(&arrived);
             }
             match arrived {
-                Arrived::Nothing => {}
+                Arrived::Nothing => {
+                    if let Some(current) = &mut self.session {
+                        current.write_out();
+                    }
+                }
                 Arrived::Notice(notice) => self.note(notice)?,
                 Arrived::Input(input) => {
                     self.advance(&input)?;

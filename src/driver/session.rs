@@ -126,6 +126,12 @@ impl Current {
         self.session.resize(size);
     }
 
+    /// Writes what is held back of its recording and its log: it may be silent for long.
+    pub(super) fn write_out(&mut self) {
+        self.recording.with(Recording::write_out);
+        self.log.write_out();
+    }
+
     pub(super) fn type_bytes(&self, bytes: &[u8]) {
         self.session.type_bytes(bytes);
     }

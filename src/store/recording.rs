@@ -11,7 +11,8 @@ use serde_json::json;
 
 use super::paths::create_anew;
 
-/// Bytes are held back at most this long, so that a crash loses little and a flood costs few writes.
+/// A flood is written this often, so that it costs few writes and a crash loses little. What comes last before a silence is
+/// left to [`Recording::write_out`].
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
 
 /// An open recording. Dropping it writes what is held back.
@@ -89,6 +90,13 @@ impl Recording {
     pub(crate) fn resize(&mut self, cols: u16, rows: u16) {
         if std::mem::replace(&mut self.size, (cols, rows)) != (cols, rows) {
             self.event("r", &format!("{cols}x{rows}"));
+        }
+    }
+
+    /// Writes what is held back.
+    pub(crate) fn write_out(&mut self) {
+        if self.state == State::Recording && !self.file.buffer().is_empty() && self.file.flush().is_err() {
+            self.state = State::Ended;
         }
     }
 

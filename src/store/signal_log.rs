@@ -64,6 +64,16 @@ impl SignalLog {
         }
     }
 
+    /// Writes what is held back.
+    pub(crate) fn write_out(&mut self) {
+        if let State::Open { file, .. } = &mut self.state
+            && !file.buffer().is_empty()
+            && file.flush().is_err()
+        {
+            self.state = State::Ended;
+        }
+    }
+
     fn write(&mut self, at_ms: u64, signal: &AgentSignal) -> io::Result<()> {
         let State::Open {
             file,

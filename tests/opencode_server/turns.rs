@@ -5,7 +5,7 @@ use std::fs;
 use ralph::event::{
     AgentSignal, Claim, Decider, Delivery, Event, Outcome, ProblemKind, Record, SteeringId, StopReason,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{proxy::Proxy, ralph, serve};
 use crate::{
@@ -272,6 +272,64 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     let without = |signal: &AgentSignal| matches!(signal, AgentSignal::Unknown { text } if text.ends_with(": free"));
     assert!(told.iter().any(without), "{told:#?}");
     sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn an_agent_that_allows_itself_what_it_asks_for_ends_the_run() {
+    let model = StandIn::start(say("Not asked yet."));
+    let Some(sandbox) = sandbox(&model) else { return };
+    let permissions = r#"{ "permissions": { "ask": ["Bash(git push *)"] } }"#;
+    sandbox.write(".ralph/config.json", permissions);
+    // The server's tools inherit what its clients need.
+    let tells = r#"printf %s "$OPENCODE_SERVER_USERNAME:$OPENCODE_SERVER_PASSWORD" > "$HOME/password"
+        tr '\0' '\n' < /proc/$PPID/cmdline > "$HOME/server""#;
+    let both = answer().shell("git push origin main").shell(tells);
+    model.play(in_order([&[both.into(), say("Not asked for any more.").into()]]));
+    let running = ralph(&sandbox).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    let server = wait_until(SOON, "the server's command line", || {
+        sandbox
+            .read_home("server")
+            .filter(|text| text.lines().any(|line| line == "--port"))
+    });
+    let port = server.lines().skip_while(|line| *line != "--port").nth(1);
+    let url = format!("http://127.0.0.1:{}", port.expect("a port"));
+    let password = sandbox.read_home("password").expect("the password");
+    let directory = sandbox.project().display().to_string();
+    allow_all(&url, &password, &directory);
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    let (reason, ..) = stopped(&finished);
+    assert!(
+        matches!(&reason, StopReason::AgentFailed { problem, .. } if problem.text.contains("somebody else")),
+        "{reason:?}"
+    );
+    sandbox.assert_nothing_runs();
+}
+
+/// Allows whatever waits at a server, as its clients do.
+fn allow_all(url: &str, password: &str, directory: &str) {
+    let (user, password) = password.split_once(':').expect("a user and a password");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let client = reqwest::Client::new();
+        let send = async |request: reqwest::RequestBuilder| {
+            let request = request
+                .basic_auth(user, Some(password))
+                .query(&[("directory", directory)]);
+            request
+                .send()
+                .await
+                .expect("an answer")
+                .error_for_status()
+                .expect("a yes")
+        };
+        let listed = send(client.get(format!("{url}/permission"))).await.json::<Vec<Value>>();
+        for request in listed.await.expect("a list") {
+            let path = format!("{url}/permission/{}/reply", request["id"].as_str().expect("an id"));
+            send(client.post(path).json(&json!({ "reply": "once" }))).await;
+        }
+    });
 }
 
 fn a_question_is_answered_and_the_turn_goes_on(served: &mut Served) {

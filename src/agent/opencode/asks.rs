@@ -3,6 +3,8 @@
 //! A server that is told no by one request of a session refuses all others of that session that still wait, without a
 //! word. So a no is held back until nothing else of its session waits, or is allowed and not yet confirmed.
 
+use std::collections::BTreeSet;
+
 use crate::{
     agent::protocol::PENDING_CAP,
     event::{AskId, PermissionAnswer},
@@ -10,9 +12,14 @@ use crate::{
 
 use super::wire::Permission;
 
-/// The requests that the server has not confirmed the answer to.
+/// The requests of a session.
 #[derive(Debug, Default)]
-pub(super) struct Asks(Vec<Ask>);
+pub(super) struct Asks {
+    /// Those that the server has not confirmed the answer to.
+    open: Vec<Ask>,
+    /// All that were allowed: what the server says of one may come late, or twice.
+    allowed: BTreeSet<String>,
+}
 
 #[derive(Debug)]
 struct Ask {
@@ -54,7 +61,7 @@ impl Asks {
         if self.knows(&request.id) {
             return Heard::Known;
         }
-        let waiting = self.0.iter().filter(|ask| ask.state == State::Waits).count();
+        let waiting = self.open.iter().filter(|ask| ask.state == State::Waits).count();
         let room = waiting < PENDING_CAP;
         self.keep(
             request,
@@ -72,6 +79,7 @@ impl Asks {
             return None;
         }
         self.keep(request, State::Allowed);
+        self.allowed.insert(request.id.clone());
         Some(Reply {
             id: request.id.clone(),
             session: request.session.clone(),
@@ -82,13 +90,14 @@ impl Asks {
     /// Takes a decision and returns what the server is told now.
     pub(super) fn decided(&mut self, id: &AskId, answer: PermissionAnswer) -> Vec<Reply> {
         let waits = |ask: &&mut Ask| ask.id == id.0 && ask.state == State::Waits;
-        let Some(ask) = self.0.iter_mut().find(waits) else {
+        let Some(ask) = self.open.iter_mut().find(waits) else {
             return Vec::new();
         };
         let session = ask.session.clone();
         match answer {
             PermissionAnswer::Allow | PermissionAnswer::Words { .. } => {
                 ask.state = State::Allowed;
+                self.allowed.insert(id.0.clone());
                 vec![Reply {
                     id: id.0.clone(),
                     session,
@@ -105,25 +114,30 @@ impl Asks {
     /// Takes that the server has an answer to a request. Returns whether somebody still thought about it, and what the
     /// server is told now.
     pub(super) fn answered(&mut self, id: &str) -> (bool, Vec<Reply>) {
-        let Some(index) = self.0.iter().position(|ask| ask.id == id) else {
+        let Some(index) = self.open.iter().position(|ask| ask.id == id) else {
             return (false, Vec::new());
         };
-        let ask = self.0.remove(index);
+        let ask = self.open.remove(index);
         (ask.state == State::Waits, self.denials(&ask.session))
     }
 
     /// The requests that are not among those that the server still has.
     pub(super) fn gone(&self, listed: &[Permission]) -> Vec<String> {
         let is_gone = |ask: &&Ask| !listed.iter().any(|request| request.id == ask.id);
-        self.0.iter().filter(is_gone).map(|ask| ask.id.clone()).collect()
+        self.open.iter().filter(is_gone).map(|ask| ask.id.clone()).collect()
+    }
+
+    /// Whether this request was allowed here.
+    pub(super) fn has_allowed(&self, id: &str) -> bool {
+        self.allowed.contains(id)
     }
 
     fn knows(&self, id: &str) -> bool {
-        self.0.iter().any(|ask| ask.id == id)
+        self.open.iter().any(|ask| ask.id == id)
     }
 
     fn keep(&mut self, request: &Permission, state: State) {
-        self.0.push(Ask {
+        self.open.push(Ask {
             id: request.id.clone(),
             session: request.session.clone(),
             state,
@@ -138,9 +152,9 @@ impl Asks {
             State::Denied(message) => Some((ask.id.clone(), message.clone())),
             State::Waits | State::Allowed => None,
         };
-        let all: Option<Vec<_>> = self.0.iter().filter(of_session).map(denied).collect();
+        let all: Option<Vec<_>> = self.open.iter().filter(of_session).map(denied).collect();
         let Some(mut all) = all else { return Vec::new() };
-        self.0.retain(|ask| ask.session != session);
+        self.open.retain(|ask| ask.session != session);
         let mut words: Vec<String> = all.iter().map(|(_, message)| message.clone()).collect();
         words.dedup();
         if let Some((_, first)) = all.first_mut() {

@@ -97,7 +97,12 @@ impl SessionTask {
         }
         match next {
             Next::AskPermission(permission) => self.ask_permission(client, permission).await,
-            Next::PermissionAnswered(id) => self.permission_answered(client, &id).await,
+            Next::PermissionAnswered { id, allowed } => {
+                if allowed && self.is_allowed_by_another(&id) {
+                    return Err(Broken::Turn(answered_by_another()));
+                }
+                self.permission_answered(client, &id).await;
+            }
             Next::AskQuestion(question) => self.ask_question(question).await,
             Next::QuestionAnswered(id) => self.question_answered(id).await,
             Next::GoOn if beat && self.quiet_beats >= QUIET_BEATS => {
@@ -192,6 +197,12 @@ impl SessionTask {
             }
             Heard::Known | Heard::NoRoom => {}
         }
+    }
+
+    /// Whether somebody else has allowed what only ralph decides on: nobody but ralph and what its server started knows the
+    /// password of that server.
+    fn is_allowed_by_another(&self, id: &str) -> bool {
+        self.job.asks && self.managed().is_some() && !self.asks.has_allowed(id)
     }
 
     async fn permission_answered(&mut self, client: &Client, id: &str) {
@@ -339,6 +350,12 @@ pub(super) async fn connect(client: &Client) -> Result<Feed, ServerError> {
         }
     };
     timeout(CONNECTED, opened).await.unwrap_or_else(|_| Err(foreign()))
+}
+
+fn answered_by_another() -> Problem {
+    let text =
+        "somebody else, the agent itself perhaps, has allowed what it asked for, so it cannot be held to the rules";
+    Problem::said(ProblemKind::Usage, text.to_owned())
 }
 
 fn crashed(text: String) -> Problem {

@@ -63,7 +63,10 @@ pub(super) enum Next {
     Look,
     AskPermission(Permission),
     /// This one has its answer.
-    PermissionAnswered(String),
+    PermissionAnswered {
+        id: String,
+        allowed: bool,
+    },
     AskQuestion(Question),
     QuestionAnswered(String),
 }
@@ -129,7 +132,7 @@ impl Turn {
             EventKind::PermissionAsked(permission) if self.is_family(&permission.session) => {
                 return Next::AskPermission(permission);
             }
-            EventKind::PermissionAnswered { id, .. } => return Next::PermissionAnswered(id),
+            EventKind::PermissionAnswered { id, allowed, .. } => return Next::PermissionAnswered { id, allowed },
             EventKind::QuestionAsked(question) if self.is_family(&question.session) => {
                 return Next::AskQuestion(question);
             }

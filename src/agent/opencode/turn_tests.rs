@@ -83,7 +83,7 @@ impl Played {
                 Next::GoOn => continue,
                 Next::Look => "look".to_owned(),
                 Next::AskPermission(permission) => format!("ask permission {}", permission.permission),
-                Next::PermissionAnswered(_) => "permission answered".to_owned(),
+                Next::PermissionAnswered { .. } => "permission answered".to_owned(),
                 Next::AskQuestion(question) => format!("ask {} question", question.questions.len()),
                 Next::QuestionAnswered(_) => "question answered".to_owned(),
             };

@@ -39,6 +39,7 @@ pub(super) enum EventKind {
     PermissionAnswered {
         session: String,
         id: String,
+        allowed: bool,
     },
     QuestionAsked(Question),
     /// A question has its answer, or gets none, whoever said so.
@@ -316,6 +317,9 @@ fn known(name: &str, session: &Option<String>, mut properties: Value) -> Option<
         "permission.replied" => EventKind::PermissionAnswered {
             session: session.clone()?,
             id: read(field("requestID").or_else(|| field("permissionID"))?)?,
+            allowed: field("reply")
+                .or_else(|| field("response"))
+                .is_some_and(|reply| reply != "reject"),
         },
         "question.asked" => EventKind::QuestionAsked(read(properties)?),
         "question.replied" | "question.rejected" => EventKind::QuestionAnswered {
