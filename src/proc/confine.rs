@@ -97,7 +97,7 @@ fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
         AccessFs::from_read(abi),
         AccessFs::from_all(abi) & !devices,
     );
-    let readable = readable(&confinement.hidden);
+    let readable = readable(&confinement.hidden, &confinement.write);
     let listed = [(PathBuf::from("/"), names)].into_iter();
     let read = readable.into_iter().chain(confinement.read.iter().cloned());
     let read = read.map(|path| (path, reading));
@@ -118,8 +118,13 @@ fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
 }
 
 /// Returns what covers all that is not hidden, without symbolic links: access is decided where they lead.
-fn readable(hidden: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let hidden: BTreeSet<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+///
+/// What lies in a written place is read whatever else is said, so nothing beside it is looked for: there may be thousands of
+/// temporary files, and each would be a rule.
+fn readable(hidden: &[PathBuf], written: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let real = |paths: &[PathBuf]| paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let (mut hidden, written): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) = (real(hidden), real(written));
+    hidden.retain(|path| !path.ancestors().any(|above| written.contains(above)));
     let mut readable = BTreeSet::new();
     if hidden.is_empty() {
         readable.insert(PathBuf::from("/"));
@@ -238,6 +243,15 @@ mod tests {
             assert_eq!(fs::read(scratch.join("file")).unwrap(), b"x");
         })
         .unwrap();
+    }
+
+    #[test]
+    fn nothing_is_looked_for_beside_what_a_written_place_shows_anyway() {
+        let place = tempfile::tempdir().unwrap();
+        let (written, hidden) = (place.path().to_owned(), [place.path().join("secrets")]);
+        fs::create_dir(&hidden[0]).unwrap();
+        assert_eq!(readable(&hidden, &[written]), BTreeSet::from([PathBuf::from("/")]));
+        assert!(readable(&hidden, &[]).len() > 1);
     }
 
     #[test]
