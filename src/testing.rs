@@ -1,7 +1,8 @@
 //! What unit tests of several modules share.
 
 use crate::event::{
-    AskId, Checkpoint, Choice, Event, Exit, GoalFailure, GoalResult, Offer, PermissionRequest, Question, ToolKind,
+    AskId, Checkpoint, Choice, Decider, Event, Exit, GoalFailure, GoalResult, Offer, Outcome, PermissionRequest,
+    Question, ToolKind,
 };
 
 /// Numbers that look random and are the same every time (xorshift).
@@ -40,6 +41,33 @@ pub(crate) fn iteration_started(iteration: u32, task: Option<&str>, checkpoint: 
         prompt_bytes: 1_000,
         overhead_bytes: 900,
         messages: Vec::new(),
+    }
+}
+
+/// An iteration that was completed.
+pub(crate) fn iteration_ended(iteration: u32) -> Event {
+    Event::IterationEnded {
+        iteration,
+        outcome: Outcome::Completed,
+        exit: None,
+        duration_ms: 1,
+        output_bytes: 1,
+    }
+}
+
+/// A decision of iteration 3 on a `git push`, which waited if it has the number of an `ask`.
+pub(crate) fn permission_decided(ask: Option<u32>, allowed: bool, by: Decider, message: Option<&str>) -> Event {
+    Event::PermissionDecided {
+        iteration: 3,
+        id: AskId(ask.map_or_else(|| "request".to_owned(), |ask| format!("request-{ask}"))),
+        ask,
+        tool: "Bash".to_owned(),
+        title: "git push".to_owned(),
+        allowed,
+        by,
+        message: message.map(str::to_owned),
+        waited_ms: 1,
+        denials: (!allowed).into(),
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use nix::unistd::{AccessFlags, access};
 
-use super::{Confiner, sandbox::where_it_leads};
+use super::{Confiner, place::where_it_leads};
 use crate::{
     agent::{catalog::Catalog, manifest::Manifest},
     driver::Warden,

@@ -1,13 +1,8 @@
 //! What rules need of the world: paths as they are on this disk, and agents that can be held to them.
 
-use std::{
-    borrow::Cow,
-    path::{Path, PathBuf},
-    slice,
-    sync::Arc,
-};
+use std::{borrow::Cow, path::Path, slice, sync::Arc};
 
-use super::Place;
+use super::{Place, place::where_it_leads};
 use crate::{
     agent::{Capabilities, manifest::Live},
     driver::{Agent, Judge},
@@ -44,15 +39,7 @@ impl Paths for Disk {
     }
 
     fn canonical(&self, absolute: &str) -> Option<String> {
-        let path = Path::new(absolute);
-        // Of a file that is not there yet, the directories that are.
-        let (there, found) = path
-            .ancestors()
-            .find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)))?;
-        let rest = path.strip_prefix(there).ok()?;
-        let whole: PathBuf = found.join(rest);
-        let whole = if rest.as_os_str().is_empty() { found } else { whole };
-        whole.into_os_string().into_string().ok()
+        where_it_leads(Path::new(absolute)).into_os_string().into_string().ok()
     }
 }
 

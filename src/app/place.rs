@@ -71,6 +71,20 @@ impl Place {
     }
 }
 
+/// The path without symbolic links, as far as it is there.
+pub(super) fn where_it_leads(path: &Path) -> PathBuf {
+    let there = path
+        .ancestors()
+        .find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, real)) = there else {
+        return path.to_owned();
+    };
+    match path.strip_prefix(above) {
+        Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+        Ok(_) | Err(_) => real,
+    }
+}
+
 /// The first directory on the way to `path` whose name is not UTF-8.
 fn not_utf8(path: &Path) -> Option<&Path> {
     let way: Vec<&Path> = path.ancestors().collect();

@@ -1,11 +1,8 @@
 //! The sandbox as the settings, the adapters and this machine make it.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::env;
 
-use super::{Place, strict::Strict};
+use super::{Place, place::where_it_leads, strict::Strict};
 use crate::{
     agent::{
         catalog::Catalog,
@@ -243,18 +240,6 @@ pub(crate) fn connection_refused(refused: Refused) -> Notice {
         port: refused.port,
         address: refused.address.map(|address| address.to_string()),
     }
-}
-
-/// The path without symbolic links, as far as it is there.
-pub(super) fn where_it_leads(path: &Path) -> PathBuf {
-    let mut rest = Vec::new();
-    for above in path.ancestors() {
-        if let Ok(real) = above.canonicalize() {
-            return rest.iter().rev().fold(real, |path, name| path.join(name));
-        }
-        rest.extend(above.file_name());
-    }
-    path.to_owned()
 }
 
 /// Makes the directories that a confined program would have made for itself: only what is there can be allowed.

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod args;
+mod confirm;
 mod control;
 mod demo;
 mod diff;

@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Write as _,
-    io::{self, BufRead, IsTerminal},
+    io::{self, IsTerminal},
     path::PathBuf,
 };
 
@@ -20,6 +20,7 @@ use crate::{
 
 use super::{
     args::Args,
+    confirm::is_confirmed,
     run::{place, sources},
     trust,
 };
@@ -109,12 +110,7 @@ fn confirmed(question: &str) -> Result<bool, Failure> {
     print(&format!(
         "{question}\nA checkpoint of the present state is made first. [y/N] "
     ));
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::new(FailureKind::Failed, format!("the answer cannot be read: {error}")))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    is_confirmed()
 }
 
 fn in_words(restored: &Restored, run: &RunId) -> String {

@@ -3,10 +3,7 @@
 //! A command that runs what they name, or depends on it, asks on a terminal and refuses without one; a command that only
 //! looks goes without them and says so. Nothing else in the command line reads them.
 
-use std::{
-    fmt::Write as _,
-    io::{self, BufRead},
-};
+use std::fmt::Write as _;
 
 use crate::{
     app::{OwnFiles, Place},
@@ -20,7 +17,7 @@ use crate::{
     words::{agent_command_in_words, counted},
 };
 
-use super::args::Args;
+use super::{args::Args, confirm::is_confirmed};
 
 /// Lines of one file that are shown where more are a command away.
 const LINES: usize = 24;
@@ -173,12 +170,7 @@ fn confirmed(changes: &[Change]) -> Result<bool, Failure> {
     };
     complain(&format!("{why}\n\n{}", in_words(changes, Extent::Short)));
     complain("Trust them as they are now? ralph asks again when they change. [y/N]");
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::new(FailureKind::Failed, format!("the answer cannot be read: {error}")))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    is_confirmed()
 }
 
 fn refusal(changes: &[Change]) -> Failure {

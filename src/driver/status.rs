@@ -312,8 +312,8 @@ fn stopped_iteration(events: &[Event]) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::{
-        event::{Outcome, PlanSnapshot, PlanTask, StopReason, Totals},
-        testing::iteration_started,
+        event::{PlanSnapshot, PlanTask, StopReason, Totals},
+        testing::{iteration_ended, iteration_started},
     };
 
     fn planned() -> RunView {
@@ -336,14 +336,7 @@ mod tests {
         let before = bytes(&view);
         for iteration in 1..=1_000 {
             view.apply_event(2, &iteration_started(iteration, Some("the open one"), None));
-            let ended = Event::IterationEnded {
-                iteration,
-                outcome: Outcome::Completed,
-                exit: None,
-                duration_ms: 1,
-                output_bytes: 1,
-            };
-            view.apply_event(3, &ended);
+            view.apply_event(3, &iteration_ended(iteration));
         }
         assert!(bytes(&view) < before + 200, "{} after {before} bytes", bytes(&view));
     }

@@ -281,8 +281,8 @@ impl AskSubject {
 mod tests {
     use super::*;
     use crate::{
-        event::{AnswerPlace, AskId},
-        testing::{iteration_started, permission_asked},
+        event::AnswerPlace,
+        testing::{iteration_ended, iteration_started, permission_asked, permission_decided},
     };
 
     /// What is listed after these events.
@@ -299,31 +299,12 @@ mod tests {
     }
 
     fn decided(ask: Option<u32>, allowed: bool) -> Event {
-        Event::PermissionDecided {
-            iteration: 3,
-            id: AskId("request".to_owned()),
-            ask,
-            tool: "Bash".to_owned(),
-            title: "git push".to_owned(),
-            allowed,
-            by: Decider::User {
-                at: Some(AnswerPlace::Screen),
-            },
-            message: None,
-            waited_ms: 7,
-            denials: 0,
-        }
+        let at = Some(AnswerPlace::Screen);
+        permission_decided(ask, allowed, Decider::User { at }, None)
     }
 
     #[test]
     fn what_was_asked_is_listed_with_what_became_of_it_and_what_rules_allowed_is_not() {
-        let ended = Event::IterationEnded {
-            iteration: 3,
-            outcome: crate::event::Outcome::Completed,
-            exit: None,
-            duration_ms: 1,
-            output_bytes: 1,
-        };
         let withdrawn = Event::PermissionWithdrawn { iteration: 3, ask: 2 };
         let asks = listed([
             permission_asked(1),
@@ -333,7 +314,7 @@ mod tests {
             decided(Some(1), true),
             withdrawn,
             permission_asked(3),
-            ended,
+            iteration_ended(3),
             Event::TaskBlocked {
                 iteration: 3,
                 task: None,

@@ -3,18 +3,13 @@
 //! It lies with the project's state and not in its tree, as the rules of answers do: neither an agent nor a clone of somebody
 //! else's brings any along. The texts are kept whole: they are compared byte by byte, and what has changed can be told.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{self, Read},
-    path::PathBuf,
-};
+use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::paths::{PathsError, ProjectPaths, replace_file};
-use crate::files::open_unfollowed;
+use crate::files::{ReadError, read_unfollowed};
 
 /// Most bytes of all that is trusted: settings, a prompt and dozens of adapters are far smaller.
 const CAP_BYTES: u64 = 8 << 20;
@@ -25,7 +20,7 @@ pub(crate) enum TrustError {
     Read {
         path: PathBuf,
         #[source]
-        source: io::Error,
+        source: ReadError,
     },
     #[error("{path}: not what `ralph trust` has written", path = path.display())]
     Garbled {
@@ -57,26 +52,14 @@ struct Written {
 /// [`TrustError::Read`] and [`TrustError::Garbled`].
 pub(crate) fn trusted(paths: &ProjectPaths) -> Result<BTreeMap<String, String>, TrustError> {
     let path = paths.trust();
-    let read = |source| TrustError::Read {
-        path: path.clone(),
-        source,
-    };
-    let file = match open_unfollowed(&path) {
-        Ok(Some((file, _))) => file,
-        Ok(None) => return Err(read(io::Error::other("it is not a regular file"))),
-        // A state directory that is none is told of by whoever makes it.
-        Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(BTreeMap::new());
-        }
-        Err(source) => return Err(read(source)),
-    };
-    let mut text = Vec::new();
     // JSON needs more room for a text than the text itself.
-    file.take(8 * CAP_BYTES).read_to_end(&mut text).map_err(read)?;
-    let written: Written = serde_json::from_slice(&text).map_err(|source| TrustError::Garbled {
-        path: path.clone(),
-        source,
-    })?;
+    let text = match read_unfollowed(&path, 8 * CAP_BYTES) {
+        Ok(text) => text,
+        // A state directory that is none is told of by whoever makes it.
+        Err(error) if error.is_missing() => return Ok(BTreeMap::new()),
+        Err(source) => return Err(TrustError::Read { path, source }),
+    };
+    let written: Written = serde_json::from_slice(&text).map_err(|source| TrustError::Garbled { path, source })?;
     Ok(written.files)
 }
 

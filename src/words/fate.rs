@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use crate::{
         event::{AskId, Event},
-        testing::{iteration_started, permission_asked, question_asked},
+        testing::{iteration_ended, iteration_started, permission_asked, permission_decided, question_asked},
     };
 
     fn view(events: Vec<Event>) -> RunView {
@@ -85,35 +85,20 @@ mod tests {
         view
     }
 
-    fn decided(ask: u32, allowed: bool, by: Decider, message: Option<&str>) -> Event {
-        Event::PermissionDecided {
-            iteration: 3,
-            id: AskId(format!("request-{ask}")),
-            ask: Some(ask),
-            tool: "Bash".to_owned(),
-            title: "git push".to_owned(),
-            allowed,
-            by,
-            message: message.map(str::to_owned),
-            waited_ms: 1,
-            denials: 0,
-        }
-    }
-
     #[test]
     fn whoever_answers_second_reads_what_was_decided_and_by_whom_and_where() {
         let at = |place| Decider::User { at: Some(place) };
         for (event, fate) in [
             (
-                decided(1, true, at(AnswerPlace::CommandLine), None),
+                permission_decided(Some(1), true, at(AnswerPlace::CommandLine), None),
                 "question 1 was allowed by you with `ralph answer`: Bash: git push",
             ),
             (
-                decided(1, false, at(AnswerPlace::Screen), Some("use a branch")),
+                permission_decided(Some(1), false, at(AnswerPlace::Screen), Some("use a branch")),
                 "question 1 was denied by you on the screen, saying \"use a branch\": Bash: git push",
             ),
             (
-                decided(1, false, Decider::Deadline, None),
+                permission_decided(Some(1), false, Decider::Deadline, None),
                 "question 1 was denied since nobody answered: Bash: git push",
             ),
             (
@@ -166,14 +151,7 @@ mod tests {
                 at: Some(AnswerPlace::CommandLine),
             })),
         };
-        let ended = Event::IterationEnded {
-            iteration: 3,
-            outcome: crate::event::Outcome::Completed,
-            exit: None,
-            duration_ms: 1,
-            output_bytes: 1,
-        };
-        let view = view(vec![permission_asked(1), ended, late]);
+        let view = view(vec![permission_asked(1), iteration_ended(3), late]);
         assert_eq!(
             fate_in_words(&view, 1),
             "question 1 was answered by you with `ralph answer`, in message 4: yes"

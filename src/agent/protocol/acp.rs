@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Exchange, Opening, Protocol, SessionCommand, Steering};
+use super::{Exchange, Opening, Protocol, SessionCommand, Steering, seam::used_without_asking};
 use crate::{
     agent::dialect::{Clock, Finish, Objects, Seen, array, text, without_verdict},
     event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, SteeringId},
@@ -188,9 +188,7 @@ impl Conversation {
                     self.deny_what_is_due(exchange);
                 }
                 if let Some(tool) = self.updates.tools.unasked(self.opening.asks) {
-                    let text =
-                        format!("the agent has used a tool without asking, so it cannot be held to the rules: {tool}");
-                    self.fail(Problem::said(ProblemKind::Usage, text), exchange, out);
+                    self.fail(used_without_asking("the agent", &tool), exchange, out);
                 }
             }
             ("session/update", Stage::Working | Stage::Closed) => {}

@@ -15,12 +15,13 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{Exchange, Opening, PENDING_CAP, Protocol, SessionCommand, difference::difference};
+use super::{
+    Exchange, Opening, PENDING_CAP, Protocol, SessionCommand, difference::difference, seam::used_without_asking,
+};
 use crate::{
     agent::dialect::{ClaudeTurn, Clock, Finish, Objects, Seen, array, choices, one_line, path_in, short_input, text},
     event::{
-        AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, ProblemKind, Question, SteeringId, ToolKind,
-        ToolKinds,
+        AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, Question, SteeringId, ToolKind, ToolKinds,
     },
 };
 
@@ -154,8 +155,7 @@ impl Conversation {
         if was_asked || !ran || kind == ToolKind::Other || !self.asks.has(kind) {
             return None;
         }
-        let text = format!("claude has used a tool without asking, so it cannot be held to the rules: {tool}");
-        Some(Problem::said(ProblemKind::Usage, text))
+        Some(used_without_asking("claude", tool))
     }
 
     /// Ends the turn, which claude would go on with. Its standard input stays open: what waits for an answer there is allowed

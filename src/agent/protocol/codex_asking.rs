@@ -10,10 +10,11 @@ use serde_json::{Map, Value, json};
 use super::{
     Exchange, PENDING_CAP,
     codex_items::{change_request, command_request, question_request, tool_request},
+    seam::used_without_asking,
 };
 use crate::{
     agent::dialect::{array, one_line, text},
-    event::{AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, ProblemKind, ToolKind, ToolKinds},
+    event::{AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, ToolKind, ToolKinds},
 };
 
 /// What codex asks for.
@@ -86,11 +87,7 @@ impl Asks {
             ToolKind::Mcp => &name,
             ToolKind::Edit | ToolKind::Read | ToolKind::Fetch | ToolKind::Other => text(item, "/type"),
         };
-        let text = format!(
-            "codex has used a tool without asking, so it cannot be held to the rules: {}",
-            one_line(what)
-        );
-        Some(Problem::said(ProblemKind::Usage, text))
+        Some(used_without_asking("codex", &one_line(what)))
     }
 
     /// Takes a request for permission; gives it back if codex asks for something else.

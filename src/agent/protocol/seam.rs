@@ -4,11 +4,17 @@ use serde_json::Value;
 
 use crate::{
     agent::dialect::{Clock, Finish},
-    event::{AgentSignal, AskId, PermissionAnswer, SessionId, SteeringId, ToolKinds},
+    event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, SteeringId, ToolKinds},
 };
 
 /// Most requests of an agent that wait for an answer at once; what comes on top of that is denied.
 pub(in crate::agent) const PENDING_CAP: usize = 64;
+
+/// What ends a turn: `agent` has used a tool without asking, though rules concern it.
+pub(super) fn used_without_asking(agent: &str, what: &str) -> Problem {
+    let text = format!("{agent} has used a tool without asking, so it cannot be held to the rules: {what}");
+    Problem::said(ProblemKind::Usage, text)
+}
 
 /// What a session is started with, for protocols that hand it over themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

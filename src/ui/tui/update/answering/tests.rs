@@ -7,8 +7,8 @@ use super::{
     *,
 };
 use crate::{
-    event::{AskId, CommandRefusal, Event, Notice, Record},
-    testing::{permission_asked, question_asked},
+    event::{CommandRefusal, Event, Notice, Record},
+    testing::{permission_asked, permission_decided, question_asked},
     ui::tui::{
         testing::{START_MS, running},
         update::{Input, ScreenEvent, update},
@@ -43,18 +43,7 @@ fn told(model: &Model) -> Option<&str> {
 }
 
 fn decided(ask: u32, at: AnswerPlace) -> Event {
-    Event::PermissionDecided {
-        iteration: 3,
-        id: AskId(format!("request-{ask}")),
-        ask: Some(ask),
-        tool: "Bash".to_owned(),
-        title: "git push".to_owned(),
-        allowed: true,
-        by: Decider::User { at: Some(at) },
-        message: None,
-        waited_ms: 1,
-        denials: 0,
-    }
+    permission_decided(Some(ask), true, Decider::User { at: Some(at) }, None)
 }
 
 #[test]
@@ -392,23 +381,7 @@ fn words_that_are_no_answer_are_refused_in_the_box_with_what_would_be_one() {
 
 #[test]
 fn a_line_that_is_typed_as_the_deadline_passes_stays_and_answers_late() {
-    let overdue = |ask| {
-        let Event::PermissionDecided { id, tool, title, .. } = decided(ask, AnswerPlace::Screen) else {
-            unreachable!("it is decided")
-        };
-        Event::PermissionDecided {
-            iteration: 3,
-            id,
-            ask: Some(ask),
-            tool,
-            title,
-            allowed: false,
-            by: Decider::Deadline,
-            message: None,
-            waited_ms: 1,
-            denials: 1,
-        }
-    };
+    let overdue = |ask| permission_decided(Some(ask), false, Decider::Deadline, None);
     let mut model = asked(vec![permission_asked(1)]);
     press(&mut model, "Nuse a branch");
     record(&mut model, overdue(1));
