@@ -3,7 +3,7 @@
 //! Signals, the size of the terminal, the pause file and the control socket become commands to the driver, which knows
 //! of none of them: a loop runs as well where there are no signals, or where they are somebody else's.
 
-use std::{convert::Infallible, future::pending, io, os::fd::AsFd, sync::Arc};
+use std::{convert::Infallible, future::pending, io, os::fd::AsFd};
 
 use thiserror::Error;
 use tokio::{
@@ -12,11 +12,12 @@ use tokio::{
 };
 
 use crate::{
-    control::{Listener, Role},
+    control::Role,
     driver::{Driver, DriverError, Handle},
     event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand},
     os::{signals, watch::PresenceWatch},
-    proc::{Origin, Size, Supervisor},
+    proc::{Origin, Size},
+    server::Server,
     store::paths::ProjectPaths,
 };
 
@@ -55,8 +56,8 @@ impl Host {
             let handle = handle.clone();
             move |present| handle.pause_file(present)
         });
-        let listener = match listen(paths, &handle, driver.supervisor()) {
-            Ok(listener) => Some(listener),
+        let server = match serve(paths, &driver) {
+            Ok(server) => Some(server),
             Err(error) => {
                 driver.notice(Notice::SocketUnavailable {
                     path: paths.socket(),
@@ -70,12 +71,14 @@ impl Host {
             never = host.forward(&handle, measure) => match never {},
         };
         drop(watch);
-        // From here on whoever asks finds nobody, instead of somebody who does not answer.
-        if let Some(listener) = listener {
-            listener.close().await;
+        if let Some(server) = &server {
+            server.stop_listening(result.as_ref().ok().map(StopReason::exit_code));
         }
         let interrupted = async { _ = host.stop().await };
         driver.wait_until_shown(result.is_err(), interrupted).await;
+        if let Some(server) = server {
+            server.close().await;
+        }
         Ok(result?)
     }
 
@@ -131,10 +134,10 @@ enum Arrived {
     Resized,
 }
 
-/// Opens the control socket. Every request goes to the loop, with the role of whoever makes it.
-fn listen(paths: &ProjectPaths, handle: &Handle, supervisor: &Supervisor) -> io::Result<Listener> {
+/// Serves the run on its socket, to each client in the role that its process has.
+fn serve(paths: &ProjectPaths, driver: &Driver) -> io::Result<Server> {
     paths.make_socket_dir()?;
-    let supervisor = supervisor.clone();
+    let supervisor = driver.supervisor().clone();
     let role_of = move |peer: &UnixStream| {
         let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
         match supervisor.origin(peer.as_fd(), pid) {
@@ -143,7 +146,7 @@ fn listen(paths: &ProjectPaths, handle: &Handle, supervisor: &Supervisor) -> io:
             Origin::Run | Origin::Unknown => Role::Agent,
         }
     };
-    Listener::open(&paths.socket(), handle.requests(), Arc::new(role_of))
+    Server::start(&paths.socket(), driver.handle(), driver.hub(), Box::new(role_of))
 }
 
 /// Waits for a signal, for ever if it is none to wait for.

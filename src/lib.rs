@@ -33,6 +33,7 @@ pub mod prompt;
 pub mod proxy;
 pub mod run;
 pub mod sandbox;
+mod server;
 pub mod settings;
 pub mod store;
 #[cfg(test)]

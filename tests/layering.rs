@@ -71,7 +71,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "words",
         ],
     ),
-    ("host", &["control", "driver", "event", "os", "proc", "store"]),
+    ("server", &["control", "diagnostics", "driver", "event", "run"]),
+    ("host", &["control", "driver", "event", "os", "proc", "server", "store"]),
     ("ui/report", &["event", "run", "text", "words"]),
     (
         "ui/headless",

@@ -189,7 +189,7 @@ fn ask(args: &Args, command: UserCommand) -> Result<Reply, Failure> {
 
 fn show(reply: Reply) -> Result<u8, Failure> {
     match reply {
-        Reply::Done { text } => {
+        Reply::Done { text, .. } => {
             print(&format!("{text}\n"));
             Ok(0)
         }

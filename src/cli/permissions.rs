@@ -121,7 +121,7 @@ fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
             return Err(refused(format!("no answer has added `{rule}`"))
                 .hint("`ralph permissions list` lists what there is; rules of files are taken out of the file"));
         }
-        Ok(Reply::Done { text }) => print(&format!("{text}\n")),
+        Ok(Reply::Done { text, .. }) => print(&format!("{text}\n")),
         Ok(Reply::Refused { why } | Reply::Forbidden { why }) => return Err(refused(why)),
         Ok(Reply::Status { .. }) => return Err(refused("unexpected answer from the running ralph".to_owned())),
         Err(error) => return Err(error.into()),

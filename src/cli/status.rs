@@ -2,15 +2,13 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
 use crate::{
     console::{print, print_json},
     control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Status},
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, Question, RunId, SteeringKind},
-    run::{OpenAsk, RunView},
+    run::RunView,
     store::paths::ProjectPaths,
     text::one_line,
     words::{
@@ -91,8 +89,7 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     if json {
         // From the journal: a request may be long, and the loop has better things to do than to copy it.
         let view = read_view(&paths, &run)?;
-        let asks: Vec<Value> = view.open_asks().iter().map(whole).collect();
-        let text = serde_json::to_string_pretty(&asks);
+        let text = serde_json::to_string_pretty(&control::asks_json(&view));
         print_json(&(text.expect("questions have no failing serialisers") + "\n"));
     } else if asks.is_empty() {
         print("the agent asks nothing\n");
@@ -119,33 +116,6 @@ fn left_open(paths: &ProjectPaths) -> Result<Option<(RunId, Vec<PendingAsk>)>, F
         ask.missed = true;
     }
     Ok(Some((run, asks)).filter(|(_, asks)| !asks.is_empty()))
-}
-
-/// A question with all that the agent says of it.
-fn whole(open: &OpenAsk) -> Value {
-    let Some(ask) = &open.waits else {
-        return json!({
-            "number": open.number,
-            "iteration": open.iteration,
-            "title": open.text,
-            "untilMs": null,
-            "missed": true,
-            "questions": open.questions,
-            "rules": open.rules,
-        });
-    };
-    json!({
-        "number": ask.number,
-        "iteration": ask.iteration,
-        "tool": ask.request.tool,
-        "title": ask.request.title,
-        "askedMs": ask.asked_ms,
-        "untilMs": ask.until_ms,
-        "request": ask.request,
-        "cut": ask.cut,
-        "rules": ask.offer.rules,
-        "askedBy": ask.offer.asked_by,
-    })
 }
 
 fn ask_in_words(ask: &PendingAsk, now_ms: u64) -> String {

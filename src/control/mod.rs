@@ -1,51 +1,25 @@
-//! The control socket's protocol: one JSON request a line, one JSON reply a line.
+//! What others may ask of a run that goes on, and what they are answered: the words of its HTTP API, and the client's end.
 //!
-//! The socket lies in the state directory, which only the user can enter. An agent runs as that user: who it is that asks
-//! is therefore told apart by the process that has connected, and an agent may look and not command.
+//! The run's socket lies in the state directory, which only the user can enter. An agent runs as that user: who it is that
+//! asks is therefore told apart by the process that has connected, and an agent may look and not command.
 
-mod listener;
+mod client;
 
-use std::{
-    collections::BTreeMap,
-    io::{self, BufRead, BufReader, Write},
-    os::unix::net::UnixStream,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     event::{BreakerState, Question, RunId, SteeringId, SteeringKind, Totals, UserCommand},
-    run::RunView,
+    run::{OpenAsk, RunView},
 };
 
-pub use listener::{Asked, Listener, RoleOf, answer};
+pub use client::{Client, ControlError, ask, is_listened_to};
 
-/// A loop answers at once; one that does not within this time is stuck or stopped.
-const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
-
-#[derive(Debug, Error)]
-pub enum ControlError {
-    #[error("ralph is not running in this project")]
-    NotRunning,
-    #[error("{path}: no answer from the running ralph", path = path.display())]
-    NoAnswer {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("{path}: unexpected answer from the running ralph", path = path.display())]
-    Garbled {
-        path: PathBuf,
-        #[source]
-        source: serde_json::Error,
-    },
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case")]
+/// What can be asked of the loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     Command {
         command: UserCommand,
@@ -64,12 +38,22 @@ pub enum Role {
     Agent,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case")]
+/// A request, and where its reply goes.
+#[derive(Debug)]
+pub struct Asked {
+    pub request: Request,
+    pub role: Role,
+    pub reply: oneshot::Sender<Reply>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// The command was taken; what it did, in words.
+    /// The command was taken.
     Done {
+        /// What it did, in words.
         text: String,
+        /// The number of the first record of it; none if it changed nothing.
+        seq: Option<u64>,
     },
     Refused {
         why: String,
@@ -114,7 +98,7 @@ pub struct Status {
     /// What the agent asks to be allowed.
     #[serde(default)]
     pub asks: Vec<PendingAsk>,
-    /// All that the records say. A loop does not send it: whoever wants it reads the journal, which is as young.
+    /// All that the records say; none in the short form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<Box<RunView>>,
 }
@@ -168,39 +152,58 @@ pub struct PendingAsk {
     pub rules: Vec<String>,
 }
 
-/// Tells whether somebody listens at `socket`, be it a loop that hangs and would not answer.
-pub fn is_listened_to(socket: &Path) -> bool {
-    UnixStream::connect(socket).is_ok()
+/// Waits for the reply to `request` of the loop that takes what is `asked`.
+pub async fn answer(request: Request, role: Role, asked: &mpsc::Sender<Asked>) -> Reply {
+    let (reply, replied) = oneshot::channel();
+    let over = || Reply::Refused {
+        why: "the run is over".to_owned(),
+    };
+    if asked.send(Asked { request, role, reply }).await.is_err() {
+        return over();
+    }
+    replied.await.unwrap_or_else(|_| over())
 }
 
-/// Sends one request to the loop that listens at `socket`.
-///
-/// # Errors
-/// [`ControlError::NotRunning`] if nobody listens, the others if whoever does cannot be understood.
-pub fn ask(socket: &Path, request: &Request) -> Result<Reply, ControlError> {
-    let no_answer = |source| ControlError::NoAnswer {
-        path: socket.to_owned(),
-        source,
+/// What the agent asks, whole, and what it asked and nobody answered.
+pub fn asks_json(view: &RunView) -> Value {
+    view.open_asks().iter().map(ask_json).collect()
+}
+
+fn ask_json(open: &OpenAsk) -> Value {
+    let Some(ask) = &open.waits else {
+        return json!({
+            "number": open.number,
+            "iteration": open.iteration,
+            "title": open.text,
+            "untilMs": null,
+            "missed": true,
+            "questions": open.questions,
+            "rules": open.rules,
+        });
     };
-    let mut stream = match UnixStream::connect(socket) {
-        Ok(stream) => stream,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-            return Err(ControlError::NotRunning);
-        }
-        Err(error) => return Err(no_answer(error)),
-    };
-    stream.set_read_timeout(Some(REPLY_TIMEOUT)).map_err(no_answer)?;
-    stream.set_write_timeout(Some(REPLY_TIMEOUT)).map_err(no_answer)?;
-    let mut line = serde_json::to_vec(request).expect("requests have no failing serialisers");
-    line.push(b'\n');
-    stream.write_all(&line).map_err(no_answer)?;
-    let mut reply = String::new();
-    BufReader::new(stream).read_line(&mut reply).map_err(no_answer)?;
-    if reply.is_empty() {
-        return Err(no_answer(io::ErrorKind::UnexpectedEof.into()));
-    }
-    serde_json::from_str(&reply).map_err(|source| ControlError::Garbled {
-        path: socket.to_owned(),
-        source,
+    json!({
+        "number": ask.number,
+        "iteration": ask.iteration,
+        "tool": ask.request.tool,
+        "title": ask.request.title,
+        "askedMs": ask.asked_ms,
+        "untilMs": ask.until_ms,
+        "request": ask.request,
+        "cut": ask.cut,
+        "rules": ask.offer.rules,
+        "askedBy": ask.offer.asked_by,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_nobody_takes_any_more_is_refused() {
+        let (asked_in, asked) = mpsc::channel(1);
+        drop(asked);
+        let reply = answer(Request::Status, Role::User, &asked_in).await;
+        assert!(matches!(reply, Reply::Refused { .. }));
+    }
 }

@@ -67,14 +67,9 @@ impl Handle {
         _ = self.messages.send(InboxMessage::Command { command, by }).await; // the run is over
     }
 
-    /// Asks the loop for something, and waits for the answer.
-    pub async fn ask(&self, request: Request) -> Reply {
-        control::answer(request, Role::User, &self.asked).await
-    }
-
-    /// Where requests go that others ask for their replies.
-    pub fn requests(&self) -> mpsc::Sender<Asked> {
-        self.asked.clone()
+    /// Asks the loop for something on behalf of `role`, and waits for the answer.
+    pub async fn ask(&self, request: Request, role: Role) -> Reply {
+        control::answer(request, role, &self.asked).await
     }
 
     /// Tells whether the pause file is there. Waits for a loop that is behind: nothing would tell again.

@@ -50,6 +50,13 @@ impl Hub {
         Subscription::new(Arc::clone(&self.0), first, when_slow)
     }
 
+    /// Returns the end of a new subscriber that skips what it is too slow for, and gets no output.
+    pub fn follow(&self, first: u64) -> Subscription {
+        let mut subscription = self.subscribe(first, WhenSlow::Skip);
+        subscription.leave_output_out();
+        subscription
+    }
+
     /// Publishes a record that is in the journal. Never waits.
     pub fn publish(&self, record: Record) {
         let mut state = self.0.lock();
@@ -80,7 +87,7 @@ impl Hub {
             state = self.0.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.add_output(bytes);
-        state.tell();
+        state.tell_output();
     }
 
     /// Chooses whether output waits for anyone. While a session is being ended it must not: a terminal that was stopped
@@ -97,7 +104,7 @@ impl Hub {
         let mut state = self.0.lock();
         state.closed = true;
         for subscriber in state.subscribers.values() {
-            subscriber.wake.notify_one();
+            subscriber.wake.wake();
         }
         while !state.holders().all(|holder| holder.is_through) {
             let left = deadline.saturating_duration_since(Instant::now());

@@ -188,6 +188,11 @@ impl Driver {
         self.handle.clone()
     }
 
+    /// Returns what tells of the run.
+    pub fn hub(&self) -> Hub {
+        self.hub.clone()
+    }
+
     /// Returns what starts and ends the processes of the run.
     pub fn supervisor(&self) -> &Supervisor {
         &self.jobs.supervisor
@@ -385,6 +390,11 @@ impl Driver {
         let record = self.journal.append(now_ms, event)?;
         self.hub.publish(record);
         Ok(())
+    }
+
+    /// The number of the record that comes next.
+    pub(super) fn next_seq(&self) -> u64 {
+        self.journal.next_seq()
     }
 
     /// Records a notice; notices change nothing in the state, so they need no step.

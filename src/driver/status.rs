@@ -96,7 +96,7 @@ impl Driver {
             Request::Command { command } if role == Role::Agent => self.refuse_agent(command.name()),
             Request::Trust if role == Role::Agent => self.refuse_agent("trust"),
             // It is kept by whoever asks; this run goes on with what it has read.
-            Request::Trust => Ok(Reply::Done { text: String::new() }),
+            Request::Trust => Ok(done("")),
             Request::Status => Ok(Reply::Status {
                 status: {
                     let quiet = self.quiet();
@@ -108,11 +108,18 @@ impl Driver {
                     let why = command_refusal_in_words(&refusal);
                     return Ok(Reply::Refused { why });
                 }
+                let next_seq = self.next_seq();
                 let events = self.advance(&Input::Command {
                     command: command.clone(),
                     by: RequestedBy::User,
                 })?;
-                Ok(reply_to(&command, &events, self.state()))
+                Ok(match reply_to(&command, &events, self.state()) {
+                    Reply::Done { text, .. } => Reply::Done {
+                        text,
+                        seq: (!events.is_empty()).then_some(next_seq),
+                    },
+                    reply => reply,
+                })
             }
         }
     }
@@ -151,22 +158,25 @@ impl Driver {
     }
 }
 
+/// The reply to what was done; nothing was recorded for it.
+fn done(text: impl Into<String>) -> Reply {
+    Reply::Done {
+        text: text.into(),
+        seq: None,
+    }
+}
+
 /// Answers whoever gave `command`, by what came of it; `state` is the one after it.
 pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopState) -> Reply {
-    let done = |text: &str| Reply::Done { text: text.to_owned() };
     if events.is_empty() {
         return reply_to_nothing(command, state);
     }
     match command {
-        UserCommand::Steer { kind, .. } => Reply::Done {
-            text: message_in_words(*kind, events, state),
-        },
-        UserCommand::Withdraw { id } => Reply::Done {
-            text: format!("message {} withdrawn", id.0),
-        },
+        UserCommand::Steer { kind, .. } => done(message_in_words(*kind, events, state)),
+        UserCommand::Withdraw { id } => done(format!("message {} withdrawn", id.0)),
         UserCommand::Pause => done("the running iteration finishes, the next does not start"),
         UserCommand::Resume => done("the run resumes"),
-        UserCommand::Skip => done(&match stopped_iteration(events) {
+        UserCommand::Skip => done(match stopped_iteration(events) {
             Some(iteration) => format!("iteration {iteration} stopped; starting the next"),
             None => "starting the next iteration".to_owned(),
         }),
@@ -175,14 +185,10 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         UserCommand::Answer { answer, .. } if events.iter().any(is_late) => {
             let message = message_in_words(SteeringKind::Next, events, state);
             let rules = late_rules_in_words(answer, events.iter().find(|event| is_addition(event)));
-            Reply::Done { text: message + &rules }
+            done(message + &rules)
         }
-        UserCommand::Answer { ask, answer, .. } => Reply::Done {
-            text: answer_in_words(*ask, answer, events),
-        },
-        UserCommand::Forget { rule } => Reply::Done {
-            text: format!("forgotten: {rule}"),
-        },
+        UserCommand::Answer { ask, answer, .. } => done(answer_in_words(*ask, answer, events)),
+        UserCommand::Forget { rule } => done(format!("forgotten: {rule}")),
         UserCommand::Stop { stop } => done(match stop {
             StopRequest::AfterIteration => "will stop after this iteration",
             StopRequest::Graceful => "stopping",
@@ -194,8 +200,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
 fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
     let why = match command {
         UserCommand::Stop { .. } if state.view.is_over() => {
-            let text = "the run is over; its screen closes".to_owned();
-            return Reply::Done { text };
+            return done("the run is over; its screen closes");
         }
         UserCommand::Steer { .. } => match state.closed_for_good() {
             Some(closed) => format!("the message was not taken: {}", closed_in_words(closed)),

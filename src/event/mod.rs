@@ -457,11 +457,12 @@ pub enum PausedBy {
     User,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SteeringKind {
     /// In the next prompt, once.
+    #[default]
     Next,
     /// Now: live where the agent can, else by ending this iteration.
     Now,

@@ -53,6 +53,10 @@ pub enum AnswerPlace {
     /// With `ralph answer`.
     #[default]
     CommandLine,
+    /// On the page of `ralph web`.
+    Page,
+    /// By a program, over HTTP.
+    Api,
 }
 
 impl Question {

@@ -53,6 +53,8 @@ pub fn place_of_decision(by: &Decider) -> String {
         Decider::User { at: Some(place) } => match place {
             AnswerPlace::Screen => format!("{who} on the screen"),
             AnswerPlace::CommandLine => format!("{who} with `ralph answer`"),
+            AnswerPlace::Page => format!("{who} on the page"),
+            AnswerPlace::Api => format!("{who} over HTTP"),
         },
         Decider::User { at: None }
         | Decider::Rule { .. }

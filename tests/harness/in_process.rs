@@ -21,7 +21,7 @@ use ralph::{
         dialect::{self, Dialect, DialectKind, Finish},
     },
     config::Config,
-    control::{Reply, Request, Status},
+    control::{Reply, Request, Role, Status},
     driver::{self, Clock, Driver, DriverError, Handle, Hub, OpenRun, Reading, RunConfig},
     event::{
         AgentSignal, Backoff, Event, Exit, Record, RequestedBy, SessionId, Settings, SteeringKind, StopReason,
@@ -306,8 +306,8 @@ impl Running {
 
     /// Gives a command as another terminal does, and returns what was answered: done, or refused.
     pub async fn command(&self, command: UserCommand) -> Result<String, String> {
-        match self.handle.ask(Request::Command { command }).await {
-            Reply::Done { text } => Ok(text),
+        match self.handle.ask(Request::Command { command }, Role::User).await {
+            Reply::Done { text, .. } => Ok(text),
             Reply::Refused { why } | Reply::Forbidden { why } => Err(why),
             Reply::Status { .. } => panic!("a status nobody asked for"),
         }
@@ -321,7 +321,7 @@ impl Running {
     }
 
     pub async fn status(&self) -> Status {
-        match self.handle.ask(Request::Status).await {
+        match self.handle.ask(Request::Status, Role::User).await {
             Reply::Status { status } => *status,
             other => panic!("no status: {other:?}"),
         }

@@ -162,6 +162,12 @@ impl Backlog {
         }
     }
 
+    /// As [`Self::next`], for one that wants no output.
+    pub(super) fn next_but_output(&self, position: &mut Position) -> Option<Next> {
+        position.offset = self.output.end();
+        self.next(position)
+    }
+
     /// The first mark that `position` has not passed, which goes on to the first one there is.
     fn unread_mark(&self, position: &mut Position) -> Option<&Mark> {
         position.mark = position.mark.max(self.forgotten);

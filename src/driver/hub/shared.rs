@@ -6,7 +6,40 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
+use tokio::sync::Notify;
+
 use super::backlog::{Backlog, OUTPUT_CAP_BYTES, Position};
+
+/// What a subscriber is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wants {
+    Everything,
+    /// Records and details, and no output of terminals.
+    NoOutput,
+}
+
+/// Ends the wait of a subscriber: that of a thread or that of a task.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Wake {
+    thread: Arc<Condvar>,
+    task: Arc<Notify>,
+}
+
+impl Wake {
+    pub(super) fn wake(&self) {
+        self.thread.notify_one();
+        // Kept for a task that is about to wait.
+        self.task.notify_one();
+    }
+
+    pub(super) fn thread(&self) -> &Condvar {
+        &self.thread
+    }
+
+    pub(super) fn task(&self) -> &Notify {
+        &self.task
+    }
+}
 
 /// What happens when a subscriber is slower than the agent's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,14 +73,23 @@ pub(super) struct State {
 pub(super) struct Subscriber {
     pub(super) position: Position,
     pub(super) when_slow: WhenSlow,
+    pub(super) wants: Wants,
     /// Ends its wait.
-    pub(super) wake: Arc<Condvar>,
+    pub(super) wake: Wake,
     /// It waits for whatever is published next.
     pub(super) waits: bool,
     /// It is to look at something else, once.
     pub(super) woken: bool,
     /// It has taken everything and was told that nothing more comes.
     pub(super) is_through: bool,
+}
+
+impl Subscriber {
+    fn tell(&mut self) {
+        if std::mem::take(&mut self.waits) {
+            self.wake.wake();
+        }
+    }
 }
 
 impl Shared {
@@ -73,13 +115,17 @@ impl Shared {
 }
 
 impl State {
-    /// Wakes the subscribers that wait for something. One that rests or is busy is left alone.
+    /// Wakes the subscribers that wait for a record or a detail. One that rests or is busy is left alone.
     pub(super) fn tell(&mut self) {
-        for subscriber in self.subscribers.values_mut() {
-            if std::mem::take(&mut subscriber.waits) {
-                subscriber.wake.notify_one();
-            }
-        }
+        self.subscribers.values_mut().for_each(Subscriber::tell);
+    }
+
+    /// Wakes those that wait for output.
+    pub(super) fn tell_output(&mut self) {
+        self.subscribers
+            .values_mut()
+            .filter(|subscriber| subscriber.wants == Wants::Everything)
+            .for_each(Subscriber::tell);
     }
 
     /// The subscribers that may hold the agent back.

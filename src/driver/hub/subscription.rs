@@ -2,7 +2,7 @@
 
 use std::{
     ops::Range,
-    sync::{Arc, Condvar, PoisonError},
+    sync::{Arc, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -11,7 +11,7 @@ use crate::{event::Record, store::journal::Reader};
 use super::{
     backlog::Next,
     event::UiEvent,
-    shared::{Shared, State, Subscriber, WhenSlow},
+    shared::{Shared, State, Subscriber, Wake, Wants, WhenSlow},
 };
 
 /// How long a subscriber that skips is left alone after it has read everything. Twenty of them would otherwise be woken
@@ -40,7 +40,7 @@ impl Waker {
         // Without it, the subscriber has gone.
         if let Some(subscriber) = self.shared.lock().subscribers.get_mut(&self.number) {
             subscriber.woken = true;
-            subscriber.wake.notify_one();
+            subscriber.wake.wake();
         }
     }
 }
@@ -51,7 +51,7 @@ impl Waker {
 pub struct Subscription {
     shared: Arc<Shared>,
     number: u64,
-    wake: Arc<Condvar>,
+    wake: Wake,
     /// The first record that is handed over.
     first: u64,
     /// Records that come next and are in the journal alone.
@@ -64,14 +64,15 @@ pub struct Subscription {
 
 impl Subscription {
     pub(super) fn new(shared: Arc<Shared>, first: u64, when_slow: WhenSlow) -> Self {
-        let wake = Arc::new(Condvar::new());
+        let wake = Wake::default();
         let mut state = shared.lock();
         let number = state.numbered;
         state.numbered += 1;
         let subscriber = Subscriber {
             position: state.backlog.position(first),
             when_slow,
-            wake: Arc::clone(&wake),
+            wants: Wants::Everything,
+            wake: wake.clone(),
             waits: false,
             woken: false,
             is_through: false,
@@ -99,6 +100,47 @@ impl Subscription {
                 Received::Poll(poll) => return poll,
                 Received::Missing(missing) => self.missing = missing,
             }
+        }
+    }
+
+    /// Waits for the next event, as a task; none when the loop is over and everything was taken. A wake-up is not told. Cancel
+    /// safe.
+    pub async fn next_event(&mut self) -> Option<UiEvent> {
+        loop {
+            if let Some(record) = self.next_missing() {
+                return Some(UiEvent::Record(Arc::new(record)));
+            }
+            let shared = Arc::clone(&self.shared);
+            let received = self.take(&mut shared.lock(), Instant::now());
+            match (received, self.rests_until) {
+                (Some(Received::Poll(Poll::Event(event))), _) => return Some(event),
+                (Some(Received::Poll(Poll::Over)), _) => return None,
+                (Some(Received::Poll(Poll::Woken)), _) => {}
+                (Some(Received::Missing(missing)), _) => self.missing = missing,
+                (None, None) => self.wake.task().notified().await,
+                // The end of the run is not waited for.
+                (None, Some(until)) => {
+                    tokio::select! {
+                        () = self.wake.task().notified() => {}
+                        () = tokio::time::sleep_until(until.into()) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Hands over all that is there by now, without a wait.
+    pub fn take_all(&mut self, take: &mut dyn FnMut(UiEvent)) {
+        self.rests_until = None;
+        while let Poll::Event(event) = self.poll(Some(Instant::now())) {
+            take(event);
+        }
+    }
+
+    /// Leaves the output of terminals out from here on.
+    pub(super) fn leave_output_out(&mut self) {
+        if let Some(subscriber) = self.shared.lock().subscribers.get_mut(&self.number) {
+            subscriber.wants = Wants::NoOutput;
         }
     }
 
@@ -158,9 +200,9 @@ impl Subscription {
             }
             let until = self.rests_until.into_iter().chain(deadline).min();
             state = match until.map(|until| until.saturating_duration_since(now)) {
-                None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self.wake.thread().wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(left) => {
-                    let waited = self.wake.wait_timeout(state, left);
+                    let waited = self.wake.thread().wait_timeout(state, left);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
@@ -182,7 +224,10 @@ impl Subscription {
             return None;
         }
         self.rests_until = None;
-        let next = state.backlog.next(&mut subscriber.position);
+        let next = match subscriber.wants {
+            Wants::Everything => state.backlog.next(&mut subscriber.position),
+            Wants::NoOutput => state.backlog.next_but_output(&mut subscriber.position),
+        };
         match subscriber.when_slow {
             WhenSlow::HoldAgentBack => self.shared.taken.notify_all(),
             WhenSlow::Skip if next.is_some() && state.backlog.is_read(&subscriber.position) => {

@@ -141,6 +141,8 @@ fn decider(by: &Decider) -> String {
         Decider::Unclear => "as unclear".to_owned(),
         Decider::User { at } => match at {
             Some(AnswerPlace::CommandLine) => "by `ralph answer`".to_owned(),
+            Some(AnswerPlace::Page) => "on the page".to_owned(),
+            Some(AnswerPlace::Api) => "over HTTP".to_owned(),
             Some(AnswerPlace::Screen) | None => "by you".to_owned(),
         },
         Decider::Deadline => "by nobody".to_owned(),

@@ -1,0 +1,171 @@
+//! The client's end: requests to a running loop over its socket.
+
+use std::{
+    error::Error as _,
+    io,
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::{Reply, Request, Status};
+
+/// A loop answers at once; one that does not within this time is stuck or stopped.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Stands for the run in requests over its socket, which have no host.
+const OVER_THE_SOCKET: &str = "http://ralph";
+
+#[derive(Debug, Error)]
+pub enum ControlError {
+    #[error("ralph is not running in this project")]
+    NotRunning,
+    #[error("{path}: no answer from the running ralph", path = path.display())]
+    NoAnswer {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{path}: unexpected answer from the running ralph: {what}", path = path.display())]
+    Garbled { path: PathBuf, what: String },
+}
+
+/// Speaks to one run.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    path: PathBuf,
+}
+
+/// What was done.
+#[derive(Debug, Deserialize)]
+struct Done {
+    text: String,
+    seq: Option<u64>,
+}
+
+/// Why something was not done.
+#[derive(Debug, Deserialize)]
+struct Problem {
+    detail: String,
+}
+
+impl Client {
+    /// Speaks to the loop that listens at `socket`.
+    ///
+    /// # Errors
+    /// [`ControlError::NoAnswer`] if nothing can be asked of anyone.
+    pub fn of_socket(socket: &Path) -> Result<Self, ControlError> {
+        let http = reqwest::Client::builder().unix_socket(socket).no_proxy().build();
+        Ok(Self {
+            http: http.map_err(|error| no_answer(socket, error))?,
+            base: OVER_THE_SOCKET.to_owned(),
+            path: socket.to_owned(),
+        })
+    }
+
+    /// A request for `route`, which begins with a slash.
+    pub fn request(&self, method: Method, route: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{route}", self.base))
+    }
+
+    /// Sends a request; the answer may be that of a failure.
+    ///
+    /// # Errors
+    /// [`ControlError::NotRunning`] if nobody listens, [`ControlError::NoAnswer`] if whoever does says nothing.
+    pub async fn send(&self, request: RequestBuilder) -> Result<Response, ControlError> {
+        request.send().await.map_err(|error| match nobody_listens(&error) {
+            true => ControlError::NotRunning,
+            false => no_answer(&self.path, error),
+        })
+    }
+
+    /// Asks for `request`, and waits for the reply.
+    ///
+    /// # Errors
+    /// As [`ask`].
+    pub async fn ask(&self, request: &Request) -> Result<Reply, ControlError> {
+        let asked = match request {
+            Request::Command { command } => self.request(Method::POST, "/commands").json(command),
+            Request::Status => self.request(Method::GET, "/status"),
+            Request::Trust => self.request(Method::POST, "/trust"),
+        };
+        let response = self.send(asked.timeout(REPLY_TIMEOUT)).await?;
+        let status = response.status();
+        let body = response.bytes().await.map_err(|error| no_answer(&self.path, error))?;
+        let garbled = |what: &dyn std::fmt::Display| ControlError::Garbled {
+            path: self.path.clone(),
+            what: what.to_string(),
+        };
+        match (request, status) {
+            (_, StatusCode::NO_CONTENT) => Ok(Reply::Done {
+                text: String::new(),
+                seq: None,
+            }),
+            (Request::Status, StatusCode::OK) => {
+                let status: Status = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
+                Ok(Reply::Status {
+                    status: Box::new(status),
+                })
+            }
+            (_, StatusCode::OK) => {
+                let Done { text, seq } = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
+                Ok(Reply::Done { text, seq })
+            }
+            (_, status) => {
+                let Problem { detail } = serde_json::from_slice(&body).map_err(|_| garbled(&status))?;
+                Ok(match status {
+                    StatusCode::FORBIDDEN => Reply::Forbidden { why: detail },
+                    _ => Reply::Refused { why: detail },
+                })
+            }
+        }
+    }
+}
+
+/// Tells whether somebody listens at `socket`, be it a loop that hangs and would not answer.
+pub fn is_listened_to(socket: &Path) -> bool {
+    UnixStream::connect(socket).is_ok()
+}
+
+/// Sends one request to the loop that listens at `socket`, and waits for the reply. Not for a thread that has a runtime.
+///
+/// # Errors
+/// [`ControlError::NotRunning`] if nobody listens, the others if whoever does cannot be understood.
+pub fn ask(socket: &Path, request: &Request) -> Result<Reply, ControlError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| ControlError::NoAnswer {
+            path: socket.to_owned(),
+            source,
+        })?;
+    runtime.block_on(async { Client::of_socket(socket)?.ask(request).await })
+}
+
+fn nobody_listens(error: &reqwest::Error) -> bool {
+    let mut source = error.source();
+    while let Some(error) = source {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
+        }
+        source = error.source();
+    }
+    false
+}
+
+fn no_answer(path: &Path, error: reqwest::Error) -> ControlError {
+    let source = match error.is_timeout() {
+        true => io::ErrorKind::TimedOut.into(),
+        false => io::Error::other(error),
+    };
+    ControlError::NoAnswer {
+        path: path.to_owned(),
+        source,
+    }
+}

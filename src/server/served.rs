@@ -1,0 +1,148 @@
+//! What requests are answered with: the loop, and what has been recorded.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use serde::Serialize;
+use tokio::net::UnixStream;
+
+use crate::{
+    control::{Reply, Request, Role, Status},
+    driver::{Handle, Hub, Subscription, UiEvent, WhenSlow, status_of},
+    event::UserCommand,
+    run::RunView,
+};
+
+use super::problem::{Answered, Problem};
+
+/// Tells who is at the other end of a connection.
+pub(crate) type RoleOf = Box<dyn Fn(&UnixStream) -> Role + Send + Sync>;
+
+/// How far the run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    Open,
+    /// No connections are taken any more; those that are there get what there is left.
+    Closing,
+}
+
+/// The run that is served.
+#[derive(Debug)]
+pub(super) struct Served {
+    handle: Handle,
+    hub: Hub,
+    /// What the records say.
+    fold: Mutex<Fold>,
+    /// The exit code of the run, once it is known.
+    exit: OnceLock<u8>,
+}
+
+/// What a command did.
+#[derive(Debug, Serialize)]
+pub(super) struct Done {
+    text: String,
+    /// The first record of it; none if it changed nothing.
+    seq: Option<u64>,
+}
+
+/// The fold of the records. It is brought up to date when somebody asks: a run that nobody asks about costs nothing.
+#[derive(Debug)]
+pub(super) struct Fold {
+    records: Subscription,
+    view: RunView,
+}
+
+impl Fold {
+    pub(super) fn of(hub: &Hub) -> Self {
+        Self {
+            records: hub.follow(0),
+            view: RunView::default(),
+        }
+    }
+
+    fn catch_up(&mut self) {
+        let view = &mut self.view;
+        self.records.take_all(&mut |event| {
+            if let UiEvent::Record(record) = event {
+                view.apply(&record);
+            }
+        });
+    }
+}
+
+impl Served {
+    pub(super) fn new(handle: Handle, hub: Hub) -> Self {
+        Self {
+            handle,
+            fold: Mutex::new(Fold::of(&hub)),
+            hub,
+            exit: OnceLock::new(),
+        }
+    }
+
+    /// Follows the run from the record `first` on, with the output of its terminals or without.
+    pub(super) fn subscribe(&self, first: u64, output: bool) -> Subscription {
+        match output {
+            true => self.hub.subscribe(first, WhenSlow::Skip),
+            false => self.hub.follow(first),
+        }
+    }
+
+    /// The exit code of the run, once it is known.
+    pub(super) fn exit(&self) -> Option<u8> {
+        self.exit.get().copied()
+    }
+
+    pub(super) fn end_with(&self, exit: u8) {
+        _ = self.exit.set(exit); // a run ends once
+    }
+
+    /// All that has been recorded until now.
+    pub(super) fn view(&self) -> RunView {
+        let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        fold.catch_up();
+        fold.view.clone()
+    }
+
+    /// Asks the loop.
+    async fn ask(&self, request: Request, role: Role) -> Answered<Reply> {
+        match self.handle.ask(request, role).await {
+            Reply::Refused { why } => Err(Problem::conflict(why)),
+            Reply::Forbidden { why } => Err(Problem::forbidden(why)),
+            reply @ (Reply::Done { .. } | Reply::Status { .. }) => Ok(reply),
+        }
+    }
+
+    /// Asks the loop how the run stands.
+    pub(super) async fn status(&self, role: Role) -> Answered<Box<Status>> {
+        match self.ask(Request::Status, role).await? {
+            Reply::Status { status } => Ok(status),
+            Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } => Err(misunderstood()),
+        }
+    }
+
+    /// How the run stands, with all that the records say.
+    pub(super) async fn whole_status(&self, role: Role) -> Answered<Status> {
+        let Status { pid, quiet, .. } = *self.status(role).await?;
+        let view = self.view();
+        let mut status = status_of(&view, pid, quiet);
+        status.view = Some(Box::new(view));
+        Ok(status)
+    }
+
+    /// Has the loop do what the user wants.
+    pub(super) async fn command(&self, command: UserCommand, role: Role) -> Answered<Done> {
+        match self.ask(Request::Command { command }, role).await? {
+            Reply::Done { text, seq } => Ok(Done { text, seq }),
+            Reply::Status { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } => Err(misunderstood()),
+        }
+    }
+
+    /// Asks whether the user is about to trust something, and not an agent.
+    pub(super) async fn trust(&self, role: Role) -> Answered<()> {
+        self.ask(Request::Trust, role).await.map(drop)
+    }
+}
+
+fn misunderstood() -> Problem {
+    Problem::failed("the loop has answered something else")
+}
