@@ -57,6 +57,12 @@ impl Handle {
         (handle, Inbox { messages, asked })
     }
 
+    /// Leads to no loop: all that is asked is refused, since the run is over.
+    #[cfg(test)]
+    pub(crate) fn to_nobody() -> Self {
+        Self::new().0
+    }
+
     /// Asks the loop for something; what comes of it is in the records. After the run it means nothing.
     pub fn command(&self, command: UserCommand, by: RequestedBy) {
         self.send(InboxMessage::Command { command, by });

@@ -9,6 +9,8 @@ mod problem;
 mod routes;
 mod served;
 mod socket;
+#[cfg(test)]
+mod tests;
 
 use std::{io, path::Path, sync::Arc, thread, time::Duration};
 

@@ -173,7 +173,11 @@ impl Subscription {
             if self.reader.is_none() {
                 self.reader = Reader::open(&self.shared.journal).ok();
             }
-            let record = self.reader.as_mut().and_then(|reader| reader.next_record().ok()?);
+            let first = self.missing.start;
+            let record = self.reader.as_mut().and_then(|reader| {
+                reader.skip_to(first).ok()?;
+                reader.next_record().ok()?
+            });
             // If the journal cannot be read, a gap in what is shown is better than no end to it.
             let Some(record) = record.filter(|record| record.seq < self.missing.end) else {
                 self.missing = 0..0;

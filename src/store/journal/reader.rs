@@ -107,11 +107,39 @@ impl Reader {
         self.next_seq
     }
 
+    /// Passes the records before number `seq` without looking into them, as far as they are there.
+    ///
+    /// # Errors
+    /// As [`read`], for what cannot be passed.
+    pub fn skip_to(&mut self, seq: u64) -> Result<(), JournalError> {
+        // The first line tells what this file is.
+        while self.next_seq < seq.min(1) && self.next_record()?.is_some() {}
+        while self.next_seq < seq && self.next_line()? {
+            self.next_seq += 1;
+            self.whole_bytes += self.buffer.len() as u64;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
     /// Reads the next record; none at the end or before a line that is not complete yet.
     ///
     /// # Errors
     /// As [`read`].
     pub fn next_record(&mut self) -> Result<Option<Record>, JournalError> {
+        if !self.next_line()? {
+            return Ok(None);
+        }
+        let mut line = std::mem::take(&mut self.buffer);
+        let record = self.parse(&line)?;
+        self.whole_bytes += line.len() as u64;
+        line.clear();
+        self.buffer = line;
+        Ok(Some(record))
+    }
+
+    /// Reads the next line into the buffer; false at the end, or before one that is not complete yet.
+    fn next_line(&mut self) -> Result<bool, JournalError> {
         let left = LINE_CAP_BYTES - self.buffer.len();
         (&mut self.file)
             .take(left as u64)
@@ -121,7 +149,7 @@ impl Reader {
                 source,
             })?;
         if self.buffer.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
         if self.buffer.last() != Some(&b'\n') {
             // Its end was not looked for any further: it is too long, and nobody knows whether it is torn.
@@ -132,16 +160,11 @@ impl Reader {
                 bytes: self.buffer.len() as u64,
             };
             // Kept for the next call: a writer may be in the middle of this line.
-            return Ok(None);
+            return Ok(false);
         }
         self.note = ReadNote::Whole;
         self.line += 1;
-        let mut line = std::mem::take(&mut self.buffer);
-        let record = self.parse(&line)?;
-        self.whole_bytes += line.len() as u64;
-        line.clear();
-        self.buffer = line;
-        Ok(Some(record))
+        Ok(true)
     }
 
     fn too_long(&self) -> JournalError {

@@ -1,0 +1,112 @@
+use std::{path::PathBuf, sync::mpsc, thread};
+
+use eventsource_stream::Eventsource;
+use futures_util::StreamExt;
+use reqwest::{Method, StatusCode};
+
+use super::*;
+use crate::{
+    control::{Client, Role},
+    event::{Event, Notice, RunId},
+    store::journal::Journal,
+};
+
+/// Longer than anything here takes, on a machine that has other work.
+const SOON: Duration = Duration::from_secs(60);
+
+/// A server of a run of which there are only the records.
+struct Run {
+    dir: tempfile::TempDir,
+    journal: Journal,
+    hub: Hub,
+    server: Server,
+}
+
+impl Run {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        let (journal, first) = Journal::create(&path, 0, &RunId("r".to_owned())).unwrap();
+        let hub = Hub::new(&path, 0);
+        hub.publish(first);
+        let socket = dir.path().join("control.sock");
+        let role_of = Box::new(|_: &tokio::net::UnixStream| Role::User);
+        let server = Server::start(&socket, Handle::to_nobody(), hub.clone(), role_of).unwrap();
+        Self {
+            dir,
+            journal,
+            hub,
+            server,
+        }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.dir.path().join("control.sock")
+    }
+
+    fn record(&mut self) {
+        let event = Event::Noticed {
+            notice: Notice::NothingToDo,
+        };
+        self.hub.publish(self.journal.append(0, event).unwrap());
+    }
+}
+
+/// A number below `below`, another each time and the same in each run of the test.
+fn varied(state: &mut u64, below: u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state % below
+}
+
+#[tokio::test]
+async fn every_record_of_a_flood_comes_once_though_the_connection_is_cut_a_hundred_times() {
+    const RECORDS: u64 = 100_000;
+    const CUTS: u64 = 100;
+    let mut run = Run::new();
+    let client = Client::of_socket(&run.socket()).unwrap();
+    let (cut_off, all_cut) = mpsc::channel();
+    let flooding = thread::spawn(move || {
+        (1..RECORDS).for_each(|_| run.record());
+        // Who is cut off after the end of a run finds nobody.
+        all_cut.recv().unwrap();
+        run.server.stop_listening(Some(0));
+        run.hub.close(Duration::ZERO);
+        run
+    });
+    let (mut next, mut cuts, mut state) = (0, 0, 7);
+    let over = loop {
+        let mut request = client.request(Method::GET, "/events?from=0");
+        if next > 0 {
+            request = request.header("last-event-id", next - 1);
+        }
+        let response = client.send(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        if cuts == CUTS {
+            cut_off.send(()).unwrap();
+        }
+        let mut events = response.bytes_stream().eventsource();
+        let mut left = varied(&mut state, RECORDS / CUTS);
+        let ended = loop {
+            let event = tokio::time::timeout(SOON, events.next()).await.expect("events come");
+            let event = event.expect("the run is not over").unwrap();
+            if event.event == "over" {
+                break Some(event.data);
+            }
+            assert_eq!(event.id, next.to_string());
+            next += 1;
+            if left == 0 && cuts < CUTS {
+                break None;
+            }
+            left = left.saturating_sub(1);
+        };
+        match ended {
+            Some(over) => break over,
+            None => cuts += 1,
+        }
+    };
+    assert_eq!(over, r#"{"exitCode":0}"#);
+    assert_eq!((next, cuts), (RECORDS, CUTS));
+    flooding.join().unwrap().server.close().await;
+}
