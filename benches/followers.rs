@@ -1,5 +1,7 @@
 //! A flood that many follow: what twenty subscribers, one of which takes nothing, cost the agent and the memory.
 
+#[path = "followers/over_http.rs"]
+mod over_http;
 mod support;
 
 use std::{
@@ -58,6 +60,7 @@ fn main() {
     .beside("100 MB", peak)
     .at_most(peak.with(peak.number() * MOST_GROWTH))
     .print();
+    over_http::compare();
 }
 
 /// Compares the owner's rate with that of twenty subscribers, and with itself, which is the noise.

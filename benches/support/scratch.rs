@@ -170,9 +170,18 @@ impl Scratch {
         printed(git.args(["add", "--all"]).env("GIT_INDEX_FILE", copy));
     }
 
+    fn paths(&self) -> ProjectPaths {
+        ProjectPaths::new(&self.project(), Some(&self.path("state/ralph"))).expect("a state directory")
+    }
+
+    /// Where a running ralph listens.
+    pub fn socket(&self) -> PathBuf {
+        self.paths().socket()
+    }
+
     /// The files of the latest run.
     pub fn latest_run(&self) -> RunPaths {
-        let paths = ProjectPaths::new(&self.project(), Some(&self.path("state/ralph"))).expect("a state directory");
+        let paths = self.paths();
         paths.run(&paths.latest_run().expect("a run"))
     }
 

@@ -30,7 +30,7 @@ use crate::{
 use shared::Shared;
 
 pub use event::{Detail, UiEvent};
-pub use shared::WhenSlow;
+pub use shared::{Wants, WhenSlow};
 pub use subscription::{Poll, Subscription, Waker};
 
 /// The loop's end.
@@ -50,10 +50,10 @@ impl Hub {
         Subscription::new(Arc::clone(&self.0), first, when_slow)
     }
 
-    /// Returns the end of a new subscriber that skips what it is too slow for, and gets no output.
-    pub fn follow(&self, first: u64) -> Subscription {
+    /// Returns the end of a new subscriber that skips what it is too slow for. Of output it gets what `wants` says.
+    pub fn follow(&self, first: u64, wants: Wants) -> Subscription {
         let mut subscription = self.subscribe(first, WhenSlow::Skip);
-        subscription.leave_output_out();
+        subscription.want(wants);
         subscription
     }
 

@@ -7,7 +7,7 @@ use tokio::net::UnixStream;
 
 use crate::{
     control::{Reply, Request, Role, Status},
-    driver::{Handle, Hub, Subscription, UiEvent, WhenSlow, status_of},
+    driver::{Handle, Hub, Subscription, UiEvent, Wants, status_of},
     event::UserCommand,
     run::RunView,
 };
@@ -54,7 +54,7 @@ pub(super) struct Fold {
 impl Fold {
     pub(super) fn of(hub: &Hub) -> Self {
         Self {
-            records: hub.follow(0),
+            records: hub.follow(0, Wants::NoOutput),
             view: RunView::default(),
         }
     }
@@ -81,10 +81,8 @@ impl Served {
 
     /// Follows the run from the record `first` on, with the output of its terminals or without.
     pub(super) fn subscribe(&self, first: u64, output: bool) -> Subscription {
-        match output {
-            true => self.hub.subscribe(first, WhenSlow::Skip),
-            false => self.hub.follow(first),
-        }
+        self.hub
+            .follow(first, if output { Wants::Latest } else { Wants::NoOutput })
     }
 
     /// The exit code of the run, once it is known.

@@ -14,6 +14,8 @@ use super::{
 
 /// The bytes that are kept for subscribers who skip, and that one who holds the agent back may leave unread.
 pub(super) const OUTPUT_CAP_BYTES: u64 = 256 * 1024;
+/// What one that wants the latest output gets of it at a time: several screenfuls.
+const LATEST_BYTES: u64 = 64 * 1024;
 /// The records and details that are kept. Older records are in the journal.
 pub(super) const MARK_CAP: usize = 1024;
 
@@ -160,6 +162,17 @@ impl Backlog {
                 }
             }
         }
+    }
+
+    /// As [`Self::next`], but of the output the latest alone.
+    pub(super) fn next_of_latest(&self, position: &mut Position) -> Option<Next> {
+        let from = position.offset;
+        let latest = self.output.end().saturating_sub(LATEST_BYTES);
+        if from < latest {
+            position.offset = latest;
+            return Some(Next::Event(UiEvent::Skipped { bytes: latest - from }));
+        }
+        self.next(position)
     }
 
     /// As [`Self::next`], for one that wants no output.

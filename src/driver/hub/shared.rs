@@ -12,8 +12,10 @@ use super::backlog::{Backlog, OUTPUT_CAP_BYTES, Position};
 
 /// What a subscriber is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wants {
+pub enum Wants {
     Everything,
+    /// Of output the latest, a few times a second: for one of many, each of whom costs the agent a little.
+    Latest,
     /// Records and details, and no output of terminals.
     NoOutput,
 }
@@ -124,7 +126,7 @@ impl State {
     pub(super) fn tell_output(&mut self) {
         self.subscribers
             .values_mut()
-            .filter(|subscriber| subscriber.wants == Wants::Everything)
+            .filter(|subscriber| subscriber.wants != Wants::NoOutput)
             .for_each(Subscriber::tell);
     }
 

@@ -17,6 +17,8 @@ use super::{
 /// How long a subscriber that skips is left alone after it has read everything. Twenty of them would otherwise be woken
 /// at each write of an agent, and take the processor from it.
 const REST: Duration = Duration::from_millis(33);
+/// How long one that wants the latest is left alone: its bytes are encoded and sent, which costs more than to hand them over.
+const LONG_REST: Duration = Duration::from_millis(100);
 
 /// What [`Subscription::poll`] comes back with.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,10 +139,10 @@ impl Subscription {
         }
     }
 
-    /// Leaves the output of terminals out from here on.
-    pub(super) fn leave_output_out(&mut self) {
+    /// Chooses what it is told from here on.
+    pub(super) fn want(&mut self, wants: Wants) {
         if let Some(subscriber) = self.shared.lock().subscribers.get_mut(&self.number) {
-            subscriber.wants = Wants::NoOutput;
+            subscriber.wants = wants;
         }
     }
 
@@ -230,12 +232,17 @@ impl Subscription {
         self.rests_until = None;
         let next = match subscriber.wants {
             Wants::Everything => state.backlog.next(&mut subscriber.position),
+            Wants::Latest => state.backlog.next_of_latest(&mut subscriber.position),
             Wants::NoOutput => state.backlog.next_but_output(&mut subscriber.position),
         };
         match subscriber.when_slow {
             WhenSlow::HoldAgentBack => self.shared.taken.notify_all(),
             WhenSlow::Skip if next.is_some() && state.backlog.is_read(&subscriber.position) => {
-                self.rests_until = Some(now + REST);
+                let rest = match subscriber.wants {
+                    Wants::Latest => LONG_REST,
+                    Wants::Everything | Wants::NoOutput => REST,
+                };
+                self.rests_until = Some(now + rest);
             }
             WhenSlow::Skip => {}
         }

@@ -386,3 +386,20 @@ fn an_end_waits_for_the_owner_and_for_nobody_else() {
     closed.recv_timeout(DEADLINE).unwrap();
     closing.join().unwrap();
 }
+
+#[test]
+fn one_that_wants_the_latest_output_gets_the_end_of_a_flood_and_all_records() {
+    let hub = hub();
+    let latest = hub.follow(0, Wants::Latest);
+    let none = hub.follow(0, Wants::NoOutput);
+    hub.output(&[7; CAP]);
+    hub.publish(record(0));
+    hub.output(b"end");
+    hub.close(Duration::ZERO);
+    let latest: Vec<UiEvent> = latest.collect();
+    assert!(latest.ends_with(&[UiEvent::Record(Arc::new(record(0))), UiEvent::Output(b"end".to_vec())]));
+    let (shown, skipped) = bytes(latest);
+    assert_eq!(shown + skipped, CAP as u64 + 3);
+    assert!((1..CAP as u64).contains(&shown), "{shown}");
+    assert_eq!(none.collect::<Vec<_>>(), [UiEvent::Record(Arc::new(record(0)))]);
+}
