@@ -71,7 +71,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "words",
         ],
     ),
-    ("server", &["control", "diagnostics", "driver", "event", "run"]),
+    ("server", &["control", "diagnostics", "driver", "event", "run", "words"]),
     ("host", &["control", "driver", "event", "os", "proc", "server", "store"]),
     ("ui/report", &["event", "run", "text", "words"]),
     (

@@ -14,14 +14,16 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::{Stream, StreamExt, stream};
-use serde::Deserialize;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
     control::Role,
     diagnostics::kind,
     driver::{Subscription, UiEvent},
-    event::Record,
+    event::{EndKind, Event as Happened, Record},
+    words::{Line, Tone, narrate, stop_in_words},
 };
 
 use super::{
@@ -33,7 +35,7 @@ use super::{
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// What of the events somebody wants.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// The last record that is known already.
@@ -46,6 +48,23 @@ pub(super) struct Wanted {
     /// The output of the agent's terminal, too.
     #[serde(default)]
     terminal: bool,
+    /// Each record with the line that a person reads of it, too.
+    #[serde(default)]
+    words: bool,
+    /// A snapshot before the stream is over, too: whoever serves it may be gone a moment later.
+    #[serde(default)]
+    last: bool,
+}
+
+/// A record with the line that a person reads of it, as every screen has it; moments in it are UTC.
+#[derive(Serialize)]
+struct Narrated<'r> {
+    seq: u64,
+    #[serde(rename = "atMs")]
+    at_ms: u64,
+    event: &'r Happened,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    words: Option<Line>,
 }
 
 pub(super) async fn events(
@@ -74,7 +93,7 @@ pub(super) async fn events(
         }
     };
     let subscription = served.subscribe(first, wanted.terminal);
-    let events = stream::iter(snapshot).chain(follow(served, subscription, wanted.details));
+    let events = stream::iter(snapshot).chain(follow(served, subscription, wanted));
     let heartbeat = KeepAlive::new()
         .interval(HEARTBEAT)
         .event(Event::default().event("heartbeat").data("{}"));
@@ -103,30 +122,43 @@ fn first_record(wanted: &Wanted, headers: &HeaderMap) -> Answered<Option<u64>> {
 }
 
 /// What `subscription` gets, to the end of the run.
-fn follow(served: Arc<Served>, subscription: Subscription, details: bool) -> impl Stream<Item = Event> {
+fn follow(served: Arc<Served>, subscription: Subscription, wanted: Wanted) -> impl Stream<Item = Event> {
     let state = (Some(subscription), served);
-    stream::unfold(state, move |(subscription, served)| async move {
+    let pieces = stream::unfold(state, move |(subscription, served)| async move {
         let mut subscription = subscription?;
         loop {
             // A client that is fast must not keep the others waiting.
             tokio::task::consume_budget().await;
             let Some(event) = subscription.next_event().await else {
-                let over = json!({"exitCode": served.exit()});
-                let over = Event::default().event("over").data(over.to_string());
-                return Some((over, (None, served)));
+                return Some((end(&served, wanted), (None, served)));
             };
-            if let Some(event) = written(&event, details) {
-                return Some((event, (Some(subscription), served)));
+            if let Some(event) = written(&event, wanted) {
+                return Some((vec![event], (Some(subscription), served)));
             }
         }
-    })
+    });
+    pieces.flat_map(stream::iter)
+}
+
+/// What there is to say when nothing follows.
+fn end(served: &Served, wanted: Wanted) -> Vec<Event> {
+    let last = wanted.last.then(|| {
+        let status = served.last_status();
+        let records = status.view.as_ref().map_or(0, |view| view.records);
+        let last = Event::default().event("snapshot").json_data(&status);
+        let last = last.expect("a status has no failing serialisers");
+        last.id(records.saturating_sub(1).to_string())
+    });
+    let over = json!({"exitCode": served.exit()});
+    let over = Event::default().event("over").data(over.to_string());
+    last.into_iter().chain([over]).collect()
 }
 
 /// An event as it is sent; none if it is not.
-fn written(event: &UiEvent, details: bool) -> Option<Event> {
+fn written(event: &UiEvent, wanted: Wanted) -> Option<Event> {
     match event {
-        UiEvent::Record(record) => Some(of_record(record)),
-        UiEvent::Detail(detail) if details => {
+        UiEvent::Record(record) => Some(of_record(record, wanted.words)),
+        UiEvent::Detail(detail) if wanted.details => {
             let data = json!({
                 "atMs": detail.at_ms,
                 "iteration": detail.iteration,
@@ -147,12 +179,39 @@ fn written(event: &UiEvent, details: bool) -> Option<Event> {
     }
 }
 
-fn of_record(record: &Record) -> Event {
-    let data = serde_json::to_string(record).expect("records have no failing serialisers");
+fn of_record(record: &Record, words: bool) -> Event {
+    let narrated = Narrated {
+        seq: record.seq,
+        at_ms: record.at_ms,
+        event: &record.event,
+        words: words.then(|| in_words(&record.event)).flatten(),
+    };
+    let data = serde_json::to_string(&narrated).expect("records have no failing serialisers");
     Event::default()
         .id(record.seq.to_string())
         .event(kebab(&kind(&record.event).to_string()))
         .data(data)
+}
+
+/// The line of an event. Other screens say in other places than a log how a run ended.
+fn in_words(event: &Happened) -> Option<Line> {
+    match event {
+        Happened::RunStopped { reason, .. } => Some(Line {
+            tone: match reason.kind() {
+                EndKind::Good => Tone::Good,
+                EndKind::Bad => Tone::Bad,
+                EndKind::Unfinished => Tone::Wait,
+            },
+            text: stop_in_words(reason),
+        }),
+        event => narrate(event, utc),
+    }
+}
+
+/// A moment, for whoever knows the reader's zone.
+fn utc(at_ms: u64) -> String {
+    let moment = Timestamp::from_millisecond(at_ms.cast_signed());
+    moment.map_or_else(|_| at_ms.to_string(), |moment| moment.to_string())
 }
 
 /// The name of a type as the journal spells it.
@@ -171,7 +230,7 @@ fn kebab(name: &str) -> String {
 mod tests {
     use super::*;
     use crate::{
-        event::{Event as Happened, Outcome},
+        event::Outcome,
         testing::{iteration_started, permission_decided},
     };
 

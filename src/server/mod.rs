@@ -5,6 +5,7 @@
 
 mod connection;
 mod events;
+mod page;
 mod problem;
 mod routes;
 mod served;

@@ -21,7 +21,7 @@ use crate::{
 };
 
 use super::{
-    events,
+    events, page,
     problem::{Answered, Problem},
     served::{Done, Served},
 };
@@ -41,6 +41,7 @@ pub(super) fn router(served: Arc<Served>) -> Router {
         .route("/prompt", post(prompt))
         .route("/cancel", post(cancel))
         .route("/trust", post(trust))
+        .merge(page::routes())
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
         .layer(DefaultBodyLimit::max(BODY_CAP_BYTES))

@@ -127,6 +127,14 @@ impl Served {
         Ok(status)
     }
 
+    /// The same of a run whose loop has ended.
+    pub(super) fn last_status(&self) -> Status {
+        let view = self.view();
+        let mut status = status_of(&view, std::process::id(), None);
+        status.view = Some(Box::new(view));
+        status
+    }
+
     /// Has the loop do what the user wants.
     pub(super) async fn command(&self, command: UserCommand, role: Role) -> Answered<Done> {
         match self.ask(Request::Command { command }, role).await? {

@@ -1,5 +1,7 @@
 //! The one line a person reads of each loop event, whatever shows it.
 
+use serde::Serialize;
+
 use crate::event::{
     AgentSignal, BreakerState, Decider, Delivery, Denial, Event, Level, PausedBy, RequestedBy, SteeringKind,
     StopRequest, WaitEnd,
@@ -15,7 +17,7 @@ use super::{
 };
 
 /// One event in words, without its time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Line {
     pub tone: Tone,
     pub text: String,

@@ -1,0 +1,242 @@
+//! The page for phones and desks: files in the binary, under a policy that runs nothing else.
+//!
+//! Everything is this server's own: no script in the markup, nothing from another origin, no frames, no forms that leave. What
+//! an agent writes reaches the page as data, and `require-trusted-types-for` has the browser refuse to make markup of it.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, OnceLock},
+};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::Path,
+    http::{
+        HeaderMap, HeaderName, HeaderValue, StatusCode,
+        header::{
+            ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+            IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+        },
+    },
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use miniz_oxide::deflate::compress_to_vec_zlib;
+
+use super::problem::Problem;
+
+/// The hash is that of nothing: xterm.js adds `<style>` elements that stay empty (`styles.js`), and an empty one is all that this
+/// allows besides the style sheets.
+const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self'; \
+     style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+const COMPRESSION: u8 = 7;
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// A file of the page.
+struct File {
+    name: &'static str,
+    kind: &'static str,
+    bytes: &'static [u8],
+}
+
+/// A file with what is made of it when it is first asked for.
+struct Asset {
+    file: &'static File,
+    served: OnceLock<Served>,
+}
+
+struct Served {
+    tag: HeaderValue,
+    /// As `deflate`, which every browser takes and which needs no checksum of gzip's.
+    compressed: Bytes,
+}
+
+macro_rules! file {
+    ($kind:expr, $name:literal) => {
+        file!($kind, $name, $name)
+    };
+    ($kind:expr, $name:literal, $path:literal) => {
+        File {
+            name: $name,
+            kind: $kind,
+            bytes: include_bytes!(concat!("page/", $path)),
+        }
+    };
+}
+
+/// The page itself is the first.
+static FILES: &[File] = &[
+    file!(HTML, "index.html"),
+    file!(CSS, "page.css"),
+    file!(CSS, "xterm.css", "vendor/xterm.css"),
+    file!("image/svg+xml", "icon.svg"),
+    file!(SCRIPT, "agent.js"),
+    file!(SCRIPT, "api.js"),
+    file!(SCRIPT, "asks.js"),
+    file!(SCRIPT, "changes.js"),
+    file!(SCRIPT, "composer.js"),
+    file!(SCRIPT, "conversation.js"),
+    file!(SCRIPT, "diff.js"),
+    file!(SCRIPT, "dom.js"),
+    file!(SCRIPT, "end.js"),
+    file!(SCRIPT, "head.js"),
+    file!(SCRIPT, "history.js"),
+    file!(SCRIPT, "log.js"),
+    file!(SCRIPT, "login.js"),
+    file!(SCRIPT, "main.js"),
+    file!(SCRIPT, "markdown.js"),
+    file!(SCRIPT, "mood.js"),
+    file!(SCRIPT, "plan.js"),
+    file!(SCRIPT, "run.js"),
+    file!(SCRIPT, "runs.js"),
+    file!(SCRIPT, "styles.js"),
+    file!(SCRIPT, "tabs.js"),
+    file!(SCRIPT, "terminal.js"),
+    file!(SCRIPT, "words.js"),
+    file!(SCRIPT, "xterm.mjs", "vendor/xterm.mjs"),
+];
+
+/// The page and its files, which hold nothing of any run.
+pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    let assets: Arc<[Asset]> = FILES.iter().map(Asset::of).collect();
+    let page = Arc::clone(&assets);
+    let index = move |headers: HeaderMap| async move { page[0].answer(&headers) };
+    let asset = move |Path(name): Path<String>, headers: HeaderMap| async move {
+        let found = assets.iter().skip(1).find(|asset| asset.file.name == name);
+        let missing = || Problem::not_found("the page has no such file").into_response();
+        found.map_or_else(missing, |asset| asset.answer(&headers))
+    };
+    Router::new().route("/", get(index)).route("/assets/{name}", get(asset))
+}
+
+impl Asset {
+    fn of(file: &'static File) -> Self {
+        Self {
+            file,
+            served: OnceLock::new(),
+        }
+    }
+
+    fn answer(&self, asked: &HeaderMap) -> Response {
+        let served = self.served.get_or_init(|| Served::of(self.file));
+        let headers: [(HeaderName, HeaderValue); 6] = [
+            (ETAG, served.tag.clone()),
+            // Asked for anew each time, since a newer ralph may serve the address next; 304 while it is the same.
+            (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+            (VARY, HeaderValue::from_static("accept-encoding")),
+            (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+            (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+            (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        ];
+        if asked.get(IF_NONE_MATCH) == Some(&served.tag) {
+            return (StatusCode::NOT_MODIFIED, headers).into_response();
+        }
+        let kind = [(CONTENT_TYPE, HeaderValue::from_static(self.file.kind))];
+        if takes_deflate(asked) {
+            let encoding = [(CONTENT_ENCODING, HeaderValue::from_static("deflate"))];
+            return (headers, kind, encoding, served.compressed.clone()).into_response();
+        }
+        (headers, kind, Bytes::from_static(self.file.bytes)).into_response()
+    }
+}
+
+fn takes_deflate(asked: &HeaderMap) -> bool {
+    let names = asked.get(ACCEPT_ENCODING).and_then(|names| names.to_str().ok());
+    names.is_some_and(|names| names.split(',').any(|name| name.trim() == "deflate"))
+}
+
+impl Served {
+    fn of(file: &File) -> Self {
+        let mut hasher = DefaultHasher::new();
+        file.bytes.hash(&mut hasher);
+        let tag = format!("\"{:016x}\"", hasher.finish());
+        Self {
+            tag: HeaderValue::from_str(&tag).expect("digits in quotes"),
+            compressed: compress_to_vec_zlib(file.bytes, COMPRESSION).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::BTreeSet,
+        fs,
+        path::{Path, PathBuf},
+    };
+
+    use super::*;
+
+    /// All of the page as it travels to a phone.
+    const MOST_BYTES: usize = 250_000;
+
+    fn directory() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server/page")
+    }
+
+    /// Names of the files that browsers are to get.
+    fn files_on_disk() -> BTreeSet<String> {
+        let places = [directory(), directory().join("vendor")];
+        let entries = places.iter().flat_map(|place| fs::read_dir(place).unwrap());
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let is_served = |name: &String| {
+            [".html", ".js", ".mjs", ".css", ".svg"]
+                .iter()
+                .any(|end| name.ends_with(end))
+        };
+        names.filter(is_served).collect()
+    }
+
+    fn text(file: &File) -> &'static str {
+        std::str::from_utf8(file.bytes).unwrap()
+    }
+
+    #[test]
+    fn every_file_of_the_page_is_served_and_all_of_them_are_small() {
+        let served: BTreeSet<String> = FILES.iter().map(|file| file.name.to_owned()).collect();
+        assert_eq!(served, files_on_disk());
+        let bytes: usize = FILES.iter().map(|file| Served::of(file).compressed.len()).sum();
+        assert!(bytes <= MOST_BYTES, "{bytes} bytes");
+    }
+
+    #[test]
+    fn the_page_loads_its_own_files_only_and_reads_no_markup_from_data() {
+        for file in FILES.iter().filter(|file| !file.name.starts_with("xterm.")) {
+            let text = text(file);
+            for forbidden in [
+                "innerHTML",
+                "outerHTML",
+                "insertAdjacentHTML",
+                "document.write",
+                "eval(",
+                "new Function",
+                "<style",
+                "onload=",
+                "style=",
+            ] {
+                assert!(!text.contains(forbidden), "{}: {forbidden}", file.name);
+            }
+            let foreign = text.replace("http://www.w3.org/2000/svg", "");
+            assert!(
+                !foreign.contains("http://") && !foreign.contains("https://"),
+                "{}",
+                file.name
+            );
+            for name in text.split("from \"./").skip(1).chain(text.split("import(\"./").skip(1)) {
+                let name = name.split('"').next().unwrap();
+                assert!(FILES.iter().any(|asset| asset.name == name), "{}: {name}", file.name);
+            }
+        }
+        let scripts: Vec<&str> = text(&FILES[0]).split("<script").skip(1).collect();
+        assert!(
+            scripts.iter().all(|script| script.contains("src=\"assets/")),
+            "{scripts:?}"
+        );
+    }
+}

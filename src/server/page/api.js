@@ -1,0 +1,181 @@
+// Asks the server, and follows what it streams.
+
+// A stream that says nothing for so long is taken for lost: the server says something every ten seconds.
+const SILENCE_MS = 15_000;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 15_000;
+
+// An answer that is not the wanted one, as a sentence.
+export class Refusal extends Error {
+  constructor(status, problem) {
+    super(problem.detail || problem.title || `the server answers ${status}`);
+    this.status = status;
+    this.hint = problem.hint;
+  }
+
+  sentence() {
+    return this.hint ? `${this.message} (${this.hint})` : this.message;
+  }
+}
+
+// How far the server's clock is ahead of this one.
+let skewMs = 0;
+
+export function now() {
+  return Date.now() + skewMs;
+}
+
+function compareClocks(response) {
+  const told = Date.parse(response.headers.get("date") ?? "");
+  // It is told in seconds, and was told a moment ago.
+  if (!Number.isNaN(told)) skewMs = Math.abs(told - Date.now()) > 3_000 ? told - Date.now() : 0;
+}
+
+async function refusal(response) {
+  let problem = {};
+  try {
+    problem = await response.json();
+  } catch {
+    // Whatever stands between has no problem+json.
+  }
+  return new Refusal(response.status, problem);
+}
+
+async function ask(path, options = {}) {
+  const response = await fetch(path, { credentials: "same-origin", cache: "no-cache", ...options });
+  compareClocks(response);
+  if (!response.ok && response.status !== 304) throw await refusal(response);
+  return response;
+}
+
+export async function read(path, signal) {
+  return (await ask(path, { headers: { accept: "application/json" }, signal })).json();
+}
+
+export async function readText(path, signal) {
+  return (await ask(path, { signal })).text();
+}
+
+export async function send(path, body) {
+  const response = await ask(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  return text ? JSON.parse(text) : {};
+}
+
+// Exchanges a token for a cookie.
+export async function login(token) {
+  await ask("login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
+}
+
+// Follows a stream of server-sent events until it is over, is refused, or `close` is called. A lost connection is made
+// anew: `path()` says each time from where on.
+//
+// `on.event(name, data)` gets each event, `on.state(state, refusal)` what becomes of the connection: `live`, `lost`,
+// `over` or `refused`.
+export function follow(path, on) {
+  let closed = false;
+  let attempt = 0;
+  let abort = new AbortController();
+  let wake = () => {};
+
+  const retryNow = () => wake();
+  const seen = () => document.visibilityState === "visible" && retryNow();
+  addEventListener("online", retryNow);
+  document.addEventListener("visibilitychange", seen);
+
+  const close = () => {
+    closed = true;
+    abort.abort();
+    wake();
+    removeEventListener("online", retryNow);
+    document.removeEventListener("visibilitychange", seen);
+  };
+
+  const once = async () => {
+    abort = new AbortController();
+    const silence = watch(SILENCE_MS, () => abort.abort());
+    try {
+      const response = await ask(path(), { headers: { accept: "text/event-stream" }, signal: abort.signal });
+      attempt = 0;
+      if (!closed) on.state("live");
+      let isOver = false;
+      await parse(response.body, silence.heard, (name, data) => {
+        if (closed) return;
+        if (name === "over") isOver = true;
+        on.event(name, data);
+      });
+      return isOver ? "over" : "lost";
+    } catch (error) {
+      // What the server does not want now, it will not want in a minute; what is between it and here may.
+      if (error instanceof Refusal && error.status < 500 && ![408, 429].includes(error.status)) {
+        if (!closed) on.state("refused", error);
+        return "refused";
+      }
+      return "lost";
+    } finally {
+      silence.end();
+    }
+  };
+
+  const run = async () => {
+    while (!closed) {
+      const end = await once();
+      if (closed || end === "refused") break;
+      on.state(end);
+      if (end === "over") break;
+      const delay = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt++) * (0.75 + Math.random() / 2);
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, delay);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    close();
+  };
+  run();
+  return { close };
+}
+
+function watch(afterMs, act) {
+  let timer = setTimeout(act, afterMs);
+  return {
+    heard() {
+      clearTimeout(timer);
+      timer = setTimeout(act, afterMs);
+    },
+    end: () => clearTimeout(timer),
+  };
+}
+
+// Reads server-sent events: `event:` and `data:` lines up to an empty one.
+async function parse(body, heard, event) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  let name = "";
+  let data = [];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    heard();
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+      if (text === "") {
+        if (data.length > 0) event(name || "message", JSON.parse(data.join("\n")));
+        name = "";
+        data = [];
+      } else if (text.startsWith("event:")) {
+        name = text.slice(6).trim();
+      } else if (text.startsWith("data:")) {
+        data.push(text.slice(5).replace(/^ /, ""));
+      }
+    }
+  }
+}

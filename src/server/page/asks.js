@@ -1,0 +1,155 @@
+// What the agent asks, above everything else: one card for each, with its answers and the time that is left for one.
+
+import { now } from "./api.js";
+import { announce, h } from "./dom.js";
+import { diffLines } from "./diff.js";
+import { ticking } from "./words.js";
+
+// A tap on a card that has just come was meant for what was there before.
+const FIRST_MOMENTS_MS = 600;
+
+const AFTER = { deny: "then it is denied", allow: "then it is allowed", pause: "then the run is held", block: "then the task is set aside" };
+
+export function asksArea(run) {
+  const element = h("section", { class: "asks", "aria-label": "What the agent asks", hidden: true });
+  const cards = new Map();
+
+  return {
+    element,
+    update() {
+      const asks = open(run);
+      const numbers = new Set(asks.map((ask) => ask.key));
+      for (const [key, card] of cards) {
+        if (!numbers.has(key)) {
+          card.element.remove();
+          cards.delete(key);
+        }
+      }
+      for (const ask of asks) {
+        if (cards.has(ask.key)) continue;
+        const card = askCard(run, ask);
+        cards.set(ask.key, card);
+        element.append(card.element);
+        announce(`The agent asks: ${ask.title}`);
+      }
+      element.hidden = cards.size === 0;
+      this.tick();
+    },
+    tick: () => cards.forEach((card) => card.tick()),
+  };
+}
+
+// With the whole request, where the view has it. An ask that is not waited for any more is another card.
+function open({ status, view, connection }) {
+  if (connection === "over" && !status.asks.some((ask) => ask.missed)) return [];
+  return status.asks.map((ask) => {
+    const whole = view.permissions.pending.find((pending) => pending.number === ask.number);
+    return { ...ask, key: `${ask.number}${ask.missed ? " late" : ""}`, request: whole?.request, askedBy: whole?.offer?.askedBy ?? [], cut: whole?.cut };
+  });
+}
+
+function askCard(run, ask) {
+  const countdown = h("span", { class: "countdown" });
+  const answer = (body) => run.command(body, `asks/${ask.number}`);
+  const controls = ask.questions?.length > 0 ? questionForm(run, ask, answer) : ask.missed && !ask.tool ? wordsForm(run, answer) : permissionForm(run, ask, answer);
+  const element = h("article", { class: `card ask ${ask.missed ? "late" : ""}`, id: `ask-${ask.number}`, tabIndex: -1 },
+    h("header", {}, h("strong", {}, ask.questions?.length > 0 || !ask.tool ? "The agent has a question" : `The agent wants to use ${ask.tool}`), countdown),
+    ask.questions?.length > 0 ? null : request(ask),
+    ask.missed && h("p", { class: "dim" }, "It no longer waits: your answer goes into its next prompt."),
+    controls);
+  element.inert = true;
+  setTimeout(() => { element.inert = false; }, FIRST_MOMENTS_MS);
+  const { unanswered } = run.view.settings.waiting ?? {};
+  return {
+    element,
+    tick() {
+      if (!ask.untilMs) return;
+      const left = ask.untilMs - now();
+      countdown.textContent = left > 0 ? `${ticking(left)} left, ${AFTER[unanswered] ?? ""}` : "time is up";
+      countdown.classList.toggle("soon", left < 60_000);
+    },
+  };
+}
+
+// What it wants to do, all of it.
+function request({ request: asked, title, cut, askedBy }) {
+  const paths = asked?.paths?.filter((path) => path !== title && path !== asked.command) ?? [];
+  return h("div", { class: "request" },
+    asked?.reason && h("p", {}, asked.reason),
+    h("pre", {}, asked?.command ?? asked?.url ?? title),
+    paths.length > 0 && h("p", { class: "dim" }, paths.join(" · ")),
+    asked?.diff && h("div", { class: "diff" }, diffLines(asked.diff)),
+    cut && h("p", { class: "warn" }, "This is not all of it: the request is too long to be shown."),
+    askedBy.length > 0 && h("p", { class: "dim" }, "asked by the rule ", askedBy.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])));
+}
+
+function permissionForm(run, ask, answer) {
+  const why = h("input", { type: "text", "aria-label": "Why not, for the agent", placeholder: "why not, or what instead (optional)", maxlength: 4000 });
+  const denial = h("form", {
+    class: "row denial", hidden: true,
+    onsubmit: (event) => {
+      event.preventDefault();
+      if (run.takesCommands()) answer({ type: "deny", message: why.value.trim() || null });
+    },
+  }, why, h("button", { class: "danger", type: "submit", "data-acts": true }, "Deny"));
+  const always = (scope, label) => run.act(label, { class: "always" }, () => answer({ type: "allow", remember: { scope, rules: [] } }));
+  return h("div", {},
+    h("div", { class: "answers" },
+      run.act("Allow once", { class: "primary" }, () => answer({ type: "allow", remember: null })),
+      h("button", { type: "button", class: "danger", "data-acts": true, onclick: () => {
+        denial.hidden = false;
+        why.focus();
+      } }, "Deny…")),
+    ask.rules?.length > 0 && h("details", {},
+      h("summary", {}, "Always allow…"),
+      h("p", {}, "From now on allowed: ", ask.rules.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])),
+      h("div", { class: "answers" }, always("run", "In this run"), always("project", "In this project"))),
+    denial);
+}
+
+function questionForm(run, ask, answer) {
+  const fields = ask.questions.map((question, index) => questionField(ask, question, index));
+  const problem = h("p", { class: "warn", role: "alert" });
+  const submit = (event) => {
+    event.preventDefault();
+    const words = fields.map((field) => field.value());
+    const missing = words.findIndex((word) => word === "");
+    problem.textContent = missing >= 0 ? "Choose an answer first." : "";
+    if (missing < 0 && run.takesCommands()) answer({ type: "words", words });
+  };
+  return h("form", { onsubmit: submit }, fields.map((field) => field.element), problem,
+    h("div", { class: "answers" },
+      h("button", { type: "submit", class: "primary", "data-acts": true }, "Answer"),
+      run.act("Do not answer", {}, () => answer({ type: "deny", message: null }))));
+}
+
+function questionField(ask, question, index) {
+  const name = `ask-${ask.number}-${index}`;
+  const choices = question.choices.map(({ label, description }, place) => {
+    const input = h("input", { type: question.multiple ? "checkbox" : "radio", name, value: String(place + 1) });
+    return { input, label, element: h("label", { class: "choice" }, input, h("span", {}, label, description && h("small", {}, description))) };
+  });
+  const own = question.freeText || choices.length === 0
+    ? h("input", { type: "text", "aria-label": "Your own words", placeholder: choices.length > 0 ? "or in your own words" : "your answer", maxlength: 4000 })
+    : null;
+  return {
+    element: h("fieldset", {}, h("legend", {}, question.header && h("small", {}, question.header), question.text), choices.map((choice) => choice.element), own),
+    value() {
+      if (own?.value.trim()) return own.value.trim();
+      const chosen = choices.filter((choice) => choice.input.checked);
+      // A label may have commas in it, which separate several.
+      return chosen.length === 1 ? chosen[0].label : chosen.map((choice) => choice.input.value).join(",");
+    },
+  };
+}
+
+// An answer to what keeps a task from being done.
+function wordsForm(run, answer) {
+  const words = h("textarea", { rows: 2, "aria-label": "Your answer", placeholder: "your answer" });
+  return h("form", {
+    onsubmit: (event) => {
+      event.preventDefault();
+      if (words.value.trim() && run.takesCommands()) answer({ type: "words", words: [words.value.trim()] });
+    },
+  }, words, h("div", { class: "answers" }, h("button", { type: "submit", class: "primary", "data-acts": true }, "Answer")));
+}

@@ -1,0 +1,87 @@
+// What an iteration changed, file by file.
+
+import { readText } from "./api.js";
+import { diffLines, files } from "./diff.js";
+import { fill, h, sentence, whenChanged } from "./dom.js";
+import { changes, counted } from "./words.js";
+
+// More files than these begin folded.
+const UNFOLDED = 8;
+
+export function changesPane(run) {
+  const chooser = h("select", { id: "iteration-of-changes", "aria-label": "Iteration", onchange: () => { location.hash = run.link(`changes/${chooser.value}`); } });
+  const body = h("div", { class: "files", tabIndex: -1 });
+  let isShown = false;
+  let wanted;
+  let reading;
+  let read;
+
+  const drawChooser = whenChanged(({ rows, chosen }) => {
+    fill(chooser, rows.map(({ number, task, text }) => h("option", { value: String(number) }, `${number}: ${task}${text ? ` (${text})` : ""}`)));
+    chooser.value = String(chosen);
+  });
+
+  const rows = () => run.view.iterations.rows.kept.slice(-200).reverse()
+    .map(({ number, task, changes: changed }) => ({ number, task: task ?? "no task", text: changes(changed) }));
+  const chosen = () => {
+    const all = run.view.iterations.rows.kept;
+    const asked = all.find((row) => row.number === wanted);
+    return asked ?? all.findLast((row) => row.changes?.files > 0) ?? all.at(-1);
+  };
+
+  const show = async () => {
+    const row = chosen();
+    if (!isShown || !row) return;
+    // What a finished iteration changed stays as it is.
+    const version = `${row.number} ${row.after?.tree ?? run.view.records}`;
+    if (version === read || reading) return;
+    reading = new AbortController();
+    try {
+      draw(await readText(run.path(`diff/${row.number}`), reading.signal));
+      read = version;
+    } catch (refusal) {
+      if (refusal.name !== "AbortError") fill(body, h("p", { class: "empty" }, sentence(refusal.sentence?.() ?? "The connection is lost.")));
+    } finally {
+      reading = undefined;
+    }
+  };
+
+  const draw = (text) => {
+    const all = files(text);
+    fill(body, all.length === 0
+      ? h("p", { class: "empty" }, "No changes.")
+      : [h("p", { class: "dim" }, counted(all.length, "file")), all.map((file) => fileOf(file, all.length <= UNFOLDED))]);
+  };
+
+  return {
+    element: h("div", {},
+      h("div", { class: "bar" }, h("label", { for: "iteration-of-changes" }, "Iteration"), chooser),
+      body),
+    show(now, what) {
+      isShown = now;
+      if (now && what) {
+        wanted = Number(what);
+        read = undefined;
+      }
+      if (run.view) this.update();
+    },
+    update() {
+      const row = chosen();
+      if (!row) return void fill(body, h("p", { class: "empty" }, "No iteration has begun yet."));
+      if (isShown) drawChooser({ rows: rows(), chosen: row.number });
+      show();
+    },
+    close: () => reading?.abort(),
+  };
+}
+
+function fileOf({ name, what, added, removed, text }, isOpen) {
+  // Lines are made when they are looked at.
+  const lines = h("div", { class: "diff" });
+  const details = h("details", { open: isOpen, ontoggle: () => {
+    if (details.open && !lines.firstChild && text) lines.append(diffLines(text));
+  } },
+  h("summary", {}, h("span", { class: "name" }, name), what && h("small", {}, what), h("span", { class: "plus" }, `+${added}`), h("span", { class: "minus" }, `−${removed}`)), lines);
+  if (isOpen && text) lines.append(diffLines(text));
+  return details;
+}

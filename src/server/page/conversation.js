@@ -1,0 +1,104 @@
+// What the agent says and which tools it uses, one below the other.
+//
+// An agent that only shows a terminal says nothing here but how its turn ended.
+
+import { fill, h } from "./dom.js";
+import { markdown } from "./markdown.js";
+import { duration } from "./words.js";
+
+const MOST = 800;
+
+const written = (kind, text) => (kind === "said" ? markdown(text) : text);
+
+// `begun` is called with the first thing that is said or done.
+export function conversation(begun) {
+  const list = h("ol", { class: "talk", tabIndex: 0, "aria-label": "Messages of the agent" });
+  const empty = h("p", { class: "empty" }, "The agent has said nothing here yet.");
+  const element = h("div", { class: "conversation" }, empty, list);
+  let shown = 0;
+  let isAtEnd = true;
+  // By iteration: rows; and what is being written, or runs.
+  const rows = [];
+  let live;
+  const tools = new Map();
+
+  list.addEventListener("scroll", () => {
+    isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 24;
+  });
+
+  const add = (iteration, row) => {
+    row.dataset.iteration = iteration;
+    row.hidden = iteration !== shown;
+    rows.push(row);
+    list.append(row);
+    if (rows.length > MOST) rows.shift().remove();
+    empty.hidden = rows.some((each) => !each.hidden);
+    if (isAtEnd) list.scrollTop = list.scrollHeight;
+    return row;
+  };
+  // The whole of a text takes the place of its pieces.
+  const whole = (iteration, kind, text) => {
+    live?.row.remove();
+    live = undefined;
+    if (text?.trim()) add(iteration, h("li", { class: kind }, written(kind, text.trim())));
+  };
+  const piece = (iteration, kind, text) => {
+    if (live?.kind !== kind) {
+      live?.row.remove();
+      live = { kind, text: "", row: add(iteration, h("li", { class: `${kind} live` })) };
+    }
+    live.text += text;
+    fill(live.row, written(kind, live.text));
+    if (isAtEnd) list.scrollTop = list.scrollHeight;
+  };
+
+  let hasBegun = false;
+  const show = (iteration, signal) => {
+    if (!hasBegun && ["said", "text-delta", "tool-started"].includes(signal.type)) {
+      hasBegun = true;
+      begun();
+    }
+    switch (signal.type) {
+      case "said": return whole(iteration, "said", signal.text);
+      case "thought": return whole(iteration, "thought", signal.text);
+      case "text-delta": return piece(iteration, "said", signal.text);
+      case "thought-delta": return piece(iteration, "thought", signal.text);
+      case "tool-started": {
+        whole(iteration, "said", "");
+        const output = h("pre", {});
+        const state = h("small", {}, "running");
+        const row = add(iteration, h("li", { class: "tool" }, h("details", {}, h("summary", {}, h("strong", {}, signal.tool), " ", h("code", {}, signal.input), state), output)));
+        return void tools.set(signal.call, { row, output, state });
+      }
+      case "tool-output": return tools.get(signal.call)?.output.append(h("span", {}, signal.text));
+      case "tool-ended": {
+        const tool = tools.get(signal.call);
+        if (!tool) return;
+        tools.delete(signal.call);
+        fill(tool.output, signal.output);
+        fill(tool.state, signal.ok ? "done" : "failed", signal.durationMs >= 1000 ? ` in ${duration(signal.durationMs)}` : "");
+        return void tool.row.classList.add(signal.ok ? "ok" : "failed");
+      }
+      case "file-changed": return void add(iteration, h("li", { class: "file" }, `${signal.change} `, h("code", {}, signal.path)));
+      case "problem": return whole(iteration, "problem", signal.problem.text);
+      case "turn-ended": {
+        const said = rows.findLast((row) => row.dataset.iteration === String(iteration) && row.classList.contains("said"));
+        // The last message once more, or all that a terminal has shown.
+        return whole(iteration, "said", said ? "" : signal.message);
+      }
+      default:
+    }
+  };
+
+  return {
+    element,
+    record: ({ event }) => event.type === "agent-reported" && show(event.iteration, event.signal),
+    detail: ({ iteration, signal }) => show(iteration, signal),
+    iteration(number) {
+      if (number === shown) return;
+      shown = number;
+      rows.forEach((row) => { row.hidden = row.dataset.iteration !== String(number); });
+      empty.hidden = rows.some((row) => !row.hidden);
+    },
+  };
+}

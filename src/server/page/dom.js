@@ -1,0 +1,68 @@
+// Builds elements out of names, properties and text.
+//
+// What agents write is hostile until shown otherwise. Nothing on this page reads markup out of a text, and characters
+// that are not seen but change how others are read are made visible.
+
+const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "open", "tabIndex"]);
+
+// C0 and C1 but tab and newline, marks and overrides of the direction, invisible joiners of tags.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+
+export function visible(text) {
+  return String(text).replace(/\r\n/g, "\n").replace(UNSEEN, (unseen) => {
+    const code = unseen.codePointAt(0);
+    return code < 0x20 ? String.fromCodePoint(0x2400 + code) : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+  });
+}
+
+export function h(name, properties, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (PROPERTIES.has(key)) element[key] = value;
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...nodes(children));
+  return element;
+}
+
+function nodes(children) {
+  return children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false)
+    .map((child) => (child instanceof Node ? child : document.createTextNode(visible(child))));
+}
+
+// Replaces what is in an element. Whatever had the focus there gets it back if its `data-key` is there again.
+export function fill(element, ...children) {
+  const focused = element.contains(document.activeElement) && document.activeElement.dataset.key;
+  element.replaceChildren(...nodes(children));
+  if (focused) element.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+}
+
+// Calls `update` with a value unless it is as it was at the last call.
+export function whenChanged(update) {
+  let last;
+  return (value) => {
+    const now = JSON.stringify(value);
+    if (now === last) return;
+    last = now;
+    update(value);
+  };
+}
+
+// A sentence in which `quoted` words are code.
+export function sentence(text) {
+  return String(text ?? "").split("`").map((part, index) => (index % 2 === 1 ? h("code", {}, part) : part));
+}
+
+// A word about what an action did, or why it did nothing.
+export function toast(text, tone = "note") {
+  const shown = h("p", { class: `toast ${tone}` }, sentence(text));
+  document.getElementById("toasts").append(shown);
+  setTimeout(() => shown.remove(), tone === "bad" ? 12_000 : 6_000);
+}
+
+// Tells those who do not see the page.
+export function announce(text) {
+  document.getElementById("news").textContent = visible(text);
+}

@@ -1,0 +1,69 @@
+// How a run ended, why, and what is left for a person: the report in a card.
+
+import { read, readText } from "./api.js";
+import { fill, h, sentence, whenChanged } from "./dom.js";
+import { mood } from "./mood.js";
+import { changes, counted, duration, usage } from "./words.js";
+
+export function endCard(run) {
+  const element = h("section", { class: "card end", "aria-labelledby": "end-title", hidden: true });
+  const report = h("div", {});
+
+  const draw = whenChanged((end) => {
+    element.hidden = !end;
+    if (!end) return;
+    const { word, kind, phase, totals } = end;
+    const { iterations, tasksDone, tasksOpen, changes: changed, usage: used, elapsedMs } = totals;
+    element.className = `card end ${kind}`;
+    fill(element,
+      h("h2", { id: "end-title" }, h("span", { class: `seal ${kind}`, "aria-hidden": "true" }), phase.charAt(0).toUpperCase() + phase.slice(1)),
+      h("p", { class: "figures" },
+        h("span", {}, `${tasksDone} of ${counted(tasksDone + tasksOpen, "task")}`),
+        h("span", {}, counted(iterations, "iteration")),
+        h("span", {}, duration(elapsedMs)),
+        changed && h("span", {}, changes(changed)),
+        usage(used) && h("span", {}, usage(used))),
+      report, whole(run));
+    tell(word);
+  });
+
+  const tell = async () => {
+    fill(report);
+    try {
+      const { end, needsPerson = [], unverified = [] } = await read(run.path("report?format=json"));
+      fill(report,
+        list("Needs you", needsPerson, "warn"),
+        list("Not verified", unverified, "dim"),
+        end?.hints?.map((hint) => h("p", { class: "hint" }, sentence(hint))));
+    } catch {
+      // The head of the card says how it ended.
+    }
+  };
+
+  return {
+    element,
+    update() {
+      const { status } = run;
+      const end = run.view.phase.end;
+      draw(end && { ...mood(status, true), phase: status.phase, totals: end.totals, at: end.atMs });
+    },
+  };
+}
+
+function list(title, texts, kind) {
+  return texts.length > 0 && h("div", { class: kind }, h("h3", {}, title), h("ul", {}, texts.map((text) => h("li", {}, sentence(text)))));
+}
+
+// The whole report, read when somebody wants to see it.
+function whole(run) {
+  const text = h("pre", {});
+  const details = h("details", { ontoggle: async () => {
+    if (!details.open || text.firstChild) return;
+    try {
+      fill(text, await readText(run.path("report?format=text")));
+    } catch (refusal) {
+      fill(text, refusal.message);
+    }
+  } }, h("summary", {}, "Report"), text);
+  return details;
+}

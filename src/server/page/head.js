@@ -1,0 +1,136 @@
+// What a run is like at a glance, and what ends, holds or hurries it.
+
+import { now } from "./api.js";
+import { h, sentence, toast, whenChanged, fill } from "./dom.js";
+import { mood } from "./mood.js";
+import { basename, clock, counted, ticking, usage } from "./words.js";
+
+export function head(run) {
+  const name = h("h1", {});
+  const chip = h("span", { class: "chip" });
+  const phase = h("p", { class: "phase" });
+  const elapsed = h("span", { class: "elapsed", title: "time the run has taken" });
+  const countdown = h("span", { class: "countdown" });
+  const figures = h("p", { class: "figures" });
+  const bar = h("progress", { max: 1, value: 0 });
+  const controls = h("div", { class: "controls", role: "group", "aria-label": "Control the run" });
+
+  const drawFigures = whenChanged(({ done, tasks, iteration, used, agent }) => {
+    bar.max = Math.max(tasks, 1);
+    bar.value = done;
+    bar.hidden = tasks === 0;
+    bar.setAttribute("aria-label", `${done} of ${counted(tasks, "task")} done`);
+    fill(figures,
+      tasks > 0 && h("span", { class: "tasks" }, `${done} of ${counted(tasks, "task")}`),
+      iteration > 0 && h("span", {}, `iteration ${iteration}`),
+      h("span", {}, agent),
+      used && h("span", {}, used),
+      elapsed);
+  });
+
+  const drawControls = whenChanged(({ isOver, isPaused, isBusy, isWaiting, isOpen }) => {
+    fill(controls, !isOver && [
+      isPaused
+        ? run.act("Resume", { class: "primary", "data-key": "pause" }, () => run.command({ type: "resume" }))
+        : run.act("Pause", { "data-key": "pause" }, () => run.command({ type: "pause" })),
+      isWaiting && run.act("Retry now", { "data-key": "retry" }, () => run.command({ type: "retry-now" })),
+      isOpen && run.act("Reset detector", { "data-key": "reset" }, () => run.command({ type: "reset-circuit" })),
+      isBusy && run.act("Skip…", { "data-key": "skip" }, () => skip(run)),
+      run.act("Stop…", { class: "danger", "data-key": "stop" }, () => stop(run)),
+    ]);
+  });
+
+  const element = h("header", { class: "top" },
+    h("div", { class: "line" }, h("a", { class: "back", href: "#/", "aria-label": "All runs" }, h("img", { src: "assets/icon.svg", alt: "", width: 28, height: 28 })),
+      name, chip),
+    h("div", { class: "line" }, phase, countdown),
+    bar, figures, controls);
+
+  return {
+    element,
+    name: () => name.textContent,
+    update() {
+      const { status, view } = run;
+      const { word, kind } = mood(status, run.connection !== "over");
+      name.textContent = basename(view.project) || run.id;
+      name.title = String(view.project);
+      chip.textContent = word;
+      chip.className = `chip ${kind}`;
+      // The card of the end says it, and why.
+      phase.hidden = status.over;
+      fill(phase, sentence(phaseInWords(status, view)));
+      const { tasksDone, tasksOpen, usage: used } = status.totals;
+      drawFigures({
+        done: tasksDone,
+        tasks: tasksDone + tasksOpen,
+        iteration: view.iterations.number,
+        used: usage(used),
+        agent: view.model ? `${status.adapter} · ${view.model}` : status.adapter,
+      });
+      const type = view.phase.type;
+      drawControls({
+        isOver: status.over || run.connection === "over",
+        isPaused: status.paused,
+        isBusy: type === "running",
+        isWaiting: type === "waiting",
+        isOpen: status.breaker.state !== "closed",
+      });
+      this.tick();
+    },
+    tick() {
+      const { status, view } = run;
+      if (!view) return;
+      const end = view.phase.end;
+      const isLive = run.connection !== "over";
+      const until = end ? end.atMs : isLive ? now() : view.clock.nowMs;
+      elapsed.textContent = `${ticking(until - view.clock.startedMs)} in all`;
+      const since = view.phase.startedMs;
+      if (end || !isLive) countdown.textContent = "";
+      else if (status.untilMs) countdown.textContent = `${ticking(status.untilMs - now())} left, until ${clock(status.untilMs)}`;
+      else countdown.textContent = since ? ticking(now() - since) : "";
+    },
+  };
+}
+
+// The server's words name the command for a terminal; here the question is in sight.
+function phaseInWords({ phase, asks, over }, { iterations }) {
+  return !over && asks.some((ask) => !ask.missed) ? `iteration ${iterations.number} waits for your answer` : phase;
+}
+
+// Asks for one of several ways, or none. Escape is none.
+export function choose(title, text, ways) {
+  return new Promise((resolve) => {
+    const dialog = h("dialog", { "aria-labelledby": "dialog-title" },
+      h("h2", { id: "dialog-title" }, title), h("p", {}, sentence(text)),
+      h("div", { class: "ways" }, ways.map(({ label, hint, value, kind }) => h("button", {
+        type: "button", class: kind, onclick: () => dialog.close(value),
+      }, h("strong", {}, label), hint && h("small", {}, hint))),
+      h("button", { type: "button", class: "quiet", autofocus: true, onclick: () => dialog.close("") }, "Cancel")));
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+async function skip(run) {
+  const { number } = run.view.iterations;
+  const chosen = await choose(`Skip iteration ${number}?`, "The agent is ended. What it has written stays; the next iteration begins.", [
+    { label: "Skip it", value: "skip", kind: "danger" },
+  ]);
+  if (chosen !== "skip") return;
+  if (run.view.iterations.number !== number) return void toast(`Iteration ${number} is over: nothing was skipped.`);
+  await run.command({ type: "skip" });
+}
+
+async function stop(run) {
+  const isBusy = run.view.phase.type === "running";
+  const chosen = await choose("Stop the run?", "The same command, or a message, resumes it later.", [
+    isBusy && { label: "After this iteration", hint: "The agent finishes what it does.", value: "after-iteration", kind: "primary" },
+    { label: "Now", hint: isBusy ? "The agent is asked to end; what it did is looked at." : "", value: "graceful", kind: "danger" },
+    isBusy && { label: "Kill it", hint: "The agent and all it started end at once.", value: "immediate", kind: "danger" },
+  ].filter(Boolean));
+  if (chosen) await run.command({ type: "stop", stop: chosen });
+}

@@ -1,0 +1,51 @@
+// The iterations so far, the newest first.
+
+import { now } from "./api.js";
+import { fill, h, whenChanged } from "./dom.js";
+import { changes, clock, counted, duration, outcome, ticking, usage } from "./words.js";
+
+const MOST = 300;
+
+export function historyPane(run) {
+  const list = h("ol", { class: "history" });
+  const draw = whenChanged(({ rows, before }) => fill(list,
+    rows.length === 0 && h("li", { class: "empty" }, "No iteration has begun yet."),
+    rows.map((row) => rowOf(run, row)),
+    before > 0 && h("li", { class: "dim" }, `and ${counted(before, "iteration")} before these`)));
+  return {
+    element: list,
+    update() {
+      const { kept, dropped } = run.view.iterations.rows;
+      const rows = kept.slice(-MOST).reverse().map(({ number, task, outcome: ended, startedMs, durationMs, changes: changed, usage: used, progress, look, question, adapter }) => (
+        { number, task, ended, startedMs, durationMs, changed, used, progress, refused: look.refused.length > 0, confidence: look.confidence, question, adapter }));
+      draw({ rows, before: dropped + Math.max(0, kept.length - MOST) });
+    },
+    tick: () => list.querySelectorAll("[data-since]").forEach((shown) => {
+      shown.textContent = ticking(now() - Number(shown.dataset.since));
+    }),
+  };
+}
+
+const KINDS = { completed: "done", failed: "bad", cancelled: "wait", interrupted: "wait" };
+
+function rowOf(run, { number, task, ended, startedMs, durationMs, changed, used, progress, refused, confidence, question, adapter }) {
+  const kind = ended ? (refused ? "wait" : KINDS[ended.type]) : "work";
+  return h("li", { class: "card" },
+    h("div", { class: "line" },
+      h("span", { class: "number" }, `#${number}`),
+      h("strong", {}, task ?? "check that everything is done"),
+      h("span", { class: `chip ${kind}` }, outcome(ended))),
+    h("p", { class: "figures" },
+      h("span", {}, clock(startedMs)),
+      ended ? h("span", {}, duration(durationMs)) : h("span", { "data-since": startedMs }),
+      h("span", {}, adapter),
+      changed && h("span", {}, changes(changed)),
+      usage(used) && h("span", {}, usage(used)),
+      progress === false && h("span", { class: "warn" }, "no progress"),
+      confidence != null && h("span", {}, `confidence ${confidence}`),
+      refused && h("span", { class: "warn" }, "claim refused")),
+    question && h("p", { class: "warn" }, question),
+    h("p", { class: "links" },
+      h("a", { href: run.link(`changes/${number}`) }, "Changes"),
+      h("a", { href: run.link(`agent/${number}`) }, "Terminal")));
+}

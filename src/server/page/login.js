@@ -1,0 +1,38 @@
+// What is shown to somebody who has no cookie, or one that does not count any more.
+
+import { h, sentence } from "./dom.js";
+
+export function loginPage(refusal, enter) {
+  document.title = "ralph";
+  const why = h("p", { class: "why", role: "alert" });
+  const token = h("input", {
+    type: "password", id: "token", autocomplete: "off", autocapitalize: "off", spellcheck: "false", required: true,
+  });
+  const button = h("button", { class: "primary", type: "submit" }, "Open");
+  const say = (error) => {
+    why.replaceChildren(...[sentence(error?.sentence?.() ?? error?.message ?? "")].flat());
+  };
+  const submit = async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    try {
+      await enter(token.value);
+    } catch (error) {
+      say(error);
+    } finally {
+      button.disabled = false;
+    }
+  };
+  // Somebody without a token has not done anything wrong yet.
+  if (refusal && refusal.status !== 401) say(refusal);
+  return {
+    element: h("main", { class: "login card" },
+      h("img", { src: "assets/icon.svg", alt: "", width: 56, height: 56 }),
+      h("h1", {}, "ralph"),
+      h("p", {}, sentence("Open the address that `ralph web` has printed, or paste its token.")),
+      h("form", { onsubmit: submit },
+        h("label", { for: "token" }, "Token"),
+        h("div", { class: "row" }, token, button)),
+      why),
+  };
+}

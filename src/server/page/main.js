@@ -1,0 +1,64 @@
+// The page: a list of runs, or one of them, as the part of the address behind `#` says.
+//
+// `#token=…` is how a token comes here: it is exchanged for a cookie, and gone from the address before anything is shown.
+
+import { login } from "./api.js";
+import { fill } from "./dom.js";
+import { loginPage } from "./login.js";
+import { runPage } from "./run.js";
+import { runsPage } from "./runs.js";
+
+const page = document.getElementById("page");
+let shown;
+
+// `#/runs/ID/TAB/WHAT`.
+function place() {
+  const [room, id, tab, what] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  return room === "runs" && id ? { id, tab, what } : {};
+}
+
+function show(next) {
+  shown?.close?.();
+  shown = next;
+  fill(page, next.element);
+}
+
+function route() {
+  if (location.hash.startsWith("#token=")) return begin();
+  const { id, tab, what } = place();
+  if (shown?.id !== undefined && shown.id === id) return shown.go(tab, what);
+  if (id) {
+    show(runPage(id, askForToken));
+    shown.go(tab, what);
+  } else {
+    show(runsPage(askForToken, { openTheOnlyOne: shown === undefined }));
+  }
+}
+
+function askForToken(refusal) {
+  show(loginPage(refusal, (token) => enter(token).then(() => {
+    shown = undefined;
+    route();
+  })));
+}
+
+async function enter(token) {
+  await login(token.trim());
+}
+
+async function begin() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token) {
+    // Out of the address, and of the history, before anything else can see it.
+    history.replaceState(null, "", location.pathname + location.search);
+    try {
+      await enter(token);
+    } catch (refusal) {
+      return askForToken(refusal);
+    }
+  }
+  route();
+}
+
+addEventListener("hashchange", route);
+begin();

@@ -1,0 +1,99 @@
+// The plan, the goals, what is left of the limits, and the messages that are on their way.
+
+import { now } from "./api.js";
+import { fill, h, whenChanged } from "./dom.js";
+import { counted, duration, money, short } from "./words.js";
+
+export function planPane(run) {
+  const tasks = h("ol", { class: "tasks" });
+  const goals = h("div", {});
+  const messages = h("div", {});
+  const limits = h("div", { class: "limits" });
+
+  const drawTasks = whenChanged((all) => fill(tasks,
+    all.length > 0 ? all.map(taskRow) : h("li", { class: "empty" }, "The plan has no tasks.")));
+  const drawGoals = whenChanged((all) => fill(goals, all.length > 0 && [h("h2", {}, "Goals"), h("ul", { class: "goals" }, all.map(goalRow))]));
+  const drawMessages = whenChanged((all) => fill(messages,
+    all.length > 0 && [h("h2", {}, "Messages"), h("ul", { class: "messages" }, all.map((message) => messageRow(run, message)))]));
+
+  return {
+    element: h("div", {}, h("h2", {}, "Plan"), tasks, goals, messages, h("h2", {}, "Limits and cost"), limits),
+    update() {
+      const { status, view } = run;
+      drawTasks(rows(view, status));
+      drawGoals(view.goals);
+      drawMessages(status.steering);
+      this.tick();
+    },
+    tick() {
+      if (run.view) fill(limits, limitRows(run));
+    },
+  };
+}
+
+function rows(view, status) {
+  const question = (text) => view.blocks.findLast((block) => block.task === text)?.question;
+  const work = (text) => view.iterations.work[text];
+  const planned = view.plan.tasks.map(({ text, done, depth }) => ({ text, done, depth, question: done ? undefined : question(text), work: work(text) }));
+  // The first of several with the same words, as the agent is told.
+  const current = planned.find((task) => !task.done && task.text === status.task);
+  if (current) current.isCurrent = true;
+  return [...planned, ...view.missing.map((text) => ({ text, isMissing: true, depth: 0, work: work(text) }))];
+}
+
+function taskRow({ text, done, depth, question, isCurrent, isMissing, work }) {
+  const state = done ? "done" : isMissing ? "vanished" : question ? "blocked" : isCurrent ? "current" : "open";
+  const times = work?.iterations?.length ?? 0;
+  const row = h("li", { class: `task ${state}`, "aria-current": isCurrent ? "step" : undefined },
+    h("span", { class: "box", role: "img", "aria-label": state }),
+    h("span", { class: "text" }, text,
+      (times > 0 || isMissing) && h("small", {}, [
+        isMissing && "no longer in the plan",
+        times > 0 && `${times === 1 ? "iteration" : "iterations"} ${work.iterations.slice(-6).join(", ")}`,
+        work?.durationMs > 0 && duration(work.durationMs),
+      ].filter(Boolean).join(" · ")),
+      question && h("small", { class: "question" }, question)));
+  row.style.setProperty("--depth", Math.min(depth, 6));
+  return row;
+}
+
+function goalRow({ name, state }) {
+  const result = state.type === "checked" ? state.result : undefined;
+  const [kind, word] = result ? (result.passed ? ["done", "passed"] : ["blocked", "failed"]) : state.type === "running" ? ["current", "running"] : ["open", "not checked yet"];
+  const tail = result && !result.passed && result.tail;
+  return h("li", { class: `task ${kind}` },
+    h("span", { class: "box", role: "img", "aria-label": word }),
+    h("span", { class: "text" }, name, h("small", {}, word, result?.durationMs > 0 && ` in ${duration(result.durationMs)}`),
+      tail && h("details", {}, h("summary", {}, "What it printed"), h("pre", {}, tail))));
+}
+
+const KINDS = { next: "in the next prompt", now: "now", standing: "in every prompt" };
+
+function messageRow(run, { id, kind, text }) {
+  return h("li", {}, h("span", { class: "text" }, text, h("small", {}, KINDS[kind])),
+    run.act("Withdraw", { class: "small", "data-key": `withdraw-${id}`, "aria-label": `Withdraw message ${id}` }, () => run.command({ type: "withdraw", id })));
+}
+
+function limitRows({ view, connection }) {
+  const { limits } = view.settings;
+  const { usage } = view;
+  const until = view.phase.end?.atMs ?? (connection === "over" ? view.clock.nowMs : now());
+  const elapsed = Math.max(0, until - view.clock.startedMs);
+  const hour = view.clock.startsMs.filter((start) => start > until - 3_600_000).length;
+  const tokens = usage.inputTokens == null && usage.outputTokens == null ? undefined : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+  const limited = Object.entries(view.limited).filter(([, untilMs]) => untilMs > now());
+  return [
+    row("Iterations", view.iterations.counted, limits.maxIterations, String),
+    row("Time", elapsed, limits.maxTimeMs, duration),
+    row("Tokens", tokens, limits.maxTokens, short),
+    row("Cost", usage.costUsd ?? undefined, limits.maxCostUsd, money),
+    limits.callsPerHour && row("This hour", hour, limits.callsPerHour, (count) => counted(count, "call")),
+    limited.map(([adapter, untilMs]) => h("p", { class: "warn" }, `${adapter} is limited for another ${duration(untilMs - now())}`)),
+  ];
+}
+
+function row(label, used, most, words) {
+  if (used === undefined && most == null) return h("p", {}, h("span", {}, label), h("span", { class: "dim" }, "not told by the agent"));
+  const bar = most != null && h("progress", { max: most, value: Math.min(used ?? 0, most), "aria-label": label, class: (used ?? 0) > 0.8 * most ? "near" : "" });
+  return h("p", {}, h("span", {}, label), h("span", {}, used === undefined ? "not told" : words(used), most != null && h("span", { class: "dim" }, ` of ${words(most)}`)), bar);
+}

@@ -1,0 +1,243 @@
+// One run: follows its events, and shows what the server makes of them.
+//
+// Records only tell that something has changed and fill the log. What the run *is* comes from the server whenever one has
+// come, so that the page folds nothing and cannot be of another opinion than the screen.
+
+import { follow, now, read, send } from "./api.js";
+import { agentPane } from "./agent.js";
+import { asksArea } from "./asks.js";
+import { changesPane } from "./changes.js";
+import { composer } from "./composer.js";
+import { announce, h, sentence, toast } from "./dom.js";
+import { endCard } from "./end.js";
+import { head } from "./head.js";
+import { historyPane } from "./history.js";
+import { logPane } from "./log.js";
+import { mood } from "./mood.js";
+import { planPane } from "./plan.js";
+import { tabs } from "./tabs.js";
+import { clock } from "./words.js";
+
+// Records of before that the log begins with.
+const EARLIER = 500;
+const REFRESH_MS = 400;
+// What an agent does changes its figures only.
+const REFRESH_OF_DETAILS_MS = 4_000;
+
+export function runPage(id, askForToken) {
+  const run = {
+    id,
+    status: undefined,
+    view: undefined,
+    // `connecting`, `live`, `lost`, `over`.
+    connection: "connecting",
+    path: (rest) => `runs/${encodeURIComponent(id)}${rest ? `/${rest}` : ""}`,
+    link: (rest) => `#/runs/${encodeURIComponent(id)}${rest ? `/${rest}` : ""}`,
+    // Whether there is somebody who takes commands.
+    takesCommands: () => run.connection === "live" && run.status !== undefined,
+    command,
+    act,
+  };
+
+  const banner = h("p", { class: "banner", role: "status", hidden: true });
+  const shape = {
+    head: head(run),
+    asks: asksArea(run),
+    end: endCard(run),
+    plan: planPane(run),
+    agent: agentPane(run),
+    log: logPane(run),
+    changes: changesPane(run),
+    history: historyPane(run),
+    composer: composer(run),
+  };
+  const { plan, agent, log, changes, history } = shape;
+  const panes = tabs(run, { plan, agent, log, changes, history });
+  const element = h("div", { class: "run" },
+    shape.head.element, banner,
+    h("main", {}, shape.asks.element, shape.end.element, panes.element),
+    shape.composer.element);
+  const parts = [...Object.values(shape), panes];
+
+  let nextSeq;
+  let lastHeardMs;
+  let events;
+  let isClosed = false;
+  let sought;
+
+  // Has every part show what there is now.
+  const update = () => {
+    if (isClosed || !run.status) return;
+    parts.forEach((part) => part.update?.());
+    // Buttons that change something work while there is somebody to take what they say.
+    element.querySelectorAll("[data-acts]").forEach((button) => {
+      button.disabled = !run.takesCommands();
+    });
+    const { word } = mood(run.status, run.connection !== "over");
+    document.title = `${word === "Needs you" ? "(!) " : ""}${word} · ${shape.head.name()} · ralph`;
+    tick();
+  };
+  const tick = () => parts.forEach((part) => part.tick?.());
+
+  const take = (status) => {
+    const before = run.status && mood(run.status, true).word;
+    run.status = status;
+    run.view = status.view;
+    update();
+    const word = mood(status, true).word;
+    if (before !== undefined && word !== before) announce(`${word}: ${status.phase}`);
+  };
+
+  const refresher = throttled(async () => {
+    try {
+      take(await read(run.path("run")));
+    } catch (refusal) {
+      refused(refusal);
+    }
+  });
+
+  const event = (name, data) => {
+    lastHeardMs = now();
+    if (name === "heartbeat" || name === "over") return;
+    if (name === "snapshot") return take(data);
+    if (name === "detail") return agent.detail(data);
+    // A connection that was made anew may tell some of it again.
+    if (!(data?.seq >= nextSeq)) return;
+    nextSeq = data.seq + 1;
+    log.record(data);
+    agent.record(data);
+    refresher.soon(data.event.type === "agent-reported" ? REFRESH_OF_DETAILS_MS : REFRESH_MS);
+  };
+
+  const state = (next, refusal) => {
+    if (next === "refused") return refused(refusal);
+    const was = run.connection;
+    run.connection = next;
+    showConnection(was);
+    if (next === "live" && was === "lost") refresher.soon(0);
+    update();
+  };
+
+  const showConnection = (was) => {
+    banner.hidden = run.connection !== "lost";
+    element.classList.toggle("stale", run.connection === "lost");
+    if (run.connection === "lost") {
+      const since = lastHeardMs ? ` This is how it was at ${clock(lastHeardMs)}.` : "";
+      banner.textContent = `Connection lost. Trying again…${since}`;
+    }
+    if (run.connection === "live" && was === "lost") announce("Connected again.");
+  };
+
+  const refused = (refusal) => {
+    if (isClosed) return;
+    if (refusal.status === 401) return askForToken(refusal);
+    if (refusal.status === undefined || refusal.status >= 500) return; // the stream tells of a lost connection
+    banner.hidden = false;
+    banner.replaceChildren(...[sentence(refusal.sentence?.() ?? refusal.message)].flat(),
+      h("a", { href: "#/" }, "All runs"));
+    run.connection = "over";
+    update();
+  };
+
+  const begin = async () => {
+    try {
+      run.status = await read(run.path("run"));
+    } catch (refusal) {
+      refused(refusal);
+      // Without an answer from the server there is one to come.
+      if (!isClosed && refusal.status === undefined) {
+        state("lost");
+        setTimeout(begin, 2_000);
+      }
+      return;
+    }
+    if (isClosed) return;
+    run.view = run.status.view;
+    lastHeardMs = now();
+    nextSeq = Math.max(0, run.view.records - EARLIER);
+    update();
+    if (sought) sought = void panes.go(...sought);
+    events = follow(() => `${run.path("events")}?from=${nextSeq}&details=true&words=true&last=true`, { event, state });
+  };
+
+  // Sends a command, says what it did, and whether it did.
+  async function command(what, path = "commands") {
+    try {
+      const done = await send(run.path(path), what);
+      if (done.text) toast(done.text, "good");
+      refresher.soon(0);
+      return true;
+    } catch (refusal) {
+      if (refusal.status === 401) askForToken(refusal);
+      else toast(refusal.sentence?.() ?? "The connection is lost: nothing was sent.", "bad");
+      refresher.soon(0);
+      return false;
+    }
+  }
+
+  // A button that sends something.
+  function act(label, properties, onclick) {
+    const button = h("button", { type: "button", "data-acts": true, disabled: !run.takesCommands(), ...properties }, label);
+    button.addEventListener("click", async () => {
+      button.classList.add("busy");
+      await onclick();
+      button.classList.remove("busy");
+    });
+    return button;
+  }
+
+  const ticks = setInterval(tick, 1_000);
+  begin();
+
+  return {
+    id,
+    element,
+    go(tab, what) {
+      if (run.status) panes.go(tab, what);
+      else sought = [tab, what];
+    },
+    close() {
+      isClosed = true;
+      clearInterval(ticks);
+      refresher.close();
+      events?.close();
+      parts.forEach((part) => part.close?.());
+    },
+  };
+}
+
+// Calls `refresh` soon, never twice at once, and with pauses in proportion to how long it takes.
+function throttled(refresh) {
+  let timer;
+  let dueMs = Infinity;
+  let restMs = 0;
+  let isRunning = false;
+  let isClosed = false;
+  const arm = () => {
+    clearTimeout(timer);
+    if (isRunning || isClosed || dueMs === Infinity) return;
+    timer = setTimeout(async () => {
+      dueMs = Infinity;
+      isRunning = true;
+      const began = performance.now();
+      await refresh();
+      const took = performance.now() - began;
+      restMs = performance.now() + 2 * took;
+      isRunning = false;
+      arm();
+    }, Math.max(0, dueMs - performance.now(), restMs - performance.now()));
+  };
+  return {
+    soon(ms) {
+      const at = performance.now() + ms;
+      if (at < dueMs) {
+        dueMs = at;
+        arm();
+      }
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+// The list of this user's runs: those that live first, and among them those that need somebody.
+
+import { now, read } from "./api.js";
+import { announce, fill, h, sentence, whenChanged } from "./dom.js";
+import { moodOfEntry } from "./mood.js";
+import { basename, counted, day, duration, ticking } from "./words.js";
+
+const EVERY_MS = 3_000;
+
+export function runsPage(askForToken, { openTheOnlyOne }) {
+  document.title = "ralph · runs";
+  const list = h("div", { class: "runs" });
+  const stale = h("p", { class: "banner", role: "status", hidden: true }, "Connection lost. Trying again…");
+  let timer;
+  let isClosed = false;
+
+  const draw = whenChanged((runs) => {
+    const live = runs.filter((run) => run.live);
+    const past = runs.filter((run) => !run.live);
+    const waiting = live.filter((run) => run.needsYou).length;
+    document.title = waiting > 0 ? `(${waiting}) ralph · runs` : "ralph · runs";
+    if (waiting > 0) announce(`${counted(waiting, "run")} ${waiting === 1 ? "needs" : "need"} you`);
+    fill(list,
+      h("h2", {}, "Running"),
+      live.length > 0 ? h("ul", { class: "cards" }, live.map(card))
+        : h("p", { class: "empty" }, "Nothing runs at present. A run that is started shows up here."),
+      past.length > 0 && h("h2", {}, "Earlier"),
+      past.length > 0 && h("ul", { class: "cards earlier" }, past.map(card)));
+    tick();
+  });
+
+  const refresh = async () => {
+    try {
+      const runs = entries(await read("runs"));
+      stale.hidden = true;
+      const live = runs.filter((run) => run.live);
+      if (openTheOnlyOne && live.length === 1) return location.replace(`#/runs/${encodeURIComponent(live[0].id)}`);
+      openTheOnlyOne = false;
+      draw(runs);
+    } catch (refusal) {
+      if (refusal.status === 401) return isClosed || askForToken(refusal);
+      stale.hidden = false;
+    }
+    if (!isClosed) timer = setTimeout(refresh, document.visibilityState === "visible" ? EVERY_MS : 5 * EVERY_MS);
+  };
+  const tick = () => list.querySelectorAll("[data-since]").forEach((shown) => {
+    shown.textContent = ticking(now() - Number(shown.dataset.since));
+  });
+  const ticks = setInterval(tick, 1_000);
+  refresh();
+
+  return {
+    element: h("main", { class: "list" },
+      h("header", { class: "top" }, h("img", { src: "assets/icon.svg", alt: "", width: 32, height: 32 }), h("h1", {}, "ralph")),
+      stale, list),
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      clearInterval(ticks);
+    },
+  };
+}
+
+function entries(runs) {
+  const all = runs.map((run) => ({ ...run, id: run.run, mood: moodOfEntry(run) }));
+  const rank = (run) => (run.needsYou ? 0 : 1);
+  return all.sort((one, other) => rank(one) - rank(other) || other.startedMs - one.startedMs);
+}
+
+function card(run) {
+  const tasks = run.tasksDone + run.tasksOpen;
+  const works = run.live && run.standing === "running";
+  return h("li", {},
+    h("a", { class: "card entry", href: `#/runs/${encodeURIComponent(run.id)}`, "data-key": run.id },
+      h("span", { class: "first" },
+        h("strong", {}, basename(run.project) || run.id),
+        h("span", { class: `chip ${run.mood.kind}` }, run.mood.word)),
+      h("span", { class: "second" }, sentence(run.state)),
+      tasks > 0 && h("progress", { max: tasks, value: run.tasksDone, "aria-label": `${run.tasksDone} of ${counted(tasks, "task")} done` }),
+      h("span", { class: "third" },
+        tasks > 0 && h("span", {}, `${run.tasksDone} of ${counted(tasks, "task")}`),
+        works ? h("span", { "data-since": run.startedMs }) : h("span", {}, duration(run.elapsedMs)),
+        h("span", {}, run.adapter),
+        h("span", {}, day(works ? run.startedMs : run.lastMs)))));
+}

@@ -1,0 +1,61 @@
+// The panes of a run, one of them shown; where there is room, the plan is beside it at all times.
+
+import { h } from "./dom.js";
+
+const NAMES = { plan: "Plan", agent: "Agent", log: "Log", changes: "Changes", history: "History" };
+const WIDE = matchMedia("(min-width: 900px)");
+
+export function tabs(run, panes) {
+  const names = Object.keys(panes);
+  let shown;
+
+  const tab = (name) => h("a", {
+    role: "tab", id: `tab-${name}`, class: "tab", href: run.link(name), "aria-controls": `pane-${name}`,
+  }, NAMES[name]);
+  const all = Object.fromEntries(names.map((name) => [name, tab(name)]));
+  const list = h("div", { class: "tabs", role: "tablist", "aria-label": "What to show" }, Object.values(all));
+  const shells = Object.fromEntries(names.map((name) => [
+    name,
+    h("section", { class: "pane", id: `pane-${name}`, role: "tabpanel", "aria-labelledby": `tab-${name}` }, panes[name].element),
+  ]));
+
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const offered = names.filter((name) => !(WIDE.matches && name === "plan"));
+    const next = offered[(offered.indexOf(shown) + step + offered.length) % offered.length];
+    location.replace(run.link(next));
+    show(next);
+    all[next].focus();
+  });
+
+  function show(name, what) {
+    shown = name;
+    for (const each of names) {
+      const isShown = each === name;
+      const isBeside = WIDE.matches && each === "plan";
+      all[each].setAttribute("aria-selected", String(isShown));
+      all[each].tabIndex = isShown ? 0 : -1;
+      shells[each].hidden = !isShown && !isBeside;
+      panes[each].show?.(isShown || isBeside, isShown ? what : undefined);
+    }
+  }
+
+  const fit = () => show(WIDE.matches && shown === "plan" ? "agent" : shown);
+  WIDE.addEventListener("change", fit);
+
+  return {
+    element: h("div", { class: "panes" }, list, Object.values(shells)),
+    go(tab, what) {
+      // `asks/3` is no pane: what is asked stands above all of them.
+      if (tab === "asks") {
+        if (!shown) show(WIDE.matches ? "agent" : "plan");
+        return void document.getElementById(`ask-${what}`)?.scrollIntoView({ block: "start" });
+      }
+      const known = names.includes(tab) ? tab : "agent";
+      show(WIDE.matches && known === "plan" ? "agent" : known, what);
+    },
+    close: () => WIDE.removeEventListener("change", fit),
+  };
+}
