@@ -4,6 +4,7 @@
 //! asks is therefore told apart by the process that has connected, and an agent may look and not command.
 
 mod client;
+pub mod frames;
 
 use std::{collections::BTreeMap, path::PathBuf};
 

@@ -6,7 +6,7 @@
 //! others nothing. What it misses depends on the kind: records it reads from the journal, where they are already; of
 //! output and details it is told how much it missed. Only a subscriber that was asked for as
 //! [`WhenSlow::HoldAgentBack`], which is what the owner of the run looks at, slows the agent instead, and nothing but the
-//! agent.
+//! agent. A screen of another process holds it [briefly](WhenSlow::HoldAgentBriefly): nobody's frozen terminal stops a run.
 
 mod backlog;
 mod event;
@@ -27,7 +27,7 @@ use crate::{
     event::{AgentSignal, Record},
 };
 
-use shared::Shared;
+use shared::{HOLD_PATIENCE, Shared};
 
 pub use event::{Detail, UiEvent};
 pub use shared::{Wants, WhenSlow};
@@ -40,12 +40,17 @@ pub struct Hub(Arc<Shared>);
 impl Hub {
     /// A hub for the run whose records are in `journal`, which has those before `published` already.
     pub fn new(journal: &Path, published: u64) -> Self {
-        Self(Arc::new(Shared::new(journal.to_owned(), published)))
+        Self::with_patience(journal, published, HOLD_PATIENCE)
+    }
+
+    fn with_patience(journal: &Path, published: u64, patience: Duration) -> Self {
+        Self(Arc::new(Shared::new(journal.to_owned(), published, patience)))
     }
 
     /// Returns the end of a new subscriber, who has seen the records before `first`.
     ///
-    /// However late it comes, it gets all records from there on, and of the terminal what the hub has kept.
+    /// However late it comes, it gets all records from there on, and of the terminal what the hub has kept of the iteration
+    /// that it knows of.
     pub fn subscribe(&self, first: u64, when_slow: WhenSlow) -> Subscription {
         Subscription::new(Arc::clone(&self.0), first, when_slow)
     }
@@ -83,8 +88,20 @@ impl Hub {
             return;
         }
         let mut state = self.0.lock();
+        let since = Instant::now();
         while state.is_full() {
-            state = self.0.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let now = Instant::now();
+            let look_again = state.lapse(since, now, self.0.patience);
+            if !state.is_full() {
+                break;
+            }
+            state = match look_again.map(|then| then.saturating_duration_since(now)) {
+                None => self.0.taken.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(left) => {
+                    let waited = self.0.taken.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
         }
         state.add_output(bytes);
         state.tell_output();

@@ -5,7 +5,7 @@
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use crate::event::Record;
+use crate::event::{Event, Record};
 
 use super::{
     event::{Detail, UiEvent},
@@ -45,6 +45,8 @@ pub(super) struct Backlog {
     /// The sequence number after that of the newest record.
     published: u64,
     details: u64,
+    /// The newest record by which an iteration started, and the offset of the output that came after it.
+    iteration: (u64, u64),
 }
 
 /// Where a subscriber is.
@@ -75,11 +77,15 @@ impl Backlog {
             forgotten: 0,
             published,
             details: 0,
+            iteration: (0, 0),
         }
     }
 
     pub(super) fn add_record(&mut self, record: Record) {
         self.published = record.seq + 1;
+        if let Event::IterationStarted { .. } = record.event {
+            self.iteration = (record.seq, self.output.end());
+        }
         self.add_mark(record.seq, What::Record(Arc::new(record)));
     }
 
@@ -106,11 +112,14 @@ impl Backlog {
             .forget_before(needed.map_or(spare, |needed| spare.min(needed)));
     }
 
-    /// The position of a subscriber that starts now with the record `seq`: at the beginning of what is kept.
+    /// The position of a subscriber that starts now with the record `seq`: at the beginning of what is kept. One that has
+    /// seen an iteration start gets nothing that was shown before that.
     pub(super) fn position(&self, seq: u64) -> Position {
         let is_detail = |mark: &&Mark| matches!(mark.what, What::Detail(..));
+        let (started, begins) = self.iteration;
+        let begins = if seq > started { begins } else { 0 };
         Position {
-            offset: self.output.start(),
+            offset: self.output.start().max(begins),
             mark: self.forgotten,
             seq,
             detail: self.details - self.marks.iter().filter(is_detail).count() as u64,

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use tokio::sync::Notify;
@@ -48,13 +49,21 @@ impl Wake {
 pub enum WhenSlow {
     /// The agent waits: for what the owner of the run sees, which has to be whole.
     HoldAgentBack,
+    /// The agent waits, but not for a subscriber that takes nothing for [`HOLD_PATIENCE`]: a screen may be frozen, or at the
+    /// other end of a lost connection. From then on it skips, until it has caught up.
+    HoldAgentBriefly,
     /// The subscriber misses output and is told how much.
     Skip,
 }
 
+/// How long an agent waits for a screen in another process that takes nothing.
+pub(super) const HOLD_PATIENCE: Duration = Duration::from_secs(2);
+
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) journal: PathBuf,
+    /// How long the agent waits for a subscriber that holds it back briefly and takes nothing.
+    pub(super) patience: Duration,
     state: Mutex<State>,
     /// A subscriber has taken something, or has gone.
     pub(super) taken: Condvar,
@@ -76,6 +85,10 @@ pub(super) struct Subscriber {
     pub(super) position: Position,
     pub(super) when_slow: WhenSlow,
     pub(super) wants: Wants,
+    /// When it took something last.
+    pub(super) took: Instant,
+    /// The agent has waited long enough for it: it skips until it has caught up.
+    pub(super) lapsed: bool,
     /// Ends its wait.
     pub(super) wake: Wake,
     /// It waits for whatever is published next.
@@ -95,7 +108,7 @@ impl Subscriber {
 }
 
 impl Shared {
-    pub(super) fn new(journal: PathBuf, published: u64) -> Self {
+    pub(super) fn new(journal: PathBuf, published: u64, patience: Duration) -> Self {
         let state = State {
             backlog: Backlog::new(published),
             subscribers: BTreeMap::new(),
@@ -105,6 +118,7 @@ impl Shared {
         };
         Self {
             journal,
+            patience,
             state: Mutex::new(state),
             taken: Condvar::new(),
         }
@@ -132,9 +146,28 @@ impl State {
 
     /// The subscribers that may hold the agent back.
     pub(super) fn holders(&self) -> impl Iterator<Item = &Subscriber> {
-        self.subscribers
-            .values()
-            .filter(|subscriber| subscriber.when_slow == WhenSlow::HoldAgentBack)
+        self.subscribers.values().filter(|subscriber| subscriber.holds())
+    }
+
+    /// Has the subscribers skip from now on that take nothing, for which an agent has waited since `since` and `patience`
+    /// long. Returns when to look again; none if nobody's patience ends.
+    pub(super) fn lapse(&mut self, since: Instant, now: Instant, patience: Duration) -> Option<Instant> {
+        let backlog = &self.backlog;
+        let behind = self.subscribers.values_mut().filter(|subscriber| {
+            subscriber.when_slow == WhenSlow::HoldAgentBriefly
+                && subscriber.holds()
+                && backlog.unread_bytes(&subscriber.position) >= OUTPUT_CAP_BYTES
+        });
+        let mut next: Option<Instant> = None;
+        for subscriber in behind {
+            let ends = subscriber.took.max(since) + patience;
+            if ends <= now {
+                subscriber.lapsed = true;
+            } else {
+                next = next.into_iter().chain([ends]).min();
+            }
+        }
+        next
     }
 
     /// Whether output has to wait until a subscriber has taken some.
@@ -146,5 +179,16 @@ impl State {
     pub(super) fn add_output(&mut self, bytes: &[u8]) {
         let needed = self.holders().map(|holder| holder.position.offset()).min();
         self.backlog.add_output(bytes, needed.filter(|_| !self.lossy));
+    }
+}
+
+impl Subscriber {
+    /// Whether the agent waits for it.
+    pub(super) fn holds(&self) -> bool {
+        match self.when_slow {
+            WhenSlow::HoldAgentBack => true,
+            WhenSlow::HoldAgentBriefly => !self.lapsed,
+            WhenSlow::Skip => false,
+        }
     }
 }

@@ -74,6 +74,8 @@ impl Subscription {
             position: state.backlog.position(first),
             when_slow,
             wants: Wants::Everything,
+            took: Instant::now(),
+            lapsed: false,
             wake: wake.clone(),
             waits: false,
             woken: false,
@@ -235,9 +237,12 @@ impl Subscription {
             Wants::Latest => state.backlog.next_of_latest(&mut subscriber.position),
             Wants::NoOutput => state.backlog.next_but_output(&mut subscriber.position),
         };
+        subscriber.took = now;
+        let caught_up = state.backlog.is_read(&subscriber.position);
+        subscriber.lapsed &= !caught_up;
         match subscriber.when_slow {
-            WhenSlow::HoldAgentBack => self.shared.taken.notify_all(),
-            WhenSlow::Skip if next.is_some() && state.backlog.is_read(&subscriber.position) => {
+            WhenSlow::HoldAgentBack | WhenSlow::HoldAgentBriefly => self.shared.taken.notify_all(),
+            WhenSlow::Skip if next.is_some() && caught_up => {
                 let rest = match subscriber.wants {
                     Wants::Latest => LONG_REST,
                     Wants::Everything | Wants::NoOutput => REST,

@@ -403,3 +403,74 @@ fn one_that_wants_the_latest_output_gets_the_end_of_a_flood_and_all_records() {
     assert!((1..CAP as u64).contains(&shown), "{shown}");
     assert_eq!(none.collect::<Vec<_>>(), [UiEvent::Record(Arc::new(record(0)))]);
 }
+
+#[test]
+fn a_screen_that_takes_nothing_holds_the_agent_briefly_and_skips_until_it_has_caught_up() {
+    let hub = Hub::with_patience(Path::new("/nowhere/events.jsonl"), 0, Duration::from_millis(20));
+    let mut frozen = hub.subscribe(0, WhenSlow::HoldAgentBriefly);
+    let chunk = [7; 64 * 1024];
+    let total = 64 * chunk.len() as u64;
+    for _ in 0..64 {
+        hub.output(&chunk); // comes back: there is nobody who takes anything
+    }
+    let mut taken = Vec::new();
+    while let Poll::Event(event) = frozen.poll(Some(Instant::now())) {
+        taken.push(event);
+    }
+    let (shown, skipped) = bytes(taken);
+    assert!(skipped > 0 && shown > 0, "{shown} shown, {skipped} skipped");
+    assert_eq!(shown + skipped, total);
+    assert!(!hub.0.lock().is_full());
+    for _ in 0..4 {
+        hub.output(&chunk);
+    }
+    assert!(hub.0.lock().is_full(), "it has caught up, and the agent waits for it again");
+}
+
+#[test]
+fn the_patience_with_a_frozen_screen_is_over_for_it_alone_and_not_before_its_time() {
+    let hub = hub();
+    let frozen = hub.subscribe(0, WhenSlow::HoldAgentBriefly);
+    let owner = owner(&hub);
+    let start = Instant::now();
+    for _ in 0..4 {
+        hub.output(&[7; 64 * 1024]);
+    }
+    let patience = Duration::from_secs(60);
+    let mut state = hub.0.lock();
+    let ends = state.lapse(start, start, patience);
+    assert!(ends.is_some_and(|ends| ends >= start + patience));
+    assert_eq!(state.holders().count(), 2);
+    assert_eq!(state.lapse(start, start + 2 * patience, patience), None);
+    assert!(state.holders().all(|holder| holder.when_slow == WhenSlow::HoldAgentBack));
+    assert!(state.is_full(), "the owner's screen is waited for as long as it takes");
+    drop(state);
+    drop((frozen, owner));
+}
+
+#[test]
+fn who_comes_in_the_middle_of_an_iteration_is_shown_nothing_of_the_one_before() {
+    let hub = hub();
+    hub.output(b"before");
+    let started = Record {
+        event: Event::IterationStarted {
+            iteration: 1,
+            adapter: String::new(),
+            task: None,
+            resume: None,
+            live_steering: false,
+            checkpoint: None,
+            prompt_bytes: 0,
+            overhead_bytes: 0,
+            messages: Vec::new(),
+        },
+        ..record(0)
+    };
+    hub.publish(started);
+    hub.output(b"since");
+    let knows_it = hub.subscribe(1, WhenSlow::Skip);
+    let knows_nothing = hub.subscribe(0, WhenSlow::Skip);
+    hub.close(Duration::ZERO);
+    assert_eq!(bytes(knows_it), (5, 0));
+    assert_eq!(bytes(knows_nothing), (11, 0));
+}
