@@ -11,6 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph::{
+    event::{Event, Notice},
+    store::journal::Journal,
+};
 use support::{
     agent::{self, Script},
     numbers::{Quantity, Times, megabytes, rate},
@@ -26,6 +30,9 @@ const COLOURS_BYTES: u64 = 100 * MB;
 const LINES_BYTES: u64 = 20 * MB;
 const LEAST_COLOURS: f64 = 0.4;
 const LEAST_LINES: f64 = 0.5;
+/// Of the rate in one process.
+const LEAST_APART: f64 = 0.85;
+const RECORDS: u64 = 100_000;
 const PRESSES: usize = 100;
 /// How long is looked at a screen on which nothing happens.
 const IDLE: Duration = Duration::from_secs(5);
@@ -40,6 +47,8 @@ fn main() {
     agent::become_agent_if_asked();
     title("first frame");
     first_frame();
+    title("attach");
+    attach();
     title("throughput, on a screen of 120×44 (PTY, guard, recording, 10,000 rows of history, drawing)");
     through(
         "coloured text",
@@ -59,6 +68,7 @@ fn main() {
         COLOURS_BYTES,
         None,
     );
+    beside_one_process();
     messages(MB);
     messages(10 * MB);
     title("from a key to what it shows");
@@ -92,12 +102,29 @@ fn first_frame() {
         .print();
 }
 
+/// Where the loop is.
+#[derive(Clone, Copy)]
+enum Loop {
+    /// In a process of its own, as users have it.
+    Apart,
+    /// In that of its screen.
+    Here,
+}
+
 /// The time from the agent's start to the end of the run on the screen.
 fn pass(dialect: &str, script: Script) -> (Duration, u64) {
+    pass_with(Loop::Apart, dialect, script)
+}
+
+fn pass_with(place: Loop, dialect: &str, script: Script) -> (Duration, u64) {
     let scratch = Scratch::new(10);
     scratch.configure(r#"{ "keep": { "recordingMiB": 4000 } }"#);
     scratch.add_agent(dialect, &script);
-    let screen = Screen::start(&watched(&scratch));
+    let mut command = watched(&scratch);
+    if let Loop::Here = place {
+        command.arg("--foreground");
+    }
+    let screen = Screen::start(&command);
     screen.wait_for(OVER, true);
     let end = support::now_ns();
     let time = Duration::from_nanos(end.saturating_sub(scratch.agent_log().starts[0]));
@@ -107,6 +134,49 @@ fn pass(dialect: &str, script: Script) -> (Duration, u64) {
 fn fastest(dialect: &str, script: Script) -> Duration {
     let times = (0..ROUNDS).map(|_| pass(dialect, script).0);
     times.min().expect("a round")
+}
+
+/// The same with the loop in the process of its screen: what the stream between the two costs.
+fn beside_one_process() {
+    let here = (0..ROUNDS).map(|_| pass_with(Loop::Here, "terminal", Script::Colours(COLOURS_BYTES)).0);
+    let here = rate(COLOURS_BYTES, here.min().expect("a round"));
+    Row::new(
+        "coloured text, the loop in a process of its own",
+        rate(COLOURS_BYTES, fastest("terminal", Script::Colours(COLOURS_BYTES))),
+    )
+    .beside("in one process", here)
+    .at_least(here.with(here.number() * LEAST_APART))
+    .print();
+}
+
+/// A second screen comes to a run with that many records behind it.
+fn attach() {
+    let scratch = Scratch::new(10);
+    scratch.add_shell_agent("terminal", SILENT);
+    let screen = Screen::start(&watched(&scratch));
+    screen.wait_for("ready", true);
+    // Killed: the run goes on with what is in its journal then.
+    drop(screen);
+    let path = scratch.latest_run().journal();
+    let (mut journal, _) = Journal::reopen(&path, drop).expect("a journal");
+    for _ in 0..RECORDS {
+        let notice = Notice::NothingToDo;
+        journal.append(0, Event::Noticed { notice }).expect("a disk");
+    }
+    let screen = Screen::start(&scratch.ralph(["--adapter", "bench"]));
+    screen.wait_for("ready", true);
+    let mut times = Times::default();
+    for _ in 0..10 {
+        let start = Instant::now();
+        let visitor = Screen::start(&scratch.ralph(["attach"]));
+        times.push(visitor.wait_for("ready", true) - start);
+    }
+    Row::new(
+        "from `ralph attach` to what the agent shows, after 100,000 records",
+        times.median(),
+    )
+    .at_most(Quantity::Milliseconds(200.0))
+    .print();
 }
 
 fn through(name: &str, script: Script, bytes: u64, least: Option<f64>) {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod denials;
+mod detached;
 mod end;
 mod goals;
 mod own_files;
@@ -23,21 +24,30 @@ use tracing::{Instrument, info, info_span};
 
 use crate::{
     config::{Config, Loaded},
+    control::frames::Show,
     diagnostics::Diagnostics,
     driver::{
-        Clock, Driver, Hub, OpenRun, RunConfig,
+        Clock, Driver, Hub, OpenError, OpenRun, RunConfig,
         prune::{Keep, prune},
     },
     error::Failure,
     event::Notice,
-    host::Host,
+    host::{Behind, Host},
     os::signals,
-    proc::{Size, Supervisor},
+    proc::{Size, Starter, Supervisor},
+    server::Shown,
+    store::paths::create_anew,
     text::with_causes,
-    ui::{Presentation, front_end::FrontEnd, summary, terminal, tui},
+    ui::{
+        Presentation,
+        attached::signalling,
+        front_end::{FrontEnd, Seat},
+        summary, terminal, tui,
+    },
 };
 
 pub(crate) use agents::{catalog, chosen_adapter, withheld_from_agent, withheld_from_goals};
+pub(crate) use detached::{attach, run_detached};
 use end::concluded;
 pub(crate) use goals::check_goals;
 pub(crate) use own_files::OwnFiles;
@@ -51,7 +61,7 @@ pub(crate) use sandbox::{Confiner, connection_refused};
 /// How long work on disk may go on after the run is over.
 const JOB_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Runs the loop until it is over, and returns its exit code.
+/// Runs the loop until it is over, and returns its exit code. With a `starter`, it is shown by that one.
 ///
 /// # Errors
 /// A [`Failure`] if something is not in order, before anything is started; or if the run's state cannot be kept.
@@ -61,8 +71,9 @@ pub(crate) fn run(
     presentation: Presentation,
     diagnostics: &Diagnostics,
     supervisor: &Supervisor,
+    starter: Option<&Starter>,
 ) -> Result<u8, Failure> {
-    diagnostics.scope(|| logged_run(place, loaded, presentation, diagnostics, supervisor))
+    diagnostics.scope(|| logged_run(place, loaded, presentation, diagnostics, supervisor, starter))
 }
 
 fn logged_run(
@@ -71,6 +82,7 @@ fn logged_run(
     presentation: Presentation,
     diagnostics: &Diagnostics,
     supervisor: &Supervisor,
+    starter: Option<&Starter>,
 ) -> Result<u8, Failure> {
     info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -100,10 +112,15 @@ fn logged_run(
     notices.extend(open.let_go(&prepared.settings, &prepared.plan));
     open.notice_first(notices);
     let hub = Hub::new(&open.files.journal(), open.next_seq);
+    let transcript = prepared.transcript;
     let front_end = FrontEnd::new(
         &open,
         presentation,
-        prepared.transcript,
+        match starter {
+            Some(_) => Seat::Elsewhere,
+            None => Seat::Here,
+        },
+        transcript,
         &loaded.config,
         prepared.keys,
         supervisor,
@@ -131,20 +148,40 @@ fn logged_run(
         supervisor: prepared.goals,
     };
     let files = open.files.clone();
+    let shown = Shown {
+        run: open.run.clone(),
+        show: Show {
+            transcript,
+            notify: signalling(&loaded.config.notify),
+            include: loaded.config.checkpoint.include.clone(),
+        },
+        here: presentation.screen.is_some() && starter.is_none(),
+    };
+    let output = match starter {
+        Some(_) => Some(create_anew(&files.output()).map_err(|source| OpenError::State {
+            path: files.output(),
+            source,
+        })?),
+        None => None,
+    };
+    let behind = starter
+        .zip(output.as_ref())
+        .map(|(starter, output)| Behind { starter, output });
     let runtime = runtime()?;
     // However this function is left, the terminal is the user's again.
     let guard = tui::terminal::Guard;
     let driver = Driver::new(open, config, hub.clone());
-    let shown = front_end.start(&hub, driver.handle());
+    let ui = front_end.start(&hub, driver.handle());
     // On a screen, agents have the size of the pane that shows them.
     let measure = presentation
         .screen
         .is_none()
         .then_some(terminal::agent_size as fn() -> Size);
-    let result = runtime.block_on(Host::drive(driver, &place.paths, measure).instrument(run));
-    runtime.block_on(shown.wait());
+    let drive = Host::drive(driver, &place.paths, measure, shown, behind);
+    let result = runtime.block_on(drive.instrument(run));
+    runtime.block_on(ui.wait());
     drop(guard);
-    if presentation.screen.is_some() {
+    if presentation.screen.is_some() && starter.is_none() {
         summary::print(&files, presentation.style);
     }
     runtime.shutdown_timeout(JOB_PATIENCE);

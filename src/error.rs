@@ -227,7 +227,9 @@ impl From<HostError> for Failure {
     fn from(error: HostError) -> Self {
         match error {
             HostError::Driver(error) => error.into(),
-            HostError::Signals(_) => Failure::of(FailureKind::Failed, &error),
+            HostError::Signals(_) | HostError::Abandoned(_) => Failure::of(FailureKind::Failed, &error),
+            HostError::Unreachable { .. } => Failure::of(FailureKind::Failed, &error)
+                .hint("`ralph --foreground` runs the loop in the process of its screen, which needs no socket"),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Signals, the size of the terminal, the pause file and the control socket become commands to the driver, which knows
 //! of none of them: a loop runs as well where there are no signals, or where they are somebody else's.
 
-use std::{convert::Infallible, future::pending, io, os::fd::AsFd};
+use std::{convert::Infallible, fs::File, future::pending, io, os::fd::AsFd, path::PathBuf};
 
 use thiserror::Error;
 use tokio::{
@@ -16,8 +16,8 @@ use crate::{
     driver::{Driver, DriverError, Handle},
     event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand},
     os::{signals, watch::PresenceWatch},
-    proc::{Origin, Size},
-    server::Server,
+    proc::{Origin, Size, Starter},
+    server::{Server, Shown},
     store::paths::ProjectPaths,
 };
 
@@ -27,6 +27,21 @@ pub(crate) enum HostError {
     Driver(#[from] DriverError),
     #[error("signals cannot be received")]
     Signals(#[source] io::Error),
+    #[error("{path}: no screen can reach the loop", path = path.display())]
+    Unreachable {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("whoever has started the loop is gone")]
+    Abandoned(#[source] io::Error),
+}
+
+/// The process that has started this one as a loop, and where this one prints what has no terminal any more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Behind<'a> {
+    pub(crate) starter: &'a Starter,
+    pub(crate) output: &'a File,
 }
 
 /// The signals of this process.
@@ -41,23 +56,34 @@ pub(crate) struct Host {
 
 impl Host {
     /// Drives a run until it is over and everything of it is shown, and says why it is over. `measure` tells the size of the
-    /// agents' terminal after this process's own has changed.
+    /// agents' terminal after this process's own has changed. `shown` is what screens of other processes are told; `behind` one
+    /// of them is where this process was started.
     ///
     /// # Errors
-    /// [`HostError::Driver`] as [`Driver::run`]; [`HostError::Signals`] before anything is started.
+    /// [`HostError::Driver`] as [`Driver::run`]; the others before anything is started.
     pub(crate) async fn drive(
         mut driver: Driver,
         paths: &ProjectPaths,
         measure: Option<fn() -> Size>,
+        shown: Shown,
+        behind: Option<Behind<'_>>,
     ) -> Result<StopReason, HostError> {
+        let run = shown.run.clone();
         let mut host = Self::open().map_err(HostError::Signals)?;
         let handle = driver.handle();
         let watch = PresenceWatch::start(&paths.pause_file(), driver.saw_pause_file(), {
             let handle = handle.clone();
             move |present| handle.pause_file(present)
         });
-        let server = match serve(paths, &driver) {
+        let server = match serve(paths, &driver, shown) {
             Ok(server) => Some(server),
+            // Nobody would ever see it, and nobody could end it but with a signal.
+            Err(source) if behind.is_some() => {
+                return Err(HostError::Unreachable {
+                    path: paths.socket(),
+                    source,
+                });
+            }
             Err(error) => {
                 driver.notice(Notice::SocketUnavailable {
                     path: paths.socket(),
@@ -66,6 +92,11 @@ impl Host {
                 None
             }
         };
+        if let Some(Behind { starter, output }) = behind {
+            let unwatched = handle.clone();
+            let ready = starter.ready(&run.0, output, move || unwatched.unwatch());
+            ready.map_err(HostError::Abandoned)?;
+        }
         let result = tokio::select! {
             result = driver.run() => result,
             never = host.forward(&handle, measure) => match never {},
@@ -73,6 +104,9 @@ impl Host {
         drop(watch);
         if let Some(server) = &server {
             server.stop_listening(result.as_ref().ok().map(StopReason::exit_code));
+        }
+        if let Some(Behind { starter, .. }) = behind {
+            starter.over();
         }
         let interrupted = async { _ = host.stop().await };
         driver.wait_until_shown(result.is_err(), interrupted).await;
@@ -135,7 +169,7 @@ enum Arrived {
 }
 
 /// Serves the run on its socket, to each client in the role that its process has.
-fn serve(paths: &ProjectPaths, driver: &Driver) -> io::Result<Server> {
+fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown) -> io::Result<Server> {
     paths.make_socket_dir()?;
     let supervisor = driver.supervisor().clone();
     let role_of = move |peer: &UnixStream| {
@@ -146,7 +180,7 @@ fn serve(paths: &ProjectPaths, driver: &Driver) -> io::Result<Server> {
             Origin::Run | Origin::Unknown => Role::Agent,
         }
     };
-    Server::start(&paths.socket(), driver.handle(), driver.hub(), Box::new(role_of))
+    Server::start(&paths.socket(), driver.handle(), driver.hub(), shown, Box::new(role_of))
 }
 
 /// Waits for a signal, for ever if it is none to wait for.

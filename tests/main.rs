@@ -2,6 +2,7 @@
 
 mod agents_loop;
 mod approvals;
+mod attach;
 mod bad_input;
 mod chaos;
 mod checkpoints;

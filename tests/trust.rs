@@ -20,6 +20,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("adapters show", &["evil"]),
     ("answer", &["1 yes", "1 project"]),
     ("asks", &[""]),
+    ("attach", &[""]),
     ("config path", &[""]),
     ("config schema", &[""]),
     ("config show", &[""]),
@@ -45,6 +46,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("steer", &["hello"]),
     ("stop", &[""]),
     ("trust", &["--show", "--revoke"]),
+    ("wait", &[""]),
     ("withdraw", &["1"]),
 ];
 

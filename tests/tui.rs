@@ -19,7 +19,7 @@ use crate::harness::{Sandbox, Script};
 pub use terminal::Terminal;
 
 /// An agent that says it is ready and works until it is let go, one task in each iteration.
-const PATIENT: &str = r#"echo "ready $n"; await "go$n"; work; echo "finished $n""#;
+pub const PATIENT: &str = r#"echo "ready $n"; await "go$n"; work; echo "finished $n""#;
 
 /// The screen over `PLAN.md` with an adapter `script`.
 pub fn watching(sandbox: &Sandbox, script: &Script) -> Terminal {
@@ -27,7 +27,7 @@ pub fn watching(sandbox: &Sandbox, script: &Script) -> Terminal {
     Terminal::start(&screen(sandbox), 100, 30)
 }
 
-fn screen(sandbox: &Sandbox) -> crate::harness::Program {
+pub fn screen(sandbox: &Sandbox) -> crate::harness::Program {
     sandbox
         .ralph(["--adapter", "script"])
         .env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
@@ -36,7 +36,7 @@ fn screen(sandbox: &Sandbox) -> crate::harness::Program {
 }
 
 /// The size of the agent's terminal on a screen of this size, over the plan of a new sandbox.
-fn pane(cols: u16, rows: u16) -> Size {
+pub fn pane(cols: u16, rows: u16) -> Size {
     Layout::of(cols, rows, 2).pane()
 }
 

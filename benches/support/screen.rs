@@ -129,10 +129,18 @@ impl Screen {
         (seen.frames, seen.bytes)
     }
 
-    /// Time on the CPU so far, of each thread of ralph.
+    /// The children of ralph's screen: its loop, and the guard of its helpers.
+    fn children(&self) -> Vec<u32> {
+        let pid = self.pid();
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    }
+
+    /// Time on the CPU so far, of each thread of ralph: of the screen, and of its loop.
     pub fn cpu(&self) -> Cpu {
-        let threads = fs::read_dir(format!("/proc/{}/task", self.pid()));
-        let times = threads.into_iter().flatten().flatten().filter_map(|thread| {
+        let processes = self.children().into_iter().chain([self.pid()]);
+        let threads = processes.filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
+        let times = threads.flatten().flatten().filter_map(|thread| {
             let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
             Some((thread.file_name(), text.split(' ').next()?.parse().ok()?))
         });
@@ -154,7 +162,12 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        _ = self.child.kill(); // it may have ended; its guard ends the rest
+        // The loop would outlive its screen; the guards of its agents end the rest.
+        for child in self.children() {
+            let pid = nix::unistd::Pid::from_raw(child.cast_signed());
+            _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL); // it may have ended
+        }
+        _ = self.child.kill(); // it may have ended
         _ = self.child.wait();
     }
 }

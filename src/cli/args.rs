@@ -47,6 +47,9 @@ pub(super) struct Args {
     /// Let the project's own files count for this command, whatever they say; `ralph trust` says what they are
     #[arg(long, global = true)]
     pub(super) trust_project: bool,
+    /// Started as the loop behind a screen: by ralph itself
+    #[arg(long = "__loop", hide = true)]
+    pub(super) behind_screen: bool,
     /// The same as `ralph status`
     #[arg(long, hide = true)]
     pub(super) status: bool,
@@ -61,6 +64,9 @@ pub(super) struct ShowFlags {
     /// Show the run as text, without a screen
     #[arg(long)]
     pub(super) headless: bool,
+    /// Run the loop in the process of its screen: closing the terminal stops the run
+    #[arg(long)]
+    pub(super) foreground: bool,
     /// What goes to stdout: text for people, or the records of the journal as JSON lines
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: FormatArg,
@@ -112,6 +118,18 @@ pub(super) enum Command {
         /// As one JSON object
         #[arg(long)]
         json: bool,
+    },
+    /// Show the running loop on this terminal, too; leave it with `q` then `d`
+    Attach {
+        /// The run [default: the one that works in this project]
+        #[arg(value_name = "RUN")]
+        run: Option<String>,
+    },
+    /// Wait for the end of the running loop, and exit with its exit code
+    Wait {
+        /// The run [default: the one that works in this project]
+        #[arg(value_name = "RUN")]
+        run: Option<String>,
     },
     /// Send the agent a message in the next prompt; a run that has ended resumes with it
     Steer {

@@ -54,6 +54,7 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
         presentation,
         &diagnostics(show, presentation),
         supervisor,
+        None,
     )?;
     if show.format == FormatArg::Text {
         let project = project.display();

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod args;
+mod attach;
 mod confirm;
 mod control;
 mod demo;
@@ -41,7 +42,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
         .try_get_matches_from(&args)
         .and_then(|matches| Args::from_arg_matches(&matches));
     let result = match parsed {
-        Ok(args) => dispatch(&args, supervisor),
+        Ok(parsed) => dispatch(&parsed, &args, supervisor),
         Err(error) if error.use_stderr() => Err(mistake::failure(&error, &args)),
         Err(help_or_version) => {
             let text = help_or_version.render();
@@ -61,7 +62,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
     }
 }
 
-fn dispatch(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
+/// Carries out `args`, which were `given`.
+fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     if args.status {
         return status::run(args, false);
     }
@@ -69,9 +71,11 @@ fn dispatch(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
         return control::reset_circuit(args);
     }
     match &args.command {
-        None => run::run(args, supervisor),
+        None => run::run(args, given, supervisor),
         Some(Command::Demo { show }) => demo::run(args, show, supervisor),
         Some(Command::Status { json }) => status::run(args, *json),
+        Some(Command::Attach { run }) => attach::attach(args, run.as_deref(), supervisor),
+        Some(Command::Wait { run }) => attach::wait(args, run.as_deref()),
         Some(Command::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),
         Some(Command::Withdraw { id }) => control::withdraw(args, *id),
         Some(Command::Asks { json }) => status::asks(args, *json),

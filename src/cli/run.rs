@@ -1,13 +1,16 @@
 //! The loop, as the command line asks for it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     app::{self, Place},
     config::{self, Sources},
     diagnostics::{Diagnostics, Filter},
-    error::Failure,
-    proc::Supervisor,
+    error::{Failure, FailureKind},
+    proc::{Starter, Supervisor},
     ui::{Presentation, ScreenOptions, headless::Format},
 };
 
@@ -16,16 +19,32 @@ use super::{
     trust,
 };
 
-pub(super) fn run(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
+/// Runs the loop that the command line `given` asks for: in a process of its own if there is a screen for it.
+pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
+    let starter =
+        match args.behind_screen {
+            true => Some(Starter::leave_session().map_err(|error| {
+                Failure::of(FailureKind::Usage, &error).hint("`ralph` starts the loop and its screen")
+            })?),
+            false => None,
+        };
+    // What there is to ask is asked here, where somebody answers.
     let place = trust::place_to_run(args)?;
-    let loaded = config::load(&sources(args, &place))?;
     let presentation = presentation(args, &args.show);
+    if presentation.screen.is_some() && starter.is_none() && !args.show.foreground {
+        let again = [OsString::from("--__loop")]
+            .into_iter()
+            .chain(given[1..].iter().cloned());
+        return app::run_detached(&place, presentation, screen(args), again, supervisor);
+    }
+    let loaded = config::load(&sources(args, &place))?;
     app::run(
         &place,
         &loaded,
         presentation,
         &diagnostics(&args.show, presentation),
         supervisor,
+        starter.as_ref(),
     )
 }
 

@@ -28,11 +28,16 @@ pub enum Frame {
     /// So many bytes of the terminal were left out.
     Skipped(u64),
     /// The agent's terminal has another size from here on.
-    Resized { cols: u16, rows: u16 },
+    Resized {
+        cols: u16,
+        rows: u16,
+    },
     /// Nothing has happened for a while.
     Alive,
     /// The run's process ends with that exit code; always the last.
-    End { exit_code: Option<u8> },
+    End {
+        exit_code: Option<u8>,
+    },
 }
 
 /// A run, and the screen that shows it.

@@ -5,6 +5,7 @@
 
 mod client;
 pub mod frames;
+pub mod stream;
 
 use std::{collections::BTreeMap, path::PathBuf};
 

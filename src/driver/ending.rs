@@ -48,7 +48,7 @@ impl Driver {
 
     /// Whether the loop stays after such an end: somebody looks at it who may want it to go on.
     pub(super) fn stays(&self, reason: &StopReason) -> bool {
-        self.watched && !reason.was_asked_for()
+        self.screens > 0 && !self.dismissed && !reason.was_asked_for()
     }
 
     /// Notes that nobody wants to see the end any longer, if `arrived` says so in a run that is over.
@@ -70,16 +70,17 @@ impl Driver {
                 | InboxMessage::Type(_)
                 | InboxMessage::Resize(_)
                 | InboxMessage::Leave
+                | InboxMessage::Watch
                 | InboxMessage::Unwatch,
             )
             | Arrived::Nothing => false,
         };
-        self.watched &= !leaves;
+        self.dismissed |= leaves;
     }
 
-    /// The screen is gone because the user left it, which is only offered after the end.
+    /// The screen of this process is gone because the user left it, which is only offered after the end.
     pub(super) fn screen_left(&mut self) -> Result<(), DriverError> {
-        self.watched = false;
+        self.dismissed = true;
         if self.state().view.is_over() {
             return Ok(());
         }

@@ -43,6 +43,7 @@ pub(super) enum InboxMessage {
     Type(Vec<u8>),
     Resize(Size),
     Leave,
+    Watch,
     Unwatch,
 }
 
@@ -98,12 +99,27 @@ impl Handle {
         _ = self.messages.send(InboxMessage::Resize(size)).await; // the run is over
     }
 
-    /// Tells that the user has left the screen.
+    /// Tells that the user has left the screen of this process, and with it the run.
     pub fn leave(&self) {
         self.send(InboxMessage::Leave);
     }
 
-    /// Tells that there is no screen any more on which the run could stay after its end.
+    /// Types the same way from a task.
+    pub async fn type_soon(&self, bytes: Vec<u8>) {
+        _ = self.messages.send(InboxMessage::Type(bytes)).await; // the run is over
+    }
+
+    /// Tells that one more screen shows the run, which stays after its end as long as there is one.
+    pub async fn watch_soon(&self) {
+        _ = self.messages.send(InboxMessage::Watch).await; // the run is over
+    }
+
+    /// Tells that a screen is gone, from a task.
+    pub async fn unwatch_soon(&self) {
+        _ = self.messages.send(InboxMessage::Unwatch).await; // the run is over
+    }
+
+    /// Tells that a screen is gone.
     pub fn unwatch(&self) {
         self.send(InboxMessage::Unwatch);
     }

@@ -62,6 +62,11 @@ impl Hub {
         subscription
     }
 
+    /// The number of the record that is published next.
+    pub fn published(&self) -> u64 {
+        self.0.lock().backlog.published()
+    }
+
     /// Publishes a record that is in the journal. Never waits.
     pub fn publish(&self, record: Record) {
         let mut state = self.0.lock();

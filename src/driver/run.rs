@@ -85,8 +85,10 @@ pub struct Driver {
     /// None once nobody is left who could say anything.
     heard: Option<mpsc::Receiver<Notice>>,
     notices: Vec<Notice>,
-    /// Somebody looks at a screen that stays after the end.
-    pub(super) watched: bool,
+    /// So many screens show the run, which stays after its end for them.
+    pub(super) screens: u32,
+    /// Nobody is to see the end any longer, whoever looks.
+    pub(super) dismissed: bool,
     /// What the loop begins with.
     first: Option<Input>,
     handle: Handle,
@@ -174,7 +176,8 @@ impl Driver {
             results_in,
             heard: config.heard,
             notices: std::mem::take(&mut open.notices),
-            watched: config.watched,
+            screens: u32::from(config.watched),
+            dismissed: false,
             first: Some(first),
             handle,
             inbox,
@@ -306,7 +309,8 @@ impl Driver {
                 }
                 Arrived::Message(InboxMessage::Resize(size)) => self.resize(size),
                 Arrived::Message(InboxMessage::Leave) => self.screen_left()?,
-                Arrived::Message(InboxMessage::Unwatch) => self.watched = false,
+                Arrived::Message(InboxMessage::Watch) => self.screens = self.screens.saturating_add(1),
+                Arrived::Message(InboxMessage::Unwatch) => self.screens = self.screens.saturating_sub(1),
             }
             if over.is_some() && !self.state().view.is_over() {
                 self.look_for_pause();

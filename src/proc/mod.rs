@@ -12,6 +12,7 @@
 mod child;
 #[cfg(target_os = "linux")]
 mod confine;
+mod detached;
 mod ending;
 pub mod guard;
 pub mod helper;
@@ -45,6 +46,7 @@ use linux as system;
 use portable as system;
 
 pub use child::{Child, NotTaken};
+pub use detached::{Began, Detached, Starter, signal_loop};
 pub use launch::{
     Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Network, Output, RUN_ID_VAR, Size, Stdin, Stdout,
     Stop, StopSignal,

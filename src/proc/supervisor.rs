@@ -13,6 +13,7 @@ use std::{
 use super::{
     Confinement, ConfinementLevel, Launch, Output,
     child::Child,
+    detached::Detached,
     helper::{Helper, Helpers},
     leftovers::{self, Children},
     origin::{self, Origin},
@@ -78,6 +79,14 @@ impl Supervisor {
             confinement: confinement.map(Arc::new),
             ..self.clone()
         }
+    }
+
+    /// Starts this executable again, as a loop that outlives this process.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn start_detached(&self, args: impl IntoIterator<Item = OsString>) -> io::Result<Detached> {
+        Detached::start(&self.children, args)
     }
 
     /// Puts a helper together. `program` is looked for in `PATH` unless it has a slash in it.

@@ -8,8 +8,10 @@ mod events;
 mod page;
 mod problem;
 mod routes;
+mod screens;
 mod served;
 mod socket;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +24,7 @@ use tokio::{
 
 use crate::driver::{Handle, Hub};
 
+pub(crate) use screens::Shown;
 pub(crate) use served::RoleOf;
 use served::{Served, Stage};
 use socket::Socket;
@@ -44,8 +47,8 @@ impl Server {
     ///
     /// # Errors
     /// If the socket cannot be made, or there can be no thread.
-    pub(crate) fn start(path: &Path, handle: Handle, hub: Hub, role_of: RoleOf) -> io::Result<Self> {
-        let served = Arc::new(Served::new(handle, hub));
+    pub(crate) fn start(path: &Path, handle: Handle, hub: Hub, shown: Shown, role_of: RoleOf) -> io::Result<Self> {
+        let served = Arc::new(Served::new(handle, hub, shown));
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let socket = {
             let _entered = runtime.enter();

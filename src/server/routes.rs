@@ -24,6 +24,7 @@ use super::{
     events, page,
     problem::{Answered, Problem},
     served::{Done, Served},
+    stream,
 };
 
 /// A message of the user is far smaller, in JSON, too; a longer request is not one of ours.
@@ -35,6 +36,9 @@ pub(super) fn router(served: Arc<Served>) -> Router {
         .route("/run", get(run))
         .route("/status", get(status))
         .route("/events", get(events::events))
+        .route("/stream", get(stream::stream))
+        .route("/terminal/input", post(stream::input))
+        .route("/terminal/size", post(stream::size))
         .route("/asks", get(asks))
         .route("/asks/{id}", post(answer))
         .route("/commands", post(command))

@@ -12,7 +12,10 @@ use crate::{
     run::RunView,
 };
 
-use super::problem::{Answered, Problem};
+use super::{
+    problem::{Answered, Problem},
+    screens::{Screens, Shown},
+};
 
 /// Tells who is at the other end of a connection.
 pub(crate) type RoleOf = Box<dyn Fn(&UnixStream) -> Role + Send + Sync>;
@@ -30,6 +33,7 @@ pub(super) enum Stage {
 pub(super) struct Served {
     handle: Handle,
     hub: Hub,
+    screens: Screens,
     /// What the records say.
     fold: Mutex<Fold>,
     /// The exit code of the run, once it is known.
@@ -70,9 +74,10 @@ impl Fold {
 }
 
 impl Served {
-    pub(super) fn new(handle: Handle, hub: Hub) -> Self {
+    pub(super) fn new(handle: Handle, hub: Hub, shown: Shown) -> Self {
         Self {
             handle,
+            screens: Screens::new(shown),
             fold: Mutex::new(Fold::of(&hub)),
             hub,
             exit: OnceLock::new(),
@@ -83,6 +88,18 @@ impl Served {
     pub(super) fn subscribe(&self, first: u64, output: bool) -> Subscription {
         self.hub
             .follow(first, if output { Wants::Latest } else { Wants::NoOutput })
+    }
+
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    pub(super) fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    pub(super) fn screens(&self) -> &Screens {
+        &self.screens
     }
 
     /// The exit code of the run, once it is known.

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 
 use super::*;
 use crate::{
-    control::{Client, Role},
+    control::{Client, Role, frames::Show},
     event::{Event, Notice, RunId},
     store::journal::Journal,
 };
@@ -31,7 +31,12 @@ impl Run {
         hub.publish(first);
         let socket = dir.path().join("control.sock");
         let role_of = Box::new(|_: &tokio::net::UnixStream| Role::User);
-        let server = Server::start(&socket, Handle::to_nobody(), hub.clone(), role_of).unwrap();
+        let shown = Shown {
+            run: RunId("r".to_owned()),
+            show: Show::default(),
+            here: false,
+        };
+        let server = Server::start(&socket, Handle::to_nobody(), hub.clone(), shown, role_of).unwrap();
         Self {
             dir,
             journal,

@@ -270,6 +270,11 @@ impl RunPaths {
         self.dir.join("ralph.log")
     }
 
+    /// What a loop prints that has no terminal of its own: nothing, unless it fails.
+    pub fn output(&self) -> PathBuf {
+        self.dir.join("output.txt")
+    }
+
     /// Short-lived files of a session.
     pub fn scratch(&self) -> PathBuf {
         self.dir.join("scratch")

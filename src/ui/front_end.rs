@@ -38,9 +38,19 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long ralph waits for the last of the user's commands before it leaves.
 const NOTICE_PATIENCE: Duration = Duration::from_secs(3);
 
+/// Where a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// In this process.
+    Here,
+    /// By other processes, which attach to it.
+    Elsewhere,
+}
+
 /// A user interface of a run, not shown yet.
 pub(crate) struct FrontEnd {
     presentation: Presentation,
+    seat: Seat,
     paths: ProjectPaths,
     files: RunPaths,
     /// The first record that is not in the journal yet.
@@ -86,6 +96,7 @@ impl FrontEnd {
     pub(crate) fn new(
         open: &OpenRun,
         presentation: Presentation,
+        seat: Seat,
         transcript: bool,
         config: &Config,
         keys: Vec<String>,
@@ -93,6 +104,7 @@ impl FrontEnd {
     ) -> Self {
         Self {
             presentation,
+            seat,
             paths: open.paths.clone(),
             files: open.files.clone(),
             next_seq: open.next_seq,
@@ -111,7 +123,11 @@ impl FrontEnd {
         // What a new run's journal begins with belongs to what is printed; the past of an old one was printed then. A screen
         // takes the past before it shows anything.
         let first = if screen || self.recovered { self.next_seq } else { 0 };
-        let events = hub.subscribe(first, WhenSlow::HoldAgentBack);
+        let when_slow = match self.seat {
+            Seat::Here => WhenSlow::HoldAgentBack,
+            Seat::Elsewhere => WhenSlow::Skip,
+        };
+        let events = hub.subscribe(first, when_slow);
         let (done, left) = oneshot::channel();
         let (running, notices) = mpsc::channel(1);
         let thread = thread::Builder::new().name("ui".to_owned()).spawn(inherited(move || {
@@ -125,13 +141,16 @@ impl FrontEnd {
 
     fn show(self, mut events: Subscription, handle: Handle, running: mpsc::Sender<Infallible>) {
         let Presentation { format, screen, .. } = self.presentation;
+        if self.seat == Seat::Elsewhere {
+            return self.tell(events, running);
+        }
         if let Some(options) = screen {
             let leaving = handle.clone();
             let setup = self.setup(options, handle, running.clone());
             let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::Live(&mut events))));
             tui::terminal::give_back();
             match shown {
-                Ok(Ok(())) => return leaving.leave(),
+                Ok(Ok(_)) => return leaving.leave(),
                 Ok(Err(error)) => console::warn(&format!("no screen: {}", with_causes(&error))),
                 Err(_) => {
                     tui::terminal::take_held()
@@ -144,6 +163,19 @@ impl FrontEnd {
             return self.show_text(events, Format::Text, running);
         }
         self.show_text(events, format, running);
+    }
+
+    /// Shows nothing: only calls the user's command, which is not for a screen to do where there may be several, or none.
+    fn tell(&self, mut events: Subscription, running: mpsc::Sender<Infallible>) {
+        let Some(mut teller) = Teller::new(self.notifier(running)) else {
+            return;
+        };
+        events.past(&mut |record| teller.remember(record));
+        for event in events {
+            if let UiEvent::Record(record) = event {
+                teller.tell(&record);
+            }
+        }
     }
 
     fn show_text(&self, mut events: Subscription, format: Format, running: mpsc::Sender<Infallible>) {
@@ -178,7 +210,7 @@ impl FrontEnd {
     fn setup(&self, options: ScreenOptions, handle: Handle, running: mpsc::Sender<Infallible>) -> Setup {
         let files = self.files.clone();
         Setup {
-            handle: Some(handle),
+            reach: Some(Arc::new(handle)),
             theme: theme(options),
             mouse: options.mouse,
             transcript: self.transcript,
@@ -211,7 +243,7 @@ pub(crate) fn replay(
     let recordings: Recordings = Arc::new(move |iteration| files.recording(iteration));
     let scratch = tempfile::tempdir().map_err(ReplayError::Scratch)?;
     let setup = Setup {
-        handle: None,
+        reach: None,
         theme: theme(options),
         mouse: options.mouse,
         transcript: true,
@@ -221,14 +253,15 @@ pub(crate) fn replay(
         notifier: Notifier::None,
     };
     let _terminal = tui::terminal::Guard;
-    Ok(tui::run(setup, &mut Player::new(records, recordings, speed))?)
+    tui::run(setup, &mut Player::new(records, recordings, speed))?;
+    Ok(())
 }
 
-fn theme(options: ScreenOptions) -> Theme {
+pub(super) fn theme(options: ScreenOptions) -> Theme {
     Theme::suiting(&surroundings(), options.palette, options.ascii)
 }
 
-fn differ(differ: Differ) -> tui::Differ {
+pub(super) fn differ(differ: Differ) -> tui::Differ {
     Arc::new(move |request: &DiffRequest| {
         let patch = differ.patch(&request.before, request.after.as_ref());
         patch.map_err(|error| with_causes(&error))

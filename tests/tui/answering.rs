@@ -73,7 +73,7 @@ fn a_run_that_is_done_takes_one_more_wish() {
         "{prompt}"
     );
     terminal.press("q");
-    terminal.sees("stop the run?");
+    terminal.sees("leave the run?");
     terminal.press("n");
     sandbox.let_go("go2");
     terminal.sees("1 of 1 task ");

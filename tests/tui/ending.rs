@@ -32,11 +32,11 @@ fn leaving_asks_while_the_run_is_not_over() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     terminal.press("q");
-    terminal.sees("stop the run?");
+    terminal.sees("leave the run?");
     terminal.press("n");
-    terminal.sees_no("stop the run?");
+    terminal.sees_no("leave the run?");
     terminal.press("q");
-    terminal.sees("stop the run?");
+    terminal.sees("leave the run?");
     terminal.press("y");
     assert_eq!(terminal.ends(), 130);
     assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Requested));
@@ -120,9 +120,14 @@ fn ctrl_z_gives_the_terminal_back_until_the_run_is_continued() {
     terminal.writes(BACK, before);
     terminal.is_stopped();
     let stopped = terminal.written().len();
+    // It is the screen that is stopped, and not the run.
+    sandbox.let_go("go1");
+    wait_until(SOON, "the work of an iteration", || {
+        (sandbox.commits() == 2).then_some(())
+    });
     kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).unwrap();
     terminal.writes("\x1b[?1049h", stopped);
-    terminal.sees("ready 1");
+    terminal.sees("ready 2");
     terminal.press("qy");
     assert_eq!(terminal.ends(), 130);
 }

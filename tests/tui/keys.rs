@@ -148,9 +148,9 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
         }
         Action::Quit => {
             terminal.press(key);
-            terminal.sees("stop the run?");
+            terminal.sees("leave the run?");
             terminal.press("n");
-            terminal.sees_no("stop the run?");
+            terminal.sees_no("leave the run?");
         }
         // Tested on their own, where they end something; those of replays there.
         Action::StopAfterIteration

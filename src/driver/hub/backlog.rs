@@ -81,6 +81,10 @@ impl Backlog {
         }
     }
 
+    pub(super) fn published(&self) -> u64 {
+        self.published
+    }
+
     pub(super) fn add_record(&mut self, record: Record) {
         self.published = record.seq + 1;
         if let Event::IterationStarted { .. } = record.event {

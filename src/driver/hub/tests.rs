@@ -424,7 +424,10 @@ fn a_screen_that_takes_nothing_holds_the_agent_briefly_and_skips_until_it_has_ca
     for _ in 0..4 {
         hub.output(&chunk);
     }
-    assert!(hub.0.lock().is_full(), "it has caught up, and the agent waits for it again");
+    assert!(
+        hub.0.lock().is_full(),
+        "it has caught up, and the agent waits for it again"
+    );
 }
 
 #[test]
@@ -442,7 +445,11 @@ fn the_patience_with_a_frozen_screen_is_over_for_it_alone_and_not_before_its_tim
     assert!(ends.is_some_and(|ends| ends >= start + patience));
     assert_eq!(state.holders().count(), 2);
     assert_eq!(state.lapse(start, start + 2 * patience, patience), None);
-    assert!(state.holders().all(|holder| holder.when_slow == WhenSlow::HoldAgentBack));
+    assert!(
+        state
+            .holders()
+            .all(|holder| holder.when_slow == WhenSlow::HoldAgentBack)
+    );
     assert!(state.is_full(), "the owner's screen is waited for as long as it takes");
     drop(state);
     drop((frozen, owner));

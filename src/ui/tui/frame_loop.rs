@@ -20,13 +20,14 @@ use thiserror::Error;
 
 use crate::{
     driver::{Poll, UiEvent},
-    event::{Event, Record},
+    event::{Event, Record, RequestedBy},
     proc::{Size, screen::Screen},
     text::sanitized,
+    words::Tone,
 };
 
 use super::{
-    DiffRequest, Setup, cast,
+    AfterSignal, DiffRequest, Setup, cast,
     editor::Recall,
     find,
     inputs::{self, Arrived, Mailbox},
@@ -53,13 +54,25 @@ pub enum ScreenError {
     Inputs(#[source] io::Error),
 }
 
-/// Shows a run until it is over and the user has seen it, or until the user leaves.
+/// Why a screen is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing more comes.
+    Over,
+    /// Its user has seen the end.
+    Seen,
+    /// Its user left a run that goes on.
+    Detached,
+    Signalled(RequestedBy),
+}
+
+/// Shows a run until it is over and the user has seen it, or until the user leaves; tells which.
 ///
 /// Takes the terminal, and gives it back unless it panics: that is for whoever called.
 ///
 /// # Errors
 /// [`ScreenError`] if there is no terminal to show it on; later failures end the show only.
-pub fn run(setup: Setup, source: &mut dyn Source) -> Result<(), ScreenError> {
+pub fn run(setup: Setup, source: &mut dyn Source) -> Result<Left, ScreenError> {
     let (mailbox, arrivals) = Mailbox::new(source.waker());
     let (cols, rows) = crossterm::terminal::size().map_err(ScreenError::Terminal)?;
     inputs::watch_signals(mailbox.clone()).map_err(ScreenError::Inputs)?;
@@ -89,7 +102,7 @@ impl Write for FrameBytes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Next,
-    Leave,
+    Leave(Left),
 }
 
 struct FrameLoop<'a> {
@@ -139,6 +152,7 @@ impl<'a> FrameLoop<'a> {
         model.ui.mouse = setup.mouse;
         model.ui.transcript = setup.transcript;
         model.ui.replay = source.replay();
+        model.ui.detaches = setup.reach.as_ref().is_some_and(|reach| reach.outlives_screen());
         model.ui.recall = Recall::of(setup.remembered.as_deref().map(read_messages).unwrap_or_default());
         source.past(&mut |record| model.apply(record));
         model.ui.toast = None;
@@ -166,18 +180,26 @@ impl<'a> FrameLoop<'a> {
             recorded: None,
         };
         frames.fit();
+        // The loop of another process knows nothing of this terminal.
+        if let Some(reach) = &frames.setup.reach {
+            reach.resize(frames.pane);
+        }
         Ok(frames)
     }
 
-    fn run(mut self) -> io::Result<()> {
-        while self.turn()? == Turn::Next {}
-        Ok(())
+    fn run(mut self) -> io::Result<Left> {
+        loop {
+            if let Turn::Leave(left) = self.turn()? {
+                return Ok(left);
+            }
+        }
     }
 
     fn turn(&mut self) -> io::Result<Turn> {
         while let Ok(arrived) = self.arrivals.try_recv() {
-            if self.take(arrived)? == Turn::Leave {
-                return Ok(Turn::Leave);
+            let turn = self.take(arrived)?;
+            if turn != Turn::Next {
+                return Ok(turn);
             }
         }
         let now = Instant::now();
@@ -194,12 +216,15 @@ impl<'a> FrameLoop<'a> {
         }
         match self.source.poll(deadline) {
             Poll::Event(event) => return Ok(self.take_event(event)),
-            Poll::Woken => self.pass_time(),
+            Poll::Woken => {
+                self.take_refusals();
+                self.pass_time();
+            }
             Poll::Over => {
                 self.over = true;
                 // A replay stays to be looked at. After a run, the loop stays until its end was seen.
                 if self.model.ui.replay.is_none() {
-                    return Ok(Turn::Leave);
+                    return Ok(Turn::Leave(Left::Over));
                 }
             }
         }
@@ -223,6 +248,13 @@ impl<'a> FrameLoop<'a> {
         Some(Instant::now() + Duration::from_millis(wait_ms).div_f64(speed))
     }
 
+    fn take_refusals(&mut self) {
+        while let Some(why) = self.source.refusal() {
+            self.model.ui.toast(Tone::Bad, sanitized(&why), self.source.now_ms());
+            self.dirty = true;
+        }
+    }
+
     fn pass_time(&mut self) {
         let change = self.model.next_change_ms();
         self.model.advance(self.source.now_ms());
@@ -242,7 +274,7 @@ impl<'a> FrameLoop<'a> {
                 self.pass_time();
                 Ok(Turn::Next)
             }
-            Err(RecvTimeoutError::Disconnected) => Ok(Turn::Leave),
+            Err(RecvTimeoutError::Disconnected) => Ok(Turn::Leave(Left::Over)),
         }
     }
 
@@ -266,9 +298,7 @@ impl<'a> FrameLoop<'a> {
                 terminal::take(self.setup.mouse)?;
                 self.redraw()
             }
-            Arrived::End if self.over => Ok(Turn::Leave),
-            // The loop ends first; it has heard it, too.
-            Arrived::End => Ok(Turn::Next),
+            Arrived::End(by) => Ok(self.signalled(by)),
         }
     }
 
@@ -276,8 +306,9 @@ impl<'a> FrameLoop<'a> {
         self.dirty = true;
         break_on_request(&event);
         for order in update(&mut self.model, event) {
-            if self.obey(order)? == Turn::Leave {
-                return Ok(Turn::Leave);
+            let turn = self.obey(order)?;
+            if turn != Turn::Next {
+                return Ok(turn);
             }
         }
         self.fit();
@@ -287,8 +318,8 @@ impl<'a> FrameLoop<'a> {
     fn obey(&mut self, order: Order) -> io::Result<Turn> {
         match order {
             Order::Command { command, by } => {
-                if let Some(handle) = &self.setup.handle {
-                    handle.command(command, by);
+                if let Some(reach) = &self.setup.reach {
+                    reach.command(command, by);
                 }
             }
             Order::Type(input) => self.type_to_agent(&input),
@@ -311,9 +342,21 @@ impl<'a> FrameLoop<'a> {
             }
             Order::Redraw => return self.redraw(),
             Order::Suspend => return self.suspend(),
-            Order::Leave => return Ok(Turn::Leave),
+            Order::Detach => return Ok(Turn::Leave(Left::Detached)),
+            Order::Leave => return Ok(Turn::Leave(Left::Seen)),
         }
         Ok(Turn::Next)
+    }
+
+    fn signalled(&self, by: RequestedBy) -> Turn {
+        let after = match &self.setup.reach {
+            Some(reach) if !self.over => reach.signalled(by),
+            Some(_) | None => AfterSignal::Leaves,
+        };
+        match after {
+            AfterSignal::Stays => Turn::Next,
+            AfterSignal::Leaves => Turn::Leave(Left::Signalled(by)),
+        }
     }
 
     /// Gives the terminal back and stops this process, as the shell's Ctrl-Z does, until it is continued.
@@ -458,15 +501,15 @@ impl<'a> FrameLoop<'a> {
         }
         self.pane = pane;
         self.live.resize(self.live_size());
-        if let Some(handle) = &self.setup.handle {
-            handle.resize(pane);
+        if let Some(reach) = &self.setup.reach {
+            reach.resize(pane);
         }
     }
 
     fn type_to_agent(&mut self, input: &Input) {
         let bytes = typing::bytes(input, self.live.screen().vt(), self.model.layout().main);
-        if let Some(handle) = self.setup.handle.as_ref().filter(|_| !bytes.is_empty()) {
-            handle.type_bytes(bytes);
+        if let Some(reach) = self.setup.reach.as_ref().filter(|_| !bytes.is_empty()) {
+            reach.type_bytes(bytes);
         }
     }
 

@@ -12,7 +12,7 @@ use std::{
 use crossterm::event::Event;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::proc::screen::Screen;
+use crate::{event::RequestedBy, proc::screen::Screen};
 
 use super::{source::Wake, update::ScreenEvent};
 
@@ -28,8 +28,8 @@ pub(super) enum Arrived {
     Stop,
     /// SIGCONT.
     Continued,
-    /// A signal that ends ralph.
-    End,
+    /// A signal that ends programs.
+    End(RequestedBy),
 }
 
 /// Sends to the screen and wakes it.
@@ -99,9 +99,9 @@ pub(super) fn watch_signals(mailbox: Mailbox) -> io::Result<()> {
             let arrived = tokio::select! {
                 _ = stop.recv() => Arrived::Stop,
                 _ = go_on.recv() => Arrived::Continued,
-                _ = terminate.recv() => Arrived::End,
-                _ = interrupt.recv() => Arrived::End,
-                _ = hangup.recv() => Arrived::End,
+                _ = terminate.recv() => Arrived::End(RequestedBy::Terminate),
+                _ = interrupt.recv() => Arrived::End(RequestedBy::Interrupt),
+                _ = hangup.recv() => Arrived::End(RequestedBy::Hangup),
             };
             if !mailbox.send(arrived) {
                 return;

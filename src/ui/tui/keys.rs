@@ -135,7 +135,7 @@ pub const TABLE: &[Binding] = &[
     row(&[ctrl('l')], Action::Redraw, When::Always, "", "redraw the screen"),
     row(&[ctrl('z')], Action::Suspend, When::Always, "", "back to the shell; `fg` returns"),
     row(&[ctrl('c')], Action::Interrupt, When::Always, "", "stop gracefully; twice to force"),
-    row(&[char('q')], Action::Quit, When::Always, "quit", "leave; asks while the run is not over"),
+    row(&[char('q')], Action::Quit, When::Always, "quit", "leave; asks whether to detach or stop while the run is not over"),
 ];
 
 /// Finds what a key does.

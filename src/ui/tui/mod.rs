@@ -28,14 +28,17 @@ pub(crate) mod view;
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{driver::Handle, event::Checkpoint};
+use crate::{
+    event::{Checkpoint, RequestedBy, UserCommand},
+    proc::Size,
+};
 
-pub use frame_loop::{ScreenError, run};
+pub use frame_loop::{Left, ScreenError, run};
 pub use layout::Layout;
 pub use notify::Notifier;
 pub(super) use notify::reason;
 pub use player::Player;
-pub use source::{Live, Source};
+pub use source::{Live, Source, Wake};
 
 /// What the patch of an iteration is made from: the trees before and after it; without one after it, the files as they
 /// are now.
@@ -51,10 +54,36 @@ pub type Differ = Arc<dyn Fn(&DiffRequest) -> Result<String, String> + Send + Sy
 /// Names the recording of an iteration.
 pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
 
+/// The loop behind a screen, in this process or in another.
+pub trait Reach: Send + Sync {
+    /// Asks the loop for something; what comes of it is in the records.
+    fn command(&self, command: UserCommand, by: RequestedBy);
+
+    /// Types into the running agent's terminal.
+    fn type_bytes(&self, bytes: Vec<u8>);
+
+    /// Tells the size of the pane that shows the agent's terminal.
+    fn resize(&self, size: Size);
+
+    /// Takes a signal that ends programs.
+    fn signalled(&self, by: RequestedBy) -> AfterSignal;
+
+    /// Whether the run goes on without this screen.
+    fn outlives_screen(&self) -> bool;
+}
+
+/// What a signal that ends programs does to a screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterSignal {
+    /// It stops the run, whose end is shown.
+    Stays,
+    Leaves,
+}
+
 /// What a screen is made of.
 pub struct Setup {
     /// The loop; none for a replay.
-    pub handle: Option<Handle>,
+    pub reach: Option<Arc<dyn Reach>>,
     pub theme: theme::Theme,
     pub mouse: bool,
     /// Agents do not write to their terminal themselves; what is shown is made from their signals.

@@ -1,16 +1,17 @@
-//! Where records and output come from: the loop in this process, or a run of the past.
+//! Where records and output come from: the loop in this process or in another, or a run of the past.
 
 use std::time::Instant;
 
 use crate::{
-    driver::{self, Poll, Subscription},
-    event::Record,
+    driver::{self, Handle, Poll, Subscription},
+    event::{Record, RequestedBy, UserCommand},
+    proc::Size,
 };
 
-use super::{model::ReplayState, update::Replay};
+use super::{AfterSignal, Reach, model::ReplayState, update::Replay};
 
 /// Ends a wait in [`Source::poll`] from another thread.
-pub(super) type Wake = Box<dyn Fn() + Send + Sync>;
+pub type Wake = Box<dyn Fn() + Send + Sync>;
 
 pub trait Source {
     /// Waits for the next event until `deadline`, or without an end to it.
@@ -20,6 +21,11 @@ pub trait Source {
     fn past(&mut self, _take: &mut dyn FnMut(&Record)) {}
 
     fn waker(&self) -> Wake;
+
+    /// Why the loop did not take what this screen asked for, if its answer is not among the records.
+    fn refusal(&mut self) -> Option<String> {
+        None
+    }
 
     /// The time of what is shown, in milliseconds since the Unix epoch.
     fn now_ms(&self) -> u64;
@@ -54,5 +60,28 @@ impl Source for Live<'_> {
 
     fn now_ms(&self) -> u64 {
         driver::now_ms()
+    }
+}
+
+/// The loop in this process, which hears of signals itself and ends with it.
+impl Reach for Handle {
+    fn command(&self, command: UserCommand, by: RequestedBy) {
+        Handle::command(self, command, by);
+    }
+
+    fn type_bytes(&self, bytes: Vec<u8>) {
+        Handle::type_bytes(self, bytes);
+    }
+
+    fn resize(&self, size: Size) {
+        Handle::resize(self, size);
+    }
+
+    fn signalled(&self, _: RequestedBy) -> AfterSignal {
+        AfterSignal::Stays
+    }
+
+    fn outlives_screen(&self) -> bool {
+        false
     }
 }

@@ -138,6 +138,8 @@ pub struct Ui {
     pub put_off: u32,
     /// Set when this is no running loop.
     pub replay: Option<ReplayState>,
+    /// The run goes on without this screen.
+    pub detaches: bool,
     /// The agent's output is a transcript, not a terminal program.
     pub transcript: bool,
     /// Output that was left out because it could not be shown in time.

@@ -49,6 +49,8 @@ pub(crate) enum Order {
     Replay(Replay),
     Redraw,
     Suspend,
+    /// Leave a run that goes on.
+    Detach,
     Leave,
 }
 

@@ -14,11 +14,13 @@ use crate::{
 
 use super::order::Order;
 
-/// Whether the run is to be stopped.
+/// Whether the run is to be stopped, or left to itself where it can be.
 pub(super) fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
     model.ui.mode = Mode::Normal;
     match (chord.code, chord.modifiers) {
+        // What a person types without looking throws nothing away.
+        (KeyCode::Char('d' | 'q') | KeyCode::Enter, KeyModifiers::NONE) if model.ui.detaches => vec![Order::Detach],
         (KeyCode::Char('y' | 'q') | KeyCode::Enter, KeyModifiers::NONE) => {
             vec![Order::stop(StopRequest::Graceful, RequestedBy::User)]
         }

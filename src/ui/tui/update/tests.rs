@@ -65,6 +65,19 @@ fn keys_ask_the_loop_only_for_what_makes_sense_now() {
 }
 
 #[test]
+fn leaving_a_run_that_outlives_its_screen_detaches_unless_it_is_to_stop() {
+    let mut model = watching();
+    model.ui.detaches = true;
+    for keys in ["qd", "qq"] {
+        assert_eq!(press(&mut model, keys), [Order::Detach], "{keys}");
+        assert_eq!(model.ui.mode, Mode::Normal);
+    }
+    let stop = Order::stop(StopRequest::Graceful, RequestedBy::User);
+    assert_eq!(press(&mut model, "qy"), [stop]);
+    assert_eq!(press(&mut model, "qn"), []);
+}
+
+#[test]
 fn leaving_asks_until_the_run_is_over() {
     let mut model = watching();
     assert_eq!(press(&mut model, "q"), []);

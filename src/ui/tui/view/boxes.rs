@@ -103,8 +103,13 @@ pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
         Phase::Waiting { .. } => "The run is waiting.",
         _ => "The run is not over.",
     };
-    let answers = [("y", "stop now"), ("a", "stop after this iteration"), ("n", "stay")];
-    ask("stop the run?", question, &answers, whole, pen);
+    let detach = [("d", "detach: the run continues, and `ralph attach` shows it again")];
+    let stop = [("y", "stop now"), ("a", "stop after this iteration"), ("n", "stay")];
+    let (title, answers) = match model.ui.detaches {
+        true => ("leave the run?", [&detach[..], &stop[..]].concat()),
+        false => ("stop the run?", stop.to_vec()),
+    };
+    ask(title, question, &answers, whole, pen);
 }
 
 pub(super) fn skip(model: &Model, iteration: u32, whole: Rect, pen: &mut Pen<'_>) {

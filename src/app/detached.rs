@@ -1,0 +1,174 @@
+//! A run in a process of its own, and this terminal as its first screen.
+
+use std::{ffi::OsString, io, os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+
+use super::Place;
+use crate::{
+    console,
+    driver::read_view,
+    error::{Failure, FailureKind},
+    event::{RequestedBy, RunId, StopReason},
+    files::{self, ReadError},
+    proc::{Began, Detached, Supervisor},
+    store::paths::ProjectPaths,
+    text::with_causes,
+    ui::{
+        Presentation, ScreenOptions,
+        attached::{AttachError, Visit, Visitor},
+        remote::Ending,
+        summary, tui,
+        tui::Left,
+    },
+};
+
+/// How long a loop may take to end after it has said that the run is over: its user's command may have to be waited for.
+const ENDING: Duration = Duration::from_secs(10);
+/// How long it may take to find that no other screen shows the end.
+const LEAVING: Duration = Duration::from_millis(500);
+/// How often a lost connection to a loop on this machine is made anew.
+const RETRIES: u32 = 3;
+/// What a loop prints is a few lines.
+const OUTPUT_CAP_BYTES: u64 = 64 * 1024;
+
+/// Starts a loop by `args` and shows it on this terminal, until it is over or its user leaves; returns the exit code.
+///
+/// # Errors
+/// A [`Failure`] if there can be no process, or nothing to show it with. What is wrong with the run itself, its process says.
+pub(crate) fn run_detached(
+    place: &Place,
+    presentation: Presentation,
+    screen: ScreenOptions,
+    args: impl IntoIterator<Item = OsString>,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    let failed = |error| Failure::of(FailureKind::Failed, &error).hint("`ralph --foreground` runs the loop without it");
+    let mut detached = supervisor.start_detached(args).map_err(failed)?;
+    let run = match detached.begin().map_err(failed)? {
+        Began::Ready { run } => RunId(run),
+        Began::Ended(status) => return Ok(exit_code(status)),
+    };
+    let _terminal = tui::terminal::Guard;
+    let visitor = Visitor {
+        paths: &place.paths,
+        presentation,
+        screen,
+        supervisor,
+        started: Some(detached.pid()),
+    };
+    let mut retries = RETRIES;
+    let (visit, status) = loop {
+        let visit = visitor.show(|| detached.attached())?;
+        let status = status_of(&visit, &mut detached);
+        // Its own screen is told of its end; without that, only the connection is lost.
+        if visit.ending != Some(Ending::Lost) || status.is_some() || retries == 0 {
+            break (visit, status);
+        }
+        retries -= 1;
+    };
+    let code = leave(&place.paths, &visit, presentation, status.map(exit_code))?;
+    if status.is_some() {
+        print_output(&place.paths, &run);
+    }
+    Ok(code)
+}
+
+/// How the process of the loop ended, if it does.
+fn status_of(visit: &Visit, detached: &mut Detached) -> Option<ExitStatus> {
+    match (visit.left, visit.ending) {
+        (_, Some(_)) => detached.wait(ENDING),
+        // Others may look at it still.
+        (Left::Seen, None) => detached.is_over(LEAVING).then(|| detached.wait(ENDING)).flatten(),
+        (Left::Over | Left::Detached | Left::Signalled(_), None) => None,
+    }
+}
+
+/// Shows the run that works in this project on this terminal, until it is over or its user leaves; returns the exit code.
+///
+/// # Errors
+/// A [`Failure`] if none runs, or if there is nothing to show it with.
+pub(crate) fn attach(
+    paths: &ProjectPaths,
+    presentation: Presentation,
+    screen: ScreenOptions,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    let _terminal = tui::terminal::Guard;
+    let visitor = Visitor {
+        paths,
+        presentation,
+        screen,
+        supervisor,
+        started: None,
+    };
+    let visit = visitor.show(|| ())?;
+    leave(paths, &visit, presentation, None)
+}
+
+/// Says on the terminal how a run ended, or that it goes on, after its screen is gone. `code` is how its process ended, if that
+/// is known.
+fn leave(paths: &ProjectPaths, visit: &Visit, presentation: Presentation, code: Option<u8>) -> Result<u8, Failure> {
+    match (visit.left, visit.ending) {
+        (Left::Detached, None) => {
+            console::print("detached: the run continues · `ralph attach` shows it again, `ralph stop` stops it\n");
+            return Ok(0);
+        }
+        (Left::Signalled(by), None) => return Ok(code_of(by)),
+        (_, Some(_)) | (Left::Over | Left::Seen, None) => {}
+    }
+    summary::print(&paths.run(&visit.run), presentation.style);
+    let reason = reason(paths, &visit.run);
+    match (visit.ending, reason, code) {
+        (Some(Ending::Ended(Some(code))), _, _) | (_, Some(_), Some(code)) => Ok(code),
+        (_, Some(reason), None) => Ok(reason.exit_code()),
+        (_, None, code) => Err(Failure::new(
+            FailureKind::Failed,
+            match code {
+                Some(code) => format!("the run was interrupted: its process ended with exit code {code}"),
+                None => "the run was interrupted: its process is gone".to_owned(),
+            },
+        )
+        .hint("`ralph` resumes it")),
+    }
+}
+
+/// Why a run is over, as its journal says.
+fn reason(paths: &ProjectPaths, run: &RunId) -> Option<StopReason> {
+    read_view(paths, run).ok()?.stop_reason().cloned()
+}
+
+/// Prints what the loop has printed where it had no terminal: what failed, and where to look.
+fn print_output(paths: &ProjectPaths, run: &RunId) {
+    match files::read_text(&paths.run(run).output(), OUTPUT_CAP_BYTES) {
+        Ok(text) if !text.is_empty() => console::complain(&text),
+        Ok(_) => {}
+        Err(ReadError::System(error)) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => console::warn(&with_causes(&error)),
+    }
+}
+
+/// The exit code of a process, as a shell has it.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+/// The exit code of a program that a signal has ended.
+fn code_of(by: RequestedBy) -> u8 {
+    let signal = match by {
+        RequestedBy::Hangup => 1,
+        RequestedBy::Interrupt | RequestedBy::User => 2,
+        RequestedBy::Terminate => 15,
+    };
+    128 + signal
+}
+
+impl From<AttachError> for Failure {
+    fn from(error: AttachError) -> Self {
+        match error {
+            AttachError::Control(error) => error.into(),
+            error @ (AttachError::NoHello | AttachError::Scratch(_) | AttachError::Threads(_)) => {
+                Failure::of(FailureKind::Failed, &error)
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `ralph attach` and `ralph wait`: the run of another process, on this terminal or to its end.
+
+use crate::{
+    app,
+    console::print,
+    control::{
+        ControlError,
+        frames::Frame,
+        stream::{FrameReader, Looks},
+    },
+    driver::read_view,
+    error::{Failure, FailureKind},
+    event::{RunId, StopReason},
+    proc::Supervisor,
+    store::{lock, paths::ProjectPaths},
+    ui::attached::greeted,
+    words::stop_in_words,
+};
+
+use super::{
+    args::Args,
+    restore::which_run,
+    run::{place, presentation, screen},
+};
+
+pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let paths = place(args)?.paths;
+    let run = run.map(|run| which_run(&paths, Some(run))).transpose()?;
+    if let Some(over) = not_running(&paths, run.as_ref())? {
+        let id = &over.0;
+        return Err(
+            Failure::new(FailureKind::Failed, format!("run {id} is over")).hint(format!(
+                "`ralph report {id}` summarizes it, `ralph replay {id}` plays it"
+            )),
+        );
+    }
+    let presentation = presentation(args, &args.show);
+    if !presentation.can_have_screen() {
+        return Err(Failure::new(FailureKind::Usage, "a screen needs a terminal")
+            .hint("`ralph status` shows what the run is doing, `ralph wait` waits for its end"));
+    }
+    app::attach(&paths, presentation, screen(args), supervisor)
+}
+
+pub(super) fn wait(args: &Args, run: Option<&str>) -> Result<u8, Failure> {
+    let paths = place(args)?.paths;
+    let named = run.map(|run| which_run(&paths, Some(run))).transpose()?;
+    let run = match not_running(&paths, named.as_ref())? {
+        Some(over) => over,
+        None => match await_end(&paths)? {
+            (run, Some(code)) => {
+                print(&said(&paths, &run));
+                return Ok(code);
+            }
+            (run, None) => run,
+        },
+    };
+    match reason(&paths, &run) {
+        Some(reason) => {
+            print(&said(&paths, &run));
+            Ok(reason.exit_code())
+        }
+        None => {
+            Err(Failure::new(FailureKind::Failed, format!("run {} was interrupted", run.0)).hint("`ralph` resumes it"))
+        }
+    }
+}
+
+/// The run that is asked for, if no loop works on it; none if one does.
+///
+/// # Errors
+/// A [`Failure`] if none is asked for and none runs.
+fn not_running(paths: &ProjectPaths, named: Option<&RunId>) -> Result<Option<RunId>, Failure> {
+    let running = lock::holder(paths).and_then(|holder| holder.run);
+    match (named, running) {
+        (Some(named), Some(running)) if *named == running => Ok(None),
+        (Some(named), _) => Ok(Some(named.clone())),
+        (None, Some(_)) => Ok(None),
+        (None, None) if lock::is_held(paths) => Ok(None),
+        (None, None) => Err(ControlError::NotRunning.into()),
+    }
+}
+
+/// Waits for the end of the run that works in the project; returns its exit code, if its process has said so.
+fn await_end(paths: &ProjectPaths) -> Result<(RunId, Option<u8>), Failure> {
+    let (hello, mut frames) = greeted(FrameReader::open(&paths.socket(), Looks::Aside, None)?)?;
+    loop {
+        match frames.next_frame() {
+            Ok(Some(Frame::End { exit_code })) => return Ok((hello.run, exit_code)),
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => return Ok((hello.run, None)),
+        }
+    }
+}
+
+fn reason(paths: &ProjectPaths, run: &RunId) -> Option<StopReason> {
+    read_view(paths, run).ok()?.stop_reason().cloned()
+}
+
+fn said(paths: &ProjectPaths, run: &RunId) -> String {
+    match reason(paths, run) {
+        Some(reason) => format!("run {} is over: {}\n", run.0, stop_in_words(&reason)),
+        None => format!("run {} is over\n", run.0),
+    }
+}

@@ -1,0 +1,158 @@
+//! The screens that show a run, and which of them the agent's terminal has its size from: the one that typed last.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::{control::frames::Show, event::RunId, proc::Size};
+
+/// What screens have to know of the run they show.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    pub(crate) run: RunId,
+    pub(crate) show: Show,
+    /// The loop's own process has a screen.
+    pub(crate) here: bool,
+}
+
+/// The screens of a run.
+#[derive(Debug)]
+pub(super) struct Screens {
+    shown: Shown,
+    table: Mutex<Table>,
+    size: watch::Sender<Option<Size>>,
+}
+
+impl Screens {
+    pub(super) fn new(shown: Shown) -> Self {
+        Self {
+            table: Mutex::new(Table::new(shown.here)),
+            shown,
+            size: watch::Sender::new(None),
+        }
+    }
+
+    pub(super) fn shown(&self) -> &Shown {
+        &self.shown
+    }
+
+    /// The size of the agent's terminal, as far as these screens have chosen it.
+    pub(super) fn sizes(&self) -> watch::Receiver<Option<Size>> {
+        self.size.subscribe()
+    }
+
+    /// Changes something; returns with it the size that the agent's terminal has to get, if that is another then.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> (T, Option<Size>) {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut table);
+        let size = table.size();
+        let is_new = self.size.send_if_modified(|now| {
+            let is_new = size.is_some() && *now != size;
+            if is_new {
+                *now = size;
+            }
+            is_new
+        });
+        (changed, size.filter(|_| is_new))
+    }
+}
+
+/// Which screens there are.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// Screens there have ever been: the next one's number.
+    numbered: u64,
+    /// The one that did something last comes last.
+    screens: Vec<Screen>,
+}
+
+#[derive(Debug)]
+struct Screen {
+    number: u64,
+    /// None until it has said so; never said by the screen of the loop's own process.
+    size: Option<Size>,
+}
+
+impl Table {
+    /// The screens of a run, whose own process has one if `here`.
+    fn new(here: bool) -> Self {
+        let mut screens = Self::default();
+        if here {
+            screens.add();
+        }
+        screens
+    }
+
+    /// Adds a screen, which only shows the run until it does something; returns its number.
+    pub(super) fn add(&mut self) -> u64 {
+        let number = self.numbered;
+        self.numbered += 1;
+        self.screens.insert(0, Screen { number, size: None });
+        number
+    }
+
+    pub(super) fn remove(&mut self, number: u64) {
+        self.screens.retain(|screen| screen.number != number);
+    }
+
+    /// A screen has a pane of that size for the agent's terminal.
+    pub(super) fn measured(&mut self, number: u64, size: Size) {
+        if let Some(screen) = self.screens.iter_mut().find(|screen| screen.number == number) {
+            screen.size = Some(size);
+        }
+    }
+
+    /// Somebody typed at that screen.
+    pub(super) fn typed(&mut self, number: u64) {
+        if let Some(at) = self.screens.iter().position(|screen| screen.number == number) {
+            let screen = self.screens.remove(at);
+            self.screens.push(screen);
+        }
+    }
+
+    /// The size that the agent's terminal is to have; none if that is not for these screens to say.
+    fn size(&self) -> Option<Size> {
+        self.screens.last()?.size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn size(cols: u16) -> Size {
+        Size { cols, rows: 24 }
+    }
+
+    #[test]
+    fn the_agents_terminal_follows_the_screen_that_typed_last() {
+        let mut screens = Table::new(false);
+        assert_eq!(screens.size(), None);
+        let one = screens.add();
+        screens.measured(one, size(80));
+        assert_eq!(screens.size(), Some(size(80)), "the only one");
+        let other = screens.add();
+        screens.measured(other, size(120));
+        assert_eq!(screens.size(), Some(size(80)), "whoever only looks changes nothing");
+        screens.typed(other);
+        assert_eq!(screens.size(), Some(size(120)));
+        screens.measured(one, size(81));
+        assert_eq!(screens.size(), Some(size(120)));
+        screens.remove(other);
+        assert_eq!(screens.size(), Some(size(81)));
+        screens.remove(one);
+        assert_eq!(screens.size(), None);
+    }
+
+    #[test]
+    fn a_visitor_has_to_type_before_the_loops_own_screen_gives_way() {
+        let mut screens = Table::new(true);
+        let visitor = screens.add();
+        screens.measured(visitor, size(120));
+        assert_eq!(screens.size(), None);
+        screens.typed(visitor);
+        assert_eq!(screens.size(), Some(size(120)));
+        screens.remove(visitor);
+        assert_eq!(screens.size(), None);
+    }
+}

@@ -1,0 +1,276 @@
+//! The run for ralph's own screens: frames of what happens, and the way back for keys and sizes.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    Extension, Json,
+    body::{Body, Bytes},
+    extract::{
+        Query, State,
+        rejection::{BytesRejection, JsonRejection, QueryRejection},
+    },
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
+use futures_util::{StreamExt, stream};
+use serde::Deserialize;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+use crate::{
+    control::{
+        Role,
+        frames::{DetailFrame, Frame, Hello, put_output},
+    },
+    driver::{Handle, Subscription, UiEvent, Wants, WhenSlow},
+    proc::Size,
+};
+
+use super::{
+    problem::{Answered, Problem},
+    screens::{Shown, Table},
+    served::Served,
+};
+
+/// Whoever hears nothing for longer has lost the connection.
+const ALIVE: Duration = Duration::from_secs(10);
+
+/// What is wanted of a stream.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Wanted {
+    /// The first record; what comes from now on without it.
+    from: Option<u64>,
+    /// Somebody looks at a screen, for whom the loop stays after the end.
+    screen: bool,
+    /// The agent waits for whoever reads this.
+    hold: bool,
+    /// Records, and nothing of the agent's terminal.
+    records: bool,
+}
+
+pub(super) async fn stream(
+    State(served): State<Arc<Served>>,
+    Extension(role): Extension<Role>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Answered<Response> {
+    let Query(wanted) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+    if wanted.screen || wanted.hold {
+        refuse_agent(role)?;
+    }
+    let published = served.hub().published();
+    let first = wanted.from.unwrap_or(published);
+    if first > published {
+        let detail = format!("the run has {published} records so far: there is none before number {first}");
+        return Err(Problem::bad_request(detail));
+    }
+    let subscription = match (wanted.records, wanted.hold) {
+        (true, _) => served.hub().follow(first, Wants::NoOutput),
+        (false, true) => served.hub().subscribe(first, WhenSlow::HoldAgentBriefly),
+        (false, false) => served.hub().subscribe(first, WhenSlow::Skip),
+    };
+    let screen = match wanted.screen {
+        true => Some(Screen::open(&served).await),
+        false => None,
+    };
+    let Shown { run, show, .. } = served.screens().shown().clone();
+    let hello = Frame::Hello(Box::new(Hello {
+        run,
+        pid: std::process::id(),
+        first,
+        screen: screen.as_ref().map(|screen| screen.number),
+        show,
+    }));
+    let sizes = served.screens().sizes();
+    let follower = Follower {
+        subscription,
+        sizes,
+        served,
+        records_only: wanted.records,
+        _screen: screen,
+    };
+    let frames = stream::iter([bytes_of(&hello)]).chain(follower.frames());
+    let body = Body::from_stream(frames.map(Ok::<_, Infallible>));
+    Ok(([(CONTENT_TYPE, "application/octet-stream")], body).into_response())
+}
+
+/// One who reads a stream.
+struct Follower {
+    subscription: Subscription,
+    sizes: watch::Receiver<Option<Size>>,
+    served: Arc<Served>,
+    records_only: bool,
+    /// Counted as long as this is there.
+    _screen: Option<Screen>,
+}
+
+impl Follower {
+    /// The frames to the end of the run.
+    fn frames(mut self) -> impl stream::Stream<Item = Bytes> {
+        // Who comes late is told the size that there is.
+        self.sizes.mark_changed();
+        stream::unfold(Some(self), async |follower| {
+            let mut follower = follower?;
+            let frame = follower.next().await;
+            let goes_on = !matches!(frame, Next::Last(_));
+            let (Next::Frame(bytes) | Next::Last(bytes)) = frame;
+            Some((bytes, goes_on.then_some(follower)))
+        })
+    }
+
+    async fn next(&mut self) -> Next {
+        // A client that is fast must not keep the others waiting.
+        tokio::task::consume_budget().await;
+        let alive = Instant::now() + ALIVE;
+        loop {
+            let frame = tokio::select! {
+                event = self.subscription.next_event() => match event {
+                    Some(event) => self.frame_of(event),
+                    None => {
+                        let exit_code = self.served.exit();
+                        return Next::Last(bytes_of(&Frame::End { exit_code }));
+                    }
+                },
+                changed = self.sizes.changed(), if !self.records_only => {
+                    let size = *self.sizes.borrow_and_update();
+                    let size = size.filter(|_| changed.is_ok());
+                    size.map(|Size { cols, rows }| bytes_of(&Frame::Resized { cols, rows }))
+                },
+                () = sleep_until(alive) => Some(bytes_of(&Frame::Alive)),
+            };
+            if let Some(bytes) = frame {
+                return Next::Frame(bytes);
+            }
+        }
+    }
+
+    fn frame_of(&self, event: UiEvent) -> Option<Bytes> {
+        let frame = match event {
+            UiEvent::Record(record) => Frame::Record(record),
+            UiEvent::Output(bytes) => {
+                let mut frame = Vec::with_capacity(bytes.len() + 8);
+                put_output(&bytes, &mut frame);
+                return Some(frame.into());
+            }
+            UiEvent::Detail(_) if self.records_only => return None,
+            UiEvent::Detail(detail) => Frame::Detail(Box::new(DetailFrame {
+                at_ms: detail.at_ms,
+                iteration: detail.iteration,
+                signal: detail.signal,
+                missed: detail.missed,
+            })),
+            UiEvent::Skipped { bytes } => Frame::Skipped(bytes),
+            UiEvent::Resized(Size { cols, rows }) => Frame::Resized { cols, rows },
+        };
+        Some(bytes_of(&frame))
+    }
+}
+
+enum Next {
+    Frame(Bytes),
+    Last(Bytes),
+}
+
+fn bytes_of(frame: &Frame) -> Bytes {
+    let mut bytes = Vec::new();
+    frame.encode(&mut bytes);
+    bytes.into()
+}
+
+/// A screen that is counted until this is dropped, which is when its connection ends.
+struct Screen {
+    number: u64,
+    served: Arc<Served>,
+}
+
+impl Screen {
+    async fn open(served: &Arc<Served>) -> Self {
+        served.handle().watch_soon().await;
+        let (number, _) = served.screens().change(Table::add);
+        Self {
+            number,
+            served: Arc::clone(served),
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let (served, number) = (Arc::clone(&self.served), self.number);
+        // With the runtime ends the run.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let (_, size) = served.screens().change(|table| table.remove(number));
+                resize(served.handle(), size).await;
+                served.handle().unwatch_soon().await;
+            });
+        }
+    }
+}
+
+async fn resize(handle: &Handle, size: Option<Size>) {
+    if let Some(size) = size {
+        handle.resize_soon(size).await;
+    }
+}
+
+/// On behalf of which screen something comes.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Of {
+    screen: Option<u64>,
+}
+
+/// Types into the agent's terminal.
+pub(super) async fn input(
+    State(served): State<Arc<Served>>,
+    Extension(role): Extension<Role>,
+    of: Result<Query<Of>, QueryRejection>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answered<StatusCode> {
+    refuse_agent(role)?;
+    let Query(Of { screen }) = of.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let bytes = body.map_err(|why| Problem::new(why.status(), why.body_text()))?;
+    if let Some(screen) = screen {
+        let (_, size) = served.screens().change(|table| table.typed(screen));
+        resize(served.handle(), size).await;
+    }
+    served.handle().type_soon(bytes.into()).await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The size of a pane that shows the agent's terminal.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pane {
+    cols: u16,
+    rows: u16,
+}
+
+/// Tells the size of a screen's pane; without a screen, that of the agent's terminal.
+pub(super) async fn size(
+    State(served): State<Arc<Served>>,
+    Extension(role): Extension<Role>,
+    of: Result<Query<Of>, QueryRejection>,
+    body: Result<Json<Pane>, JsonRejection>,
+) -> Answered<StatusCode> {
+    refuse_agent(role)?;
+    let Query(Of { screen }) = of.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let Json(Pane { cols, rows }) = body.map_err(|why| Problem::new(why.status(), why.body_text()))?;
+    let size = Size { cols, rows }.clamped();
+    let size = match screen {
+        Some(screen) => served.screens().change(|table| table.measured(screen, size)).1,
+        None => Some(size),
+    };
+    resize(served.handle(), size).await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn refuse_agent(role: Role) -> Answered<()> {
+    match role {
+        Role::User => Ok(()),
+        Role::Agent => Err(Problem::forbidden("a screen is for the user, and not for an agent")),
+    }
+}

@@ -1,0 +1,168 @@
+//! Shows a run whose loop is another process: on a screen, or as text if that breaks.
+
+use std::{
+    io,
+    panic::{self, AssertUnwindSafe},
+    sync::Arc,
+};
+
+use thiserror::Error;
+
+use crate::{
+    config::Notify,
+    console,
+    control::{
+        ControlError,
+        frames::{Frame, Hello, Signalling},
+        stream::{FrameReader, Looks, Poster},
+    },
+    event::{RequestedBy, RunId},
+    git::Differ,
+    proc::Supervisor,
+    store::paths::ProjectPaths,
+    text::with_causes,
+    ui::{
+        front_end::{differ, theme},
+        headless,
+        presentation::{Presentation, ScreenOptions},
+        remote::{Ending, Remote},
+        terminal,
+        tui::{self, Left, Notifier, ScreenError, Setup},
+    },
+};
+
+#[derive(Debug, Error)]
+pub(crate) enum AttachError {
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    #[error("the running ralph does not say which run it is")]
+    NoHello,
+    #[error("no temporary directory")]
+    Scratch(#[source] io::Error),
+    #[error("no thread can be started")]
+    Threads(#[source] io::Error),
+}
+
+/// A terminal at which somebody looks at a run.
+pub(crate) struct Visitor<'a> {
+    pub(crate) paths: &'a ProjectPaths,
+    pub(crate) presentation: Presentation,
+    pub(crate) screen: ScreenOptions,
+    pub(crate) supervisor: &'a Supervisor,
+    /// The loop's process, if this one has started it.
+    pub(crate) started: Option<u32>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    pub(crate) run: RunId,
+    pub(crate) left: Left,
+    /// How the stream ended; none if it would have gone on.
+    pub(crate) ending: Option<Ending>,
+}
+
+impl Visitor<'_> {
+    /// Shows the run that the project's loop works on, until it is over or the user leaves. `attached` is called once the loop
+    /// knows of the screen.
+    ///
+    /// # Errors
+    /// [`AttachError`] if there is no loop, or nothing to show it with.
+    pub(crate) fn show(&self, attached: impl FnOnce()) -> Result<Visit, AttachError> {
+        let (hello, mut remote) = self.open(Looks::AsScreen, None)?;
+        attached();
+        let run = hello.run.clone();
+        let scratch = tempfile::tempdir().map_err(AttachError::Scratch)?;
+        let poster = Poster::new(&self.paths.socket());
+        let reach = remote
+            .reach(poster, &hello, self.started)
+            .map_err(AttachError::Threads)?;
+        let files = self.paths.run(&run);
+        let setup = Setup {
+            reach: Some(Arc::new(reach)),
+            theme: theme(self.screen),
+            mouse: self.screen.mouse,
+            transcript: hello.show.transcript,
+            differ: differ(Differ::new(
+                self.paths,
+                scratch.path().to_owned(),
+                hello.show.include.clone(),
+                self.supervisor,
+            )),
+            recordings: Arc::new(move |iteration| files.recording(iteration)),
+            remembered: Some(self.paths.state().join("messages")),
+            notifier: match hello.show.notify {
+                Signalling::None => Notifier::None,
+                Signalling::Bell => Notifier::Bell,
+                Signalling::Osc9 => Notifier::Osc9,
+            },
+        };
+        let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut remote)));
+        tui::terminal::give_back();
+        let left = match shown {
+            Ok(Ok(left)) => left,
+            // The terminal was closed before the signal for it came.
+            Ok(Err(error)) if is_gone(&error) => Left::Signalled(RequestedBy::Hangup),
+            Ok(Err(error)) => {
+                console::warn(&format!("no screen: {}", with_causes(&error)));
+                return self.show_text(run, remote);
+            }
+            Err(_) => {
+                tui::terminal::take_held()
+                    .iter()
+                    .for_each(|what| console::complain(what));
+                console::warn("the screen broke; the run continues as text");
+                return self.show_text(run, remote);
+            }
+        };
+        let ending = remote.ending();
+        Ok(Visit { run, left, ending })
+    }
+
+    /// Shows the rest as text. There is no screen any more for which the loop would stay after the end.
+    fn show_text(&self, run: RunId, screen: Remote) -> Result<Visit, AttachError> {
+        let next = screen.next_seq();
+        drop(screen);
+        let (_, mut rest) = self.open(Looks::AsText, Some(next))?;
+        let style = self.presentation.style;
+        let mut out = console::stdout(style.form());
+        headless::show(&mut rest, headless::Format::Text, style, terminal::pace(), &mut out);
+        let ending = rest.ending();
+        let left = Left::Over;
+        Ok(Visit { run, left, ending })
+    }
+
+    fn open(&self, looks: Looks, from: Option<u64>) -> Result<(Box<Hello>, Remote), AttachError> {
+        let (hello, frames) = greeted(FrameReader::open(&self.paths.socket(), looks, from)?)?;
+        let journal = self.paths.run(&hello.run).journal();
+        let remote = Remote::start(frames, &hello, journal).map_err(AttachError::Threads)?;
+        Ok((hello, remote))
+    }
+}
+
+/// Takes the first frame, which says whose frames these are.
+///
+/// # Errors
+/// [`AttachError::NoHello`] if it says something else.
+pub(crate) fn greeted(mut frames: FrameReader) -> Result<(Box<Hello>, FrameReader), AttachError> {
+    match frames.next_frame() {
+        Ok(Some(Frame::Hello(hello))) => Ok((hello, frames)),
+        Ok(_) | Err(_) => Err(AttachError::NoHello),
+    }
+}
+
+fn is_gone(error: &ScreenError) -> bool {
+    let ScreenError::Terminal(error) = error else {
+        return false;
+    };
+    error.raw_os_error() == Some(nix::errno::Errno::EIO as i32)
+}
+
+/// How a terminal tells what `notify` wants to be told. A command is run by the loop, and once, however many screens there are.
+pub(crate) fn signalling(notify: &Notify) -> Signalling {
+    match notify {
+        Notify::None | Notify::Command(_) => Signalling::None,
+        Notify::Bell => Signalling::Bell,
+        Notify::Osc9 => Signalling::Osc9,
+    }
+}

@@ -1,0 +1,220 @@
+//! A run outlives its terminal, and has any number of screens.
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use ralph::event::{Event, Record, RequestedBy, StopReason};
+
+use crate::{
+    harness::{SOON, Sandbox, Script, wait_until},
+    tui::{PATIENT, Terminal, pane, screen, watching},
+};
+
+/// Another terminal with the same run.
+fn attached(sandbox: &Sandbox, cols: u16, rows: u16) -> Terminal {
+    Terminal::start(&sandbox.ralph(["attach"]), cols, rows)
+}
+
+/// The process of the loop, by its own word.
+fn loop_pid(sandbox: &Sandbox) -> i32 {
+    let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
+    let status: serde_json::Value = serde_json::from_str(&status).expect("a status");
+    i32::try_from(status["pid"].as_i64().expect("a running loop")).expect("a process")
+}
+
+fn wait_for_nothing(sandbox: &Sandbox) {
+    wait_until(SOON, "end of all processes", || {
+        sandbox.processes().is_empty().then_some(())
+    });
+}
+
+fn stop_reason(records: &[Record]) -> Option<&StopReason> {
+    records.iter().find_map(|record| match &record.event {
+        Event::RunStopped { reason, .. } => Some(reason),
+        _ => None,
+    })
+}
+
+#[test]
+fn closing_the_terminal_detaches_attach_shows_the_whole_run_and_wait_tells_its_end() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".ralph/config.json",
+        r#"{"notify": "echo \"$RALPH_REASON\" >> \"$HOME/told\""}"#,
+    );
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Configure"]);
+    sandbox.install(&Script::terminal(PATIENT));
+    let shell = screen(&sandbox).under(&["sh", "-c", "\"$@\"; :", "sh"]);
+    let closed = Terminal::start(&shell, 100, 30);
+    closed.sees("ready 1");
+    let run = loop_pid(&sandbox);
+    // The terminal hangs up with the leader of its session.
+    kill(Pid::from_raw(closed.pid()), Signal::SIGKILL).unwrap();
+    wait_until(SOON, "the end of the screen", || {
+        let screens = sandbox.processes();
+        let is_screen = |command: &str| command.starts_with(env!("CARGO_BIN_EXE_ralph"));
+        (!screens.iter().any(|process| is_screen(&process.command))).then_some(())
+    });
+    sandbox.let_go("go1");
+    let mut terminal = attached(&sandbox, 120, 40);
+    terminal.sees("ready 2");
+    terminal.press("l");
+    terminal.sees("iteration 1: Write hello.txt");
+    terminal.press("t");
+    terminal.sees("ready 2");
+    terminal.press("q");
+    terminal.sees("leave the run?");
+    terminal.press("d");
+    assert_eq!(terminal.ends(), 0);
+    assert!(!terminal.on_other_screen());
+    assert!(terminal.text().contains("the run continues"), "{}", terminal.text());
+    assert_eq!(loop_pid(&sandbox), run, "it is the same process all the time");
+    let waiting = sandbox.ralph(["wait"]).start();
+    sandbox.let_go("go2");
+    let waited = waiting.wait(SOON);
+    assert_eq!(waited.code(), Some(0), "{waited:?}");
+    assert!(waited.stdout.contains("is over: "), "{waited:?}");
+    wait_for_nothing(&sandbox);
+    let told = sandbox.read_home("told").expect("what the user's command was told");
+    assert_eq!(told.lines().count(), 1, "{told}");
+}
+
+#[test]
+fn two_terminals_have_their_own_sizes_and_none_of_them_takes_the_run_along() {
+    let sandbox = Sandbox::new();
+    let (one, other) = (pane(100, 30), pane(120, 40));
+    let body = format!(
+        r#"if [ "$n" = 1 ]; then
+               "$FAKE_AGENT" size 'wait-size {}x{}' 'say wide now' 'wait-size {}x{}' 'say narrow again'
+               await go
+           fi
+           work"#,
+        other.cols, other.rows, one.cols, one.rows
+    );
+    let first = watching(&sandbox, &Script::terminal(&body));
+    first.sees(&format!("{}x{}", one.cols, one.rows));
+    let mut second = attached(&sandbox, 120, 40);
+    second.sees(&format!("{}x{}", one.cols, one.rows));
+    second.press("i");
+    second.sees("you type to the agent");
+    second.press("x");
+    first.sees("wide now");
+    second.sees("wide now");
+    kill(Pid::from_raw(second.pid()), Signal::SIGKILL).unwrap();
+    first.sees("narrow again");
+    kill(Pid::from_raw(first.pid()), Signal::SIGKILL).unwrap();
+    let mut third = attached(&sandbox, 100, 30);
+    third.sees("narrow again");
+    sandbox.let_go("go");
+    third.sees("2 of 2 tasks ");
+    third.press("q");
+    assert_eq!(third.ends(), 0);
+    assert!(third.text().contains("2 of 2 tasks done"), "{}", third.text());
+    wait_for_nothing(&sandbox);
+    assert_eq!(sandbox.commits(), 3);
+}
+
+#[test]
+fn a_loop_that_is_killed_is_told_from_one_that_has_ended_and_can_be_resumed() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
+    terminal.sees("ready 1");
+    let mut visitor = attached(&sandbox, 80, 24);
+    visitor.sees("ready 1");
+    kill(Pid::from_raw(loop_pid(&sandbox)), Signal::SIGKILL).unwrap();
+    for terminal in [&mut terminal, &mut visitor] {
+        assert_eq!(terminal.ends(), 1);
+        assert!(!terminal.on_other_screen());
+        let text = terminal.text();
+        assert!(
+            text.contains("the run was interrupted") && text.contains("`ralph` resumes it"),
+            "{text}"
+        );
+    }
+    wait_for_nothing(&sandbox);
+    let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
+    terminal.sees("iteration 2");
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGTERM).unwrap();
+    assert_eq!(
+        terminal.ends(),
+        143,
+        "whoever ends what they have started means the run"
+    );
+    assert_eq!(stop_reason(&sandbox.journal()), Some(&StopReason::Terminated));
+}
+
+#[test]
+fn what_is_wrong_before_the_start_is_said_as_without_a_process_of_its_own() {
+    let sandbox = Sandbox::new();
+    let said = |args: &[&str]| {
+        let mut terminal = Terminal::start(&screen(&sandbox).args(args), 100, 30);
+        (terminal.ends(), terminal.text())
+    };
+    sandbox.install(&Script::terminal(PATIENT));
+    for wrong in [
+        &["--adapter", "nobody"][..],
+        &["--plan", "NONE.md"],
+        &["--max-iterations", "many"],
+    ] {
+        let (code, text) = said(wrong);
+        assert!(code > 1 && text.contains("error: "), "{code}: {text}");
+        let foreground: Vec<&str> = wrong.iter().copied().chain(["--foreground"]).collect();
+        assert_eq!(said(&foreground), (code, text));
+    }
+    let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
+    terminal.sees("ready 1");
+    let (code, text) = said(&[]);
+    assert!(
+        code == 5 && text.contains("another ralph works in this project"),
+        "{text}"
+    );
+    terminal.press("qy");
+    assert_eq!(terminal.ends(), 130);
+}
+
+#[test]
+fn a_run_in_the_foreground_ends_with_its_terminal_whoever_else_looks() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal(PATIENT));
+    let mut terminal = Terminal::start(&screen(&sandbox).arg("--foreground"), 100, 30);
+    terminal.sees("ready 1");
+    let mut visitor = attached(&sandbox, 80, 24);
+    visitor.sees("ready 1");
+    terminal.press("q");
+    terminal.sees("stop the run?");
+    terminal.press("n");
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGHUP).unwrap();
+    assert_eq!(terminal.ends(), 129);
+    assert_eq!(visitor.ends(), 129, "{}", visitor.text());
+    let by = RequestedBy::Hangup;
+    let hung_up = |record: &Record| matches!(record.event, Event::StopRequested { by: asked, .. } if asked == by);
+    assert!(sandbox.journal().iter().any(hung_up));
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn attach_and_wait_say_what_to_type_where_there_is_nothing_to_show() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal("work; promise"));
+    for command in ["attach", "wait"] {
+        let said = sandbox.ralph([command]).run(SOON);
+        assert_eq!(said.code(), Some(1));
+        assert!(said.stderr.contains("ralph is not running in this project"), "{said:?}");
+        assert!(said.stderr.contains("hint: "), "{said:?}");
+    }
+    assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(0));
+    let run = sandbox.paths().latest_run().expect("a run").0;
+    let said = sandbox.ralph(["attach", &run]).run(SOON);
+    assert!(
+        said.stderr.contains("is over") && said.stderr.contains("ralph report"),
+        "{said:?}"
+    );
+    let said = sandbox.ralph(["wait", &run]).run(SOON);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let said = sandbox.ralph(["attach", "no-such-run"]).run(SOON);
+    assert_eq!(said.code(), Some(2), "{said:?}");
+    let said = sandbox.ralph(["--__loop"]).run(SOON);
+    assert_eq!(said.code(), Some(2), "nobody has started it: {said:?}");
+}
