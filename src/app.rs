@@ -5,6 +5,7 @@ mod denials;
 mod detached;
 mod end;
 mod goals;
+mod listen;
 mod own_files;
 mod permissions;
 mod place;
@@ -50,6 +51,7 @@ pub(crate) use agents::{catalog, chosen_adapter, withheld_from_agent, withheld_f
 pub(crate) use detached::{attach, run_detached};
 use end::concluded;
 pub(crate) use goals::check_goals;
+use listen::listening;
 pub(crate) use own_files::OwnFiles;
 pub(crate) use permissions::{Disk, answer_in_words, judge};
 pub(crate) use place::Place;
@@ -93,6 +95,7 @@ fn logged_run(
     signals::survive_file_size_limit();
     let prepared = prepare(place, loaded, presentation.screen.is_some(), supervisor)?;
     supervisor.become_subreaper();
+    let listening = listening(&place.paths, &loaded.config)?;
     let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan, supervisor)?;
     diagnostics.write_to(&open.files.log());
     let run = info_span!("run", id = %open.run);
@@ -110,6 +113,11 @@ fn logged_run(
         why: with_causes(error),
     }));
     notices.extend(open.let_go(&prepared.settings, &prepared.plan));
+    notices.extend(
+        listening
+            .iter()
+            .map(|listening| Notice::Listening { url: listening.url() }),
+    );
     open.notice_first(notices);
     let hub = Hub::new(&open.files.journal(), open.next_seq);
     let transcript = prepared.transcript;
@@ -177,7 +185,7 @@ fn logged_run(
         .screen
         .is_none()
         .then_some(terminal::agent_size as fn() -> Size);
-    let drive = Host::drive(driver, &place.paths, measure, shown, behind);
+    let drive = Host::drive(driver, &place.paths, measure, shown, listening, behind);
     let result = runtime.block_on(drive.instrument(run));
     runtime.block_on(ui.wait());
     drop(guard);

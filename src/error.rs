@@ -10,7 +10,10 @@ use crate::{
     git::{GitError, NoRepository},
     host::HostError,
     settings::Mistakes,
-    store::{journal::JournalError, lock::LockError, paths::PathsError, rules::RulesError, trust::TrustError},
+    store::{
+        journal::JournalError, lock::LockError, paths::PathsError, rules::RulesError, tokens::TokensError,
+        trust::TrustError,
+    },
     text::with_causes,
 };
 
@@ -202,6 +205,21 @@ impl From<TrustError> for Failure {
             TrustError::TooLarge => failure.hint("`--trust-project` lets them count for one command"),
             TrustError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
             TrustError::Paths(error) => error.into(),
+        }
+    }
+}
+
+impl From<TokensError> for Failure {
+    fn from(error: TokensError) -> Self {
+        let failure = Failure::of(FailureKind::Failed, &error);
+        match &error {
+            TokensError::Open { path, .. } => failure
+                .hint("`ralph token --revoke` makes new ones that nobody has read")
+                .hint(format!("or, if nobody can have: chmod 600 {}", path.display())),
+            TokensError::Read { .. } | TokensError::Garbled { .. } => {
+                failure.hint("`ralph token --revoke` makes new ones")
+            }
+            TokensError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
         }
     }
 }

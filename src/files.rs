@@ -70,12 +70,12 @@ impl ReadError {
     }
 }
 
-/// Makes up a secret that nobody guesses: 32 hexadecimal digits.
+/// Makes up a secret that nobody guesses: 256 bits as 64 hexadecimal digits.
 ///
 /// # Errors
 /// The system has no random numbers to give.
 pub(crate) fn secret() -> io::Result<String> {
-    let mut bytes = [0_u8; 16];
+    let mut bytes = [0_u8; 32];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -17,7 +17,7 @@ use crate::{
     event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand},
     os::{signals, watch::PresenceWatch},
     proc::{Origin, Size, Starter},
-    server::{Server, Shown},
+    server::{Listening, Server, Shown},
     store::paths::ProjectPaths,
 };
 
@@ -66,6 +66,7 @@ impl Host {
         paths: &ProjectPaths,
         measure: Option<fn() -> Size>,
         shown: Shown,
+        listening: Option<Listening>,
         behind: Option<Behind<'_>>,
     ) -> Result<StopReason, HostError> {
         let run = shown.run.clone();
@@ -75,7 +76,7 @@ impl Host {
             let handle = handle.clone();
             move |present| handle.pause_file(present)
         });
-        let server = match serve(paths, &driver, shown) {
+        let server = match serve(paths, &driver, shown, listening) {
             Ok(server) => Some(server),
             // Nobody would ever see it, and nobody could end it but with a signal.
             Err(source) if behind.is_some() => {
@@ -168,8 +169,8 @@ enum Arrived {
     Resized,
 }
 
-/// Serves the run on its socket, to each client in the role that its process has.
-fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown) -> io::Result<Server> {
+/// Serves the run on its socket, to each client in the role that its process has, and where it is `listening`.
+fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown, listening: Option<Listening>) -> io::Result<Server> {
     paths.make_socket_dir()?;
     let supervisor = driver.supervisor().clone();
     let role_of = move |peer: &UnixStream| {
@@ -180,7 +181,14 @@ fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown) -> io::Result<Serv
             Origin::Run | Origin::Unknown => Role::Agent,
         }
     };
-    Server::start(&paths.socket(), driver.handle(), driver.hub(), shown, Box::new(role_of))
+    Server::start(
+        &paths.socket(),
+        driver.handle(),
+        driver.hub(),
+        shown,
+        Box::new(role_of),
+        listening,
+    )
 }
 
 /// Waits for a signal, for ever if it is none to wait for.

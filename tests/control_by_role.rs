@@ -4,7 +4,7 @@ use crate::harness::{SOON, Sandbox, Script};
 use ralph::event::{Event, Notice};
 
 /// What an agent could call, and the name under which its user hears of it.
-const COMMANDS: [(&str, &str); 14] = [
+const COMMANDS: [(&str, &str); 16] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
     ("answer 1 yes", "answer"),
@@ -18,6 +18,8 @@ const COMMANDS: [(&str, &str); 14] = [
     ("reset-circuit", "reset-circuit"),
     ("trust", "trust"),
     ("trust --revoke", "trust"),
+    ("token", "token"),
+    ("token --web --revoke", "token"),
     ("stop", "stop"),
 ];
 
@@ -108,6 +110,7 @@ work; over 'Done.'"#,
         "skip",
         "reset-circuit",
         "trust",
+        "token",
         "stop",
     ];
     assert_eq!(told, expected, "each is told once in an iteration");

@@ -73,7 +73,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "server",
-        &["control", "diagnostics", "driver", "event", "proc", "run", "words"],
+        &[
+            "control",
+            "diagnostics",
+            "driver",
+            "event",
+            "proc",
+            "run",
+            "store",
+            "words",
+        ],
     ),
     ("host", &["control", "driver", "event", "os", "proc", "server", "store"]),
     ("ui/report", &["event", "run", "text", "words"]),

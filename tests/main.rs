@@ -1,6 +1,7 @@
 //! The integration tests, in one binary: everything that needs real processes.
 
 mod agents_loop;
+mod api;
 mod approvals;
 mod attach;
 mod bad_input;

@@ -285,6 +285,18 @@ pub(super) enum Command {
         #[arg(long)]
         revoke: bool,
     },
+    /// Print the token that lets a program or a browser use the API of this project's runs, where they listen (`--listen`)
+    Token {
+        /// Print the one that is for looking: whoever has it commands nothing
+        #[arg(long)]
+        read_only: bool,
+        /// Print that of `ralph web`, which is for the runs of all projects
+        #[arg(long)]
+        web: bool,
+        /// Make new ones first, so that those of before let nobody in any more
+        #[arg(long)]
+        revoke: bool,
+    },
     #[command(name = "__guard", hide = true)]
     Guard {
         #[arg(long)]

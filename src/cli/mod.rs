@@ -18,6 +18,7 @@ mod run;
 mod sandbox;
 mod setting_flags;
 mod status;
+mod token;
 mod trust;
 
 use std::{ffi::OsString, path::Path};
@@ -104,6 +105,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Doctor { format }) => doctor::run(args, *format, supervisor),
         Some(Command::Config { command }) => configure(args, command),
         Some(Command::Trust { show, revoke }) => trust::run(args, *show, *revoke),
+        Some(Command::Token { read_only, web, revoke }) => token::run(args, *read_only, *web, *revoke),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),
         Some(Command::DemoAgent) => Ok(crate::demo::run()),
     }

@@ -195,6 +195,9 @@ fn in_words(status: &Status, how: &str) -> String {
         );
         line("quiet", &text);
     }
+    if let Some(url) = &status.listen {
+        line("listen", url);
+    }
     line("run", &status.run.0);
     line("adapter", &status.adapter);
     for (adapter, until_ms) in status.limited.iter().filter(|(_, until_ms)| **until_ms > now_ms) {

@@ -8,10 +8,13 @@ use std::fmt::Write as _;
 use crate::{
     app::{OwnFiles, Place},
     console::{self, complain, print, warn},
-    control::{self, Reply, Request},
+    control::{self, Personal, Reply, Request},
     error::{Failure, FailureKind},
     proc::is_below_a_run,
-    store::trust::{revoke, trust, trusted},
+    store::{
+        paths::ProjectPaths,
+        trust::{revoke, trust, trusted},
+    },
     text::one_line,
     trust::{Change, Line, Said, Trusted, What, changes, trusting},
     words::{agent_command_in_words, counted},
@@ -111,7 +114,7 @@ pub(super) fn run(args: &Args, show: bool, takes_back: bool) -> Result<u8, Failu
     if show {
         return shown(&own);
     }
-    refuse_agent(&own.place)?;
+    refuse_agent(&own.place.paths, Personal::Trust)?;
     if takes_back {
         print(match revoke(&own.place.paths)? {
             true => "not trusted any more: ralph asks before this project's own files count again\n",
@@ -152,13 +155,13 @@ fn shown(own: &Own) -> Result<u8, Failure> {
 }
 
 /// An agent has its user's rights and does not speak for its user. Its run is told, if it is one of this project.
-fn refuse_agent(place: &Place) -> Result<(), Failure> {
+pub(super) fn refuse_agent(paths: &ProjectPaths, what: Personal) -> Result<(), Failure> {
     let forbidden = |why| Err(Failure::new(FailureKind::Failed, why));
-    match control::ask(&place.paths.socket(), &Request::Trust) {
+    match control::ask(&paths.socket(), &Request::Personal(what)) {
         Ok(Reply::Forbidden { why }) => forbidden(why),
         // No loop, or one of another version: who has started this process tells as well.
         Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Status { .. }) | Err(_) if !is_below_a_run() => Ok(()),
-        Ok(_) | Err(_) => forbidden(agent_command_in_words("trust")),
+        Ok(_) | Err(_) => forbidden(agent_command_in_words(what.name())),
     }
 }
 

@@ -10,6 +10,7 @@ mod env;
 mod file;
 mod goals;
 mod keys;
+mod listen;
 mod load;
 #[cfg(test)]
 mod mistakes;

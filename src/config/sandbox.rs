@@ -79,9 +79,16 @@ impl Grammar for HostNames {
     }
 }
 
-/// Refuses what the project's own file says of the sandbox.
+/// Settings that are the user's alone, by the first part of their keys.
+const OF_THE_USER: [&str; 3] = ["sandbox", "listen", "behindProxy"];
+
+/// Refuses what the project's own file says of the sandbox, and of who reaches a run.
 pub(super) fn not_by_project(leaf: &Leaf, project: Option<&Path>) -> Option<Mistake> {
-    if leaf.path.first().is_none_or(|group| group != "sandbox") {
+    if !leaf
+        .path
+        .first()
+        .is_some_and(|first| OF_THE_USER.contains(&first.as_str()))
+    {
         return None;
     }
     match &leaf.node.origin {

@@ -16,6 +16,7 @@ use crate::{
 use super::{
     goals::Goals,
     keys::SharedKeys,
+    listen::{ListenAddress, ProxyHosts},
     permissions::Permissions,
     sandbox::Sandbox,
     values::{AdapterTables, Notify, Promise, ServerAddress},
@@ -98,6 +99,14 @@ settings! {
         /// "osc9" (a notification of the terminal emulator), or, headless as well, a command, which finds the reason in
         /// RALPH_REASON.
         notify("notify"): Notify = "osc9",
+        /// Where the HTTP API of a run is served, such as "127.0.0.1:4180", to whoever has the token that `ralph token` prints;
+        /// port 0 takes a free one. null serves it nowhere but on the run's own socket. Not for a project's own file: only yours.
+        #[flag("--listen", "ADDRESS", "Serve the run's HTTP API here, such as 127.0.0.1:4180; `ralph token` prints its token [default: nowhere]")]
+        listen("listen"): Option<ListenAddress> = null,
+        /// Names under which a proxy that encrypts passes requests on to that address, which may then be one that other machines
+        /// reach: ["ralph.example.org"]. Not for a project's own file: only yours.
+        #[flag("--behind-proxy", "HOSTS", "Names under which an encrypting proxy passes requests on to that address, separated by commas")]
+        behind_proxy("behindProxy"): ProxyHosts = [],
         keep("keep"): Section<Keep>,
     }
 }
@@ -333,6 +342,7 @@ mod tests {
             let other = match key {
                 "session" => "resume",
                 "server" => "http://127.0.0.1:7",
+                "listen" => "127.0.0.1:7",
                 "permissions.mode" => "ask",
                 "permissions.deny" | "permissions.ask" | "permissions.allow" => "Bash(rm *)",
                 "permissions.onTimeout" => "allow",

@@ -93,7 +93,7 @@ impl Client {
         let asked = match request {
             Request::Command { command } => self.request(Method::POST, "/commands").json(command),
             Request::Status => self.request(Method::GET, "/status"),
-            Request::Trust => self.request(Method::POST, "/trust"),
+            Request::Personal(personal) => self.request(Method::POST, &format!("/personal/{}", personal.name())),
         };
         let response = self.send(asked.timeout(REPLY_TIMEOUT)).await?;
         let status = response.status();

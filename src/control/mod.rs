@@ -27,8 +27,31 @@ pub enum Request {
         command: UserCommand,
     },
     Status,
-    /// Whoever asks is about to trust the project's own files, which is not for an agent.
+    /// Whoever asks is about to do what is not for an agent.
+    Personal(Personal),
+}
+
+/// What a user does without the run, and an agent must not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Personal {
+    /// Trusts the project's own files.
     Trust,
+    /// Has the tokens shown.
+    Token,
+    /// Serves all runs of the user.
+    Web,
+}
+
+impl Personal {
+    /// The subcommand's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Personal::Trust => "trust",
+            Personal::Token => "token",
+            Personal::Web => "web",
+        }
+    }
 }
 
 /// On whose behalf a request comes.
@@ -36,6 +59,8 @@ pub enum Request {
 pub enum Role {
     /// May do everything.
     User,
+    /// Has a token that is for looking.
+    Reader,
     /// The agent, a goal, or whatever else the run has started: may look.
     Agent,
 }
@@ -100,6 +125,9 @@ pub struct Status {
     /// What the agent asks to be allowed.
     #[serde(default)]
     pub asks: Vec<PendingAsk>,
+    /// Where the run is served over TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
     /// All that the records say; none in the short form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<Box<RunView>>,

@@ -18,6 +18,9 @@ use super::{
     run::{Driver, DriverError},
 };
 
+/// What somebody is told who may look and asks for more.
+const READER: &str = "this token is for looking: it commands nothing";
+
 /// Summarises `view`, which is not copied: the loop answers with this. `quiet` is what is known of the session that runs.
 pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
     Status {
@@ -85,6 +88,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
                 rules: open.rules,
             })
             .collect(),
+        listen: None,
         view: None,
     }
 }
@@ -93,10 +97,13 @@ impl Driver {
     /// Does what was asked over the control socket, and says what came of it.
     pub(super) fn answer(&mut self, request: Request, role: Role) -> Result<Reply, DriverError> {
         match request {
+            Request::Command { .. } | Request::Personal(_) if role == Role::Reader => {
+                Ok(Reply::Forbidden { why: READER.to_owned() })
+            }
             Request::Command { command } if role == Role::Agent => self.refuse_agent(command.name()),
-            Request::Trust if role == Role::Agent => self.refuse_agent("trust"),
-            // It is kept by whoever asks; this run goes on with what it has read.
-            Request::Trust => Ok(done("")),
+            Request::Personal(personal) if role == Role::Agent => self.refuse_agent(personal.name()),
+            // It is done by whoever asks; this run goes on with what it has.
+            Request::Personal(_) => Ok(done("")),
             Request::Status => Ok(Reply::Status {
                 status: {
                     let quiet = self.quiet();

@@ -41,6 +41,10 @@ pub enum Notice {
     PasswordInClear {
         server: String,
     },
+    /// The run is served over TCP, to whoever has a token.
+    Listening {
+        url: String,
+    },
     /// Other terminals cannot reach the loop.
     SocketUnavailable {
         path: PathBuf,
@@ -258,6 +262,7 @@ impl Notice {
             | Notice::MessageOutstanding { .. }
             | Notice::AdapterSwitched { .. }
             | Notice::AgentLingers
+            | Notice::Listening { .. }
             | Notice::SandboxOn { .. }
             | Notice::SandboxStrict { .. }
             | Notice::AgentIdle { .. } => Level::Info,
@@ -327,6 +332,7 @@ impl Notice {
                 tasks.truncate(LIST_CAP);
             }
             Notice::AdapterChosen { .. }
+            | Notice::Listening { .. }
             | Notice::FallbackMissing { .. }
             | Notice::LiveArgsUnchanged { .. }
             | Notice::ProviderStripped { .. }

@@ -1,41 +1,88 @@
 //! One connection of a client, within bounds.
+//!
+//! A client decides when it sends and when it reads. Whatever it does, it costs a bounded amount of memory, and what it has not
+//! begun in time comes to an end.
 
-use std::{pin::pin, time::Duration};
+use std::{
+    env,
+    io::{self, IoSlice},
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
-use axum::{Extension, Router};
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header::CONNECTION},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures_util::StreamExt;
 use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncWrite, ReadBuf},
     sync::watch,
+    time::{Sleep, sleep, timeout},
 };
 
-use crate::control::Role;
-
-use super::served::Stage;
+use super::{problem::Problem, served::Stage};
 
 /// All headers of a request together.
 const HEADERS_CAP_BYTES: usize = 32 * 1024;
-/// How long a client may take to say what it wants.
-const HEADERS_PATIENCE: Duration = Duration::from_secs(10);
+/// A message of the user is far smaller, in JSON, too; a longer request is not one of ours.
+const BODY_CAP_BYTES: usize = 1 << 20;
 
-/// Answers what comes over `stream` on behalf of `role`, until the client has enough, or the run is over and the client has
-/// its last answer.
+/// How long a client may take for what.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// To say what it wants, be it for the first time or again.
+    pub(super) headers: Duration,
+    /// To send what goes with it.
+    pub(super) body: Duration,
+    /// To read anything of what it is sent.
+    pub(super) reading: Duration,
+}
+
+impl Patience {
+    pub(super) fn of_this_process() -> Self {
+        let patience = Self {
+            headers: Duration::from_secs(10),
+            body: Duration::from_secs(10),
+            reading: Duration::from_secs(60),
+        };
+        match env::var("RALPH_TEST_SERVER_PATIENCE_MS") {
+            Ok(ms) if cfg!(debug_assertions) => {
+                let all = ms.parse().map(Duration::from_millis).unwrap_or(patience.headers);
+                Self {
+                    headers: all,
+                    body: all,
+                    reading: all,
+                }
+            }
+            Ok(_) | Err(_) => patience,
+        }
+    }
+}
+
+/// Answers what comes over `stream` by `routes`, until the client has enough, or the run is over and the client has its last
+/// answer.
 pub(super) async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    role: Role,
     routes: Router,
+    patience: Patience,
     mut stages: watch::Receiver<Stage>,
 ) {
-    let service = TowerToHyperService::new(routes.layer(Extension(role)));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_PATIENCE)
+        .header_read_timeout(patience.headers)
         .max_buf_size(HEADERS_CAP_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
     let mut connection = pin!(connection);
     tokio::select! {
         _ = connection.as_mut() => return,
@@ -43,4 +90,108 @@ pub(super) async fn serve_connection(
     }
     connection.as_mut().graceful_shutdown();
     _ = connection.await; // a client that has gone needs nothing
+}
+
+/// Takes the whole body of a request before anything looks at it: within its bound, and in time.
+pub(super) async fn take_body(State(patience): State<Patience>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let problem = match timeout(patience.body, whole(body)).await {
+        Ok(Ok(body)) => return next.run(Request::from_parts(parts, Body::from(body))).await,
+        Ok(Err(problem)) => problem,
+        Err(_) => {
+            let detail = format!("the body of the request took longer than {} s", patience.body.as_secs());
+            Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+        }
+    };
+    let mut response = problem.into_response();
+    // What else the client sends is not read.
+    response
+        .headers_mut()
+        .insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+async fn whole(body: Body) -> Result<Bytes, Problem> {
+    let mut chunks = body.into_data_stream();
+    let mut whole = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| Problem::bad_request(format!("the body cannot be read: {error}")))?;
+        if whole.len() + chunk.len() > BODY_CAP_BYTES {
+            let detail = format!("the body of a request has at most {} MiB", BODY_CAP_BYTES >> 20);
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
+        }
+        whole.extend_from_slice(&chunk);
+    }
+    Ok(whole.into())
+}
+
+/// A stream whose other end has to take something of what is written, from time to time.
+#[derive(Debug)]
+pub(super) struct Impatient<S> {
+    stream: S,
+    patience: Duration,
+    /// Runs while nothing can be written.
+    waits: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Impatient<S> {
+    pub(super) fn new(stream: S, patience: Duration) -> Self {
+        Self {
+            stream,
+            patience,
+            waits: None,
+        }
+    }
+
+    /// Ends the wait that `written` ends, or the connection if the wait was too long.
+    fn judge<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.waits = None;
+            return written;
+        }
+        let patience = self.patience;
+        let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(patience)));
+        ready!(waits.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.judge(written, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.judge(written, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.judge(flushed, context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shut = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.judge(shut, context)
+    }
 }

@@ -3,6 +3,7 @@
 //! It has a thread of its own, so that no client, whatever it does, takes time from the loop. It decides nothing: what is
 //! asked goes to the loop ([`Handle`]), what happens comes from the [`Hub`].
 
+pub(crate) mod access;
 mod connection;
 mod events;
 mod page;
@@ -12,25 +13,48 @@ mod screens;
 mod served;
 mod socket;
 mod stream;
+mod tcp;
 #[cfg(test)]
 mod tests;
 
-use std::{io, path::Path, sync::Arc, thread, time::Duration};
+use std::{io, net::TcpListener, path::Path, sync::Arc, thread, time::Duration};
 
+use axum::{Router, middleware::from_fn_with_state};
 use tokio::{
     runtime::Builder,
     sync::{mpsc, watch},
 };
+use tracing::warn;
 
-use crate::driver::{Handle, Hub};
+use crate::{
+    diagnostics::inherited,
+    driver::{Handle, Hub},
+};
 
+use access::Access;
+use connection::{Patience, take_body};
 pub(crate) use screens::Shown;
 pub(crate) use served::RoleOf;
 use served::{Served, Stage};
 use socket::Socket;
+use tcp::serve_tcp;
 
 /// How long a client may take to read the rest when the run is over.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A TCP listener, and who may use it.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    pub(crate) listener: TcpListener,
+    pub(crate) access: Arc<Access>,
+}
+
+impl Listening {
+    /// Where a browser or a program finds it.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.access.address())
+    }
+}
 
 /// A server at work.
 #[derive(Debug)]
@@ -42,13 +66,20 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves the run behind `handle` and `hub` on the socket at `path`. The caller holds the project's lock, so a socket that
-    /// is there already is a dead one.
+    /// Serves the run behind `handle` and `hub` on the socket at `path`, and to whoever has a token where it is `listening`. The
+    /// caller holds the project's lock, so a socket that is there already is a dead one.
     ///
     /// # Errors
     /// If the socket cannot be made, or there can be no thread.
-    pub(crate) fn start(path: &Path, handle: Handle, hub: Hub, shown: Shown, role_of: RoleOf) -> io::Result<Self> {
-        let served = Arc::new(Served::new(handle, hub, shown));
+    pub(crate) fn start(
+        path: &Path,
+        handle: Handle,
+        hub: Hub,
+        shown: Shown,
+        role_of: RoleOf,
+        listening: Option<Listening>,
+    ) -> io::Result<Self> {
+        let served = Arc::new(Served::new(handle, hub, shown, listening.as_ref().map(Listening::url)));
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let socket = {
             let _entered = runtime.enter();
@@ -56,9 +87,19 @@ impl Server {
         };
         let (stage, stages) = watch::channel(Stage::Open);
         let (serving, served_out) = mpsc::channel(1);
-        let routes = routes::router(Arc::clone(&served));
-        let serve = move || runtime.block_on(socket.serve(routes, role_of, stages, serving));
-        thread::Builder::new().name("server".to_owned()).spawn(serve)?;
+        let patience = Patience::of_this_process();
+        let routes = routes::router(Arc::clone(&served)).layer(from_fn_with_state(patience, take_body));
+        let serve = move || {
+            runtime.block_on(async {
+                let over_tcp = over_tcp(listening, routes.clone(), patience, stages.clone());
+                let over_socket = socket.serve(routes.merge(page::routes()), role_of, patience, stages);
+                tokio::join!(over_tcp, over_socket);
+            });
+            drop(serving);
+        };
+        thread::Builder::new()
+            .name("server".to_owned())
+            .spawn(inherited(serve))?;
         Ok(Self {
             served,
             stage,
@@ -79,5 +120,15 @@ impl Server {
         self.stop_listening(None);
         // Whoever does not read has had its chance.
         _ = tokio::time::timeout(PATIENCE, self.served_out.recv()).await;
+    }
+}
+
+async fn over_tcp(listening: Option<Listening>, routes: Router, patience: Patience, stages: watch::Receiver<Stage>) {
+    let Some(Listening { listener, access }) = listening else {
+        return;
+    };
+    let routes = access.guard(routes, page::routes());
+    if let Err(error) = serve_tcp(listener, routes, patience, stages).await {
+        warn!(address = %access.address(), %error, "nothing can be served at this address");
     }
 }

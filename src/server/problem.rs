@@ -51,6 +51,10 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
     }
 
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self {
             status,

@@ -16,19 +16,16 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    control::{Role, Status, asks_json},
+    control::{Personal, Role, Status, asks_json},
     event::{Answer, AnswerPlace, SteeringKind, UserCommand},
 };
 
 use super::{
-    events, page,
+    events,
     problem::{Answered, Problem},
     served::{Done, Served},
     stream,
 };
-
-/// A message of the user is far smaller, in JSON, too; a longer request is not one of ours.
-const BODY_CAP_BYTES: usize = 1 << 20;
 
 /// All routes of one run.
 pub(super) fn router(served: Arc<Served>) -> Router {
@@ -44,11 +41,11 @@ pub(super) fn router(served: Arc<Served>) -> Router {
         .route("/commands", post(command))
         .route("/prompt", post(prompt))
         .route("/cancel", post(cancel))
-        .route("/trust", post(trust))
-        .merge(page::routes())
+        .route("/personal/{what}", post(personal))
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
-        .layer(DefaultBodyLimit::max(BODY_CAP_BYTES))
+        // Bodies are bounded before they come here.
+        .layer(DefaultBodyLimit::disable())
         .with_state(served)
 }
 
@@ -130,8 +127,13 @@ async fn cancel(State(served): State<Arc<Served>>, Extension(role): Extension<Ro
     Ok(Json(served.command(UserCommand::Skip, role).await?))
 }
 
-async fn trust(State(served): State<Arc<Served>>, Extension(role): Extension<Role>) -> Answered<StatusCode> {
-    served.trust(role).await?;
+async fn personal(
+    State(served): State<Arc<Served>>,
+    Extension(role): Extension<Role>,
+    what: Result<Path<Personal>, PathRejection>,
+) -> Answered<StatusCode> {
+    let Path(what) = what.map_err(|why| Problem::new(why.status(), why.body_text()))?;
+    served.personal(what, role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::net::UnixStream;
 
 use crate::{
-    control::{Reply, Request, Role, Status},
+    control::{Personal, Reply, Request, Role, Status},
     driver::{Handle, Hub, Subscription, UiEvent, Wants, status_of},
     event::UserCommand,
     run::RunView,
@@ -38,6 +38,8 @@ pub(super) struct Served {
     fold: Mutex<Fold>,
     /// The exit code of the run, once it is known.
     exit: OnceLock<u8>,
+    /// Where it is served over TCP.
+    listen: Option<String>,
 }
 
 /// What a command did.
@@ -74,13 +76,14 @@ impl Fold {
 }
 
 impl Served {
-    pub(super) fn new(handle: Handle, hub: Hub, shown: Shown) -> Self {
+    pub(super) fn new(handle: Handle, hub: Hub, shown: Shown, listen: Option<String>) -> Self {
         Self {
             handle,
             screens: Screens::new(shown),
             fold: Mutex::new(Fold::of(&hub)),
             hub,
             exit: OnceLock::new(),
+            listen,
         }
     }
 
@@ -130,16 +133,20 @@ impl Served {
     /// Asks the loop how the run stands.
     pub(super) async fn status(&self, role: Role) -> Answered<Box<Status>> {
         match self.ask(Request::Status, role).await? {
-            Reply::Status { status } => Ok(status),
+            Reply::Status { mut status } => {
+                status.listen.clone_from(&self.listen);
+                Ok(status)
+            }
             Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } => Err(misunderstood()),
         }
     }
 
     /// How the run stands, with all that the records say.
     pub(super) async fn whole_status(&self, role: Role) -> Answered<Status> {
-        let Status { pid, quiet, .. } = *self.status(role).await?;
+        let Status { pid, quiet, listen, .. } = *self.status(role).await?;
         let view = self.view();
         let mut status = status_of(&view, pid, quiet);
+        status.listen = listen;
         status.view = Some(Box::new(view));
         Ok(status)
     }
@@ -160,9 +167,9 @@ impl Served {
         }
     }
 
-    /// Asks whether the user is about to trust something, and not an agent.
-    pub(super) async fn trust(&self, role: Role) -> Answered<()> {
-        self.ask(Request::Trust, role).await.map(drop)
+    /// Asks whether it is the user who is about to do something, and not an agent.
+    pub(super) async fn personal(&self, what: Personal, role: Role) -> Answered<()> {
+        self.ask(Request::Personal(what), role).await.map(drop)
     }
 }
 

@@ -8,21 +8,26 @@ use std::{
     time::Duration,
 };
 
-use axum::Router;
+use axum::{Extension, Router};
 use tokio::{
-    net::{UnixListener, UnixStream},
-    sync::{Semaphore, mpsc, watch},
+    net::UnixListener,
+    sync::{Semaphore, watch},
+    task::JoinSet,
     time::{MissedTickBehavior, interval},
 };
 use tracing::warn;
 
+use crate::control::Role;
+
 use super::{
-    connection::serve_connection,
+    connection::{Impatient, Patience, serve_connection},
     served::{RoleOf, Stage},
 };
 
-/// Connections at a time; more wait until one has ended.
+/// Connections at a time of the user's own commands and screens.
 const CONNECTIONS: usize = 256;
+/// Connections at a time of what the run has started, which must not keep the user out.
+const OF_THE_RUN: usize = 32;
 
 /// How long to leave connections alone when none can be taken.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -54,19 +59,22 @@ impl Socket {
         })
     }
 
-    /// Serves connections until `stages` says that no more are taken, and then those that there are. Whoever waits for that
-    /// has the other end of `serving`.
+    /// Serves connections until `stages` says that no more are taken, and then those that there are.
     pub(super) async fn serve(
         mut self,
         routes: Router,
         role_of: RoleOf,
+        patience: Patience,
         mut stages: watch::Receiver<Stage>,
-        serving: mpsc::Sender<()>,
     ) {
-        let free = Arc::new(Semaphore::new(CONNECTIONS));
+        let (of_user, of_run) = (
+            Arc::new(Semaphore::new(CONNECTIONS)),
+            Arc::new(Semaphore::new(OF_THE_RUN)),
+        );
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let seen = stages.clone();
+        let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
                 _ = stages.wait_for(|stage| *stage >= Stage::Closing) => break,
@@ -74,25 +82,39 @@ impl Socket {
                     self.make_anew();
                     continue;
                 }
-                accepted = accept(&self.listener, &free) => accepted,
+                _ = connections.join_next(), if !connections.is_empty() => continue,
+                accepted = self.listener.accept() => accepted,
             };
-            match accepted {
-                Ok((stream, permit)) => {
-                    let (role, stages, serving) = (role_of(&stream), seen.clone(), serving.clone());
-                    let routes = routes.clone();
-                    tokio::spawn(async move {
-                        serve_connection(stream, role, routes, stages).await;
-                        drop((permit, serving));
-                    });
-                }
+            let Ok((stream, _)) = accepted else {
                 // Out of descriptors, most likely: that passes, and the connection waits.
-                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
-            }
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            };
+            let role = role_of(&stream);
+            let free = match role {
+                Role::User => &of_user,
+                Role::Reader | Role::Agent => &of_run,
+            };
+            // Whoever has so many connections hangs; one more is closed.
+            let Ok(permit) = Arc::clone(free).try_acquire_owned() else {
+                continue;
+            };
+            let (routes, stages) = (routes.clone().layer(Extension(role)), seen.clone());
+            connections.spawn(async move {
+                match role {
+                    // A screen that is suspended reads nothing, and goes on where it was.
+                    Role::User => serve_connection(stream, routes, patience, stages).await,
+                    Role::Reader | Role::Agent => {
+                        let stream = Impatient::new(stream, patience.reading);
+                        serve_connection(stream, routes, patience, stages).await;
+                    }
+                }
+                drop(permit);
+            });
         }
         drop(self);
-        drop(serving);
         // Connections end by themselves once the hub is closed; the process does not wait for longer than it wants.
-        _ = free.acquire_many(CONNECTIONS as u32).await;
+        while connections.join_next().await.is_some() {}
     }
 
     /// Binds the socket anew if its file is gone, or is another's.
@@ -113,19 +135,6 @@ impl Drop for Socket {
             _ = fs::remove_file(&self.path); // a dead socket is refused by the kernel as well
         }
     }
-}
-
-/// Waits for a connection once there is room for one.
-async fn accept(
-    listener: &UnixListener,
-    free: &Arc<Semaphore>,
-) -> io::Result<(UnixStream, tokio::sync::OwnedSemaphorePermit)> {
-    let permit = Arc::clone(free)
-        .acquire_owned()
-        .await
-        .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, permit))
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {

@@ -271,6 +271,9 @@ pub(super) async fn size(
 fn refuse_agent(role: Role) -> Answered<()> {
     match role {
         Role::User => Ok(()),
+        Role::Reader => Err(Problem::forbidden(
+            "this token is for looking, and a screen does more: `GET /events` tells what happens",
+        )),
         Role::Agent => Err(Problem::forbidden("a screen is for the user, and not for an agent")),
     }
 }

@@ -36,7 +36,7 @@ impl Run {
             show: Show::default(),
             here: false,
         };
-        let server = Server::start(&socket, Handle::to_nobody(), hub.clone(), shown, role_of).unwrap();
+        let server = Server::start(&socket, Handle::to_nobody(), hub.clone(), shown, role_of, None).unwrap();
         Self {
             dir,
             journal,

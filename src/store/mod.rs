@@ -1,4 +1,4 @@
-//! What ralph keeps of a project: the state directory and its paths, the lock, journals, recordings, signal logs.
+//! What ralph keeps of a project: the state directory and its paths, the lock, journals, recordings, signal logs, tokens.
 
 pub mod journal;
 pub(crate) mod lock;
@@ -6,4 +6,5 @@ pub mod paths;
 pub(crate) mod recording;
 pub(crate) mod rules;
 pub(crate) mod signal_log;
+pub(crate) mod tokens;
 pub(crate) mod trust;

@@ -18,6 +18,8 @@ use crate::event::RunId;
 /// A Unix socket's path has at most 108 bytes, the terminating NUL included.
 const SOCKET_PATH_BYTES: usize = 107;
 
+const TOKENS: &str = "tokens.json";
+
 #[derive(Debug, Error)]
 pub enum PathsError {
     #[error("no state directory: neither XDG_STATE_HOME nor HOME is set")]
@@ -141,6 +143,11 @@ impl ProjectPaths {
         self.state.join("trust.json")
     }
 
+    /// Holds the tokens with which somebody uses the API over TCP.
+    pub fn tokens(&self) -> PathBuf {
+        self.state.join(TOKENS)
+    }
+
     /// Caches of what runs in a sandbox that keeps it from the user's.
     pub fn caches(&self) -> PathBuf {
         self.state.join("caches")
@@ -215,6 +222,11 @@ pub struct States {
 }
 
 impl States {
+    /// Holds the tokens of the user's own, which are not a project's.
+    pub(crate) fn tokens(&self) -> PathBuf {
+        self.root.join(TOKENS)
+    }
+
     /// Where they are.
     pub fn root(&self) -> &Path {
         &self.root

@@ -88,6 +88,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::ProgressUnknown { why } => {
             format!("no change of files can count as progress, only ticked tasks: {why}")
         }
+        Notice::Listening { url } => format!("listening at {url}; `ralph token` prints the token that it takes"),
         Notice::SocketUnavailable { path, why } => {
             format!("no steering from other terminals: {}: {why}", shown(path))
         }

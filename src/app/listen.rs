@@ -1,0 +1,94 @@
+//! Where a run, or a server for all of them, is reached over TCP: bound before anything is started, so that it fails then.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+};
+
+use crate::{
+    config::Config,
+    control::is_listened_to,
+    error::{Failure, FailureKind},
+    server::{Listening, access::Access},
+    store::{paths::ProjectPaths, tokens::TokenFile},
+};
+
+/// Binds the address that the settings name, if they name one.
+///
+/// # Errors
+/// A [`Failure`] if nobody can listen there, or if somebody should not.
+pub(super) fn listening(paths: &ProjectPaths, config: &Config) -> Result<Option<Listening>, Failure> {
+    let Some(address) = config.listen else {
+        return Ok(None);
+    };
+    let bound = match bind(address, &config.behind_proxy) {
+        // The run that has the port is this project's own, and opening the run says so better.
+        Err(Unbound::Taken(_)) if is_listened_to(&paths.socket()) => return Ok(None),
+        bound => bound?,
+    };
+    paths.create()?;
+    listen(bound, TokenFile::new(paths.tokens()), &config.behind_proxy).map(Some)
+}
+
+/// Why nothing listens.
+pub(crate) enum Unbound {
+    Taken(SocketAddr),
+    Refused(Failure),
+}
+
+/// Binds `address`, which is this machine's own unless there is a proxy before it.
+///
+/// # Errors
+/// [`Unbound`].
+pub(crate) fn bind(address: SocketAddr, proxied: &[String]) -> Result<TcpListener, Unbound> {
+    if !address.ip().is_loopback() && proxied.is_empty() {
+        let port = address.port();
+        let failure = Failure::new(
+            FailureKind::Configuration,
+            format!("{address} can be reached from other machines, and what is sent there is not encrypted"),
+        )
+        .hint(format!(
+            "listen at 127.0.0.1:{port}, and from another machine: ssh -L {port}:127.0.0.1:{port} HERE"
+        ))
+        .hint("where a proxy encrypts, say under which name: `--behind-proxy ralph.example.org`");
+        return Err(Unbound::Refused(failure));
+    }
+    TcpListener::bind(address).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => Unbound::Taken(address),
+        _ => Unbound::Refused(
+            Failure::new(
+                FailureKind::Configuration,
+                format!("cannot listen at {address}: {error}"),
+            )
+            .hint("`--listen 127.0.0.1:0` takes a free port of this machine"),
+        ),
+    })
+}
+
+/// Has whoever has a token of `tokens` use what `listener` serves.
+///
+/// # Errors
+/// A [`Failure`] if there can be no tokens.
+pub(crate) fn listen(listener: TcpListener, tokens: TokenFile, proxied: &[String]) -> Result<Listening, Failure> {
+    let address = listener
+        .local_addr()
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("the listener has no address: {error}")))?;
+    Ok(Listening {
+        access: Arc::new(Access::open(tokens, address, proxied)?),
+        listener,
+    })
+}
+
+impl From<Unbound> for Failure {
+    fn from(error: Unbound) -> Self {
+        match error {
+            Unbound::Taken(address) => Failure::new(
+                FailureKind::Configuration,
+                format!("cannot listen at {address}: something else does already"),
+            )
+            .hint("name another port; `--listen 127.0.0.1:0` takes a free one"),
+            Unbound::Refused(failure) => failure,
+        }
+    }
+}

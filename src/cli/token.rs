@@ -1,0 +1,30 @@
+//! `ralph token`: what lets a program or a browser use the HTTP API of this project's runs over TCP.
+
+use crate::{
+    console::print,
+    control::Personal,
+    error::Failure,
+    store::tokens::{TokenFile, Tokens},
+};
+
+use super::{args::Args, run::place, trust::refuse_agent};
+
+/// Prints a token, of new ones if those of before are to count no more.
+pub(super) fn run(args: &Args, read_only: bool, web: bool, revoke: bool) -> Result<u8, Failure> {
+    let place = place(args)?;
+    refuse_agent(&place.paths, Personal::Token)?;
+    place.paths.create()?;
+    let file = TokenFile::new(match web {
+        true => place.paths.states().tokens(),
+        false => place.paths.tokens(),
+    });
+    let Tokens {
+        full, read_only: looks, ..
+    } = match revoke {
+        true => file.renew()?,
+        false => file.read_or_make()?,
+    };
+    let token = if read_only { looks } else { full };
+    print(&format!("{}\n", token.secret()));
+    Ok(0)
+}

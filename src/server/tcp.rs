@@ -1,0 +1,152 @@
+//! A TCP listener, for whoever has a token.
+//!
+//! Anybody on this machine can connect. Those who have not shown a token yet are few at a time, and the one that came first
+//! makes room for the next: connections that hang keep nobody out, and take no descriptors from the run.
+
+use std::{
+    collections::VecDeque,
+    io,
+    net::TcpListener as Bound,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use axum::{Extension, Router};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    task::{AbortHandle, JoinSet},
+};
+
+use super::{
+    connection::{Impatient, Patience, serve_connection},
+    served::Stage,
+};
+
+/// Connections at a time that have shown no token yet.
+const STRANGERS: usize = 64;
+/// Connections at a time that have.
+const KNOWN: usize = 192;
+
+/// How long to leave connections alone when none can be taken.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves `routes` to whoever connects to `listener`, until `stages` says that no more are taken, and then to those that there
+/// are.
+///
+/// # Errors
+/// If the listener is of no use here.
+pub(super) async fn serve_tcp(
+    listener: Bound,
+    routes: Router,
+    patience: Patience,
+    mut stages: watch::Receiver<Stage>,
+) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
+    let (free, strangers) = (Arc::new(Semaphore::new(KNOWN)), Arc::new(Strangers::default()));
+    let seen = stages.clone();
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            _ = stages.wait_for(|stage| *stage >= Stage::Closing) => break,
+            _ = connections.join_next(), if !connections.is_empty() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Out of descriptors, most likely: that passes, and the connection waits.
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        bound_silence(&stream, patience.reading);
+        let caller = Arc::new(Caller {
+            number: strangers.next_number(),
+            strangers: Arc::clone(&strangers),
+            free: Arc::clone(&free),
+            permit: OnceLock::new(),
+        });
+        let (routes, stages) = (routes.clone().layer(Extension(Arc::clone(&caller))), seen.clone());
+        let number = caller.number;
+        let task = connections.spawn(async move {
+            serve_connection(Impatient::new(stream, patience.reading), routes, patience, stages).await;
+            caller.strangers.forget(caller.number);
+        });
+        strangers.came(number, task);
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+    Ok(())
+}
+
+/// Has the system end a connection whose other end is gone without a word: what is sent to it stays unanswered.
+fn bound_silence(stream: &TcpStream, patience: Duration) {
+    #[cfg(target_os = "linux")]
+    {
+        let ms = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
+        _ = rustix::net::sockopt::set_tcp_user_timeout(stream, ms); // it ends later without
+    }
+    _ = stream.set_nodelay(true); // it is slower without
+    #[cfg(not(target_os = "linux"))]
+    let _ = patience;
+}
+
+/// Whoever is at the other end of a connection.
+#[derive(Debug)]
+pub(super) struct Caller {
+    number: u64,
+    strangers: Arc<Strangers>,
+    free: Arc<Semaphore>,
+    /// Once a token was shown.
+    permit: OnceLock<OwnedSemaphorePermit>,
+}
+
+impl Caller {
+    /// Takes the connection for one with a token from here on; false if there are too many of those.
+    pub(super) fn is_admitted(&self) -> bool {
+        if self.permit.get().is_none() {
+            let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
+                return false;
+            };
+            _ = self.permit.set(permit); // another request of the same connection was first
+            self.strangers.forget(self.number);
+        }
+        true
+    }
+}
+
+/// The connections that have shown no token, in the order in which they came.
+#[derive(Debug, Default)]
+struct Strangers(Mutex<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    connections: VecDeque<(u64, AbortHandle)>,
+    next: u64,
+}
+
+impl Strangers {
+    fn next_number(&self) -> u64 {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.next += 1;
+        waiting.next
+    }
+
+    /// Adds a connection; the oldest makes room for it.
+    fn came(&self, number: u64, task: AbortHandle) {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if task.is_finished() {
+            return;
+        }
+        waiting.connections.push_back((number, task));
+        if waiting.connections.len() > STRANGERS
+            && let Some((_, oldest)) = waiting.connections.pop_front()
+        {
+            oldest.abort();
+        }
+    }
+
+    fn forget(&self, number: u64) {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.connections.retain(|(other, _)| *other != number);
+    }
+}

@@ -1,0 +1,101 @@
+//! Requests as they are on the wire: what a client of good manners cannot be made to send.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+};
+
+use ralph::event::{Event, Notice};
+use serde_json::Value;
+
+use crate::harness::{SOON, Sandbox, running::Running};
+
+/// An answer, whole.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    /// Status line and headers, in lower case.
+    pub head: String,
+    pub body: String,
+}
+
+impl Answer {
+    /// What a problem says.
+    pub fn detail(&self) -> String {
+        let problem: Value = serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        problem["detail"].as_str().expect("a problem has a detail").to_owned()
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.head.lines().filter_map(|line| line.split_once(": "));
+        headers.find_map(|(header, value)| (header == name).then_some(value))
+    }
+}
+
+pub fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("somebody listens");
+    stream.set_read_timeout(Some(SOON)).expect("a socket");
+    stream.set_write_timeout(Some(SOON)).expect("a socket");
+    stream
+}
+
+/// Sends a request line and headers, one a line, and waits for the answer and the end of the connection.
+#[track_caller]
+pub fn send(address: SocketAddr, head: &str, body: &str) -> Answer {
+    let lines: Vec<&str> = head.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let head = lines.join("\r\n");
+    let request = format!(
+        "{head}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = connect(address);
+    stream.write_all(request.as_bytes()).expect("it is taken");
+    answer(&mut stream)
+}
+
+/// Reads what is left to read.
+#[track_caller]
+pub fn answer(stream: &mut impl Read) -> Answer {
+    let mut bytes = Vec::new();
+    // A server that does not read on resets the connection behind its answer.
+    _ = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    let (head, body) = text
+        .split_once("\r\n\r\n")
+        .unwrap_or_else(|| panic!("no answer: {text:?}"));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    Answer {
+        status: status.expect("a status"),
+        head: head.to_lowercase(),
+        body: body.to_owned(),
+    }
+}
+
+/// Where a run says that it listens.
+#[track_caller]
+pub fn address(running: &Running) -> SocketAddr {
+    let record = running.wait_for_record(SOON, |event| {
+        matches!(
+            event,
+            Event::Noticed {
+                notice: Notice::Listening { .. }
+            }
+        )
+    });
+    let Event::Noticed {
+        notice: Notice::Listening { url },
+    } = record.event
+    else {
+        unreachable!("it was waited for");
+    };
+    let address = url.strip_prefix("http://").and_then(|address| address.parse().ok());
+    address.unwrap_or_else(|| panic!("no address: {url}"))
+}
+
+/// What `ralph token` prints.
+#[track_caller]
+pub fn token(sandbox: &Sandbox, flags: &[&str]) -> String {
+    let printed = sandbox.ralph(["token"]).args(flags).run(SOON);
+    assert_eq!(printed.code(), Some(0), "{printed:?}");
+    printed.stdout.trim().to_owned()
+}
