@@ -9,6 +9,7 @@ use crate::{
     driver::{DriverError, OpenError},
     git::{GitError, NoRepository},
     host::HostError,
+    review::DifferenceError,
     settings::Mistakes,
     store::{
         journal::JournalError, lock::LockError, paths::PathsError, rules::RulesError, tokens::TokensError,
@@ -268,6 +269,16 @@ impl From<GitError> for Failure {
         match error {
             GitError::NoCheckpoint { .. } => failure.hint("`ralph restore` lists the checkpoints there are"),
             _ => failure,
+        }
+    }
+}
+
+impl From<DifferenceError> for Failure {
+    fn from(error: DifferenceError) -> Self {
+        match error {
+            DifferenceError::Scratch(_) => Failure::of(FailureKind::Failed, &error),
+            DifferenceError::NoRepository(error) => error.into(),
+            DifferenceError::Git(error) => error.into(),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand},
     os::{signals, watch::PresenceWatch},
     proc::{Origin, Size, Starter},
-    server::{Listening, Server, Shown},
+    server::{Archive, Desk, Listening, Server, Shown},
     store::paths::ProjectPaths,
 };
 
@@ -181,8 +181,10 @@ fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown, listening: Option<
             Origin::Run | Origin::Unknown => Role::Agent,
         }
     };
+    let archive = Archive::new(paths.clone(), Desk::new(driver.supervisor()));
     Server::start(
         &paths.socket(),
+        archive.kept_of(shown.run.clone()),
         driver.handle(),
         driver.hub(),
         shown,

@@ -31,6 +31,7 @@ mod plan;
 pub mod proc;
 pub mod prompt;
 pub mod proxy;
+mod review;
 pub mod run;
 pub mod sandbox;
 mod server;

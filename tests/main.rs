@@ -29,6 +29,7 @@ mod permissions;
 mod processes;
 mod protocols;
 mod report;
+mod runs_over_http;
 mod sessions;
 mod stand_in;
 mod status_schema;

@@ -2,9 +2,10 @@
 
 use crate::{
     console,
-    error::{Failure, FailureKind},
-    git::{Colour, Detail, Repository},
+    error::Failure,
+    git::{Colour, Detail},
     proc::Supervisor,
+    review::difference,
     text::{Keep, PlainText},
     ui::{
         Presentation,
@@ -20,16 +21,12 @@ const COLUMNS: u16 = 100;
 pub(super) fn run(args: &Args, n: u32, stat: bool, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
-    let scratch = tempfile::tempdir()
-        .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
-    let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
-    let (before, after) = repository.around(&run, n)?;
     let style = Presentation::of_stdout(Format::Text).style;
     let is_shown = console::is_terminal();
     // Of names, git quotes what is not plain.
     let is_painted_by_git = is_shown && stat && style.colour;
     let colour = if is_painted_by_git { Colour::Yes } else { Colour::No };
-    let difference = repository.difference(&before, &after, detail(stat, style), colour)?;
+    let difference = difference(&place.paths, &run, n, detail(stat, style), colour, supervisor)?;
     if is_shown {
         let keep = if is_painted_by_git { Keep::Colour } else { Keep::Nothing };
         let lines = lines(&difference.bytes, keep);

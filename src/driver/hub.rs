@@ -33,6 +33,16 @@ pub use event::{Detail, UiEvent};
 pub use shared::{Wants, WhenSlow};
 pub use subscription::{Poll, Subscription, Waker};
 
+/// The output of an iteration's terminal, as far as the hub has it still.
+#[derive(Debug)]
+pub struct Terminal {
+    /// So many bytes are before the first that `subscription` gets.
+    pub start: u64,
+    /// So many bytes were shown by now.
+    pub end: u64,
+    pub subscription: Subscription,
+}
+
 /// The loop's end.
 #[derive(Debug, Clone)]
 pub struct Hub(Arc<Shared>);
@@ -65,6 +75,18 @@ impl Hub {
     /// The number of the record that is published next.
     pub fn published(&self) -> u64 {
         self.0.lock().backlog.published()
+    }
+
+    /// Returns the end of a new subscriber to the output of `iteration` after `from` bytes of it, and to the records from `first`
+    /// on; none if that is not the iteration that began last.
+    pub fn terminal(&self, iteration: u32, from: u64, first: u64) -> Option<Terminal> {
+        let mut subscription = self.subscribe(first, WhenSlow::Skip);
+        let (start, end) = subscription.begin_at(iteration, from)?;
+        Some(Terminal {
+            start,
+            end,
+            subscription,
+        })
     }
 
     /// Publishes a record that is in the journal. Never waits.

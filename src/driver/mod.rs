@@ -30,7 +30,7 @@ pub use config::{Agent, Judge, RunConfig, Warden};
 pub use ending::{Left, Message, leave};
 pub use goals::check_goals;
 pub use handle::Handle;
-pub use hub::{Detail, Hub, Poll, Subscription, UiEvent, Waker, Wants, WhenSlow};
+pub use hub::{Detail, Hub, Poll, Subscription, Terminal, UiEvent, Waker, Wants, WhenSlow};
 pub use open::{OpenError, OpenRun, Reset, forget_rule, read_shortened, read_view, reset_circuit};
 pub use plan_file::{Taskless, read_plan};
 pub use run::{Driver, DriverError};

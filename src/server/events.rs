@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    control::Role,
+    control::{Role, Status},
     diagnostics::kind,
     driver::{Subscription, UiEvent},
     event::{EndKind, Event as Happened, Record},
@@ -50,10 +50,10 @@ pub(super) struct Wanted {
     terminal: bool,
     /// Each record with the line that a person reads of it, too.
     #[serde(default)]
-    words: bool,
+    pub(super) words: bool,
     /// A snapshot before the stream is over, too: whoever serves it may be gone a moment later.
     #[serde(default)]
-    last: bool,
+    pub(super) last: bool,
 }
 
 /// A record with the line that a person reads of it, as every screen has it; moments in it are UTC.
@@ -74,36 +74,59 @@ pub(super) async fn events(
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Answered<Response> {
     let Query(wanted) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
-    let (first, snapshot) = match first_record(&wanted, &headers)? {
-        Some(first) => {
-            let records = served.view().records;
-            if first > records {
-                let detail = format!("the run has {records} records so far: there is none before number {first}");
-                return Err(Problem::bad_request(detail));
-            }
-            (first, None)
-        }
+    let (first, snapshot) = match first_record(&wanted, &headers, served.records())? {
+        Some(first) => (first, None),
         None => {
             let status = served.whole_status(role).await?;
             let records = status.view.as_ref().map_or(0, |view| view.records);
-            let snapshot = Event::default().event("snapshot").json_data(&status);
-            let snapshot = snapshot.map_err(|why| Problem::failed(why.to_string()))?;
-            // A journal has a first record before anything is served.
-            (records, Some(snapshot.id(records.saturating_sub(1).to_string())))
+            (records, Some(snapshot(&status)?))
         }
     };
     let subscription = served.subscribe(first, wanted.terminal);
     let events = stream::iter(snapshot).chain(follow(served, subscription, wanted));
-    let heartbeat = KeepAlive::new()
-        .interval(HEARTBEAT)
-        .event(Event::default().event("heartbeat").data("{}"));
     Ok(Sse::new(events.map(Ok::<_, Infallible>))
-        .keep_alive(heartbeat)
+        .keep_alive(heartbeat())
         .into_response())
 }
 
-/// The record to begin with; none if it is not said.
-fn first_record(wanted: &Wanted, headers: &HeaderMap) -> Answered<Option<u64>> {
+/// What is sent while there is nothing to send.
+pub(super) fn heartbeat() -> KeepAlive {
+    KeepAlive::new()
+        .interval(HEARTBEAT)
+        .event(Event::default().event("heartbeat").data("{}"))
+}
+
+/// How a run stands, for whoever begins with that.
+pub(super) fn snapshot(status: &Status) -> Answered<Event> {
+    let records = status.view.as_ref().map_or(0, |view| view.records);
+    let snapshot = Event::default().event("snapshot").json_data(status);
+    let snapshot = snapshot.map_err(|why| Problem::failed(why.to_string()))?;
+    // A journal has a first record before anything is served.
+    Ok(snapshot.id(records.saturating_sub(1).to_string()))
+}
+
+/// The end of a run's process.
+pub(super) fn over(exit: Option<u8>) -> Event {
+    Event::default()
+        .event("over")
+        .data(json!({"exitCode": exit}).to_string())
+}
+
+/// The record to begin with, of a run that has so many; none if it is not said.
+///
+/// # Errors
+/// If it is not one that is there or comes next.
+pub(super) fn first_record(wanted: &Wanted, headers: &HeaderMap, records: u64) -> Answered<Option<u64>> {
+    let first = said(wanted, headers)?;
+    match first.filter(|first| *first > records) {
+        Some(first) => Err(Problem::bad_request(format!(
+            "the run has {records} records so far: there is none before number {first}"
+        ))),
+        None => Ok(first),
+    }
+}
+
+fn said(wanted: &Wanted, headers: &HeaderMap) -> Answered<Option<u64>> {
     let after = |seq: u64| {
         let next = seq.checked_add(1);
         next.ok_or_else(|| Problem::bad_request("there is no record after that number"))
@@ -142,16 +165,8 @@ fn follow(served: Arc<Served>, subscription: Subscription, wanted: Wanted) -> im
 
 /// What there is to say when nothing follows.
 fn end(served: &Served, wanted: Wanted) -> Vec<Event> {
-    let last = wanted.last.then(|| {
-        let status = served.last_status();
-        let records = status.view.as_ref().map_or(0, |view| view.records);
-        let last = Event::default().event("snapshot").json_data(&status);
-        let last = last.expect("a status has no failing serialisers");
-        last.id(records.saturating_sub(1).to_string())
-    });
-    let over = json!({"exitCode": served.exit()});
-    let over = Event::default().event("over").data(over.to_string());
-    last.into_iter().chain([over]).collect()
+    let last = wanted.last.then(|| snapshot(&served.last_status()));
+    last.into_iter().flatten().chain([over(served.exit())]).collect()
 }
 
 /// An event as it is sent; none if it is not.
@@ -179,7 +194,7 @@ fn written(event: &UiEvent, wanted: Wanted) -> Option<Event> {
     }
 }
 
-fn of_record(record: &Record, words: bool) -> Event {
+pub(super) fn of_record(record: &Record, words: bool) -> Event {
     let narrated = Narrated {
         seq: record.seq,
         at_ms: record.at_ms,

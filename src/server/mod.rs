@@ -4,16 +4,21 @@
 //! asked goes to the loop ([`Handle`]), what happens comes from the [`Hub`].
 
 pub(crate) mod access;
+mod archive;
 mod connection;
 mod events;
+mod files;
 mod page;
+mod past;
 mod problem;
 mod routes;
+mod runs;
 mod screens;
 mod served;
 mod socket;
 mod stream;
 mod tcp;
+mod terminal;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +37,7 @@ use crate::{
 };
 
 use access::Access;
+pub(crate) use archive::{Archive, Desk, Kept};
 use connection::{Patience, take_body};
 pub(crate) use screens::Shown;
 pub(crate) use served::RoleOf;
@@ -66,20 +72,27 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves the run behind `handle` and `hub` on the socket at `path`, and to whoever has a token where it is `listening`. The
+    /// Serves `run`, which is behind `handle` and `hub` on the socket at `path`, and to whoever has a token where it is `listening`. The
     /// caller holds the project's lock, so a socket that is there already is a dead one.
     ///
     /// # Errors
     /// If the socket cannot be made, or there can be no thread.
     pub(crate) fn start(
         path: &Path,
+        run: Kept,
         handle: Handle,
         hub: Hub,
         shown: Shown,
         role_of: RoleOf,
         listening: Option<Listening>,
     ) -> io::Result<Self> {
-        let served = Arc::new(Served::new(handle, hub, shown, listening.as_ref().map(Listening::url)));
+        let served = Arc::new(Served::new(
+            run.run().clone(),
+            handle,
+            hub,
+            shown,
+            listening.as_ref().map(Listening::url),
+        ));
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let socket = {
             let _entered = runtime.enter();
@@ -88,7 +101,7 @@ impl Server {
         let (stage, stages) = watch::channel(Stage::Open);
         let (serving, served_out) = mpsc::channel(1);
         let patience = Patience::of_this_process();
-        let routes = routes::router(Arc::clone(&served)).layer(from_fn_with_state(patience, take_body));
+        let routes = routes::router(Arc::clone(&served), run).layer(from_fn_with_state(patience, take_body));
         let serve = move || {
             runtime.block_on(async {
                 let over_tcp = over_tcp(listening, routes.clone(), patience, stages.clone());

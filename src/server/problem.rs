@@ -12,7 +12,7 @@ pub(super) type Answered<T> = Result<T, Problem>;
 
 /// Why a request was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
 }

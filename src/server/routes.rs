@@ -8,8 +8,8 @@ use axum::{
         DefaultBodyLimit, Path, Query, State,
         rejection::{JsonRejection, PathRejection, QueryRejection},
     },
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, StatusCode},
+    response::Response,
     routing::{get, post},
 };
 use serde::Deserialize;
@@ -21,21 +21,36 @@ use crate::{
 };
 
 use super::{
-    events,
+    archive::Kept,
+    events, files,
     problem::{Answered, Problem},
-    served::{Done, Served},
-    stream,
+    runs,
+    served::{Done, Served, tagged},
+    stream, terminal,
 };
 
-/// All routes of one run.
-pub(super) fn router(served: Arc<Served>) -> Router {
+/// All routes of one run, and of those before it.
+pub(super) fn router(served: Arc<Served>, kept: Kept) -> Router {
+    let archive = kept.archive().clone();
+    let live = of_run(Arc::clone(&served))
+        .merge(files::routes())
+        .layer(Extension(kept));
+    let runs = runs::routes(served, archive, live.clone());
+    // Bodies are bounded before they come here.
+    live.merge(runs).layer(DefaultBodyLimit::disable())
+}
+
+/// The routes of the run that goes on.
+fn of_run(served: Arc<Served>) -> Router {
     Router::new()
         .route("/run", get(run))
         .route("/status", get(status))
+        .route("/plan", get(plan))
         .route("/events", get(events::events))
         .route("/stream", get(stream::stream))
         .route("/terminal/input", post(stream::input))
         .route("/terminal/size", post(stream::size))
+        .route("/terminal", get(terminal::of_run))
         .route("/asks", get(asks))
         .route("/asks/{id}", post(answer))
         .route("/commands", post(command))
@@ -44,8 +59,6 @@ pub(super) fn router(served: Arc<Served>) -> Router {
         .route("/personal/{what}", post(personal))
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
-        // Bodies are bounded before they come here.
-        .layer(DefaultBodyLimit::disable())
         .with_state(served)
 }
 
@@ -54,13 +67,11 @@ async fn run(
     Extension(role): Extension<Role>,
     headers: HeaderMap,
 ) -> Answered<Response> {
-    let status = served.whole_status(role).await?;
-    let records = status.view.as_ref().map_or(0, |view| view.records);
-    let tag = HeaderValue::from_str(&format!("\"{records}\"")).expect("digits");
-    if headers.get(header::IF_NONE_MATCH) == Some(&tag) {
-        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
-    }
-    Ok(([(header::ETAG, tag)], Json(status)).into_response())
+    Ok(tagged(&headers, &served.whole_status(role).await?))
+}
+
+async fn plan(State(served): State<Arc<Served>>) -> Json<Value> {
+    Json(served.plan())
 }
 
 async fn status(State(served): State<Arc<Served>>, Extension(role): Extension<Role>) -> Answered<Json<Box<Status>>> {

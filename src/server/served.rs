@@ -2,13 +2,20 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use axum::{
+    Json,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
 use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::net::UnixStream;
 
 use crate::{
     control::{Personal, Reply, Request, Role, Status},
-    driver::{Handle, Hub, Subscription, UiEvent, Wants, status_of},
-    event::UserCommand,
+    driver::{Handle, Hub, Subscription, Terminal, UiEvent, Wants, status_of},
+    event::{RunId, UserCommand},
+    review::RunEntry,
     run::RunView,
 };
 
@@ -31,6 +38,7 @@ pub(super) enum Stage {
 /// The run that is served.
 #[derive(Debug)]
 pub(super) struct Served {
+    run: RunId,
     handle: Handle,
     hub: Hub,
     screens: Screens,
@@ -76,8 +84,9 @@ impl Fold {
 }
 
 impl Served {
-    pub(super) fn new(handle: Handle, hub: Hub, shown: Shown, listen: Option<String>) -> Self {
+    pub(super) fn new(run: RunId, handle: Handle, hub: Hub, shown: Shown, listen: Option<String>) -> Self {
         Self {
+            run,
             handle,
             screens: Screens::new(shown),
             fold: Mutex::new(Fold::of(&hub)),
@@ -116,9 +125,45 @@ impl Served {
 
     /// All that has been recorded until now.
     pub(super) fn view(&self) -> RunView {
+        self.seen(RunView::clone)
+    }
+
+    /// How many records there are by now.
+    pub(super) fn records(&self) -> u64 {
+        self.seen(|view| view.records)
+    }
+
+    pub(super) fn plan(&self) -> Value {
+        self.seen(plan_json)
+    }
+
+    pub(super) fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The run in a list of runs.
+    pub(super) fn entry(&self) -> RunEntry {
+        self.seen(|view| RunEntry::of(&self.run, view, true))
+    }
+
+    /// The latest iteration, the one whose agent runs, and how many records say so.
+    pub(super) fn at_work(&self) -> (u32, Option<u32>, u64) {
+        self.seen(|view| {
+            let runs = view.is_busy().then_some(view.iterations.number);
+            (view.iterations.number, runs, view.records)
+        })
+    }
+
+    /// What is left to see of the terminal of `iteration`, with the records from `first` on.
+    pub(super) fn terminal(&self, iteration: u32, from: u64, first: u64) -> Option<Terminal> {
+        self.hub.terminal(iteration, from, first)
+    }
+
+    /// Looks at what has been recorded until now, which is not copied.
+    fn seen<T>(&self, look: impl FnOnce(&RunView) -> T) -> T {
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
         fold.catch_up();
-        fold.view.clone()
+        look(&fold.view)
     }
 
     /// Asks the loop.
@@ -171,6 +216,21 @@ impl Served {
     pub(super) async fn personal(&self, what: Personal, role: Role) -> Answered<()> {
         self.ask(Request::Personal(what), role).await.map(drop)
     }
+}
+
+/// The plan as it was last read.
+pub(super) fn plan_json(view: &RunView) -> Value {
+    json!({"path": view.settings.plan, "tasks": view.plan.tasks, "missing": view.missing})
+}
+
+/// A state with its tag, or the tag alone for a client that has the state.
+pub(super) fn tagged(headers: &HeaderMap, status: &Status) -> Response {
+    let records = status.view.as_ref().map_or(0, |view| view.records);
+    let tag = HeaderValue::from_str(&format!("\"{records}\"")).expect("digits");
+    if headers.get(header::IF_NONE_MATCH) == Some(&tag) {
+        return (StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response();
+    }
+    ([(header::ETAG, tag)], Json(status)).into_response()
 }
 
 fn misunderstood() -> Problem {

@@ -8,7 +8,8 @@ use super::*;
 use crate::{
     control::{Client, Role, frames::Show},
     event::{Event, Notice, RunId},
-    store::journal::Journal,
+    proc::Supervisor,
+    store::{journal::Journal, paths::ProjectPaths},
 };
 
 /// Longer than anything here takes, on a machine that has other work.
@@ -36,7 +37,9 @@ impl Run {
             show: Show::default(),
             here: false,
         };
-        let server = Server::start(&socket, Handle::to_nobody(), hub.clone(), shown, role_of, None).unwrap();
+        let paths = ProjectPaths::new(dir.path(), Some(dir.path())).unwrap();
+        let kept = Archive::new(paths, Desk::new(&Supervisor::default())).kept_of(RunId("r".to_owned()));
+        let server = Server::start(&socket, kept, Handle::to_nobody(), hub.clone(), shown, role_of, None).unwrap();
         Self {
             dir,
             journal,

@@ -48,13 +48,7 @@ impl ProjectPaths {
     /// # Errors
     /// [`PathsError::NoHome`] if there is no directory to derive them from.
     pub fn new(project: &Path, root: Option<&Path>) -> Result<Self, PathsError> {
-        let root = match root {
-            Some(root) => root.to_owned(),
-            None => dirs::state_dir()
-                .or_else(dirs::data_local_dir)
-                .ok_or(PathsError::NoHome)?
-                .join("ralph"),
-        };
+        let root = root.map_or_else(state_root, |root| Ok(root.to_owned()))?;
         let mut name = project
             .file_name()
             .map_or_else(|| OsString::from("root"), ToOwned::to_owned);
@@ -213,6 +207,15 @@ impl ProjectPaths {
         let mut ids = self.run_ids().into_iter().rev();
         ids.find(|id| self.run(id).journal().is_file())
     }
+}
+
+/// The user's directory for the states of all projects.
+///
+/// # Errors
+/// [`PathsError::NoHome`] if there is no directory to derive it from.
+pub fn state_root() -> Result<PathBuf, PathsError> {
+    let dir = dirs::state_dir().or_else(dirs::data_local_dir);
+    Ok(dir.ok_or(PathsError::NoHome)?.join("ralph"))
 }
 
 /// The state directories of all projects, which may lie within a project: in a home directory they do.

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde::Deserialize;
 use serde_json::json;
 
 use super::paths::create_anew;
@@ -14,6 +15,57 @@ use super::paths::create_anew;
 /// A flood is written this often, so that it costs few writes and a crash loses little. What comes last before a silence is
 /// left to [`Recording::write_out`].
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
+
+/// Opens a recording to be read, which may still grow.
+///
+/// # Errors
+/// Whatever the file system says.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// What one line of a recording says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// The terminal has this size from here on; the header says the first one.
+    Size {
+        cols: u16,
+        rows: u16,
+    },
+    Output {
+        text: String,
+    },
+}
+
+impl Shown {
+    /// Reads a line; none for what this does not know, and for a line that was cut off.
+    pub(crate) fn parse(line: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Header {
+            width: u16,
+            height: u16,
+        }
+        if line.starts_with('{') {
+            let Header { width, height } = serde_json::from_str(line).ok()?;
+            return Some(Self::Size {
+                cols: width,
+                rows: height,
+            });
+        }
+        let (_, code, text): (f64, String, String) = serde_json::from_str(line).ok()?;
+        match code.as_str() {
+            "o" => Some(Self::Output { text }),
+            "r" => {
+                let (cols, rows) = text.split_once('x')?;
+                Some(Self::Size {
+                    cols: cols.parse().ok()?,
+                    rows: rows.parse().ok()?,
+                })
+            }
+            _ => None,
+        }
+    }
+}
 
 /// An open recording. Dropping it writes what is held back.
 #[derive(Debug)]

@@ -47,6 +47,8 @@ pub(super) struct Backlog {
     details: u64,
     /// The newest record by which an iteration started, and the offset of the output that came after it.
     iteration: (u64, u64),
+    /// Its number; 0 before the first.
+    number: u32,
 }
 
 /// Where a subscriber is.
@@ -78,6 +80,7 @@ impl Backlog {
             published,
             details: 0,
             iteration: (0, 0),
+            number: 0,
         }
     }
 
@@ -87,7 +90,8 @@ impl Backlog {
 
     pub(super) fn add_record(&mut self, record: Record) {
         self.published = record.seq + 1;
-        if let Event::IterationStarted { .. } = record.event {
+        if let Event::IterationStarted { iteration, .. } = record.event {
+            self.number = iteration;
             self.iteration = (record.seq, self.output.end());
         }
         self.add_mark(record.seq, What::Record(Arc::new(record)));
@@ -128,6 +132,18 @@ impl Backlog {
             seq,
             detail: self.details - self.marks.iter().filter(is_detail).count() as u64,
         }
+    }
+
+    /// Moves `position` behind the first `from` bytes of `iteration`, or as near to that as what is kept allows. Returns how
+    /// many of its bytes are before that, and how many there are; none if it is not the iteration that began last.
+    pub(super) fn begin_at(&self, position: &mut Position, iteration: u32, from: u64) -> Option<(u64, u64)> {
+        if iteration != self.number {
+            return None;
+        }
+        let (_, start) = self.iteration;
+        let end = self.output.end();
+        position.offset = start.saturating_add(from).min(end).max(self.output.start());
+        Some((position.offset - start, end - start))
     }
 
     /// How many bytes are ahead of `position`.

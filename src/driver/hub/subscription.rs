@@ -148,6 +148,17 @@ impl Subscription {
         }
     }
 
+    /// Leaves out the output before the first `from` bytes of `iteration`. Returns how many of its bytes are before what comes
+    /// next, and how many there are; none if it is not the iteration that began last.
+    pub(super) fn begin_at(&mut self, iteration: u32, from: u64) -> Option<(u64, u64)> {
+        let mut state = self.shared.lock();
+        let State {
+            subscribers, backlog, ..
+        } = &mut *state;
+        let subscriber = subscribers.get_mut(&self.number)?;
+        backlog.begin_at(&mut subscriber.position, iteration, from)
+    }
+
     /// Hands over the records from before the first event, one at a time. What of the journal cannot be read is left
     /// out.
     pub fn past(&mut self, take: &mut dyn FnMut(&Record)) {

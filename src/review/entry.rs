@@ -1,0 +1,147 @@
+//! A run in a list of runs.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::{
+    event::RunId,
+    run::RunView,
+    words::{phase_in_words, stop_in_words},
+};
+
+/// The exit code of a run that needs an answer.
+const BLOCKED: u8 = 8;
+
+/// How a run stands at a glance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunEntry {
+    pub run: RunId,
+    /// The project's root, absolute.
+    pub project: PathBuf,
+    pub plan: PathBuf,
+    pub adapter: String,
+    /// In milliseconds since the Unix epoch.
+    pub started_ms: u64,
+    /// When the last record was written.
+    pub last_ms: u64,
+    pub standing: Standing,
+    /// A ralph serves it: it can be followed and, unless it is over, be told what to do.
+    pub live: bool,
+    /// What it does or how it ended, in words.
+    pub state: String,
+    pub tasks_done: u32,
+    pub tasks_open: u32,
+    pub iterations: u32,
+    pub elapsed_ms: u64,
+    /// How many questions of the agent wait for an answer.
+    pub asks: usize,
+    /// It asks something, or does not get on without an answer.
+    pub needs_you: bool,
+    /// None while it is not over.
+    pub exit_code: Option<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Standing {
+    Running,
+    Over,
+    /// Cut off: the next `ralph` in the project resumes it.
+    Interrupted,
+    /// Its journal cannot be read.
+    Unreadable,
+}
+
+impl RunEntry {
+    /// The entry of `run`, of which `view` is known, while a ralph serves it, or not.
+    pub(crate) fn of(run: &RunId, view: &RunView, live: bool) -> Self {
+        let totals = view.end().map_or_else(|| view.totals(), |end| end.totals.clone());
+        let (standing, state) = match view.stop_reason() {
+            Some(reason) => (Standing::Over, stop_in_words(reason)),
+            None if live => (Standing::Running, phase_in_words(view)),
+            None => (
+                Standing::Interrupted,
+                "interrupted; resumes with the next `ralph`".to_owned(),
+            ),
+        };
+        let exit_code = view.stop_reason().map(|reason| reason.exit_code());
+        let asks = match standing {
+            Standing::Running => view.open_asks().iter().filter(|ask| ask.waits.is_some()).count(),
+            Standing::Over | Standing::Interrupted | Standing::Unreadable => 0,
+        };
+        let is_blocked = standing == Standing::Running && !view.blocks.is_empty();
+        Self {
+            run: run.clone(),
+            project: PathBuf::clone(&view.project),
+            plan: view.settings.plan.clone(),
+            adapter: view.current_adapter().to_owned(),
+            started_ms: view.clock.started_ms,
+            last_ms: view.clock.now_ms,
+            standing,
+            live,
+            state,
+            tasks_done: totals.tasks_done,
+            tasks_open: totals.tasks_open,
+            iterations: totals.iterations,
+            elapsed_ms: totals.elapsed_ms,
+            asks,
+            needs_you: asks > 0 || is_blocked || exit_code == Some(BLOCKED),
+            exit_code,
+        }
+    }
+
+    /// The entry of a run whose journal says nothing.
+    pub(super) fn unreadable(run: &RunId, why: String) -> Self {
+        Self {
+            standing: Standing::Unreadable,
+            state: why,
+            ..Self::of(run, &RunView::default(), false)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Event, StopReason, Totals},
+        testing::permission_asked,
+    };
+
+    fn entry(events: &[Event], live: bool) -> RunEntry {
+        let mut view = RunView::default();
+        events.iter().for_each(|event| view.apply_event(1, event));
+        RunEntry::of(&RunId("one".to_owned()), &view, live)
+    }
+
+    #[test]
+    fn a_run_needs_somebody_while_it_asks_and_when_it_ended_blocked() {
+        let asks = [permission_asked(3)];
+        assert!(entry(&asks, true).needs_you);
+        assert_eq!(entry(&asks, true).asks, 1);
+        let cut_off = entry(&asks, false);
+        assert_eq!(
+            (cut_off.standing, cut_off.asks, cut_off.needs_you),
+            (Standing::Interrupted, 0, false)
+        );
+        let stopped = |reason| {
+            entry(
+                &[Event::RunStopped {
+                    reason,
+                    hints: Vec::new(),
+                    totals: Totals::default(),
+                }],
+                false,
+            )
+        };
+        let done = stopped(StopReason::Done { verified: true });
+        assert_eq!((done.standing, done.exit_code), (Standing::Over, Some(0)));
+        assert!(!done.needs_you);
+        let blocked = stopped(StopReason::Blocked {
+            question: String::new(),
+        });
+        assert!(blocked.needs_you);
+    }
+}

@@ -1,0 +1,72 @@
+//! What a run did, with the commits of each iteration.
+
+use crate::{
+    driver::read_view,
+    event::{Checkpoint, RunId},
+    git::Repository,
+    proc::Supervisor,
+    store::{journal::JournalError, paths::ProjectPaths},
+    text::one_line,
+    ui::report::{self, CommitLine, Report, Style},
+};
+
+use super::date_time;
+
+/// How a report is written down for those who have no terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReportFormat {
+    Text,
+    Markdown,
+    Json,
+}
+
+/// Reads what `run` did.
+///
+/// # Errors
+/// As [`read_view`].
+pub(crate) fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor) -> Result<Report, JournalError> {
+    let mut report = Report::of(&read_view(paths, run)?);
+    add_commits(paths, &mut report, supervisor);
+    Ok(report)
+}
+
+/// Writes a report down, without colours.
+pub(crate) fn written(report: &Report, format: ReportFormat) -> String {
+    match format {
+        ReportFormat::Text => {
+            let mut text = Vec::new();
+            report::write_text(report, Style::PLAIN, date_time, &mut text).expect("memory takes every write");
+            String::from_utf8_lossy(&text).into_owned()
+        }
+        ReportFormat::Markdown => report::markdown(report, date_time),
+        ReportFormat::Json => {
+            let text = serde_json::to_string_pretty(report);
+            text.expect("a report has no failing serialisers") + "\n"
+        }
+    }
+}
+
+/// Looks up the commits of each iteration. The report is as good without: their number is in the records.
+fn add_commits(paths: &ProjectPaths, report: &mut Report, supervisor: &Supervisor) {
+    let made_commits = |checkpoints: (&Option<Checkpoint>, &Option<Checkpoint>)| match checkpoints {
+        (Some(before), Some(after)) if before.head != after.head => Some((before.clone(), after.clone())),
+        _ => None,
+    };
+    let mut wanted = report.iterations.iter_mut().filter_map(|iteration| {
+        let (before, after) = made_commits((&iteration.before, &iteration.after))?;
+        Some((&mut iteration.commits, before, after))
+    });
+    let Ok(scratch) = tempfile::tempdir() else { return };
+    let Some(first) = wanted.next() else { return };
+    let Ok((repository, _)) = Repository::discover(paths.project(), scratch.path(), supervisor) else {
+        return;
+    };
+    for (commits, before, after) in std::iter::once(first).chain(wanted) {
+        let found = repository.commits_between(&before, &after).unwrap_or_default();
+        let lines = found.into_iter().map(|commit| CommitLine {
+            id: commit.id,
+            subject: one_line(&commit.subject),
+        });
+        commits.extend(lines);
+    }
+}

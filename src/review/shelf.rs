@@ -1,0 +1,95 @@
+//! The runs there are, each with how it stands, without reading twice what has not changed since.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use crate::{
+    event::RunId,
+    run::RunView,
+    store::{
+        journal::{JournalError, Reader},
+        lock,
+        paths::ProjectPaths,
+    },
+    text::with_causes,
+};
+
+use super::RunEntry;
+
+/// What is known of journals by now.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    known: Mutex<HashMap<PathBuf, Known>>,
+}
+
+/// What is known of one journal.
+#[derive(Debug)]
+enum Known {
+    /// It may grow.
+    Open { reader: Reader, view: Box<RunView> },
+    /// It says that the run is over, and had so many bytes then.
+    Over { entry: Box<RunEntry>, bytes: u64 },
+}
+
+impl Shelf {
+    /// All runs of a project, the latest first.
+    pub(crate) fn runs(&self, paths: &ProjectPaths) -> Vec<RunEntry> {
+        let running = lock::holder(paths).and_then(|holder| holder.run);
+        let runs = paths.run_ids();
+        let runs = runs.iter().rev();
+        runs.map(|run| self.run(paths, run, running.as_ref() == Some(run)))
+            .collect()
+    }
+
+    /// One run of a project, which a ralph serves or not.
+    pub(crate) fn run(&self, paths: &ProjectPaths, run: &RunId, live: bool) -> RunEntry {
+        let journal = paths.run(run).journal();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entry = match read(known.remove(&journal), &journal, run) {
+            Ok(read) => {
+                let entry = match &read {
+                    Known::Open { view, .. } => RunEntry::of(run, view, live),
+                    Known::Over { entry, .. } => RunEntry {
+                        live,
+                        ..RunEntry::clone(entry)
+                    },
+                };
+                known.insert(journal, read);
+                entry
+            }
+            Err(error) => RunEntry::unreadable(run, format!("its journal cannot be read: {}", with_causes(&error))),
+        };
+        if entry.project.as_os_str().is_empty() {
+            entry.project = paths.project().to_owned();
+        }
+        entry
+    }
+}
+
+/// Reads on where `known` ends.
+fn read(known: Option<Known>, journal: &Path, run: &RunId) -> Result<Known, JournalError> {
+    let (mut reader, mut view) = match known {
+        Some(Known::Over { entry, bytes }) if length(journal) == bytes => return Ok(Known::Over { entry, bytes }),
+        Some(Known::Open { reader, view }) => (reader, view),
+        // A run that was over and goes on.
+        Some(Known::Over { .. }) | None => (Reader::open(journal)?, Box::default()),
+    };
+    let bytes = length(journal);
+    while let Some(record) = reader.next_record()? {
+        view.apply(&record);
+    }
+    Ok(match view.is_over() {
+        true => Known::Over {
+            entry: Box::new(RunEntry::of(run, &view, false)),
+            bytes,
+        },
+        false => Known::Open { reader, view },
+    })
+}
+
+fn length(journal: &Path) -> u64 {
+    std::fs::metadata(journal).map_or(0, |metadata| metadata.len())
+}

@@ -1,0 +1,161 @@
+//! What is read of a run from disk, be it over or not: differences, report, recordings.
+
+use std::io::Read;
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{
+        FromRequestParts, Path, Query,
+        rejection::{PathRejection, QueryRejection},
+    },
+    http::{
+        HeaderValue,
+        header::{CONTENT_TYPE, HeaderName},
+        request::Parts,
+    },
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use futures_util::stream;
+use serde::Deserialize;
+
+use crate::{
+    control::Role,
+    git::{Colour, Detail, GitError},
+    review::{self, DifferenceError, ReportFormat, difference, written},
+    store::recording,
+    text::with_causes,
+};
+
+use super::{
+    archive::{Kept, in_pieces, of_journal},
+    problem::{Answered, Problem},
+};
+
+/// How wide a list of files is.
+const COLUMNS: u16 = 100;
+/// What is read of a recording at a time.
+const CHUNK_BYTES: u64 = 64 * 1024;
+/// Says of a difference that it is not all, with the command that shows all of it.
+pub(super) const TRUNCATED: HeaderName = HeaderName::from_static("ralph-truncated");
+
+/// The routes of the run that [`Kept`] is an extension of the request for.
+pub(super) fn routes() -> Router {
+    Router::new()
+        .route("/diff/{n}", get(diff))
+        .route("/report", get(report))
+        .route("/recording/{n}", get(cast))
+}
+
+impl<S: Sync> FromRequestParts<S> for Kept {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        // The state directory may be hidden from an agent, and it is not shown what lies there.
+        if parts.extensions.get() == Some(&Role::Agent) {
+            return Err(Problem::forbidden(
+                "an agent is shown how its run stands, not what is kept of runs",
+            ));
+        }
+        let kept = parts.extensions.get().cloned();
+        kept.ok_or_else(|| Problem::not_found("there is no such run"))
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Difference {
+    #[serde(default)]
+    stat: bool,
+}
+
+async fn diff(
+    kept: Kept,
+    n: Result<Path<u32>, PathRejection>,
+    wanted: Result<Query<Difference>, QueryRejection>,
+) -> Answered<Response> {
+    let Path(n) = n.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let Query(Difference { stat }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let detail = match stat {
+        true => Detail::Stat { columns: COLUMNS },
+        false => Detail::Patch,
+    };
+    let made = kept.read(move |paths, run, supervisor| {
+        difference(paths, run, n, detail, Colour::No, supervisor).map_err(|error| match error {
+            DifferenceError::Git(GitError::NoCheckpoint { .. }) | DifferenceError::NoRepository(_) => {
+                Problem::not_found(with_causes(&error))
+            }
+            DifferenceError::Git(_) | DifferenceError::Scratch(_) => Problem::failed(with_causes(&error)),
+        })
+    });
+    let (made, permit) = made.await?;
+    let kind = if stat {
+        "text/plain; charset=utf-8"
+    } else {
+        "text/x-diff"
+    };
+    let mut response = of_kind(kind, in_pieces(made.bytes, permit));
+    if let Some(whole) = made.whole.and_then(|whole| HeaderValue::from_str(&whole).ok()) {
+        response.headers_mut().insert(TRUNCATED, whole);
+    }
+    Ok(response)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    Text,
+    Markdown,
+    #[default]
+    Json,
+}
+
+async fn report(kept: Kept, wanted: Result<Query<Written>, QueryRejection>) -> Answered<Response> {
+    let Query(Written { format }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let (format, kind) = match format {
+        Format::Text => (ReportFormat::Text, "text/plain; charset=utf-8"),
+        Format::Markdown => (ReportFormat::Markdown, "text/markdown; charset=utf-8"),
+        Format::Json => (ReportFormat::Json, "application/json"),
+    };
+    let made = kept.read(move |paths, run, supervisor| {
+        let report = review::report(paths, run, supervisor).map_err(|error| of_journal(&error))?;
+        Ok(written(&report, format).into_bytes())
+    });
+    let (made, permit) = made.await?;
+    Ok(of_kind(kind, in_pieces(made, permit)))
+}
+
+async fn cast(kept: Kept, n: Result<Path<u32>, PathRejection>) -> Answered<Response> {
+    let Path(n) = n.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let path = kept.recording(n);
+    let opened = kept.read(move |_, _, _| {
+        recording::open(&path).map_err(|_| Problem::not_found(format!("there is no recording of iteration {n}")))
+    });
+    let (file, _) = opened.await?;
+    let chunks = stream::try_unfold((kept, file), |(kept, file)| async move {
+        let (read, _) = kept
+            .read(move |_, _, _| {
+                let mut chunk = Vec::new();
+                let read = (&file).take(CHUNK_BYTES).read_to_end(&mut chunk);
+                read.map_err(|error| Problem::failed(error.to_string()))?;
+                Ok((chunk, file))
+            })
+            .await
+            .map_err(|_| std::io::Error::other("the recording cannot be read"))?;
+        let (chunk, file) = read;
+        Ok::<_, std::io::Error>((!chunk.is_empty()).then(|| (Bytes::from(chunk), (kept, file))))
+    });
+    Ok(of_kind("application/x-asciicast", Body::from_stream(chunks)))
+}
+
+fn of_kind(kind: &'static str, body: Body) -> Response {
+    ([(CONTENT_TYPE, kind)], body).into_response()
+}

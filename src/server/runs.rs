@@ -1,0 +1,119 @@
+//! The runs of a project, under their names: the one that is served, with all its routes, and those of the past.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Json, Router,
+    extract::{Path, Request, State},
+    response::{IntoResponse, Response},
+    routing::{any, get},
+};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+
+use crate::{control::Role, review::RunEntry};
+
+use super::{
+    archive::{Archive, Kept},
+    problem::{Answered, Problem},
+    served::Served,
+};
+
+/// What begins the address of a run.
+pub(super) const RUNS: &str = "/runs/";
+
+struct Runs {
+    served: Arc<Served>,
+    archive: Archive,
+    /// The routes of the run that is served.
+    live: Router,
+    /// Those of a run of the past.
+    past: Router,
+}
+
+/// The routes of all runs of a project, of which `served` goes on and answers as `live` does.
+pub(super) fn routes(served: Arc<Served>, archive: Archive, live: Router) -> Router {
+    let runs = Runs {
+        served,
+        archive,
+        live,
+        past: super::past::routes(),
+    };
+    Router::new()
+        .route("/runs", get(list))
+        .route("/runs/{id}", get(one))
+        .route("/runs/{id}/{*route}", any(pass_on))
+        .with_state(Arc::new(runs))
+}
+
+async fn list(State(runs): State<Arc<Runs>>, Extension(role): Extension<Role>) -> Answered<Json<Vec<RunEntry>>> {
+    let own = runs.served.entry();
+    if role == Role::Agent {
+        return Ok(Json(vec![own]));
+    }
+    let mut entries = runs.archive.runs().await?;
+    match entries.iter_mut().find(|entry| entry.run == own.run) {
+        Some(entry) => *entry = own,
+        None => entries.insert(0, own),
+    }
+    Ok(Json(entries))
+}
+
+async fn one(
+    State(runs): State<Arc<Runs>>,
+    Extension(role): Extension<Role>,
+    id: Path<String>,
+) -> Answered<Json<RunEntry>> {
+    let own = runs.served.entry();
+    if own.run.0 == *id {
+        return Ok(Json(own));
+    }
+    let kept = find(&runs.archive, role, &id)?;
+    Ok(Json(kept.entry().await?))
+}
+
+async fn pass_on(
+    State(runs): State<Arc<Runs>>,
+    Extension(role): Extension<Role>,
+    Path((id, _)): Path<(String, String)>,
+    request: Request,
+) -> Answered<Response> {
+    if runs.served.run().0 == id {
+        return handed_on(&runs.live, role, None, request).await;
+    }
+    let kept = find(&runs.archive, role, &id)?;
+    handed_on(&runs.past, role, Some(kept), request).await
+}
+
+/// Runs beside the one that is served are not for an agent, so that it need not know which there are.
+fn find(archive: &Archive, role: Role, id: &str) -> Answered<Kept> {
+    let found = match role {
+        Role::Agent => None,
+        Role::User | Role::Reader => archive.find(id),
+    };
+    found.ok_or_else(|| Problem::not_found(format!("there is no run `{id}`; GET /runs lists them")))
+}
+
+/// Has `routes` answer for what follows the name of a run in the address.
+pub(super) async fn handed_on(routes: &Router, role: Role, kept: Option<Kept>, request: Request) -> Answered<Response> {
+    let (parts, body) = request.into_parts();
+    let route = route_of_run(parts.uri.path_and_query().map_or("", |path| path.as_str()));
+    let route = route.ok_or_else(|| Problem::not_found("no such route of a run"))?;
+    // Without what the first router has noted of the request.
+    let mut inner = Request::new(body);
+    *inner.method_mut() = parts.method;
+    *inner.headers_mut() = parts.headers;
+    *inner.uri_mut() = route.parse().map_err(|_| Problem::bad_request("not an address"))?;
+    inner.extensions_mut().insert(role);
+    if let Some(kept) = kept {
+        inner.extensions_mut().insert(kept);
+    }
+    let answered = TowerToHyperService::new(routes.clone()).call(inner).await;
+    Ok(answered.into_response())
+}
+
+/// What follows the name of a run in an address, from its slash on.
+pub(super) fn route_of_run(address: &str) -> Option<&str> {
+    let rest = address.strip_prefix(RUNS)?;
+    Some(&rest[rest.find('/')?..])
+}

@@ -1,0 +1,317 @@
+//! What the terminal of an iteration shows, as server-sent events: from its recording, and from the run while it goes on.
+//!
+//! Each piece has as its id the count of bytes up to its end, so that whoever was cut off goes on where it was. A recording
+//! has other bytes in place of those that are no UTF-8; where there are such, the counts of the two differ.
+
+use std::{
+    convert::Infallible,
+    fs::File,
+    io::{BufRead, BufReader},
+    sync::Arc,
+};
+
+use axum::{
+    extract::{Query, State, rejection::QueryRejection},
+    http::HeaderMap,
+    response::{
+        IntoResponse, Response,
+        sse::{Event, Sse},
+    },
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use futures_util::{Stream, StreamExt, stream};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    driver::{Subscription, UiEvent},
+    event::Event as Happened,
+    store::recording::{self, Shown},
+};
+
+use super::{
+    archive::Kept,
+    events::heartbeat,
+    problem::{Answered, Problem},
+    served::Served,
+};
+
+/// Bytes of the terminal that are read of a recording at a time.
+const BATCH_BYTES: usize = 256 * 1024;
+
+/// What of which terminal somebody wants.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// The latest if none is named.
+    iteration: Option<u32>,
+    /// So many bytes of it are known already.
+    #[serde(default)]
+    from: u64,
+}
+
+/// The terminal of an iteration of the run that goes on.
+pub(super) async fn of_run(
+    State(served): State<Arc<Served>>,
+    kept: Kept,
+    headers: HeaderMap,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Answered<Response> {
+    let (wanted, from) = understood(wanted, &headers)?;
+    let (latest, runs, records) = served.at_work();
+    let iteration = found(wanted.iteration, latest)?;
+    let Some(terminal) = served.terminal(iteration, from, records) else {
+        return of_recording(&kept, iteration, from).await;
+    };
+    if from > terminal.end {
+        return Err(Problem::bad_request(format!(
+            "the terminal of iteration {iteration} has shown {} bytes so far",
+            terminal.end
+        )));
+    }
+    let past = recorded(&kept, iteration, from, Some(terminal.start)).await.ok();
+    let past = stream::iter(past).flatten();
+    let mut subscription = terminal.subscription;
+    let at = terminal.start;
+    // What was over before is all there.
+    if runs != Some(iteration) {
+        let (mut at, mut events) = (at, Vec::new());
+        subscription.take_all(&mut |event| events.extend(shown(&event, &mut at)));
+        return Ok(sent(past.chain(stream::iter(events)).chain(stream::iter([over()]))));
+    }
+    Ok(sent(past.chain(follow(subscription, iteration, at))))
+}
+
+/// The terminal of an iteration of a run of the past.
+pub(super) async fn of_past(
+    kept: Kept,
+    headers: HeaderMap,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Answered<Response> {
+    let (wanted, from) = understood(wanted, &headers)?;
+    let iteration = found(wanted.iteration, kept.entry().await?.iterations)?;
+    of_recording(&kept, iteration, from).await
+}
+
+fn understood(wanted: Result<Query<Wanted>, QueryRejection>, headers: &HeaderMap) -> Answered<(Wanted, u64)> {
+    let Query(wanted) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let from = match headers.get("last-event-id") {
+        None => wanted.from,
+        Some(id) => {
+            let from = id.to_str().ok().and_then(|id| id.parse().ok());
+            from.ok_or_else(|| Problem::bad_request("Last-Event-ID is not a count of bytes"))?
+        }
+    };
+    Ok((wanted, from))
+}
+
+fn found(wanted: Option<u32>, latest: u32) -> Answered<u32> {
+    let iteration = wanted.unwrap_or(latest);
+    match (1..=latest).contains(&iteration) {
+        true => Ok(iteration),
+        false => Err(Problem::not_found(format!(
+            "there is no iteration {iteration}: the run has had {latest} so far"
+        ))),
+    }
+}
+
+async fn of_recording(kept: &Kept, iteration: u32, from: u64) -> Answered<Response> {
+    let recorded = recorded(kept, iteration, from, None).await?;
+    Ok(sent(recorded.chain(stream::iter([over()]))))
+}
+
+fn sent(events: impl Stream<Item = Event> + Send + 'static) -> Response {
+    Sse::new(events.map(Ok::<_, Infallible>))
+        .keep_alive(heartbeat())
+        .into_response()
+}
+
+/// A recording that is being read.
+struct Recorded {
+    lines: BufReader<File>,
+    /// Bytes of the terminal before the next line.
+    at: u64,
+    from: u64,
+    to: Option<u64>,
+}
+
+/// What is recorded of an iteration between two counts of bytes.
+async fn recorded(
+    kept: &Kept,
+    iteration: u32,
+    from: u64,
+    to: Option<u64>,
+) -> Answered<impl Stream<Item = Event> + Send + 'static + use<>> {
+    let path = kept.recording(iteration);
+    let opened = kept.read(move |_, _, _| {
+        let file = recording::open(&path);
+        file.map_err(|_| Problem::not_found(format!("there is no recording of iteration {iteration}")))
+    });
+    let (file, _) = opened.await?;
+    let recorded = Recorded {
+        lines: BufReader::new(file),
+        at: 0,
+        from,
+        to,
+    };
+    let batches = stream::unfold((kept.clone(), Some(recorded)), |(kept, recorded)| async move {
+        let recorded = recorded?;
+        let (read, _) = kept.read(move |_, _, _| Ok(recorded.batch())).await.ok()?;
+        let (events, recorded) = read;
+        Some((stream::iter(events), (kept, recorded)))
+    });
+    Ok(batches.flatten())
+}
+
+impl Recorded {
+    /// Reads what comes next, and what is left to read; none at the end.
+    fn batch(mut self) -> (Vec<Event>, Option<Self>) {
+        let (mut events, mut bytes, mut line) = (Vec::new(), 0, String::new());
+        while bytes < BATCH_BYTES && self.to.is_none_or(|to| self.at < to) {
+            line.clear();
+            let is_whole = self.lines.read_line(&mut line).is_ok() && line.ends_with('\n');
+            if !is_whole {
+                events.extend(self.gap());
+                return (events, None);
+            }
+            match Shown::parse(&line) {
+                Some(Shown::Size { cols, rows }) => events.push(resized(cols, rows)),
+                Some(Shown::Output { text }) => {
+                    let piece = self.wanted(text.as_bytes());
+                    bytes += piece.len();
+                    if !piece.is_empty() {
+                        events.push(output(piece, self.at));
+                    }
+                }
+                None => {}
+            }
+        }
+        let is_left = self.to.is_none_or(|to| self.at < to);
+        (events, is_left.then_some(self))
+    }
+
+    /// The part of what comes next that lies between the two counts.
+    fn wanted<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let start = self.at;
+        let end = start + bytes.len() as u64;
+        let within = |count: u64| usize::try_from(count.clamp(start, end) - start).expect("an index of a slice");
+        let to = self.to.unwrap_or(u64::MAX);
+        self.at = end.min(to);
+        &bytes[within(self.from.min(to))..within(to)]
+    }
+
+    /// What is not recorded of what was asked for: the recording has reached its cap.
+    fn gap(&self) -> Option<Event> {
+        let to = self.to?;
+        let left = to.saturating_sub(self.at.max(self.from));
+        (left > 0).then(|| skipped(left, to))
+    }
+}
+
+/// What `subscription` gets from `at` on, to the end of the iteration.
+fn follow(subscription: Subscription, iteration: u32, at: u64) -> impl Stream<Item = Event> {
+    stream::unfold((Some(subscription), at), move |(subscription, mut at)| async move {
+        let mut subscription = subscription?;
+        loop {
+            tokio::task::consume_budget().await;
+            let Some(event) = subscription.next_event().await else {
+                return Some((over(), (None, at)));
+            };
+            if let UiEvent::Record(record) = &event
+                && matches!(record.event, Happened::IterationEnded { iteration: ended, .. } if ended == iteration)
+            {
+                return Some((over(), (None, at)));
+            }
+            if let Some(event) = shown(&event, &mut at) {
+                return Some((event, (Some(subscription), at)));
+            }
+        }
+    })
+}
+
+/// What is sent of an event; `at` counts the bytes.
+fn shown(event: &UiEvent, at: &mut u64) -> Option<Event> {
+    match event {
+        UiEvent::Output(bytes) => {
+            *at += bytes.len() as u64;
+            Some(output(bytes, *at))
+        }
+        UiEvent::Skipped { bytes } => {
+            *at += bytes;
+            Some(skipped(*bytes, *at))
+        }
+        UiEvent::Resized(size) => Some(resized(size.cols, size.rows)),
+        UiEvent::Record(_) | UiEvent::Detail(_) => None,
+    }
+}
+
+fn output(bytes: &[u8], at: u64) -> Event {
+    let data = json!({"data": STANDARD.encode(bytes)});
+    Event::default()
+        .id(at.to_string())
+        .event("output")
+        .data(data.to_string())
+}
+
+fn skipped(bytes: u64, at: u64) -> Event {
+    let data = json!({"bytes": bytes});
+    Event::default()
+        .id(at.to_string())
+        .event("skipped")
+        .data(data.to_string())
+}
+
+fn resized(cols: u16, rows: u16) -> Event {
+    let data = json!({"cols": cols, "rows": rows});
+    Event::default().event("resized").data(data.to_string())
+}
+
+/// The end of the iteration.
+fn over() -> Event {
+    Event::default().event("over").data("{}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// What is read between two counts of bytes, and how it ends.
+    fn read(from: u64, to: Option<u64>) -> String {
+        let mut file = tempfile::tempfile().unwrap();
+        let text = "{\"version\":2,\"width\":80,\"height\":24}\n[0.1,\"o\",\"one \"]\n[0.2,\"r\",\"30x5\"]\n[0.3,\"o\",\"two\"]\n[0.4,\"o\",\"cut";
+        file.write_all(text.as_bytes()).unwrap();
+        std::io::Seek::rewind(&mut file).unwrap();
+        let recorded = Recorded {
+            lines: BufReader::new(file),
+            at: 0,
+            from,
+            to,
+        };
+        let (events, rest) = recorded.batch();
+        assert!(rest.is_none());
+        events.iter().map(|event| format!("{event:?}")).collect()
+    }
+
+    #[test]
+    fn a_recording_is_read_between_two_counts_and_what_it_lacks_is_said() {
+        let has = |text: &str, bytes: &str| text.contains(&STANDARD.encode(bytes));
+        let all = read(0, None);
+        assert!(has(&all, "one ") && has(&all, "two") && all.contains("30"), "{all}");
+        let rest = read(2, None);
+        assert!(has(&rest, "e ") && has(&rest, "two"), "{rest}");
+        let part = read(2, Some(5));
+        assert!(
+            has(&part, "e ") && has(&part, "t") && !part.contains("skipped"),
+            "{part}"
+        );
+        let capped = read(0, Some(10));
+        assert!(
+            capped.contains("skipped") && capped.contains("\\\"bytes\\\":3"),
+            "{capped}"
+        );
+        let none = read(4, Some(4));
+        assert!(none.contains("80") && !none.contains("output"), "{none}");
+    }
+}

@@ -1,0 +1,143 @@
+//! Requests to ralph's API, as a program makes them.
+
+use std::{path::Path, time::Duration};
+
+use eventsource_stream::{Event, Eventsource};
+use futures_util::{Stream, StreamExt};
+use reqwest::{Method, Response};
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+
+use super::SOON;
+
+/// A client of one server.
+pub struct Http {
+    runtime: Runtime,
+    client: reqwest::Client,
+    base: String,
+    token: Option<String>,
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub kind: String,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// # Panics
+    /// If the answer is anything but JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+}
+
+impl Http {
+    /// Speaks to whoever listens at a socket.
+    pub fn of_socket(socket: &Path) -> Http {
+        Http::new(reqwest::Client::builder().unix_socket(socket), "http://ralph", None)
+    }
+
+    fn new(client: reqwest::ClientBuilder, base: &str, token: Option<String>) -> Http {
+        Http {
+            runtime: Builder::new_current_thread().enable_all().build().expect("a runtime"),
+            client: client.no_proxy().build().expect("a client"),
+            base: base.trim_end_matches('/').to_owned(),
+            token,
+        }
+    }
+
+    async fn sent(&self, method: Method, route: &str, body: Option<&Value>) -> Response {
+        let mut request = self.client.request(method, format!("{}{route}", self.base));
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        request
+            .send()
+            .await
+            .unwrap_or_else(|error| panic!("{route}: {error:?}"))
+    }
+
+    fn answer(&self, method: Method, route: &str, body: Option<&Value>) -> Answer {
+        self.within(SOON, async {
+            let response = self.sent(method, route, body).await;
+            let kind = response.headers().get("content-type");
+            Answer {
+                status: response.status().as_u16(),
+                kind: kind.map_or_else(String::new, |kind| kind.to_str().expect("a kind").to_owned()),
+                body: response.bytes().await.expect("a body").to_vec(),
+            }
+        })
+    }
+
+    fn within<T>(&self, deadline: Duration, work: impl Future<Output = T>) -> T {
+        let done = self
+            .runtime
+            .block_on(async { tokio::time::timeout(deadline, work).await });
+        done.expect("an answer in time")
+    }
+
+    pub fn get(&self, route: &str) -> Answer {
+        self.answer(Method::GET, route, None)
+    }
+
+    pub fn post(&self, route: &str, body: &Value) -> Answer {
+        self.answer(Method::POST, route, Some(body))
+    }
+
+    /// Follows server-sent events.
+    pub fn events(&self, route: &str) -> Events<'_> {
+        let response = self.within(SOON, self.sent(Method::GET, route, None));
+        assert_eq!(response.status().as_u16(), 200, "{route}");
+        let events = response
+            .bytes_stream()
+            .eventsource()
+            .map(|event| event.map_err(|error| error.to_string()));
+        Events {
+            http: self,
+            events: Box::new(Box::pin(events)),
+        }
+    }
+}
+
+/// Events as they come.
+pub struct Events<'a> {
+    http: &'a Http,
+    events: Box<dyn Stream<Item = Result<Event, String>> + Unpin>,
+}
+
+impl Events<'_> {
+    /// Waits for the first event that `wanted` takes.
+    ///
+    /// # Panics
+    /// If none comes, or the stream ends or breaks before.
+    #[track_caller]
+    pub fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
+        let (http, events) = (self.http, &mut self.events);
+        http.within(SOON, async {
+            loop {
+                let event = events.next().await.expect("an event").expect("a whole event");
+                if wanted(&event) {
+                    return event;
+                }
+            }
+        })
+    }
+
+    /// All events up to the end of the stream.
+    #[track_caller]
+    pub fn rest(self) -> Vec<Event> {
+        let Self { http, events } = self;
+        http.within(SOON, events.map(|event| event.expect("a whole event")).collect())
+    }
+}
