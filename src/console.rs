@@ -38,6 +38,17 @@ pub(crate) fn print_json(text: &str) {
     put(text, Form::Json);
 }
 
+/// Writes text to a terminal in place of the `lines` that were written last.
+pub(crate) fn print_over(text: &str, lines: usize) {
+    let back = match lines {
+        0 => String::new(),
+        lines => format!("\x1b[{lines}A\x1b[J"),
+    };
+    let mut out = io::stdout().lock();
+    let written = write!(out, "{back}{}", shown(text, Form::Plain));
+    _ = written.and_then(|()| out.flush());
+}
+
 fn put(text: &str, form: Form) {
     let mut out = io::stdout().lock();
     _ = out.write_all(shown(text, form).as_bytes()).and_then(|()| out.flush());

@@ -36,3 +36,4 @@ mod status_schema;
 mod trust;
 mod tui;
 mod vandals;
+mod watching;

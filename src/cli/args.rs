@@ -53,6 +53,9 @@ pub(super) struct Args {
     /// The same as `ralph status`
     #[arg(long, hide = true)]
     pub(super) status: bool,
+    /// Show the run on the screen, as is done on a terminal anyway
+    #[arg(long, hide = true, conflicts_with = "headless")]
+    pub(super) monitor: bool,
     /// The same as `ralph reset-circuit`
     #[arg(long, hide = true)]
     pub(super) reset_circuit: bool,
@@ -115,10 +118,16 @@ pub(super) enum Command {
     },
     /// Show what the running loop is doing, or how the last run ended
     Status {
-        /// As one JSON object
+        /// As one JSON object; with --watch, one a line at every change
         #[arg(long)]
         json: bool,
+        /// Show it again at every change, until the run is over, and exit with its exit code; waits for a run where none is
+        #[arg(long)]
+        watch: bool,
     },
+    /// The same as `ralph status --watch`
+    #[command(hide = true)]
+    Monitor,
     /// Show the running loop on this terminal, too; leave it with `q` then `d`
     Attach {
         /// The run [default: the one that works in this project]

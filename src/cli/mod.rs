@@ -20,6 +20,7 @@ mod setting_flags;
 mod status;
 mod token;
 mod trust;
+mod watch;
 
 use std::{ffi::OsString, path::Path};
 
@@ -74,7 +75,9 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
     match &args.command {
         None => run::run(args, given, supervisor),
         Some(Command::Demo { show }) => demo::run(args, show, supervisor),
-        Some(Command::Status { json }) => status::run(args, *json),
+        Some(Command::Status { json, watch: false }) => status::run(args, *json),
+        Some(Command::Status { json, watch: true }) => watch::watch(args, *json),
+        Some(Command::Monitor) => watch::watch(args, false),
         Some(Command::Attach { run }) => attach::attach(args, run.as_deref(), supervisor),
         Some(Command::Wait { run }) => attach::wait(args, run.as_deref()),
         Some(Command::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),

@@ -46,11 +46,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
             Ok(0)
         }
         Ok(Reply::Status { status }) => {
-            let how = match status.over {
-                false => format!("running (pid {}): {}", status.pid, status.phase),
-                true => format!("over, on the screen of pid {}: {}", status.pid, status.phase),
-            };
-            print(&in_words(&status, &how));
+            print(&in_words(&status, &how_it_runs(&status)));
             Ok(0)
         }
         Ok(Reply::Done { .. }) => Err(Failure::new(
@@ -68,6 +64,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
             Ok(0)
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The state of a run that a ralph serves.
+pub(super) fn how_it_runs(status: &Status) -> String {
+    match status.over {
+        false => format!("running (pid {}): {}", status.pid, status.phase),
+        true => format!("over, on the screen of pid {}: {}", status.pid, status.phase),
     }
 }
 
@@ -173,7 +177,7 @@ fn offer_in_words(ask: &PendingAsk) -> String {
     }
 }
 
-fn in_words(status: &Status, how: &str) -> String {
+pub(super) fn in_words(status: &Status, how: &str) -> String {
     let now_ms = now_ms();
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {

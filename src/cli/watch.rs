@@ -1,0 +1,203 @@
+//! `ralph status --watch`: how the run stands, at every change, until it is over.
+//!
+//! Where no run goes on it waits for one: it may be started before the loop, and it outlives a ralph that is killed and
+//! started again.
+
+use std::time::Duration;
+
+use eventsource_stream::{Event as Sent, Eventsource};
+use futures_util::StreamExt;
+use reqwest::Method;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use unicode_width::UnicodeWidthChar;
+
+use crate::{
+    console::{self, complain, print, print_json},
+    control::{Client, ControlError, Status},
+    driver::status_of,
+    error::{Failure, FailureKind},
+    event::Record,
+    run::RunView,
+    store::paths::ProjectPaths,
+    text::one_line,
+    ui::{Presentation, headless::Format},
+};
+
+use super::{
+    args::Args,
+    run::place,
+    status::{how_it_runs, in_words},
+};
+
+/// How often to look for a run where there is none.
+const LOOK: Duration = Duration::from_millis(300);
+/// How often what is left of a wait is drawn anew.
+const TICK: Duration = Duration::from_secs(1);
+/// A server that says nothing for so long does not run any more: it says something every ten seconds.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// How the watch of one connection ended.
+enum Left {
+    /// The run is over.
+    Over(u8),
+    /// Its ralph has gone without a word.
+    Lost,
+}
+
+/// Shows how the run stands until it is over, and returns its exit code.
+pub(super) fn watch(args: &Args, json: bool) -> Result<u8, Failure> {
+    let paths = place(args)?.paths;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::of(FailureKind::Failed, &error))?;
+    let mut shown = Shown::new(json);
+    runtime.block_on(async {
+        let mut waits = false;
+        loop {
+            match follow(&paths, &mut shown).await {
+                Ok(Left::Over(exit)) => return Ok(exit),
+                Ok(Left::Lost) => {
+                    complain("the run was interrupted; `ralph` resumes it, and this goes on then (Ctrl-C leaves)");
+                    (waits, shown.lines) = (true, 0);
+                }
+                Err(ControlError::NotRunning) if waits => {}
+                Err(ControlError::NotRunning) => {
+                    complain("ralph is not running in this project: waiting until it does (Ctrl-C leaves)");
+                    waits = true;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            sleep(LOOK).await;
+        }
+    })
+}
+
+/// Follows the run that goes on.
+async fn follow(paths: &ProjectPaths, shown: &mut Shown) -> Result<Left, ControlError> {
+    let client = Client::of_socket(&paths.socket())?;
+    let response = client.send(client.request(Method::GET, "/events")).await?;
+    let mut events = response.bytes_stream().eventsource();
+    let mut watched = None;
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let sent = tokio::select! {
+            sent = timeout(SILENCE, events.next()) => sent,
+            _ = ticks.tick(), if shown.is_terminal => {
+                if let Some(watched) = &watched {
+                    shown.show(watched);
+                }
+                continue;
+            }
+        };
+        let Ok(Some(Ok(sent))) = sent else {
+            return Ok(Left::Lost);
+        };
+        if sent.event == "over" {
+            let exit = serde_json::from_str::<serde_json::Value>(&sent.data).ok();
+            let exit = exit.and_then(|over| u8::try_from(over["exitCode"].as_u64()?).ok());
+            return Ok(exit.map_or(Left::Lost, Left::Over));
+        }
+        if take(&mut watched, &sent)
+            && let Some(watched) = &watched
+        {
+            shown.show(watched);
+        }
+    }
+}
+
+/// The run as far as it is known.
+struct Watched {
+    status: Status,
+    view: RunView,
+}
+
+/// Takes in an event, and says whether there is something to show.
+fn take(watched: &mut Option<Watched>, sent: &Sent) -> bool {
+    match (sent.event.as_str(), watched) {
+        ("snapshot", watched) => {
+            let status = serde_json::from_str::<Status>(&sent.data).ok();
+            *watched = status.and_then(|mut status| {
+                let view = *status.view.take()?;
+                Some(Watched { status, view })
+            });
+            watched.is_some()
+        }
+        ("heartbeat", _) | (_, None) => false,
+        (_, Some(watched)) => {
+            let Ok(record) = serde_json::from_str::<Record>(&sent.data) else {
+                return false;
+            };
+            watched.view.apply(&record);
+            watched.status = status_of(&watched.view, watched.status.pid, None);
+            true
+        }
+    }
+}
+
+/// What was shown last, and how.
+struct Shown {
+    json: bool,
+    is_terminal: bool,
+    columns: Option<u16>,
+    last: String,
+    /// Lines on the terminal that the next ones take the place of.
+    lines: usize,
+}
+
+impl Shown {
+    fn new(json: bool) -> Self {
+        Self {
+            json,
+            is_terminal: console::is_terminal() && !json,
+            columns: Presentation::of_stdout(Format::Text).style.columns,
+            last: String::new(),
+            lines: 0,
+        }
+    }
+
+    fn show(&mut self, watched: &Watched) {
+        let text = match (self.json, self.is_terminal) {
+            (true, _) => serde_json::to_string(&watched.status).expect("a status has no failing serialisers"),
+            (false, true) => in_words(&watched.status, &how_it_runs(&watched.status)),
+            (false, false) => line(&watched.status),
+        };
+        if text == self.last {
+            return;
+        }
+        match (self.json, self.is_terminal) {
+            (true, _) => print_json(&format!("{text}\n")),
+            (false, false) => print(&format!("{text}\n")),
+            (false, true) => {
+                let fitting: String = text.lines().map(|line| cut(line, self.columns) + "\n").collect();
+                console::print_over(&fitting, self.lines);
+                self.lines = fitting.lines().count();
+            }
+        }
+        self.last = text;
+    }
+}
+
+/// How the run stands, in one line.
+fn line(status: &Status) -> String {
+    let totals = &status.totals;
+    let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
+    let mut parts = vec![status.phase.clone(), format!("{} of {all} tasks", totals.tasks_done)];
+    parts.extend(status.task.clone().filter(|_| !status.over));
+    let asks = status.asks.iter().filter(|ask| !ask.missed).count();
+    if asks > 0 {
+        parts.push(format!("asks: `ralph asks` ({asks})"));
+    }
+    one_line(&parts.join(" · "))
+}
+
+/// The beginning of a line that fits into so many columns: one that is wrapped would be two.
+fn cut(line: &str, columns: Option<u16>) -> String {
+    let mut left = columns.map_or(usize::MAX, usize::from);
+    let fits = |character: &char| {
+        let width = character.width().unwrap_or(0);
+        let fits = width <= left;
+        left = left.saturating_sub(width);
+        fits
+    };
+    line.chars().take_while(fits).collect()
+}
