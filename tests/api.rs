@@ -2,4 +2,4 @@
 //! oversteps it. What the routes do is the business of others.
 
 mod access;
-mod http;
+pub mod http;

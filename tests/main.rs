@@ -25,6 +25,7 @@ mod leftovers;
 mod live_channel;
 mod loop_behaviour;
 mod opencode_server;
+mod page;
 mod permissions;
 mod processes;
 mod protocols;

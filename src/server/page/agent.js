@@ -1,6 +1,6 @@
 // What the agent does: its terminal, or its messages and tools one by one.
 
-import { follow, readText } from "./api.js";
+import { follow } from "./api.js";
 import { fill, h, whenChanged } from "./dom.js";
 import { conversation } from "./conversation.js";
 
@@ -64,42 +64,23 @@ export function agentPane(run) {
       offset = 0;
     }
     if (drawn.isWhole) return;
-    stream = follow(() => `${run.path("terminal")}?iteration=${target}&from=${offset}`, { event: show, state: (state, refusal) => ended(target, state, refusal) });
+    stream = follow(() => `${run.path("terminal")}?iteration=${target}&from=${offset}`, { event: show, state: ended });
   };
   const stop = () => {
     stream?.close();
     stream = undefined;
     following = undefined;
   };
-  const show = (name, data) => {
-    if (name === "output" || name === "message") {
-      const bytes = Uint8Array.from(atob(data.data), (letter) => letter.charCodeAt(0));
-      offset = data.offset ?? offset + bytes.length;
-      drawn.write(bytes);
-    } else if (name === "resized") drawn.resized(data);
-    else if (name === "skipped") {
-      offset += data.bytes;
-      drawn.note(`${data.bytes} bytes skipped`);
-    }
+  const show = (name, data, id) => {
+    // So many bytes of it are here.
+    if (name === "output" || name === "skipped") offset = Number(id);
+    if (name === "output") drawn.write(Uint8Array.from(atob(data.data), (letter) => letter.charCodeAt(0)));
+    else if (name === "resized") drawn.resized(data);
+    else if (name === "skipped") drawn.note(`${data.bytes} bytes skipped`);
   };
-  const ended = async (target, state, refusal) => {
+  const ended = (state, refusal) => {
     if (state === "over") drawn.isWhole = true;
-    if (state !== "refused" || refusal.status !== 404) return;
-    // A server of which only the recording is to be had.
-    try {
-      const [head, ...lines] = (await readText(run.path(`recording/${target}`))).trimEnd().split("\n");
-      if (following !== target) return;
-      const { width, height } = JSON.parse(head);
-      drawn.resized({ cols: width, rows: height });
-      const bytes = new TextEncoder();
-      for (const line of lines) {
-        const [, kind, text] = JSON.parse(line);
-        if (kind === "o") drawn.write(bytes.encode(text));
-      }
-      drawn.isWhole = true;
-    } catch {
-      drawn.note("nothing was recorded");
-    }
+    if (state === "refused" && refusal.status === 404) drawn.note(refusal.message);
   };
 
   const drawChooser = whenChanged(({ rows, chosen }) => {

@@ -74,7 +74,7 @@ export async function login(token) {
 // Follows a stream of server-sent events until it is over, is refused, or `close` is called. A lost connection is made
 // anew: `path()` says each time from where on.
 //
-// `on.event(name, data)` gets each event, `on.state(state, refusal)` what becomes of the connection: `live`, `lost`,
+// `on.event(name, data, id)` gets each event, `on.state(state, refusal)` what becomes of the connection: `live`, `lost`,
 // `over` or `refused`.
 export function follow(path, on) {
   let closed = false;
@@ -103,10 +103,10 @@ export function follow(path, on) {
       attempt = 0;
       if (!closed) on.state("live");
       let isOver = false;
-      await parse(response.body, silence.heard, (name, data) => {
+      await parse(response.body, silence.heard, (name, data, id) => {
         if (closed) return;
         if (name === "over") isOver = true;
-        on.event(name, data);
+        on.event(name, data, id);
       });
       return isOver ? "over" : "lost";
     } catch (error) {
@@ -153,11 +153,12 @@ function watch(afterMs, act) {
   };
 }
 
-// Reads server-sent events: `event:` and `data:` lines up to an empty one.
+// Reads server-sent events: lines of `id:`, `event:` and `data:` up to an empty one.
 async function parse(body, heard, event) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   let name = "";
+  let id;
   let data = [];
   for (;;) {
     const { value, done } = await reader.read();
@@ -168,11 +169,13 @@ async function parse(body, heard, event) {
     for (const line of lines) {
       const text = line.endsWith("\r") ? line.slice(0, -1) : line;
       if (text === "") {
-        if (data.length > 0) event(name || "message", JSON.parse(data.join("\n")));
+        if (data.length > 0) event(name || "message", JSON.parse(data.join("\n")), id);
         name = "";
         data = [];
       } else if (text.startsWith("event:")) {
         name = text.slice(6).trim();
+      } else if (text.startsWith("id:")) {
+        id = text.slice(3).trim();
       } else if (text.startsWith("data:")) {
         data.push(text.slice(5).replace(/^ /, ""));
       }

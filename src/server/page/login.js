@@ -23,8 +23,7 @@ export function loginPage(refusal, enter) {
       button.disabled = false;
     }
   };
-  // Somebody without a token has not done anything wrong yet.
-  if (refusal && refusal.status !== 401) say(refusal);
+  if (refusal) say(refusal);
   return {
     element: h("main", { class: "login card" },
       h("img", { src: "assets/icon.svg", alt: "", width: 56, height: 56 }),

@@ -10,11 +10,21 @@ import { runsPage } from "./runs.js";
 
 const page = document.getElementById("page");
 let shown;
+// Whoever has just come wants to see a run, not a list of one.
+let hasJustCome = true;
 
 // `#/runs/ID/TAB/WHAT`.
 function place() {
-  const [room, id, tab, what] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const [room, id, tab, what] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   return room === "runs" && id ? { id, tab, what } : {};
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function show(next) {
@@ -31,15 +41,15 @@ function route() {
     show(runPage(id, askForToken));
     shown.go(tab, what);
   } else {
-    show(runsPage(askForToken, { openTheOnlyOne: shown === undefined }));
+    show(runsPage(askForToken, { openTheOnlyOne: hasJustCome }));
   }
+  hasJustCome = false;
 }
 
-function askForToken(refusal) {
-  show(loginPage(refusal, (token) => enter(token).then(() => {
-    shown = undefined;
-    route();
-  })));
+function askForToken(refusal, wasTried) {
+  hasJustCome = true;
+  // Somebody who has shown no token has not done anything wrong yet.
+  show(loginPage(refusal.status === 401 && !wasTried ? undefined : refusal, (token) => enter(token).then(route)));
 }
 
 async function enter(token) {
@@ -54,7 +64,7 @@ async function begin() {
     try {
       await enter(token);
     } catch (refusal) {
-      return askForToken(refusal);
+      return askForToken(refusal, true);
     }
   }
   route();

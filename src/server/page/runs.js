@@ -10,7 +10,7 @@ const EVERY_MS = 3_000;
 export function runsPage(askForToken, { openTheOnlyOne }) {
   document.title = "ralph · runs";
   const list = h("div", { class: "runs" });
-  const stale = h("p", { class: "banner", role: "status", hidden: true }, "Connection lost. Trying again…");
+  const stale = h("p", { class: "banner", role: "status", hidden: true });
   let timer;
   let isClosed = false;
 
@@ -40,6 +40,7 @@ export function runsPage(askForToken, { openTheOnlyOne }) {
     } catch (refusal) {
       if (refusal.status === 401) return isClosed || askForToken(refusal);
       stale.hidden = false;
+      stale.textContent = refusal.sentence?.() ?? "Connection lost. Trying again…";
     }
     if (!isClosed) timer = setTimeout(refresh, document.visibilityState === "visible" ? EVERY_MS : 5 * EVERY_MS);
   };

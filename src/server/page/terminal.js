@@ -9,6 +9,9 @@ import { withoutInlineStyles } from "./styles.js";
 const LARGE = matchMedia("(min-width: 900px)");
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const SMALLEST = 7;
+const LEGIBLE = 9;
+// Height of a line, in letters.
+const LINE = 1.15 * 1.2;
 const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 // Of what was written, so much is kept to draw it anew at another size.
 const KEPT_BYTES = 2 << 20;
@@ -67,12 +70,14 @@ export function terminal(element) {
     const perPoint = letterWidth();
     const usual = LARGE.matches ? 13 : 12;
     if (moves) {
-      const size = Math.max(SMALLEST, Math.min(usual, Math.floor((room / own.cols / perPoint) * 2) / 2));
-      term.options.fontSize = size;
+      const half = (size) => Math.floor(size * 2) / 2;
+      const wide = Math.max(SMALLEST, Math.min(usual, half(room / own.cols / perPoint)));
+      // All of its rows, too, where that leaves something to read.
+      term.options.fontSize = Math.max(Math.min(wide, LEGIBLE), Math.min(wide, half(height / own.rows / LINE)));
       resize(own.cols, own.rows);
     } else {
       term.options.fontSize = usual;
-      resize(Math.max(20, Math.floor(room / (usual * perPoint))), Math.max(6, Math.floor(height / Math.ceil(usual * 1.15 * 1.2))));
+      resize(Math.max(20, Math.floor(room / (usual * perPoint))), Math.max(6, Math.floor(height / Math.ceil(usual * LINE))));
     }
   };
   const resize = (cols, rows) => {

@@ -1,0 +1,309 @@
+//! The page in a real browser: a run on a phone and on a desk, a lost connection, hostile text.
+
+mod browser;
+mod relay;
+
+use std::{collections::BTreeSet, env, fs, path::Path, sync::Arc};
+
+use ralph::event::{AnswerPlace, Decider, Event, SteeringKind};
+use serde_json::Value;
+
+use crate::{
+    api::http::{address, token},
+    bad_input::asking::{asking, decided},
+    harness::{SOON, Sandbox, Script, events, wait_until},
+};
+use browser::{Browser, Page};
+use relay::Relay;
+
+const PHONE: [u32; 2] = [390, 844];
+const DESK: [u32; 2] = [1280, 800];
+
+/// Writes the pictures of the README anew.
+const WRITE: &str = "RALPH_TEST_WRITE";
+
+const PLAN: &str = "# Configuration
+
+- [x] Read the file, or say why not
+- [ ] Parse tables and lists, with tests
+- [ ] Report errors with line and column
+- [ ] Describe each option in the manual
+";
+
+/// Asks for a tool and then in words, and says things that are no markup.
+const WORK: &str = r#"
+says() { printf '{"type":"assistant","message":{"id":"m%s","role":"assistant","content":[{"type":"text","text":"%s"}],"usage":{"input_tokens":18342,"output_tokens":812}}}\n' "$1" "$2"; }
+uses() {
+    asks "$2" "$1"
+    printf '{"type":"assistant","message":{"id":"u%s","role":"assistant","content":[{"type":"tool_use","id":"%s","name":"Bash","input":{"command":"%s"}}]}}\n' "$1" "$1" "$2"
+    printf '{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"%s","content":"%s"}]}}\n' "$1" "$3"
+}
+ticks() { sed -i '0,/- \[ \]/s//- [x]/' PLAN.md; git add --all; git commit --quiet --message "$1"; }
+over() { echo '{"type":"result","subtype":"success","is_error":false,"result":"","total_cost_usd":0.0412}'; }
+if [ "$RALPH_ITERATION" = 1 ]; then
+    says 1 "The tests come first: they say what the parser has to do."
+    uses 1 "cargo test parser::" "running 14 tests\n..............\ntest result: ok. 14 passed"
+    printf 'fn table(text: &str) -> Result<Table, Error> {\n    lines(text).map(entry).collect()\n}\n' > parser.rs
+    says 2 "Tables and lists are parsed, and 14 tests say so."
+    ticks "Parse tables and lists"; over
+elif [ "$RALPH_ITERATION" = 2 ]; then
+    says 3 "An error needs a place. Errors of nested tables have two: I will tell the inner one."
+    uses 2 "cargo test errors::" "running 6 tests\n......\ntest result: ok. 6 passed"
+    uses 3 "git push origin parser && rm -rf target/old" "Everything up-to-date"
+    says 5 "Pushed: <img src=x onerror=pwned=1> \u202egnp"
+    printf '{"type":"control_request","request_id":"q","request":{"subtype":"hook_callback","callback_id":"before","tool_use_id":"q","input":{"hook_event_name":"PreToolUse","tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"How are columns counted?","header":"Columns","multiSelect":false,"options":[{"label":"in bytes","description":"as compilers do"},{"label":"in characters","description":"as editors show them"}]}]}}}}\n'
+    read -r answer; printf '%s\n' "$answer" >> "$HOME/answers"
+    "$FAKE_AGENT" "wait-file $HOME/go"
+    ticks "Report errors"; over
+else
+    says 4 "The rest is a page of the manual."
+    ticks "Describe the options"; over
+fi
+"#;
+
+/// A run that a browser looks at through a relay.
+struct Watched {
+    relay: Relay,
+    browser: Arc<Browser>,
+}
+
+fn watched(sandbox: &Sandbox, browser: Arc<Browser>) -> Watched {
+    let relay = Relay::start(sandbox.paths().socket());
+    Watched { relay, browser }
+}
+
+impl Watched {
+    fn page(&self, size: [u32; 2], scheme: &str, fragment: &str) -> Page {
+        let page = self.browser.page(size, scheme);
+        page.opens(&self.relay.url(fragment));
+        page
+    }
+}
+
+/// Writes a picture for the README, if that is wanted.
+fn picture(page: &Page, name: &str) {
+    if env::var_os(WRITE).is_some() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        page.writes_picture(&docs.join(name));
+    }
+}
+
+/// The numbers of the records that the log shows, in its order.
+fn logged(page: &Page) -> Vec<u64> {
+    let numbers = page.value("[...document.querySelectorAll('.log li')].map((line) => Number(line.dataset.seq))");
+    let Value::Array(numbers) = numbers else {
+        panic!("{numbers}")
+    };
+    numbers.iter().filter_map(Value::as_u64).collect()
+}
+
+#[track_caller]
+fn assert_content(page: &Page) {
+    assert_eq!(page.complaints(), Vec::<String>::new());
+    assert_eq!(page.value("typeof pwned"), "undefined");
+    // Nothing is wider than the screen.
+    assert_eq!(page.value("document.documentElement.scrollWidth <= innerWidth"), true);
+}
+
+#[test]
+fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
+    let Some(browser) = Browser::shared() else {
+        return;
+    };
+    let rules = r#"{ "ask": ["Bash(git push *)", "Bash(rm *)"], "timeout": "9m" }"#;
+    let (sandbox, _) = asking(rules, WORK);
+    sandbox.write("PLAN.md", PLAN);
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+    let limits = ["--max-cost-usd", "2", "--max-iterations", "12"];
+    let running = sandbox.looping(limits).args(["--listen", "127.0.0.1:0"]).start();
+    let at = address(&running);
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    let watched = watched(&sandbox, browser);
+
+    // Without a token there is nothing to see, and one in the address is gone from it before there is.
+    let phone = watched.browser.page(PHONE, "dark");
+    phone.opens(&format!("http://{at}/"));
+    phone.sees("paste its token");
+    phone.opens(&format!("http://{at}/#token={}", token(&sandbox, &[])));
+    // The only live run is opened at once.
+    phone.sees("Needs you");
+    assert_eq!(phone.value("location.href.includes('token') || document.cookie"), "");
+    phone.sees("git push origin parser && rm -rf target/old");
+    phone.sees("2 of 4 tasks");
+    phone.sees("I will tell the inner one.");
+    picture(&phone, "page-phone.png");
+    let desk = watched.page(DESK, "light", "");
+    desk.sees("Report errors with line and column");
+    desk.sees("6 passed");
+    picture(&desk, "page-desk.png");
+
+    phone.clicks("Always allow…");
+    phone.sees("Bash(rm -rf target/old)");
+    phone.clicks("Allow once");
+    phone.sees("How are columns counted?");
+    // Text is text.
+    phone.sees("Pushed: <img src=x onerror=pwned=1> <U+202E>gnp");
+    desk.sees("How are columns counted?");
+    phone.clicks("in characters");
+    phone.clicks("Answer");
+    phone.sees_no_longer("How are columns counted?");
+    let answers = wait_until(SOON, "the answer", || {
+        sandbox.read_home("answers").filter(|text| text.contains('q'))
+    });
+    assert!(answers.contains("in characters"), "{answers}");
+    desk.sees_no_longer("How are columns counted?");
+
+    phone.clicks("Pause");
+    phone.sees("will pause after it");
+    phone.clicks("Resume");
+    phone.sees_no_longer("will pause after it");
+    phone.clicks("Message to the agent");
+    phone.types("Give an example for each option");
+    phone.clicks("Send");
+    phone.clicks("Plan");
+    phone.sees("Give an example for each option");
+    phone.clicks("Log");
+    phone.sees("for the next prompt: Give an example for each option");
+
+    phone.clicks("Changes");
+    phone.sees("parser.rs");
+    phone.sees("+fn table(text: &str)");
+
+    sandbox.let_go("go");
+    phone.sees("Done (not verified)");
+    phone.sees("4 of 4 tasks");
+    phone.clicks("History");
+    phone.sees("#3");
+    desk.sees("Done (not verified)");
+    assert_content(&phone);
+    assert_content(&desk);
+    drop((phone, desk));
+    assert_eq!(running.wait(SOON).code(), Some(0));
+
+    let records = sandbox.journal();
+    let place = Some(AnswerPlace::Api);
+    assert!(
+        decided(&records).contains(&(true, Decider::User { at: place })),
+        "{:?}",
+        decided(&records)
+    );
+    let steered = |event: &Event| matches!(event, Event::SteeringQueued { kind: SteeringKind::Next, text, .. } if text == "Give an example for each option");
+    assert!(events(&records).any(steered));
+    assert!(sandbox.prompt(3).contains("Give an example for each option"));
+}
+
+#[test]
+fn a_page_that_was_cut_off_says_so_and_goes_on_with_every_record_once() {
+    let Some(browser) = Browser::shared() else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    sandbox.plan(3);
+    sandbox.install(&Script::terminal(
+        r#"echo "working on $n"; await "go$n"; work; echo "finished $n""#,
+    ));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    let watched = watched(&sandbox, browser);
+    let page = watched.page(PHONE, "light", "");
+    page.sees("working on 1");
+    page.clicks("Log");
+    page.sees("iteration 1: Task 1");
+
+    watched.relay.cut();
+    page.sees("Connection lost");
+    page.waits_for("[...document.querySelectorAll('[data-acts]')].every((button) => button.disabled)");
+    for number in 1..=2 {
+        sandbox.let_go(&format!("go{number}"));
+        running.wait_for_record(
+            SOON,
+            |event| matches!(event, Event::IterationStarted { iteration, .. } if *iteration == number + 1),
+        );
+    }
+    watched.relay.mend();
+    page.sees_no_longer("Connection lost");
+    page.sees("iteration 3: Task 3");
+    page.sees("2 of 3 tasks");
+    page.clicks("Agent");
+    page.sees("working on 3");
+    page.clicks("Pause");
+    page.sees("will pause after it");
+    page.clicks("Resume");
+    sandbox.let_go("go3");
+    page.clicks("Log");
+    page.sees("iteration 3 completed");
+    page.sees("Done (not verified)");
+
+    let logged = logged(&page);
+    let once: BTreeSet<u64> = logged.iter().copied().collect();
+    assert!(logged.is_sorted() && once.len() == logged.len(), "{logged:?}");
+    let worded = |event: &Event| {
+        matches!(
+            event,
+            Event::IterationStarted { .. } | Event::IterationEnded { .. } | Event::Unpaused { .. }
+        )
+    };
+    let records = sandbox.journal();
+    let expected = records.iter().filter(|record| worded(&record.event));
+    for record in expected {
+        assert!(once.contains(&record.seq), "{record:?} is not among {logged:?}");
+    }
+    drop(page);
+    assert_eq!(running.wait(SOON).code(), Some(0));
+}
+
+#[test]
+fn a_desk_is_used_by_keys_alone_and_hostile_output_stays_on_its_terminal() {
+    let Some(browser) = Browser::shared() else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let task = "<b>bold</b> \u{202e}txt.exe <img src=x onerror=pwned=2>";
+    fs::write(sandbox.project().join("PLAN.md"), format!("- [ ] {task}\n")).expect("a plan");
+    let hostile = r#"printf '\033]0;title\007\033]8;;javascript:pwned=3\007link\033]8;;\007 <img src=x onerror=pwned=4>\n'
+        printf '\033[38;2;250;20;20mred\033[0m \033[5;9;4mloud\033[0m\n\033[?1049h\033[2J\033[3;5Hplaced\033[1;1Hhome'; await go"#;
+    sandbox.install(&Script::terminal(hostile));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    let watched = watched(&sandbox, browser);
+    let page = watched.page(DESK, "dark", "");
+    page.sees("placed");
+    // ralph itself leaves out of a plan what cannot be seen.
+    page.sees("<b>bold</b> txt.exe <img src=x onerror=pwned=2>");
+    assert_eq!(page.value("document.querySelectorAll('b, main img').length"), 0);
+
+    let focus = "label(document.activeElement)";
+    let tab_to = |name: &str| {
+        for _ in 0..25 {
+            page.presses(&["Tab"]);
+            if page.value(focus) == name {
+                assert_eq!(page.value("document.activeElement.matches(':focus-visible')"), true);
+                return;
+            }
+        }
+        panic!("no way to {name} by Tab");
+    };
+    tab_to("Pause");
+    page.presses(&["Enter"]);
+    page.sees("will pause after it");
+    tab_to("Agent");
+    page.presses(&["ArrowRight"]);
+    page.waits_for(&format!("{focus} === 'Log'"));
+    page.sees("pausing: asked by the user");
+    page.presses(&["ArrowLeft"]);
+    page.sees("placed");
+    // Neither the terminal nor anything else keeps the focus.
+    tab_to("Stop…");
+    page.presses(&["Enter"]);
+    page.sees("Stop the run?");
+    page.presses(&["Escape"]);
+    page.sees_no_longer("Stop the run?");
+    page.presses(&["Enter"]);
+    page.waits_for("document.querySelector('dialog[open]')");
+    tab_to("Now");
+    page.presses(&["Enter"]);
+    page.sees("Stopped by user");
+    assert_content(&page);
+    drop(page);
+    assert_eq!(running.wait(SOON).code(), Some(130));
+}

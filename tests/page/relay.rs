@@ -1,0 +1,81 @@
+//! A port in front of a run's socket, which can be cut.
+
+use std::{
+    io,
+    net::{Shutdown, TcpListener, TcpStream},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+/// Connects browsers, which know no sockets with a path, with a run.
+pub struct Relay {
+    address: String,
+    line: Arc<Mutex<Line>>,
+}
+
+#[derive(Default)]
+struct Line {
+    is_cut: bool,
+    clients: Vec<TcpStream>,
+}
+
+fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
+    line.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Relay {
+    /// A relay to whoever listens at `socket` when somebody connects.
+    pub fn start(socket: PathBuf) -> Relay {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("its address").to_string();
+        let line = Arc::<Mutex<Line>>::default();
+        thread::spawn({
+            let line = Arc::clone(&line);
+            move || {
+                for client in listener.incoming().map_while(Result::ok) {
+                    let mut line = lock(&line);
+                    if !line.is_cut && connect(&client, &socket).is_ok() {
+                        line.clients.push(client);
+                    }
+                }
+            }
+        });
+        Relay { address, line }
+    }
+
+    /// The address of the page.
+    pub fn url(&self, fragment: &str) -> String {
+        format!("http://{}/{fragment}", self.address)
+    }
+
+    /// Ends all connections, and takes no others until it is mended.
+    pub fn cut(&self) {
+        let mut line = lock(&self.line);
+        line.is_cut = true;
+        for client in line.clients.drain(..) {
+            _ = client.shutdown(Shutdown::Both); // it may have gone by itself
+        }
+    }
+
+    pub fn mend(&self) {
+        lock(&self.line).is_cut = false;
+    }
+}
+
+/// Has two threads carry what the two ends say.
+fn connect(client: &TcpStream, socket: &Path) -> io::Result<()> {
+    let server = UnixStream::connect(socket)?;
+    let (mut from_client, mut from_server) = (client.try_clone()?, server.try_clone()?);
+    let (mut to_client, mut to_server) = (client.try_clone()?, server);
+    thread::spawn(move || {
+        _ = io::copy(&mut from_client, &mut to_server); // either end may go
+        _ = to_server.shutdown(Shutdown::Both);
+    });
+    thread::spawn(move || {
+        _ = io::copy(&mut from_server, &mut to_client);
+        _ = to_client.shutdown(Shutdown::Both);
+    });
+    Ok(())
+}
