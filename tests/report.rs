@@ -289,6 +289,6 @@ fn of_a_long_result_the_lines_that_are_not_shown_are_counted() {
     ));
     let finished = sandbox.ralph(["--adapter", "script", "--headless"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    assert_has(&finished.stdout, &["99\n", "… 151 more lines"]);
+    assert_has(&finished.stdout, &["  8\n", "… 242 more lines"]);
     assert!(!finished.stdout.contains("1 more line\n"), "{}", finished.stdout);
 }

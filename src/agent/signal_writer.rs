@@ -3,7 +3,7 @@
 //! Display and channel may block, and the loop that empties the channel runs on the same thread as the session's task. So
 //! the task only hands batches over, and waits for room without blocking its thread.
 
-use std::thread;
+use std::{path::Path, thread};
 
 use tokio::sync::mpsc;
 
@@ -21,16 +21,20 @@ pub(super) struct SignalWriter {
 }
 
 impl SignalWriter {
-    /// Starts the thread.
+    /// Starts the thread, for an agent that works in `project`.
     ///
     /// # Errors
     /// The system has no thread to give; display and channel are gone then.
-    pub(super) fn start(display: Box<dyn Display>, out: mpsc::Sender<AgentSignal>) -> std::io::Result<Self> {
+    pub(super) fn start(
+        project: &Path,
+        display: Box<dyn Display>,
+        out: mpsc::Sender<AgentSignal>,
+    ) -> std::io::Result<Self> {
         let (batches, received) = mpsc::channel(BATCHES);
         let writer = WriterThread {
             display,
             out,
-            transcript: Transcript::default(),
+            transcript: Transcript::of(project),
             ended: false,
         };
         thread::Builder::new()

@@ -3,7 +3,10 @@
 //! What an agent says passes through [`sanitized`] first: the only escape sequences in a transcript are its own. It
 //! uses the sixteen colours of the terminal's own theme, so it is legible on dark and light ones alike.
 
-use std::{borrow::Cow, collections::VecDeque};
+mod folded;
+mod lines;
+
+use std::{borrow::Cow, collections::VecDeque, path::Path};
 
 use crate::{
     event::{AgentSignal, FileChange, Problem, Usage},
@@ -11,28 +14,23 @@ use crate::{
     words::{problem_in_words, problem_kind_in_words},
 };
 
+use self::{
+    folded::{Folded, SHOWN_LINES, counted, more_lines},
+    lines::{BOLD, CYAN, DIM, GREEN, ITALIC, RED, RESET, YELLOW, line},
+};
+
 use super::live_output::LiveOutput;
 
-/// Most lines of a tool's input and of its result that are shown.
-const INPUT_CAP_LINES: usize = 12;
-const RESULT_CAP_LINES: usize = 100;
 /// Most calls under way that are remembered.
 const CALLS_CAP: usize = 64;
 /// A tool that took less is not worth a line about it.
 const SHOWN_DURATION_MS: u64 = 1000;
 
-const BOLD: &str = "\x1b[1m";
-const DIM: &str = "\x1b[2m";
-const ITALIC: &str = "\x1b[2;3m";
-const RED: &str = "\x1b[31m";
-const GREEN: &str = "\x1b[32m";
-const YELLOW: &str = "\x1b[33m";
-const CYAN: &str = "\x1b[36m";
-const RESET: &str = "\x1b[0m";
-
 /// Renders one session. It remembers what was shown last, to separate and not to repeat.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
+    /// The directory that paths are shown relative to, with a slash at its end; none if it is not known.
+    project: Option<String>,
     last: Last,
     /// The last message that was shown.
     said: Option<String>,
@@ -44,8 +42,8 @@ pub(crate) struct Transcript {
     calls: VecDeque<Call>,
     /// The call whose head was shown last, if no result came after it.
     head: Option<String>,
-    /// What the latest tool has written so far.
-    output: Option<LiveOutput>,
+    /// What the latest tool has written so far, and what of it is shown.
+    output: Option<(LiveOutput, Folded)>,
     /// What the latest tool was asked for: a path that was changed need not be named again.
     input: String,
     /// What was used and not shown yet: some agents tell it after every step, and it is of interest at the end.
@@ -90,6 +88,15 @@ enum Last {
 }
 
 impl Transcript {
+    /// A transcript of an agent that works in `project`.
+    pub(crate) fn of(project: &Path) -> Self {
+        let project = project.to_str().map(|path| format!("{}/", path.trim_end_matches('/')));
+        Self {
+            project: project.filter(|path| path != "/"),
+            ..Self::default()
+        }
+    }
+
     /// Appends what `signal` looks like to `out`: whole lines, each ended with CR and LF, but for a text that is being
     /// written.
     pub(crate) fn render(&mut self, signal: &AgentSignal, out: &mut Vec<u8>) {
@@ -125,9 +132,7 @@ impl Transcript {
                 duration_ms,
             } => {
                 self.tool_ends(call, out);
-                let live = self.output.take_if(|live| live.is_of(call));
-                let output = live.map_or(output.as_str(), |live| live.left_of(call, output));
-                self.tool_ended(tool, *ok, output, *duration_ms, out);
+                self.result(call, tool, output, *ok, *duration_ms, out);
             }
             AgentSignal::FileChanged { path, change } => self.file_changed(path, *change, out),
             AgentSignal::Usage { usage } => self.usage = Some(self.usage.map_or(*usage, |sum| sum.plus(*usage))),
@@ -236,11 +241,30 @@ impl Transcript {
             input: input.trim().lines().next().unwrap_or_default().to_owned(),
         });
         input.clone_into(&mut self.input);
-        let input = sanitized(input.trim());
+        let input = sanitized(&self.relative(input.trim())).into_owned();
         let mut lines = input.lines();
         let first = lines.next().unwrap_or_default();
         line(out, &[CYAN, "▸ ", BOLD, &one_line(tool), RESET, " ", first]);
-        capped(lines, INPUT_CAP_LINES - 1, |text| line(out, &["  ", text]));
+        capped(lines, SHOWN_LINES - 1, |text| line(out, &["  ", text]));
+    }
+
+    /// A path or a search as it is named in the project. Commands stay what they are, wherever they begin.
+    fn relative<'a>(&self, input: &'a str) -> Cow<'a, str> {
+        let Some(project) = &self.project else {
+            return Cow::Borrowed(input);
+        };
+        if input == project.trim_end_matches('/') {
+            return Cow::Borrowed(".");
+        }
+        if let Some(path) = input.strip_prefix(project.as_str()) {
+            return Cow::Borrowed(path);
+        }
+        match input.rsplit_once(" in ") {
+            Some((pattern, path)) if path.starts_with(project.as_str()) => {
+                Cow::Owned(format!("{pattern} in {}", &path[project.len()..]))
+            }
+            _ => Cow::Borrowed(input),
+        }
     }
 
     /// Shows what a tool writes, where its head was the last thing shown.
@@ -248,13 +272,13 @@ impl Transcript {
         if self.head.as_deref() != Some(call) || self.last != Last::Tool {
             return;
         }
-        if !self.output.as_ref().is_some_and(|live| live.is_of(call)) {
-            self.output = Some(LiveOutput::new(call));
+        if !self.output.as_ref().is_some_and(|(live, _)| live.is_of(call)) {
+            let tool = self.calls.iter().find(|known| known.id == call);
+            let folded = Folded::of(tool.map_or("", |call| &call.tool));
+            self.output = Some((LiveOutput::new(call), folded));
         }
-        let Some(live) = &mut self.output else { return };
-        for text in sanitized(live.grow(piece)).lines() {
-            line(out, &["  ", DIM, text, RESET]);
-        }
+        let Some((live, folded)) = &mut self.output else { return };
+        folded.show(&sanitized(live.grow(piece)), out);
     }
 
     /// Says which call ends, unless it is the one that was shown last.
@@ -266,35 +290,51 @@ impl Transcript {
         let Some(Call { tool, input, .. }) = self.calls.remove(at).filter(|_| !under_its_head) else {
             return;
         };
-        line(
-            out,
-            &[CYAN, "◂ ", BOLD, &one_line(&tool), RESET, " ", &one_line(&input)],
-        );
+        let input = one_line(&self.relative(&input));
+        line(out, &[CYAN, "◂ ", BOLD, &one_line(&tool), RESET, " ", &input]);
     }
 
-    fn tool_ended(&mut self, tool: &str, ok: bool, output: &str, duration_ms: Option<u64>, out: &mut Vec<u8>) {
+    /// Shows what is left of a tool's result, folded, and how it ended.
+    fn result(&mut self, call: &str, tool: &str, output: &str, ok: bool, ms: Option<u64>, out: &mut Vec<u8>) {
         self.last = Last::Tool;
-        text_lines(DIM, "  ", output, RESULT_CAP_LINES, out);
-        let took = duration_ms.filter(|ms| *ms >= SHOWN_DURATION_MS).map(seconds);
+        let whole = output.trim_end();
+        let (kept, lines) = counted(whole);
+        let live = self.output.take_if(|(live, _)| live.is_of(call));
+        let (left, mut folded) = match live {
+            Some((live, folded)) => match live.left_of(call, whole) {
+                // Of a long output the end is shortened differently.
+                left if left.len() == whole.len() && !folded.is_full() => (kept, Folded::of(tool)),
+                left => (counted(left).0, folded),
+            },
+            None => (kept, Folded::of(tool)),
+        };
+        folded.show(&sanitized(left), out);
+        let hidden = folded.hidden(lines);
+        let took = ms.filter(|ms| *ms >= SHOWN_DURATION_MS).map(seconds);
+        match (hidden, &took) {
+            (0, _) => {}
+            (hidden, Some(took)) if ok => line(out, &["  ", DIM, &more_lines(hidden), " · ", took, RESET]),
+            (hidden, _) => line(out, &["  ", DIM, &more_lines(hidden), RESET]),
+        }
         match (ok, took) {
-            (true, None) => {}
-            (true, Some(took)) => line(out, &["  ", DIM, "took ", &took, RESET]),
+            (true, Some(took)) if hidden == 0 => line(out, &["  ", DIM, "took ", &took, RESET]),
+            (true, _) => {}
             (false, None) => line(out, &["  ", RED, "✗ ", &one_line(tool), " failed", RESET]),
             (false, Some(took)) => line(out, &["  ", RED, "✗ ", &one_line(tool), " failed after ", &took, RESET]),
         }
     }
 
     fn file_changed(&mut self, path: &str, change: FileChange, out: &mut Vec<u8>) {
-        let (colour, word) = match change {
-            FileChange::Added => (GREEN, "added"),
-            FileChange::Updated => (YELLOW, "updated"),
-            FileChange::Deleted => (RED, "deleted"),
+        let (colour, sign, word) = match change {
+            FileChange::Added => (GREEN, "+", "added"),
+            FileChange::Updated => (YELLOW, "~", "updated"),
+            FileChange::Deleted => (RED, "-", "deleted"),
         };
         if self.last == Last::Tool && self.input == path {
-            line(out, &["  ", colour, word, RESET]);
+            line(out, &["  ", colour, sign, " ", word, RESET]);
         } else {
             self.begin(Last::Tool, out);
-            line(out, &[colour, "▸ ", word, RESET, " ", &one_line(path)]);
+            line(out, &[colour, sign, RESET, " ", &one_line(&self.relative(path))]);
         }
     }
 
@@ -340,13 +380,6 @@ impl Transcript {
     }
 }
 
-fn line(out: &mut Vec<u8>, parts: &[&str]) {
-    for part in parts {
-        out.extend_from_slice(part.as_bytes());
-    }
-    out.extend_from_slice(b"\r\n");
-}
-
 /// Every line of `text` in one colour; each is closed by itself, so that a cut in between bleeds nowhere.
 fn text_lines(colour: &str, indent: &str, text: &str, cap: usize, out: &mut Vec<u8>) {
     let reset = if colour.is_empty() { "" } else { RESET };
@@ -358,8 +391,7 @@ fn capped<'a>(mut lines: impl Iterator<Item = &'a str>, cap: usize, mut each: im
     lines.by_ref().take(cap).for_each(&mut each);
     match lines.count() {
         0 => {}
-        1 => each("… 1 more line"),
-        more => each(&format!("… {more} more lines")),
+        more => each(&more_lines(more)),
     }
 }
 
@@ -400,267 +432,4 @@ fn grouped(number: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use insta::assert_snapshot;
-
-    use crate::event::SessionId;
-
-    use super::*;
-
-    fn rendered(signals: &[AgentSignal]) -> String {
-        let mut transcript = Transcript::default();
-        let mut out = Vec::new();
-        for signal in signals {
-            transcript.render(signal, &mut out);
-        }
-        String::from_utf8(out).expect("UTF-8")
-    }
-
-    fn readable(signals: &[AgentSignal]) -> String {
-        let shown = rendered(signals);
-        assert!(shown.ends_with("\r\n"));
-        assert!(
-            !shown.replace("\r\n", "").contains(['\r', '\n']),
-            "every line ends with CR LF: {shown:?}"
-        );
-        shown.replace("\r\n", "\n").replace('\x1b', "^")
-    }
-
-    fn said(text: &str) -> AgentSignal {
-        AgentSignal::Said { text: text.to_owned() }
-    }
-
-    fn tool_ended(ok: bool, output: &str) -> AgentSignal {
-        AgentSignal::ToolEnded {
-            call: "1".to_owned(),
-            tool: "shell".to_owned(),
-            ok,
-            output: output.to_owned(),
-            duration_ms: None,
-        }
-    }
-
-    #[test]
-    fn a_session_reads_as_a_conversation() {
-        let usage = Usage {
-            input_tokens: Some(1_234_567),
-            cached_tokens: Some(500),
-            output_tokens: Some(50),
-            cost_usd: None,
-        };
-        assert_snapshot!(readable(&[
-            AgentSignal::Opened { session: Some(SessionId("s-1".to_owned())), model: None },
-            AgentSignal::Thought { text: "I should look.".to_owned() },
-            said("I will run a command first.\n"),
-            AgentSignal::ToolStarted { call: "1".to_owned(), tool: "shell".to_owned(), input: "ls\npwd".to_owned() },
-            tool_ended(true, "README.md\n"),
-            AgentSignal::FileChanged { path: "src/a.rs".to_owned(), change: FileChange::Added },
-            tool_ended(false, ""),
-            said("Done.\n\nBye."),
-            AgentSignal::Usage { usage },
-            AgentSignal::TurnEnded { ok: true, message: Some("Done.\n\nBye.".to_owned()) },
-        ]), @r"
-        ^[2msession s-1^[0m
-
-        ^[2;3mI should look.^[0m
-
-        I will run a command first.
-
-        ^[36m▸ ^[1mshell^[0m ls
-          pwd
-          ^[2mREADME.md^[0m
-        ^[32m▸ added^[0m src/a.rs
-          ^[31m✗ shell failed^[0m
-
-        Done.
-
-        Bye.
-
-        ^[2m1,234,567 tokens in (500 cached) · 50 out^[0m
-        ");
-    }
-
-    #[test]
-    fn what_was_used_is_added_up_and_shown_at_the_end() {
-        let usage = Usage {
-            input_tokens: Some(1000),
-            cost_usd: Some(0.001),
-            ..Usage::default()
-        };
-        let shown = rendered(&[
-            AgentSignal::Usage { usage },
-            said("one"),
-            AgentSignal::Usage { usage },
-            AgentSignal::TurnEnded {
-                ok: true,
-                message: None,
-            },
-            AgentSignal::Ended {
-                exit: None,
-                output_bytes: 0,
-            },
-        ]);
-        assert_eq!(shown.matches("tokens in").count(), 1, "{shown}");
-        assert!(shown.ends_with("2,000 tokens in · $0.0020\x1b[0m\r\n"), "{shown:?}");
-    }
-
-    #[test]
-    fn results_of_tools_that_work_at_the_same_time_say_whose_they_are() {
-        let started = |call: &str, input: &str| AgentSignal::ToolStarted {
-            call: call.to_owned(),
-            tool: "Edit".to_owned(),
-            input: input.to_owned(),
-        };
-        let ended = |call: &str, ok, duration_ms| AgentSignal::ToolEnded {
-            call: call.to_owned(),
-            tool: "Edit".to_owned(),
-            ok,
-            output: format!("result of {call}"),
-            duration_ms,
-        };
-        let changed = |path: &str| AgentSignal::FileChanged {
-            path: path.to_owned(),
-            change: FileChange::Updated,
-        };
-        assert_snapshot!(readable(&[
-            started("1", "a.rs"),
-            started("2", "b.rs"),
-            ended("1", true, Some(999)),
-            ended("2", true, Some(1_250)),
-            started("3", "c.rs"),
-            ended("3", false, Some(61_000)),
-            changed("c.rs"),
-            changed("d.rs"),
-        ]), @r"
-        ^[36m▸ ^[1mEdit^[0m a.rs
-        ^[36m▸ ^[1mEdit^[0m b.rs
-        ^[36m◂ ^[1mEdit^[0m a.rs
-          ^[2mresult of 1^[0m
-        ^[36m◂ ^[1mEdit^[0m b.rs
-          ^[2mresult of 2^[0m
-          ^[2mtook 1.2 s^[0m
-        ^[36m▸ ^[1mEdit^[0m c.rs
-          ^[2mresult of 3^[0m
-          ^[31m✗ Edit failed after 1 min 1 s^[0m
-          ^[33mupdated^[0m
-        ^[33m▸ updated^[0m d.rs
-        ");
-    }
-
-    #[test]
-    fn what_a_tool_writes_is_shown_as_it_comes_and_once() {
-        let started = AgentSignal::ToolStarted {
-            call: "1".to_owned(),
-            tool: "shell".to_owned(),
-            input: "make".to_owned(),
-        };
-        let piece = |call: &str, text: &str| AgentSignal::ToolOutput {
-            call: call.to_owned(),
-            text: text.to_owned(),
-        };
-        let live = [
-            started.clone(),
-            piece("1", "one\ntw"),
-            piece("2", "other\n"),
-            piece("1", "o\nth"),
-        ];
-        assert!(rendered(&live).contains("two"), "it is shown before the tool ends");
-        let whole = "one\ntwo\nthree\n";
-        let all: Vec<_> = live.into_iter().chain([tool_ended(true, whole)]).collect();
-        assert_eq!(rendered(&all), rendered(&[started, tool_ended(true, whole)]));
-    }
-
-    #[test]
-    fn problems_and_retries_stand_out() {
-        let why = "unexpected status 401".to_owned();
-        assert_snapshot!(readable(&[
-            AgentSignal::Retrying { attempt: Some(1), of: Some(5), why: why.clone(), kind: None },
-            AgentSignal::Retrying { attempt: None, of: None, why: "waiting for network".to_owned(), kind: None },
-            AgentSignal::Problem { problem: Problem::said(crate::event::ProblemKind::Auth, why) },
-            AgentSignal::TurnEnded { ok: false, message: None },
-        ]), @r"
-        ^[33m↻ retry 1 of 5: unexpected status 401^[0m
-        ^[33m↻ retry: waiting for network^[0m
-        ^[31m✗ not authenticated: unexpected status 401^[0m
-        ");
-    }
-
-    #[test]
-    fn a_permission_that_was_given_does_not_look_like_trouble() {
-        let asked = |allowed| {
-            readable(&[AgentSignal::PermissionAsked {
-                id: "1".to_owned(),
-                text: "bash (touch x)".to_owned(),
-                allowed,
-            }])
-        };
-        assert_eq!(asked(true), "^[2masks for permission: bash (touch x)^[0m\n");
-        assert_eq!(asked(false), "^[33masks for permission: bash (touch x)^[0m\n");
-    }
-
-    #[test]
-    fn a_failure_nobody_explained_is_still_shown() {
-        assert!(
-            rendered(&[AgentSignal::TurnEnded {
-                ok: false,
-                message: None
-            }])
-            .contains("the turn failed")
-        );
-    }
-
-    #[test]
-    fn a_final_message_that_was_not_said_before_is_shown() {
-        let message = Some("the end".to_owned());
-        assert!(rendered(&[AgentSignal::TurnEnded { ok: true, message }]).contains("the end\r\n"));
-    }
-
-    #[test]
-    fn no_escape_sequence_of_an_agent_gets_through() {
-        let evil = "a\x1b]52;c;ZXZpbA==\x07b\x1b[2Jc\rd\u{9b}31m\x08";
-        let own = [BOLD, DIM, ITALIC, RED, GREEN, YELLOW, CYAN, RESET];
-        let shown = rendered(&[
-            said(evil),
-            AgentSignal::Thought { text: evil.to_owned() },
-            AgentSignal::ToolStarted {
-                call: String::new(),
-                tool: evil.to_owned(),
-                input: evil.to_owned(),
-            },
-            tool_ended(false, evil),
-            AgentSignal::FileChanged {
-                path: evil.to_owned(),
-                change: FileChange::Deleted,
-            },
-            AgentSignal::Unknown { text: evil.to_owned() },
-            AgentSignal::Opened {
-                session: Some(SessionId(evil.to_owned())),
-                model: Some(evil.to_owned()),
-            },
-            AgentSignal::Problem {
-                problem: Problem::said(crate::event::ProblemKind::Other, evil.to_owned()),
-            },
-            AgentSignal::QuestionAsked {
-                id: String::new(),
-                text: evil.to_owned(),
-            },
-        ]);
-        let rest = own
-            .iter()
-            .fold(shown.replace("\r\n", "\n"), |text, sequence| text.replace(sequence, ""));
-        assert!(
-            !rest
-                .chars()
-                .any(|character| character.is_control() && character != '\n'),
-            "{rest:?}"
-        );
-    }
-
-    #[test]
-    fn a_long_result_is_cut_and_the_cut_is_counted() {
-        let output = (0..150).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
-        let shown = rendered(&[tool_ended(true, &output)]);
-        assert_eq!(shown.lines().count(), RESULT_CAP_LINES + 1);
-        assert!(shown.contains("… 50 more lines"));
-    }
-}
+mod tests;

@@ -11,6 +11,7 @@ use super::{
     Clock, Dialect, Finish, TEXT_CAP_BYTES,
     calls::Calls,
     classify::{classify, one_line, repeated},
+    command_line::bare_command,
     fields::text,
     head,
     lines::{Objects, Seen},
@@ -208,7 +209,7 @@ pub(in crate::agent) fn attempts(count: &str) -> Option<(u32, u32)> {
 fn tool(item: &Value) -> Option<(String, String)> {
     let named = |tool: &str, input: &str| Some((tool.to_owned(), clip(input, super::OUTPUT_CAP_BYTES)));
     match text(item, "/type") {
-        "command_execution" => named("shell", bare_command(text(item, "/command"))),
+        "command_execution" => named("shell", &bare_command(text(item, "/command"))),
         "mcp_tool_call" => {
             let tool = format!("{}.{}", text(item, "/server"), text(item, "/tool"));
             let arguments = item.get("arguments").filter(|arguments| !arguments.is_null());
@@ -233,22 +234,6 @@ fn tool_output(item: &Value) -> String {
         .flatten()
         .filter_map(|part| part.get("text")?.as_str());
     texts.collect::<Vec<_>>().join("\n")
-}
-
-/// The command without the shell that codex puts around it: `/bin/bash -lc '…'`.
-fn bare_command(command: &str) -> &str {
-    let inner = command
-        .split_once(" -lc ")
-        .filter(|(shell, _)| !shell.contains(' ') && shell.ends_with("sh"))
-        .map_or(command, |(_, inner)| inner);
-    for quote in ['\'', '"'] {
-        let quoted = inner.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-        // With more quoting inside, taking the outer one away would change what it says.
-        if let Some(quoted) = quoted.filter(|quoted| !quoted.contains([quote, '\\'])) {
-            return quoted;
-        }
-    }
-    inner
 }
 
 fn file_changes(item: &Value, out: &mut Vec<AgentSignal>) {

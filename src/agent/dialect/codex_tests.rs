@@ -195,13 +195,3 @@ fn other_tools_are_shown_with_what_they_were_asked_and_what_they_answered() {
         }
     );
 }
-
-#[test]
-fn the_shell_around_a_command_is_taken_away_where_that_changes_nothing() {
-    assert_eq!(bare_command("/bin/bash -lc 'ls && pwd'"), "ls && pwd");
-    assert_eq!(bare_command("bash -lc \"echo 'a'\""), "echo 'a'");
-    assert_eq!(bare_command("bash -lc ls"), "ls");
-    assert_eq!(bare_command(r#"bash -lc "echo \"a\"""#), r#""echo \"a\"""#);
-    assert_eq!(bare_command("git commit -lc x"), "git commit -lc x");
-    assert_eq!(bare_command("'one"), "'one");
-}

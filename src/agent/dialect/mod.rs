@@ -11,6 +11,7 @@ mod classify;
 mod claude;
 mod clock;
 mod codex;
+mod command_line;
 mod excerpt;
 mod fields;
 mod gemini;
@@ -34,6 +35,7 @@ pub(super) use classify::{classify, classify_answer, from_status, one_line, repe
 pub(super) use claude::Turn as ClaudeTurn;
 pub use clock::Clock;
 pub(super) use codex::{Turn as CodexTurn, UNEXPLAINED as UNEXPLAINED_BY_CODEX, attempts};
+pub(super) use command_line::script;
 pub use excerpt::{OUTPUT_CAP_BYTES, OUTPUT_CAP_LINES, TEXT_CAP_BYTES};
 pub(super) use excerpt::{head, tail};
 pub(super) use fields::{array, choices, number, text};

@@ -95,8 +95,10 @@ impl AgentAdapter for ServerAdapter {
             return NeverRan::report(Problem::said(kind, text), out);
         }
         let prompt_options = prompt_options(&request);
-        let (Ok(runtime), Ok(writer)) = (Handle::try_current(), SignalWriter::start(request.display, out.clone()))
-        else {
+        let (Ok(runtime), Ok(writer)) = (
+            Handle::try_current(),
+            SignalWriter::start(&request.cwd, request.display, out.clone()),
+        ) else {
             let problem = Problem::said(ProblemKind::Other, "cannot start a runtime or a thread for the session");
             return NeverRan::report(problem, out);
         };

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     agent::dialect::{
-        Clock, array, choices, classify, epoch_ms, from_status, one_line, short_input, until_in_text, with_time,
+        Clock, array, choices, classify, epoch_ms, from_status, one_line, script, short_input, until_in_text, with_time,
     },
     event::{AskId, PermissionRequest, Problem, ProblemKind, Question, ToolKind, Usage},
 };
@@ -241,50 +241,6 @@ fn unified(change: &Value) -> String {
     format!("--- {old}\n+++ {new}\n{lines}")
 }
 
-/// What the shell is given in `/bin/bash -lc '…'`, to the letter. `None` stands for any other command.
-fn script(command: &str) -> Option<String> {
-    let [shell, flag, script] = <[String; 3]>::try_from(words(command)?).ok()?;
-    (shell.ends_with("sh") && matches!(flag.as_str(), "-lc" | "-c")).then_some(script)
-}
-
-/// The words of a command line that was put together from them. `None` stands for one that a shell would do more with.
-fn words(command: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut rest = command.chars();
-    while let Some(character) = rest.next() {
-        match character {
-            ' ' => words.extend(word.take()),
-            '\'' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match rest.next()? {
-                        '\'' => break,
-                        quoted => word.push(quoted),
-                    }
-                }
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match rest.next()? {
-                        '"' => break,
-                        '\\' => word.push(rest.next().filter(|next| matches!(next, '$' | '`' | '"' | '\\'))?),
-                        '$' | '`' => return None,
-                        quoted => word.push(quoted),
-                    }
-                }
-            }
-            plain if plain.is_alphanumeric() || "+-./:@_,=%]".contains(plain) => {
-                word.get_or_insert_default().push(plain);
-            }
-            _ => return None,
-        }
-    }
-    words.extend(word);
-    Some(words)
-}
-
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
@@ -292,28 +248,6 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_script_of_a_shell_is_taken_out_to_the_letter_or_not_at_all() {
-        for (command, inside) in [
-            ("/bin/bash -lc ls", Some("ls")),
-            ("/bin/bash -lc 'ls && pwd'", Some("ls && pwd")),
-            (r#"bash -lc "echo 'a'""#, Some("echo 'a'")),
-            (
-                r#"/bin/bash -lc "echo \"a 'b' "'$HOME" | tr -d '"'\\\\'""#,
-                Some(r#"echo "a 'b' $HOME" | tr -d '\\'"#),
-            ),
-            ("bash -lc ''", Some("")),
-            ("git commit -lc x", None),
-            ("bash -lc ls -l", None),
-            ("bash -lc ls; rm x", None),
-            (r#"bash -lc "$(rm x)""#, None),
-            ("bash -lc 'ls", None),
-            (r#"bash -lc "a\b""#, None),
-        ] {
-            assert_eq!(script(command).as_deref(), inside, "{command}");
-        }
-    }
 
     fn problem(error: &Value) -> Problem {
         problem_of(error, &Limits::default(), &Clock::at("2026-11-20T10:00:00Z"))

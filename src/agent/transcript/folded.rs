@@ -1,0 +1,70 @@
+//! What a tool printed, folded to its first lines; the recording of the signals has more of it. Pure.
+
+use super::lines::{CYAN, DIM, GREEN, RED, RESET, line};
+
+/// Most lines of a tool's input and of its result that are shown.
+pub(super) const SHOWN_LINES: usize = 8;
+
+/// A result of which lines are shown as they come.
+#[derive(Debug, Default)]
+pub(super) struct Folded {
+    shown: usize,
+    is_difference: bool,
+}
+
+impl Folded {
+    /// The result of a tool that changes files is a difference, even without the head of one.
+    pub(super) fn of(tool: &str) -> Self {
+        let tool = tool.to_ascii_lowercase();
+        Self {
+            shown: 0,
+            is_difference: ["edit", "write", "patch", "replace"]
+                .iter()
+                .any(|word| tool.contains(word)),
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.shown >= SHOWN_LINES
+    }
+
+    /// Shows what of `text` there is room for.
+    pub(super) fn show(&mut self, text: &str, out: &mut Vec<u8>) {
+        for text in text.lines().take(SHOWN_LINES - self.shown) {
+            self.shown += 1;
+            self.is_difference |= ["@@ -", "diff --git "].iter().any(|head| text.starts_with(head));
+            let colour = match text.bytes().next() {
+                Some(b'+') if self.is_difference => GREEN,
+                Some(b'-') if self.is_difference => RED,
+                Some(b'@') if self.is_difference => CYAN,
+                _ => DIM,
+            };
+            line(out, &["  ", colour, text, RESET]);
+        }
+    }
+
+    /// How many of so many lines are not shown.
+    pub(super) fn hidden(&self, lines: usize) -> usize {
+        lines.saturating_sub(self.shown)
+    }
+}
+
+/// Takes the line off an output that counts what was left out of it before; returns how many lines there are in all.
+pub(super) fn counted(output: &str) -> (&str, usize) {
+    let (kept, last) = output.rsplit_once('\n').unwrap_or(("", output));
+    let more = last
+        .strip_prefix("… ")
+        .and_then(|more| more.strip_suffix(" more lines").or(more.strip_suffix(" more line")))
+        .and_then(|more| more.parse::<usize>().ok());
+    match more {
+        Some(more) => (kept, kept.lines().count().saturating_add(more)),
+        None => (output, output.lines().count()),
+    }
+}
+
+pub(super) fn more_lines(count: usize) -> String {
+    match count {
+        1 => "… 1 more line".to_owned(),
+        more => format!("… {more} more lines"),
+    }
+}
