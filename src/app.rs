@@ -48,7 +48,7 @@ use crate::{
 };
 
 pub(crate) use agents::{catalog, chosen_adapter, withheld_from_agent, withheld_from_goals};
-pub(crate) use detached::{attach, run_detached};
+pub(crate) use detached::{attach, attach_at, run_detached};
 use end::concluded;
 pub(crate) use goals::check_goals;
 use listen::listening;

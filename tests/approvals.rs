@@ -125,7 +125,7 @@ fn an_answer_that_is_remembered_asks_no_more_in_this_run_or_this_project_and_out
         "{list}"
     );
     assert_eq!(asked(&sandbox.journal()), 3, "the second tag was allowed by the rule");
-    kill(Pid::from_raw(terminal.pid()), Signal::SIGKILL).expect("it runs");
+    kill(Pid::from_raw(sandbox.loop_pid()), Signal::SIGKILL).expect("it runs");
     terminal.ends();
 
     sandbox.write("precious.txt", "years of work\n");

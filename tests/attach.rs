@@ -1,5 +1,12 @@
 //! A run outlives its terminal, and has any number of screens.
 
+use std::{
+    io,
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+};
+
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -7,6 +14,7 @@ use nix::{
 use ralph::event::{Event, Record, RequestedBy, StopReason};
 
 use crate::{
+    api::http::{address, token},
     harness::{SOON, Sandbox, Script, wait_until},
     tui::{PATIENT, Terminal, pane, screen, watching},
 };
@@ -14,13 +22,6 @@ use crate::{
 /// Another terminal with the same run.
 fn attached(sandbox: &Sandbox, cols: u16, rows: u16) -> Terminal {
     Terminal::start(&sandbox.ralph(["attach"]), cols, rows)
-}
-
-/// The process of the loop, by its own word.
-fn loop_pid(sandbox: &Sandbox) -> i32 {
-    let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
-    let status: serde_json::Value = serde_json::from_str(&status).expect("a status");
-    i32::try_from(status["pid"].as_i64().expect("a running loop")).expect("a process")
 }
 
 fn wait_for_nothing(sandbox: &Sandbox) {
@@ -49,7 +50,7 @@ fn closing_the_terminal_detaches_attach_shows_the_whole_run_and_wait_tells_its_e
     let shell = screen(&sandbox).under(&["sh", "-c", "\"$@\"; :", "sh"]);
     let closed = Terminal::start(&shell, 100, 30);
     closed.sees("ready 1");
-    let run = loop_pid(&sandbox);
+    let run = sandbox.loop_pid();
     // The terminal hangs up with the leader of its session.
     kill(Pid::from_raw(closed.pid()), Signal::SIGKILL).unwrap();
     wait_until(SOON, "the end of the screen", || {
@@ -70,7 +71,7 @@ fn closing_the_terminal_detaches_attach_shows_the_whole_run_and_wait_tells_its_e
     assert_eq!(terminal.ends(), 0);
     assert!(!terminal.on_other_screen());
     assert!(terminal.text().contains("the run continues"), "{}", terminal.text());
-    assert_eq!(loop_pid(&sandbox), run, "it is the same process all the time");
+    assert_eq!(sandbox.loop_pid(), run, "it is the same process all the time");
     let waiting = sandbox.ralph(["wait"]).start();
     sandbox.let_go("go2");
     let waited = waiting.wait(SOON);
@@ -123,7 +124,7 @@ fn a_loop_that_is_killed_is_told_from_one_that_has_ended_and_can_be_resumed() {
     terminal.sees("ready 1");
     let mut visitor = attached(&sandbox, 80, 24);
     visitor.sees("ready 1");
-    kill(Pid::from_raw(loop_pid(&sandbox)), Signal::SIGKILL).unwrap();
+    kill(Pid::from_raw(sandbox.loop_pid()), Signal::SIGKILL).unwrap();
     for terminal in [&mut terminal, &mut visitor] {
         assert_eq!(terminal.ends(), 1);
         assert!(!terminal.on_other_screen());
@@ -217,4 +218,103 @@ fn attach_and_wait_say_what_to_type_where_there_is_nothing_to_show() {
     assert_eq!(said.code(), Some(2), "{said:?}");
     let said = sandbox.ralph(["--__loop"]).run(SOON);
     assert_eq!(said.code(), Some(2), "nobody has started it: {said:?}");
+}
+
+/// A network between a screen and its run, which can be cut.
+#[derive(Clone)]
+struct Network(Arc<Mutex<Wires>>);
+
+struct Wires {
+    is_cut: bool,
+    streams: Vec<TcpStream>,
+}
+
+impl Network {
+    /// Passes what comes to the address that is returned on to `run`.
+    fn to(run: SocketAddr) -> (Self, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let at = listener.local_addr().expect("an address");
+        let network = Network(Arc::new(Mutex::new(Wires {
+            is_cut: false,
+            streams: Vec::new(),
+        })));
+        let passing = network.clone();
+        thread::spawn(move || {
+            for near in listener.incoming().map_while(Result::ok) {
+                let mut wires = passing.0.lock().expect("nobody panics with it");
+                if let Ok(far) = TcpStream::connect(run)
+                    .map_err(drop)
+                    .and_then(|far| match wires.is_cut {
+                        true => Err(()),
+                        false => Ok(far),
+                    })
+                {
+                    for (from, to) in [(&near, &far), (&far, &near)] {
+                        let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                        thread::spawn(move || {
+                            _ = io::copy(&mut from, &mut to); // it was cut
+                            _ = to.shutdown(Shutdown::Write);
+                        });
+                    }
+                    wires.streams.extend([near, far]);
+                }
+            }
+        });
+        (network, at)
+    }
+
+    fn cut(&self) {
+        let mut wires = self.0.lock().unwrap();
+        wires.is_cut = true;
+        for stream in wires.streams.drain(..) {
+            _ = stream.shutdown(Shutdown::Both); // it may have ended
+        }
+    }
+
+    fn mend(&self) {
+        self.0.lock().unwrap().is_cut = false;
+    }
+}
+
+#[test]
+fn a_screen_whose_network_is_lost_says_so_and_comes_back_without_a_gap_or_a_double() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal(PATIENT));
+    let running = sandbox.looping(["--listen", "127.0.0.1:0"]).start();
+    let (network, at) = Network::to(address(&running));
+    let url = format!("http://{at}");
+    let file = sandbox.home().join("token");
+    let attach = |token: &str| {
+        std::fs::write(&file, token).unwrap();
+        let program = sandbox.ralph(["attach", "--url", &url, "--token-file"]).arg(&file);
+        Terminal::start(&program, 100, 30)
+    };
+    let mut refused = attach("not-the-token");
+    assert_eq!(refused.ends(), 1);
+    assert!(
+        refused.text().contains("does not accept the token"),
+        "{}",
+        refused.text()
+    );
+
+    let mut terminal = attach(&format!("{}\n", token(&sandbox, &[])));
+    terminal.sees("ready 1");
+    network.cut();
+    terminal.sees("the connection is lost");
+    sandbox.let_go("go1");
+    wait_until(SOON, "the next iteration", || {
+        sandbox.recording(2).contains("ready 2").then_some(())
+    });
+    network.mend();
+    terminal.sees("ready 2");
+    terminal.press("l");
+    terminal.sees("iteration 2: Write world.txt");
+    let log = terminal.text();
+    assert_eq!(log.matches("iteration 1: Write hello.txt").count(), 1, "{log}");
+    assert_eq!(log.matches("iteration 2: Write world.txt").count(), 1, "{log}");
+    terminal.press("p");
+    terminal.sees("will pause after it");
+    terminal.press("qd");
+    assert_eq!(terminal.ends(), 0);
+    drop(running);
 }

@@ -5,16 +5,17 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt, process::ExitStat
 use super::Place;
 use crate::{
     console,
+    control::stream::Address,
     driver::read_view,
     error::{Failure, FailureKind},
     event::{RequestedBy, RunId, StopReason},
     files::{self, ReadError},
     proc::{Began, Detached, Supervisor},
-    store::paths::ProjectPaths,
+    store::{lock, paths::ProjectPaths},
     text::with_causes,
     ui::{
         Presentation, ScreenOptions,
-        attached::{AttachError, Visit, Visitor},
+        attached::{self, AttachError, Visit, Visitor},
         remote::Ending,
         summary, tui,
         tui::Left,
@@ -25,8 +26,6 @@ use crate::{
 const ENDING: Duration = Duration::from_secs(10);
 /// How long it may take to find that no other screen shows the end.
 const LEAVING: Duration = Duration::from_millis(500);
-/// How often a lost connection to a loop on this machine is made anew.
-const RETRIES: u32 = 3;
 /// What a loop prints is a few lines.
 const OUTPUT_CAP_BYTES: u64 = 64 * 1024;
 
@@ -49,22 +48,14 @@ pub(crate) fn run_detached(
     };
     let _terminal = tui::terminal::Guard;
     let visitor = Visitor {
-        paths: &place.paths,
+        place: attached::Place::Here(&place.paths),
         presentation,
         screen,
         supervisor,
         started: Some(detached.pid()),
     };
-    let mut retries = RETRIES;
-    let (visit, status) = loop {
-        let visit = visitor.show(|| detached.attached())?;
-        let status = status_of(&visit, &mut detached);
-        // Its own screen is told of its end; without that, only the connection is lost.
-        if visit.ending != Some(Ending::Lost) || status.is_some() || retries == 0 {
-            break (visit, status);
-        }
-        retries -= 1;
-    };
+    let visit = visitor.show(|| detached.attached())?;
+    let status = status_of(&visit, &mut detached);
     let code = leave(&place.paths, &visit, presentation, status.map(exit_code))?;
     if status.is_some() {
         print_output(&place.paths, &run);
@@ -94,7 +85,7 @@ pub(crate) fn attach(
 ) -> Result<u8, Failure> {
     let _terminal = tui::terminal::Guard;
     let visitor = Visitor {
-        paths,
+        place: attached::Place::Here(paths),
         presentation,
         screen,
         supervisor,
@@ -102,6 +93,44 @@ pub(crate) fn attach(
     };
     let visit = visitor.show(|| ())?;
     leave(paths, &visit, presentation, None)
+}
+
+/// Shows the run at `address` on this terminal, until it is over or its user leaves; returns the exit code.
+///
+/// # Errors
+/// A [`Failure`] if nobody answers there, or if there is nothing to show it with.
+pub(crate) fn attach_at(
+    address: Address,
+    presentation: Presentation,
+    screen: ScreenOptions,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    let terminal = tui::terminal::Guard;
+    let visitor = Visitor {
+        place: attached::Place::There(address),
+        presentation,
+        screen,
+        supervisor,
+        started: None,
+    };
+    let visit = visitor.show(|| ())?;
+    drop(terminal);
+    let run = &visit.run.0;
+    match (visit.left, visit.ending) {
+        (_, Some(Ending::Ended(code))) => {
+            console::print(&format!("run {run} is over; `ralph report` says more where it ran\n"));
+            Ok(code.unwrap_or(1))
+        }
+        (Left::Signalled(by), _) => Ok(code_of(by)),
+        (Left::Over, _) => Err(Failure::new(
+            FailureKind::Failed,
+            format!("run {run} is not there any more"),
+        )),
+        (Left::Detached | Left::Seen, _) => {
+            console::print(&format!("detached: run {run} continues without this screen\n"));
+            Ok(0)
+        }
+    }
 }
 
 /// Says on the terminal how a run ended, or that it goes on, after its screen is gone. `code` is how its process ended, if that
@@ -120,6 +149,11 @@ fn leave(paths: &ProjectPaths, visit: &Visit, presentation: Presentation, code: 
     match (visit.ending, reason, code) {
         (Some(Ending::Ended(Some(code))), _, _) | (_, Some(_), Some(code)) => Ok(code),
         (_, Some(reason), None) => Ok(reason.exit_code()),
+        (_, None, None) if lock::is_held(paths) => Err(Failure::new(
+            FailureKind::Failed,
+            "the loop does not answer any more, but its process is there",
+        )
+        .hint("`ralph attach` shows it again, `ralph status` what it does")),
         (_, None, code) => Err(Failure::new(
             FailureKind::Failed,
             match code {

@@ -131,8 +131,14 @@ pub(super) enum Command {
     /// Show the running loop on this terminal, too; leave it with `q` then `d`
     Attach {
         /// The run [default: the one that works in this project]
-        #[arg(value_name = "RUN")]
+        #[arg(value_name = "RUN", conflicts_with = "url")]
         run: Option<String>,
+        /// Reach the run over HTTP: what its ralph printed when it was told to listen
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+        /// Read the token for the URL from this file
+        #[arg(long, value_name = "FILE", requires = "url")]
+        token_file: Option<PathBuf>,
     },
     /// Wait for the end of the running loop, and exit with its exit code
     Wait {

@@ -1,19 +1,22 @@
 //! `ralph attach` and `ralph wait`: the run of another process, on this terminal or to its end.
 
+use std::path::Path;
+
 use crate::{
     app,
     console::print,
     control::{
         ControlError,
         frames::Frame,
-        stream::{FrameReader, Looks},
+        stream::{Address, FrameReader, Looks},
     },
     driver::read_view,
     error::{Failure, FailureKind},
     event::{RunId, StopReason},
+    files,
     proc::Supervisor,
     store::{lock, paths::ProjectPaths},
-    ui::attached::greeted,
+    ui::{Presentation, attached::greeted},
     words::stop_in_words,
 };
 
@@ -22,6 +25,9 @@ use super::{
     restore::which_run,
     run::{place, presentation, screen},
 };
+
+/// A token is one line.
+const TOKEN_CAP_BYTES: u64 = 4096;
 
 pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
@@ -34,12 +40,30 @@ pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) ->
             )),
         );
     }
+    app::attach(&paths, on_terminal(args)?, screen(args), supervisor)
+}
+
+/// Shows the run at `url`, whose token is in a file.
+pub(super) fn attach_at(args: &Args, url: &str, token: Option<&Path>, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let token = match token {
+        Some(path) => files::read_text(path, TOKEN_CAP_BYTES).map_err(|error| {
+            Failure::of(FailureKind::Usage, &error).hint(format!("write the token to {}", path.display()))
+        })?,
+        None => String::new(),
+    };
+    let address = Address::of_url(url, &token).map_err(|error| {
+        Failure::of(FailureKind::Usage, &error).hint("ralph attach --url http://127.0.0.1:8080 --token-file FILE")
+    })?;
+    app::attach_at(address, on_terminal(args)?, screen(args), supervisor)
+}
+
+fn on_terminal(args: &Args) -> Result<Presentation, Failure> {
     let presentation = presentation(args, &args.show);
-    if !presentation.can_have_screen() {
-        return Err(Failure::new(FailureKind::Usage, "a screen needs a terminal")
-            .hint("`ralph status` shows what the run is doing, `ralph wait` waits for its end"));
+    match presentation.can_have_screen() {
+        true => Ok(presentation),
+        false => Err(Failure::new(FailureKind::Usage, "a screen needs a terminal")
+            .hint("`ralph status` shows what the run is doing, `ralph wait` waits for its end")),
     }
-    app::attach(&paths, presentation, screen(args), supervisor)
 }
 
 pub(super) fn wait(args: &Args, run: Option<&str>) -> Result<u8, Failure> {
@@ -83,7 +107,7 @@ fn not_running(paths: &ProjectPaths, named: Option<&RunId>) -> Result<Option<Run
 
 /// Waits for the end of the run that works in the project; returns its exit code, if its process has said so.
 fn await_end(paths: &ProjectPaths) -> Result<(RunId, Option<u8>), Failure> {
-    let (hello, mut frames) = greeted(FrameReader::open(&paths.socket(), Looks::Aside, None)?)?;
+    let (hello, mut frames) = greeted(FrameReader::open(&Address::Socket(paths.socket()), Looks::Aside, None)?)?;
     loop {
         match frames.next_frame() {
             Ok(Some(Frame::End { exit_code })) => return Ok((hello.run, exit_code)),

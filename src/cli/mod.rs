@@ -78,7 +78,12 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Status { json, watch: false }) => status::run(args, *json),
         Some(Command::Status { json, watch: true }) => watch::watch(args, *json),
         Some(Command::Monitor) => watch::watch(args, false),
-        Some(Command::Attach { run }) => attach::attach(args, run.as_deref(), supervisor),
+        Some(Command::Attach {
+            run: _,
+            url: Some(url),
+            token_file,
+        }) => attach::attach_at(args, url, token_file.as_deref(), supervisor),
+        Some(Command::Attach { run, .. }) => attach::attach(args, run.as_deref(), supervisor),
         Some(Command::Wait { run }) => attach::wait(args, run.as_deref()),
         Some(Command::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),
         Some(Command::Withdraw { id }) => control::withdraw(args, *id),

@@ -5,10 +5,13 @@
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
+    net::{Shutdown, TcpStream},
     os::unix::net::UnixStream,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::Duration,
 };
+
+use thiserror::Error;
 
 use super::{
     ControlError,
@@ -26,6 +29,162 @@ const ANSWER_CAP_BYTES: usize = 1 << 20;
 /// How long an order may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Where a run is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// On this machine, by the run's socket.
+    Socket(PathBuf),
+    /// Over the network, or through a tunnel.
+    Http {
+        /// Name and port.
+        host: String,
+        /// What comes before each route.
+        prefix: String,
+        token: String,
+    },
+}
+
+/// An address that leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadAddress {
+    #[error("`{url}` is not the address of a run: it begins with http:// and a host")]
+    NotHttp { url: String },
+    #[error("`{url}`: a run is reached by http; a tunnel (ssh -L 8080:127.0.0.1:8080) keeps what is sent private")]
+    Https { url: String },
+}
+
+impl Address {
+    /// Reads `http://HOST:PORT`, or what is below it.
+    ///
+    /// # Errors
+    /// [`BadAddress`] if it is something else.
+    pub fn of_url(url: &str, token: &str) -> Result<Self, BadAddress> {
+        let shown = || url.chars().take(200).collect();
+        if url.starts_with("https://") {
+            return Err(BadAddress::Https { url: shown() });
+        }
+        // What a browser is given after the sign is for its page.
+        let rest = url.split('#').next().unwrap_or_default().strip_prefix("http://");
+        let (host, path) = rest.map_or(("", ""), |rest| rest.split_once('/').unwrap_or((rest, "")));
+        let is_plain = |text: &str| {
+            text.bytes()
+                .all(|byte| byte.is_ascii_graphic() && !b"?@\\\"<>".contains(&byte))
+        };
+        if host.is_empty() || !is_plain(host) || !is_plain(path) {
+            return Err(BadAddress::NotHttp { url: shown() });
+        }
+        let is_numbered = host
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let path = path.trim_matches('/');
+        Ok(Address::Http {
+            host: if is_numbered {
+                host.to_owned()
+            } else {
+                format!("{host}:80")
+            },
+            prefix: if path.is_empty() {
+                String::new()
+            } else {
+                format!("/{path}")
+            },
+            token: token.trim().to_owned(),
+        })
+    }
+
+    fn connect(&self) -> Result<Connection, ControlError> {
+        let connected = match self {
+            Address::Socket(path) => UnixStream::connect(path).map(Connection::Socket),
+            Address::Http { host, .. } => TcpStream::connect(host.as_str()).map(Connection::Tcp),
+        };
+        connected.map_err(|error| match (self, error.kind()) {
+            (Address::Socket(_), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+                ControlError::NotRunning
+            }
+            _ => self.no_answer(error),
+        })
+    }
+
+    fn no_answer(&self, source: io::Error) -> ControlError {
+        let path = match self {
+            Address::Socket(path) => path.clone(),
+            Address::Http { host, prefix, .. } => PathBuf::from(format!("http://{host}{prefix}")),
+        };
+        ControlError::NoAnswer { path, source }
+    }
+
+    /// The first line of a request and the headers that go with every one.
+    fn head(&self, method: &str, route: &str, version: &str) -> String {
+        match self {
+            Address::Socket(_) => format!("{method} {route} {version}\r\nHost: localhost\r\n"),
+            Address::Http { host, prefix, token } => {
+                // A token is one word; anything else would be a header of its own.
+                let token: String = token.chars().filter(char::is_ascii_graphic).collect();
+                format!("{method} {prefix}{route} {version}\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n")
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Connection {
+    Socket(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Connection {
+    fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        let patience = Some(patience);
+        match self {
+            Connection::Socket(stream) => stream
+                .set_read_timeout(patience)
+                .and_then(|()| stream.set_write_timeout(patience)),
+            Connection::Tcp(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(patience)?;
+                stream.set_write_timeout(patience)
+            }
+        }
+    }
+
+    fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Connection::Socket(stream) => Connection::Socket(stream.try_clone()?),
+            Connection::Tcp(stream) => Connection::Tcp(stream.try_clone()?),
+        })
+    }
+
+    fn shut_down(&self) {
+        // It may have ended.
+        _ = match self {
+            Connection::Socket(stream) => stream.shutdown(Shutdown::Both),
+            Connection::Tcp(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+}
+
+impl Read for Connection {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Connection::Socket(stream) => stream.read(bytes),
+            Connection::Tcp(stream) => stream.read(bytes),
+        }
+    }
+}
+
+impl Write for Connection {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Connection::Socket(stream) => stream.write(bytes),
+            Connection::Tcp(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// What a stream is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looks {
@@ -40,28 +199,16 @@ pub enum Looks {
 /// The frames of a run.
 #[derive(Debug)]
 pub struct FrameReader {
-    body: BufReader<UnixStream>,
+    body: BufReader<Connection>,
     decoder: Decoder,
 }
 
 impl FrameReader {
-    /// Asks the loop that listens at `socket` for what happens from now on, or from the record `from`.
+    /// Asks the loop at `address` for what happens from now on, or from the record `from`.
     ///
     /// # Errors
     /// [`ControlError::NotRunning`] if nobody listens, the others if whoever does is no loop of this kind.
-    pub fn open(socket: &Path, looks: Looks, from: Option<u64>) -> Result<Self, ControlError> {
-        let no_answer = |source| ControlError::NoAnswer {
-            path: socket.to_owned(),
-            source,
-        };
-        let mut stream = match UnixStream::connect(socket) {
-            Ok(stream) => stream,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-                return Err(ControlError::NotRunning);
-            }
-            Err(error) => return Err(no_answer(error)),
-        };
-        stream.set_read_timeout(Some(SILENCE)).map_err(no_answer)?;
+    pub fn open(address: &Address, looks: Looks, from: Option<u64>) -> Result<Self, ControlError> {
         let mut query = match looks {
             Looks::AsScreen => "screen=true&hold=true".to_owned(),
             Looks::AsText => "hold=true".to_owned(),
@@ -70,12 +217,13 @@ impl FrameReader {
         if let Some(from) = from {
             query += &format!("&from={from}");
         }
-        let head = format!("GET /stream?{query} HTTP/1.0\r\nHost: localhost\r\n\r\n");
-        stream.write_all(head.as_bytes()).map_err(no_answer)?;
-        let mut body = BufReader::with_capacity(READ_BYTES, stream);
-        let status = read_head(&mut body).map_err(no_answer)?.status;
+        let mut body = get(address, &format!("/stream?{query}"))?;
+        body.get_ref()
+            .set_patience(SILENCE)
+            .map_err(|error| address.no_answer(error))?;
+        let status = read_head(&mut body).map_err(|error| address.no_answer(error))?.status;
         if status != 200 {
-            return Err(no_answer(io::Error::other(format!("it answered with {status}"))));
+            return Err(address.no_answer(refused(status)));
         }
         Ok(Self {
             body,
@@ -119,12 +267,49 @@ impl FrameReader {
 
 /// Ends a stream, whoever reads it.
 #[derive(Debug)]
-pub struct Closer(UnixStream);
+pub struct Closer(Connection);
 
 impl Drop for Closer {
     fn drop(&mut self) {
-        _ = self.0.shutdown(std::net::Shutdown::Both); // it may have ended
+        self.0.shut_down();
     }
+}
+
+/// Sends a request in HTTP/1.0.
+fn get(address: &Address, route: &str) -> Result<BufReader<Connection>, ControlError> {
+    let mut connection = address.connect()?;
+    let head = format!("{}\r\n", address.head("GET", route, "HTTP/1.0"));
+    let sent = connection
+        .set_patience(PATIENCE)
+        .and_then(|()| connection.write_all(head.as_bytes()));
+    sent.map_err(|error| address.no_answer(error))?;
+    Ok(BufReader::with_capacity(READ_BYTES, connection))
+}
+
+/// Fetches all that a route answers with, up to `cap_bytes` of it.
+///
+/// # Errors
+/// As [`FrameReader::open`].
+pub fn fetch(address: &Address, route: &str, cap_bytes: u64) -> Result<Vec<u8>, ControlError> {
+    let mut body = get(address, route)?;
+    let mut read = || {
+        let status = read_head(&mut body)?.status;
+        let mut bytes = Vec::new();
+        (&mut body).take(cap_bytes).read_to_end(&mut bytes)?;
+        match status {
+            200 => Ok(bytes),
+            _ => Err(refused(status)),
+        }
+    };
+    read().map_err(|error| address.no_answer(error))
+}
+
+fn refused(status: u16) -> io::Error {
+    io::Error::other(match status {
+        401 | 403 => "it does not accept the token".to_owned(),
+        404 => "it knows no such run".to_owned(),
+        _ => format!("it answered with {status}"),
+    })
 }
 
 fn is_gone(error: &io::Error) -> bool {
@@ -173,8 +358,8 @@ fn read_head(body: &mut impl BufRead) -> io::Result<Head> {
 /// Sends requests to a loop, one after the other, over one connection for as long as it lasts.
 #[derive(Debug)]
 pub struct Poster {
-    socket: PathBuf,
-    connection: Option<BufReader<UnixStream>>,
+    address: Address,
+    connection: Option<BufReader<Connection>>,
 }
 
 /// The answer to a request.
@@ -185,9 +370,9 @@ pub struct Answered {
 }
 
 impl Poster {
-    pub fn new(socket: &Path) -> Self {
+    pub fn new(address: Address) -> Self {
         Self {
-            socket: socket.to_owned(),
+            address,
             connection: None,
         }
     }
@@ -204,21 +389,22 @@ impl Poster {
                 answered => return answered,
             }
         }
-        let connection = self.connect()?;
+        let connection = self.address.connect().map_err(io::Error::other)?;
+        connection.set_patience(PATIENCE)?;
+        let connection = BufReader::new(connection);
         self.post_over(connection, path, content_type, body)
     }
 
     fn post_over(
         &mut self,
-        mut connection: BufReader<UnixStream>,
+        mut connection: BufReader<Connection>,
         path: &str,
         content_type: &str,
         body: &[u8],
     ) -> io::Result<Answered> {
         let length = body.len();
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n"
-        );
+        let head = self.address.head("POST", path, "HTTP/1.1");
+        let head = format!("{head}Content-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n");
         let request = [head.as_bytes(), body].concat();
         connection.get_mut().write_all(&request)?;
         let head = read_head(&mut connection)?;
@@ -232,11 +418,44 @@ impl Poster {
             body,
         })
     }
+}
 
-    fn connect(&self) -> io::Result<BufReader<UnixStream>> {
-        let stream = UnixStream::connect(&self.socket)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(BufReader::new(stream))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_what_is_before_the_routes() {
+        let http = |host: &str, prefix: &str| Address::Http {
+            host: host.to_owned(),
+            prefix: prefix.to_owned(),
+            token: "t".to_owned(),
+        };
+        for (url, expected) in [
+            ("http://127.0.0.1:8080", http("127.0.0.1:8080", "")),
+            ("http://127.0.0.1:8080/#token=x", http("127.0.0.1:8080", "")),
+            ("http://box/runs/one/", http("box:80", "/runs/one")),
+            ("http://[::1]:99", http("[::1]:99", "")),
+        ] {
+            assert_eq!(Address::of_url(url, " t\n"), Ok(expected), "{url}");
+        }
+        for url in [
+            "",
+            "127.0.0.1:8080",
+            "http://",
+            "ftp://x",
+            "http://a b",
+            "http://x@y",
+            "http://x\r\nA: b",
+        ] {
+            assert!(
+                matches!(Address::of_url(url, ""), Err(BadAddress::NotHttp { .. })),
+                "{url}"
+            );
+        }
+        assert!(matches!(
+            Address::of_url("https://x", ""),
+            Err(BadAddress::Https { .. })
+        ));
     }
 }

@@ -1,8 +1,9 @@
 //! Shows a run whose loop is another process: on a screen, or as text if that breaks.
 
 use std::{
-    io,
+    fs, io,
     panic::{self, AssertUnwindSafe},
+    path::Path,
     sync::Arc,
 };
 
@@ -14,7 +15,7 @@ use crate::{
     control::{
         ControlError,
         frames::{Frame, Hello, Signalling},
-        stream::{FrameReader, Looks, Poster},
+        stream::{Address, FrameReader, Looks, fetch},
     },
     event::{RequestedBy, RunId},
     git::Differ,
@@ -27,9 +28,13 @@ use crate::{
         presentation::{Presentation, ScreenOptions},
         remote::{Ending, Remote},
         terminal,
-        tui::{self, Left, Notifier, ScreenError, Setup},
+        tui::{self, DiffRequest, Differ as MakeDiff, Left, Notifier, Recordings, ScreenError, Setup},
     },
 };
+
+/// Most of a patch and of a recording that come from another machine.
+const PATCH_CAP_BYTES: u64 = 16 << 20;
+const RECORDING_CAP_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Error)]
 pub(crate) enum AttachError {
@@ -45,12 +50,19 @@ pub(crate) enum AttachError {
 
 /// A terminal at which somebody looks at a run.
 pub(crate) struct Visitor<'a> {
-    pub(crate) paths: &'a ProjectPaths,
+    pub(crate) place: Place<'a>,
     pub(crate) presentation: Presentation,
     pub(crate) screen: ScreenOptions,
     pub(crate) supervisor: &'a Supervisor,
     /// The loop's process, if this one has started it.
     pub(crate) started: Option<u32>,
+}
+
+/// Where the run is.
+pub(crate) enum Place<'a> {
+    /// In a project on this machine.
+    Here(&'a ProjectPaths),
+    There(Address),
 }
 
 /// What came of it.
@@ -73,24 +85,19 @@ impl Visitor<'_> {
         attached();
         let run = hello.run.clone();
         let scratch = tempfile::tempdir().map_err(AttachError::Scratch)?;
-        let poster = Poster::new(&self.paths.socket());
-        let reach = remote
-            .reach(poster, &hello, self.started)
-            .map_err(AttachError::Threads)?;
-        let files = self.paths.run(&run);
+        let reach = remote.reach(self.started).map_err(AttachError::Threads)?;
+        let (differ, recordings) = self.files(&hello, scratch.path());
         let setup = Setup {
             reach: Some(Arc::new(reach)),
             theme: theme(self.screen),
             mouse: self.screen.mouse,
             transcript: hello.show.transcript,
-            differ: differ(Differ::new(
-                self.paths,
-                scratch.path().to_owned(),
-                hello.show.include.clone(),
-                self.supervisor,
-            )),
-            recordings: Arc::new(move |iteration| files.recording(iteration)),
-            remembered: Some(self.paths.state().join("messages")),
+            differ,
+            recordings,
+            remembered: match self.place {
+                Place::Here(paths) => Some(paths.state().join("messages")),
+                Place::There(_) => None,
+            },
             notifier: match hello.show.notify {
                 Signalling::None => Notifier::None,
                 Signalling::Bell => Notifier::Bell,
@@ -133,10 +140,46 @@ impl Visitor<'_> {
     }
 
     fn open(&self, looks: Looks, from: Option<u64>) -> Result<(Box<Hello>, Remote), AttachError> {
-        let (hello, frames) = greeted(FrameReader::open(&self.paths.socket(), looks, from)?)?;
-        let journal = self.paths.run(&hello.run).journal();
-        let remote = Remote::start(frames, &hello, journal).map_err(AttachError::Threads)?;
+        let address = match &self.place {
+            Place::Here(paths) => Address::Socket(paths.socket()),
+            Place::There(address) => address.clone(),
+        };
+        let (hello, frames) = greeted(FrameReader::open(&address, looks, from)?)?;
+        let files = match &self.place {
+            Place::Here(paths) => Some(paths.run(&hello.run)),
+            Place::There(_) => None,
+        };
+        let remote = Remote::start(frames, &hello, address, files).map_err(AttachError::Threads)?;
         Ok((hello, remote))
+    }
+
+    /// What patches are made of, and where recordings are: on this machine, or by the run's own word.
+    fn files(&self, hello: &Hello, scratch: &Path) -> (MakeDiff, Recordings) {
+        match &self.place {
+            Place::Here(paths) => {
+                let files = paths.run(&hello.run);
+                let include = hello.show.include.clone();
+                let git = Differ::new(paths, scratch.to_owned(), include, self.supervisor);
+                (differ(git), Arc::new(move |iteration| files.recording(iteration)))
+            }
+            Place::There(address) => {
+                let (asked, scratch) = (address.clone(), scratch.to_owned());
+                let recordings = move |iteration| {
+                    let path = scratch.join(format!("{iteration}.cast"));
+                    let recording = fetch(&asked, &format!("/recording/{iteration}"), RECORDING_CAP_BYTES);
+                    // Without it there is no file, which the screen says.
+                    _ = recording.map(|bytes| fs::write(&path, bytes));
+                    path
+                };
+                let asked = address.clone();
+                let differ = move |request: &DiffRequest| {
+                    let patch = fetch(&asked, &format!("/diff/{}", request.iteration), PATCH_CAP_BYTES);
+                    let patch = patch.map_err(|error| with_causes(&error))?;
+                    Ok(String::from_utf8_lossy(&patch).into_owned())
+                };
+                (Arc::new(differ), Arc::new(recordings))
+            }
+        }
     }
 }
 

@@ -7,13 +7,12 @@
 use std::{
     collections::VecDeque,
     io,
-    path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         mpsc::{self, Receiver, Sender},
     },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use nix::sys::signal::Signal;
@@ -21,18 +20,29 @@ use serde_json::{Value, json};
 
 use crate::{
     control::{
+        ControlError,
         frames::{Frame, Hello},
-        stream::{Closer, FrameReader, Poster},
+        stream::{Address, Closer, FrameReader, Looks, Poster},
     },
     driver::{self, Detail, Poll, UiEvent},
     event::{Record, RequestedBy, UserCommand},
     proc::{self, Size},
-    store::journal::Reader,
+    store::{journal::Reader, paths::RunPaths},
     ui::tui::{AfterSignal, Reach, Source, Wake},
 };
 
 /// Output that is kept for a screen that is behind.
 const KEPT_BYTES: usize = 256 * 1024;
+
+/// How long to wait before a lost connection is made anew: longer each time, and never longer than the last.
+const BACKOFF: [Duration; 4] = [
+    Duration::from_millis(250),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+];
+/// Makes a terminal what it was at the beginning.
+const RESET: &[u8] = b"\x1bc";
 
 /// How a stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,13 +57,13 @@ pub(crate) enum Ending {
 #[derive(Debug)]
 pub(crate) struct Remote {
     shared: Arc<Shared>,
-    journal: PathBuf,
+    /// The run's files, if they are on this machine.
+    files: Option<RunPaths>,
+    address: Address,
     /// The first record that comes by the stream.
     first: u64,
     /// The record after the last one that was taken.
     next: u64,
-    /// Ends the stream with this value.
-    _closer: Closer,
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +84,10 @@ struct State {
     refusals: VecDeque<String>,
     woken: bool,
     ending: Option<Ending>,
+    /// The number of the screen, which is another after a connection was made anew.
+    screen: Option<u64>,
+    /// Ends the stream.
+    closer: Option<Closer>,
     /// Nobody takes anything any more.
     abandoned: bool,
 }
@@ -115,25 +129,33 @@ impl Shared {
 }
 
 impl Remote {
-    /// Starts to take the frames that follow `hello`. Records from before them are in `journal`.
+    /// Starts to take the frames that follow `hello` from `address`. Records from before them are among the run's `files`, or are
+    /// asked for where those are on another machine. A connection that is lost is made anew.
     ///
     /// # Errors
     /// If there can be no thread.
-    pub(crate) fn start(mut frames: FrameReader, hello: &Hello, journal: PathBuf) -> io::Result<Self> {
+    pub(crate) fn start(
+        frames: FrameReader,
+        hello: &Hello,
+        address: Address,
+        files: Option<RunPaths>,
+    ) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
-        let closer = frames.closer()?;
-        let keeping = Arc::clone(&shared);
-        thread::Builder::new().name("frames".to_owned()).spawn(move || {
-            let ending = take_frames(&mut frames, &keeping);
-            keeping.lock().ending = Some(ending);
-            keeping.came.notify_one();
-        })?;
+        let taker = Taker {
+            shared: Arc::clone(&shared),
+            hello: hello.clone(),
+            address: address.clone(),
+            next: hello.first,
+        };
+        taker.follow(&frames, hello)?;
+        let take = move || taker.take_all(frames);
+        thread::Builder::new().name("frames".to_owned()).spawn(take)?;
         Ok(Self {
             shared,
-            journal,
+            files,
+            address,
             first: hello.first,
             next: hello.first,
-            _closer: closer,
         })
     }
 
@@ -147,18 +169,17 @@ impl Remote {
         self.shared.lock().ending
     }
 
-    /// The way back to the loop of `hello`. A typed Ctrl-C becomes a signal to the process `started`, if this one has started
+    /// The way back to the loop. A typed Ctrl-C becomes a signal to the process `started`, if this one has started
     /// the loop: then it is stopped as by any signal.
     ///
     /// # Errors
     /// If there can be no thread.
-    pub(crate) fn reach(&self, poster: Poster, hello: &Hello, started: Option<u32>) -> io::Result<RemoteReach> {
+    pub(crate) fn reach(&self, started: Option<u32>) -> io::Result<RemoteReach> {
         let (orders, taken) = mpsc::channel();
-        let screen = hello.screen;
-        let shared = Arc::clone(&self.shared);
+        let (shared, poster) = (Arc::clone(&self.shared), Poster::new(self.address.clone()));
         thread::Builder::new()
             .name("orders".to_owned())
-            .spawn(move || send_orders(poster, screen, &taken, &shared))?;
+            .spawn(move || send_orders(poster, &taken, &shared))?;
         Ok(RemoteReach {
             orders: Mutex::new(orders),
             started,
@@ -168,15 +189,100 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        self.shared.lock().abandoned = true;
-        self.shared.taken.notify_one();
+        let mut state = self.shared.lock();
+        state.abandoned = true;
+        state.closer = None;
+        self.shared.taken.notify_all();
     }
 }
 
-fn take_frames(frames: &mut FrameReader, shared: &Shared) -> Ending {
+/// Takes frames, on a thread of its own.
+struct Taker {
+    shared: Arc<Shared>,
+    hello: Hello,
+    /// Where to ask again when the connection is lost.
+    address: Address,
+    /// The record after the last one that came.
+    next: u64,
+}
+
+impl Taker {
+    /// Notes what `hello` and the stream say that follows it.
+    fn follow(&self, frames: &FrameReader, hello: &Hello) -> io::Result<()> {
+        let closer = frames.closer()?;
+        let mut state = self.shared.lock();
+        state.screen = hello.screen;
+        state.closer = Some(closer);
+        Ok(())
+    }
+
+    fn take_all(mut self, mut frames: FrameReader) {
+        let ending = loop {
+            match take_frames(&mut frames, &self.shared, &mut self.next) {
+                Ending::Lost => {}
+                ended @ Ending::Ended(_) => break ended,
+            }
+            match self.reconnect() {
+                Some(anew) => frames = anew,
+                None => break Ending::Lost,
+            }
+        };
+        self.shared.lock().ending = Some(ending);
+        self.shared.came.notify_one();
+    }
+
+    /// Makes the connection anew, however long that takes; none if nobody waits for it, if the run is another one, or if nobody
+    /// listens at a socket on this machine any more: then the loop was killed.
+    fn reconnect(&self) -> Option<FrameReader> {
+        let mut pauses = BACKOFF.iter().copied();
+        let mut pause = BACKOFF[0];
+        loop {
+            let opened = FrameReader::open(&self.address, Looks::AsScreen, Some(self.next));
+            if let Err(ControlError::NotRunning) = opened {
+                return None;
+            }
+            let greeted = opened.ok().and_then(|mut frames| match frames.next_frame() {
+                Ok(Some(Frame::Hello(hello))) => Some((hello, frames)),
+                Ok(_) | Err(_) => None,
+            });
+            let Some((hello, frames)) = greeted else {
+                let why = "the connection is lost; ralph tries again (the run continues without it)";
+                self.shared.wake(Some(why.to_owned()));
+                pause = pauses.next().unwrap_or(pause);
+                if !self.rest(pause) {
+                    return None;
+                }
+                continue;
+            };
+            if hello.run != self.hello.run {
+                return None;
+            }
+            self.follow(&frames, &hello).ok()?;
+            // The terminal of the iteration comes again from as far back as the loop has it.
+            self.shared.keep(UiEvent::Output(RESET.to_vec()));
+            self.shared.wake(Some("connected again".to_owned()));
+            return Some(frames);
+        }
+    }
+
+    /// Waits; false if nobody wants the frames any more.
+    fn rest(&self, pause: Duration) -> bool {
+        let state = self.shared.lock();
+        let waited = self
+            .shared
+            .taken
+            .wait_timeout_while(state, pause, |state| !state.abandoned);
+        !waited.unwrap_or_else(PoisonError::into_inner).0.abandoned
+    }
+}
+
+fn take_frames(frames: &mut FrameReader, shared: &Shared, next: &mut u64) -> Ending {
     loop {
         let event = match frames.next_frame() {
-            Ok(Some(Frame::Record(record))) => UiEvent::Record(record),
+            Ok(Some(Frame::Record(record))) => {
+                *next = record.seq + 1;
+                UiEvent::Record(record)
+            }
             Ok(Some(Frame::Output(bytes))) => UiEvent::Output(bytes),
             Ok(Some(Frame::Skipped(bytes))) => UiEvent::Skipped { bytes },
             Ok(Some(Frame::Resized { cols, rows })) => UiEvent::Resized(Size { cols, rows }),
@@ -229,7 +335,10 @@ impl Source for Remote {
     }
 
     fn past(&mut self, take: &mut dyn FnMut(&Record)) {
-        let Ok(mut reader) = Reader::open(&self.journal) else {
+        let Some(files) = &self.files else {
+            return self.past_of_the_stream(take);
+        };
+        let Ok(mut reader) = Reader::open(&files.journal()) else {
             return;
         };
         while reader.next_seq() < self.first
@@ -250,6 +359,26 @@ impl Source for Remote {
 
     fn refusal(&mut self) -> Option<String> {
         self.shared.lock().refusals.pop_front()
+    }
+}
+
+impl Remote {
+    /// Asks for the records from before the first event. What does not come is left out.
+    fn past_of_the_stream(&self, take: &mut dyn FnMut(&Record)) {
+        let mut seq = 0;
+        let Ok(mut frames) = FrameReader::open(&self.address, Looks::Aside, Some(0)) else {
+            return;
+        };
+        while seq < self.first
+            && let Ok(Some(frame)) = frames.next_frame()
+        {
+            if let Frame::Record(record) = frame {
+                seq = record.seq + 1;
+                if record.seq < self.first {
+                    take(&record);
+                }
+            }
+        }
     }
 }
 
@@ -328,9 +457,10 @@ impl Reach for RemoteReach {
     }
 }
 
-fn send_orders(mut poster: Poster, screen: Option<u64>, orders: &Receiver<Order>, shared: &Shared) {
-    let screen = screen.map(|screen| format!("?screen={screen}")).unwrap_or_default();
+fn send_orders(mut poster: Poster, orders: &Receiver<Order>, shared: &Shared) {
     while let Ok(order) = orders.recv() {
+        let screen = shared.lock().screen;
+        let screen = screen.map(|screen| format!("?screen={screen}")).unwrap_or_default();
         let (path, content_type, body) = match order {
             Order::Command(command) => {
                 let body = serde_json::to_vec(&command).expect("commands have no failing serialisers");

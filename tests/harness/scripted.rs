@@ -10,7 +10,7 @@ use ralph::{
     },
 };
 
-use super::{running::Program, sandbox::Sandbox};
+use super::{running::Program, sandbox::Sandbox, wait::SOON};
 
 /// What every script can use. The prompt is in `$prompt`, the iteration's number in `$n`.
 const PRELUDE: &str = r#"
@@ -176,6 +176,15 @@ impl Sandbox {
         let tasks: String = (1..=tasks).map(|n| format!("- [ ] Task {n}\n")).collect();
         self.write("PLAN.md", &tasks);
         self.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+    }
+
+    /// The process of the loop that runs, by its own word.
+    #[track_caller]
+    pub fn loop_pid(&self) -> i32 {
+        let status = self.ralph(["status", "--json"]).run(SOON).stdout;
+        let status: serde_json::Value = serde_json::from_str(&status).expect("a status");
+        let pid = status["pid"].as_i64().expect("a running loop");
+        i32::try_from(pid).expect("a process")
     }
 
     pub fn read_home(&self, name: &str) -> Option<String> {

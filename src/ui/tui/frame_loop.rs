@@ -5,7 +5,10 @@ use std::{
     fs::{self, File},
     io::{self, BufRead, BufReader, Write},
     rc::Rc,
-    sync::mpsc::{Receiver, RecvTimeoutError},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -551,6 +554,7 @@ impl<'a> FrameLoop<'a> {
             return;
         }
         let request = DiffRequest {
+            iteration: number,
             before,
             after: iteration.after.clone(),
         };
@@ -565,9 +569,10 @@ impl<'a> FrameLoop<'a> {
     }
 
     fn play(&mut self, iteration: u32) {
-        let path = (self.setup.recordings)(iteration);
+        let recordings = Arc::clone(&self.setup.recordings);
         let (mailbox, pane) = (self.mailbox.clone(), self.pane);
         thread::spawn(move || {
+            let path = recordings(iteration);
             let screen = File::open(&path)
                 .map_err(|error| format!("{}: {error}", path.display()))
                 .and_then(|file| {

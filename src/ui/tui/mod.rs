@@ -44,6 +44,7 @@ pub use source::{Live, Source, Wake};
 /// are now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffRequest {
+    pub iteration: u32,
     pub before: Checkpoint,
     pub after: Option<Checkpoint>,
 }
@@ -51,7 +52,7 @@ pub struct DiffRequest {
 /// Makes the text of a patch: stat first. Called off the screen's thread; may take its time.
 pub type Differ = Arc<dyn Fn(&DiffRequest) -> Result<String, String> + Send + Sync>;
 
-/// Names the recording of an iteration.
+/// Names the recording of an iteration. Called off the screen's thread; may take its time.
 pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
 
 /// The loop behind a screen, in this process or in another.
