@@ -52,6 +52,7 @@ pub(crate) use detached::{attach, attach_at, run_detached};
 use end::concluded;
 pub(crate) use goals::check_goals;
 use listen::listening;
+pub(crate) use listen::{bind, listen};
 pub(crate) use own_files::OwnFiles;
 pub(crate) use permissions::{Disk, answer_in_words, judge};
 pub(crate) use place::Place;

@@ -4,7 +4,7 @@ use crate::harness::{SOON, Sandbox, Script};
 use ralph::event::{Event, Notice};
 
 /// What an agent could call, and the name under which its user hears of it.
-const COMMANDS: [(&str, &str); 16] = [
+const COMMANDS: [(&str, &str); 17] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
     ("answer 1 yes", "answer"),
@@ -20,6 +20,7 @@ const COMMANDS: [(&str, &str); 16] = [
     ("trust --revoke", "trust"),
     ("token", "token"),
     ("token --web --revoke", "token"),
+    ("web --listen 127.0.0.1:0", "web"),
     ("stop", "stop"),
 ];
 
@@ -111,6 +112,7 @@ work; over 'Done.'"#,
         "reset-circuit",
         "trust",
         "token",
+        "web",
         "stop",
     ];
     assert_eq!(told, expected, "each is told once in an iteration");

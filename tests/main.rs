@@ -38,3 +38,4 @@ mod trust;
 mod tui;
 mod vandals;
 mod watching;
+mod web;

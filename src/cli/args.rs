@@ -1,10 +1,14 @@
 //! What can be typed after `ralph`.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::{diagnostics::Filter, ui::tui::theme::Palette};
+use crate::{
+    config::listen::{listen_address, proxy_host},
+    diagnostics::Filter,
+    ui::tui::theme::Palette,
+};
 
 use super::setting_flags::SettingFlags;
 
@@ -311,6 +315,15 @@ pub(super) enum Command {
         /// Make new ones first, so that those of before let nobody in any more
         #[arg(long)]
         revoke: bool,
+    },
+    /// Serve the runs of all your projects on one page, for this machine's browser or, through a tunnel, your phone's
+    Web {
+        /// Where to listen [default: 127.0.0.1:7257]
+        #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
+        listen: Option<SocketAddr>,
+        /// Names under which an encrypting proxy passes requests on to that address, separated by commas
+        #[arg(long, value_name = "HOSTS", value_delimiter = ',', value_parser = proxy_host)]
+        behind_proxy: Vec<String>,
     },
     #[command(name = "__guard", hide = true)]
     Guard {

@@ -21,6 +21,7 @@ mod status;
 mod token;
 mod trust;
 mod watch;
+mod web;
 
 use std::{ffi::OsString, path::Path};
 
@@ -113,6 +114,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Doctor { format }) => doctor::run(args, *format, supervisor),
         Some(Command::Config { command }) => configure(args, command),
         Some(Command::Trust { show, revoke }) => trust::run(args, *show, *revoke),
+        Some(Command::Web { listen, behind_proxy }) => web::run(args, *listen, behind_proxy, supervisor),
         Some(Command::Token { read_only, web, revoke }) => token::run(args, *read_only, *web, *revoke),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),
         Some(Command::DemoAgent) => Ok(crate::demo::run()),

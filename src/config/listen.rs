@@ -26,6 +26,25 @@ impl Grammar for ListenAddress {
     }
 }
 
+/// Reads an address of this machine with a port.
+///
+/// # Errors
+/// What it is instead.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    address(text).ok_or_else(|| format!("expected {}", ListenAddress::expected()))
+}
+
+/// Reads a name under which a proxy is known.
+///
+/// # Errors
+/// What it is instead.
+pub(crate) fn proxy_host(text: &str) -> Result<String, String> {
+    match is_host(text) {
+        true => Ok(text.to_owned()),
+        false => Err("expected a host, such as ralph.example.org or phone.example.org:8443".to_owned()),
+    }
+}
+
 /// A name is no address, since nobody knows to whom it leads tomorrow; but `localhost` is one everywhere.
 fn address(text: &str) -> Option<SocketAddr> {
     let loopback = |port: &str| Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port.parse().ok()?));

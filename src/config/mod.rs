@@ -10,7 +10,7 @@ mod env;
 mod file;
 mod goals;
 mod keys;
-mod listen;
+pub(crate) mod listen;
 mod load;
 #[cfg(test)]
 mod mistakes;

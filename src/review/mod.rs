@@ -7,11 +7,13 @@
 mod difference;
 mod entry;
 mod local_time;
+mod projects;
 mod report;
 mod shelf;
 
 pub(crate) use difference::{DifferenceError, difference};
 pub(crate) use entry::{RunEntry, Standing};
 pub(crate) use local_time::date_time;
+pub(crate) use projects::Projects;
 pub(crate) use report::{ReportFormat, report, written};
 pub(crate) use shelf::Shelf;

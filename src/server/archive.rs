@@ -115,13 +115,13 @@ impl Kept {
         self.archive.paths.run(&self.run).recording(iteration)
     }
 
-    /// How it stands, with nobody to tell it anything.
-    pub(super) async fn entry(&self) -> Answered<RunEntry> {
+    /// How it stands, while a ralph serves it or not.
+    pub(super) async fn entry(&self, live: bool) -> Answered<RunEntry> {
         let (paths, run) = (self.archive.paths.clone(), self.run.clone());
         let read = self
             .archive
             .desk
-            .read(move |shelf, _| Ok(shelf.run(&paths, &run, false)));
+            .read(move |shelf, _| Ok(shelf.run(&paths, &run, live)));
         read.await.map(|(entry, _)| entry)
     }
 

@@ -8,6 +8,7 @@ mod archive;
 mod connection;
 mod events;
 mod files;
+mod gateway;
 mod page;
 mod past;
 mod problem;
@@ -39,6 +40,7 @@ use crate::{
 use access::Access;
 pub(crate) use archive::{Archive, Desk, Kept};
 use connection::{Patience, take_body};
+pub(crate) use gateway::serve as serve_all;
 pub(crate) use screens::Shown;
 pub(crate) use served::RoleOf;
 use served::{Served, Stage};

@@ -69,7 +69,7 @@ async fn one(
         return Ok(Json(own));
     }
     let kept = find(&runs.archive, role, &id)?;
-    Ok(Json(kept.entry().await?))
+    Ok(Json(kept.entry(false).await?))
 }
 
 async fn pass_on(

@@ -89,7 +89,7 @@ pub(super) async fn of_past(
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Answered<Response> {
     let (wanted, from) = understood(wanted, &headers)?;
-    let iteration = found(wanted.iteration, kept.entry().await?.iterations)?;
+    let iteration = found(wanted.iteration, kept.entry(false).await?.iterations)?;
     of_recording(&kept, iteration, from).await
 }
 

@@ -225,6 +225,23 @@ pub struct States {
 }
 
 impl States {
+    /// Those below `root`.
+    pub fn below(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    /// The states there are.
+    pub fn list(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(&self.root) else {
+            return Vec::new();
+        };
+        let states = entries.filter_map(|entry| {
+            let name = entry.ok()?.file_name();
+            is_name_of_state(name.as_bytes()).then(|| self.root.join(name))
+        });
+        states.collect()
+    }
+
     /// Holds the tokens of the user's own, which are not a project's.
     pub(crate) fn tokens(&self) -> PathBuf {
         self.root.join(TOKENS)

@@ -45,6 +45,11 @@ impl Http {
         Http::new(reqwest::Client::builder().unix_socket(socket), "http://ralph", None)
     }
 
+    /// Speaks to whoever listens at an address, with a token.
+    pub fn of_address(base: &str, token: &str) -> Http {
+        Http::new(reqwest::Client::builder(), base, Some(token.to_owned()))
+    }
+
     fn new(client: reqwest::ClientBuilder, base: &str, token: Option<String>) -> Http {
         Http {
             runtime: Builder::new_current_thread().enable_all().build().expect("a runtime"),

@@ -1,0 +1,54 @@
+//! `ralph web`: all runs of the user on one page and behind one API.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    app::{bind, listen},
+    console::{complain, print},
+    control::Personal,
+    error::{Failure, FailureKind},
+    proc::Supervisor,
+    server::serve_all,
+    store::{paths::create_private_dir, tokens::TokenFile},
+};
+
+use super::{args::Args, run::place, trust::refuse_agent};
+
+/// "ralph" on the keys of a telephone begins with it. Always the same, so that a bookmark and a cookie stay right.
+const PORT: u16 = 7257;
+
+/// Serves until it is interrupted.
+pub(super) fn run(
+    args: &Args,
+    address: Option<SocketAddr>,
+    proxied: &[String],
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    let place = place(args)?;
+    refuse_agent(&place.paths, Personal::Web)?;
+    create_private_dir(place.paths.states().root())?;
+    let states = place.paths.states();
+    let address = address.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
+    let tokens = TokenFile::new(states.tokens());
+    let token = tokens.read_or_make()?.full;
+    let listening = listen(bind(address, proxied)?, tokens, proxied)?;
+    let failed = |error| Failure::new(FailureKind::Failed, format!("nothing can be served: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(failed)?.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        print(&format!("{}/#token={}\n", listening.url(), token.secret()));
+        complain("open this in a browser; whoever has it can do what you can do with your runs (Ctrl-C ends this)");
+        let stop = async {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        };
+        let served = serve_all(listening, states.root().to_owned(), supervisor, stop).await;
+        served.map_err(failed)
+    })?;
+    Ok(0)
+}

@@ -1,0 +1,118 @@
+//! The projects of a user, as their states lie below one directory.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use crate::{
+    event::{Event, RunId},
+    store::{
+        journal::Reader,
+        lock,
+        paths::{ProjectPaths, States},
+    },
+};
+
+use super::{RunEntry, Shelf};
+
+/// Projects that are listed with their latest run, those last; a live run is always listed.
+const LISTED: usize = 100;
+
+/// Records of a journal among which the project is named: the second, as a rule.
+const FIRST_RECORDS: usize = 8;
+
+/// All projects there are.
+#[derive(Debug)]
+pub(crate) struct Projects {
+    root: PathBuf,
+    /// The projects that are known, by their states.
+    known: Mutex<HashMap<PathBuf, ProjectPaths>>,
+}
+
+impl Projects {
+    /// The projects whose states lie below `root`.
+    pub(crate) fn below(root: PathBuf) -> Self {
+        Self {
+            root,
+            known: Mutex::default(),
+        }
+    }
+
+    /// The live run of each project, or the latest; the latest first.
+    pub(crate) fn runs(&self, shelf: &Shelf) -> Vec<RunEntry> {
+        let mut entries = Vec::new();
+        let mut past = Vec::new();
+        for paths in self.all() {
+            match running(&paths) {
+                Some(run) => entries.push(shelf.run(&paths, &run, true)),
+                None => past.extend(paths.latest_run().map(|run| (changed(&paths), paths, run))),
+            }
+        }
+        past.sort_by_key(|(changed, ..)| std::cmp::Reverse(*changed));
+        let past = past.into_iter().take(LISTED);
+        entries.extend(past.map(|(_, paths, run)| shelf.run(&paths, &run, false)));
+        entries.sort_by_key(|entry| std::cmp::Reverse((entry.live, entry.started_ms)));
+        entries
+    }
+
+    /// The run of this name, and whether a ralph serves it.
+    pub(crate) fn find(&self, name: &str) -> Option<(ProjectPaths, RunId, bool)> {
+        let found = self.all().into_iter().find_map(|paths| {
+            let run = paths.run_ids().into_iter().find(|run| run.0 == name)?;
+            Some((paths, run))
+        });
+        let (paths, run) = found?;
+        let is_live = running(&paths).as_ref() == Some(&run);
+        Some((paths, run, is_live))
+    }
+
+    fn all(&self) -> Vec<ProjectPaths> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let states = States::below(&self.root).list().into_iter();
+        let projects = states.filter_map(|state| {
+            if let Some(paths) = known.get(&state) {
+                return Some(paths.clone());
+            }
+            let paths = project_of(&state)?;
+            known.insert(state, paths.clone());
+            Some(paths)
+        });
+        projects.filter(|paths| paths.check_state().is_ok()).collect()
+    }
+}
+
+/// The run that a ralph serves.
+fn running(paths: &ProjectPaths) -> Option<RunId> {
+    lock::holder(paths).and_then(|holder| holder.run)
+}
+
+/// When a run was last begun.
+fn changed(paths: &ProjectPaths) -> Option<SystemTime> {
+    fs::metadata(paths.latest()).ok()?.modified().ok()
+}
+
+/// The project whose state this is, by the word of its runs; its name has to be that of such a project.
+fn project_of(state: &Path) -> Option<ProjectPaths> {
+    let runs = fs::read_dir(state.join("runs")).ok()?;
+    let mut journals: Vec<PathBuf> = runs
+        .filter_map(|run| Some(run.ok()?.path().join("events.jsonl")))
+        .collect();
+    journals.sort();
+    let project = journals.iter().rev().find_map(|journal| named(journal))?;
+    let paths = ProjectPaths::new(&project, state.parent()).ok()?;
+    (paths.state() == state).then_some(paths)
+}
+
+fn named(journal: &Path) -> Option<PathBuf> {
+    let mut reader = Reader::open(journal).ok()?;
+    for _ in 0..FIRST_RECORDS {
+        if let Event::RunStarted { project, .. } = reader.next_record().ok()??.event {
+            return Some(project);
+        }
+    }
+    None
+}

@@ -1,0 +1,193 @@
+//! All runs of a user behind one address: each live run's own server answers for it, and what is over is read from disk.
+//!
+//! What is passed on to a run comes from this process, which the run takes for its user. Whoever has a token for looking is
+//! therefore held to that here.
+
+use std::{io, path::PathBuf, pin::pin, sync::Arc};
+
+use axum::{
+    Extension, Json, Router,
+    body::{Body, to_bytes},
+    extract::{DefaultBodyLimit, Path, Request, State},
+    http::{
+        HeaderName, StatusCode,
+        header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
+    },
+    middleware::from_fn_with_state,
+    response::Response,
+    routing::{any, get},
+};
+use tokio::sync::watch;
+
+use crate::{
+    control::{Client, ControlError, Role},
+    proc::Supervisor,
+    review::{Projects, RunEntry},
+};
+
+use super::{
+    Listening, PATIENCE,
+    archive::{Archive, Desk, Kept},
+    connection::{Patience, take_body},
+    files::TRUNCATED,
+    page, past,
+    problem::{Answered, Problem},
+    runs::{handed_on, route_of_run},
+    served::Stage,
+    tcp::serve_tcp,
+};
+
+/// Where a client that was cut off says how far it is.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// What a run is told of a request.
+const PASSED_ON: [HeaderName; 4] = [ACCEPT, CONTENT_TYPE, IF_NONE_MATCH, LAST_EVENT_ID];
+/// What a client is told of the answer.
+const PASSED_BACK: [HeaderName; 4] = [CONTENT_TYPE, ETAG, CACHE_CONTROL, TRUNCATED];
+
+/// A request has no longer body.
+const BODY_CAP_BYTES: usize = 1 << 20;
+
+/// The route on which a client may hold the agent back until it has read, which is more than looking.
+const STREAM: &str = "/stream";
+
+struct Gateway {
+    projects: Arc<Projects>,
+    desk: Desk,
+    past: Router,
+}
+
+/// Where a run is.
+struct Found {
+    kept: Kept,
+    /// Where a ralph serves it, if one does.
+    socket: Option<PathBuf>,
+}
+
+/// Serves all runs whose state lies below `root` to whoever has a token, until `stop` is through.
+///
+/// # Errors
+/// If the listener is of no use.
+pub(crate) async fn serve(
+    listening: Listening,
+    root: PathBuf,
+    supervisor: &Supervisor,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let Listening { listener, access } = listening;
+    let patience = Patience::of_this_process();
+    let routes = routes(root, supervisor).layer(from_fn_with_state(patience, take_body));
+    let (stage, stages) = watch::channel(Stage::Open);
+    let mut serving = pin!(serve_tcp(
+        listener,
+        access.guard(routes, page::routes()),
+        patience,
+        stages
+    ));
+    tokio::select! {
+        served = serving.as_mut() => return served,
+        () = stop => {}
+    }
+    stage.send_replace(Stage::Closing);
+    // Whoever follows a run has to follow it elsewhere.
+    tokio::time::timeout(PATIENCE, serving).await.unwrap_or(Ok(()))
+}
+
+fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
+    let gateway = Gateway {
+        projects: Arc::new(Projects::below(root)),
+        desk: Desk::new(supervisor),
+        past: past::routes(),
+    };
+    Router::new()
+        .route("/runs", get(list))
+        .route("/runs/{id}", get(one))
+        .route("/runs/{id}/{*route}", any(pass_on))
+        .fallback(no_such_route)
+        .layer(DefaultBodyLimit::disable())
+        .with_state(Arc::new(gateway))
+}
+
+async fn list(State(gateway): State<Arc<Gateway>>) -> Answered<Json<Vec<RunEntry>>> {
+    let projects = Arc::clone(&gateway.projects);
+    let (runs, _) = gateway.desk.read(move |shelf, _| Ok(projects.runs(shelf))).await?;
+    Ok(Json(runs))
+}
+
+async fn one(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> Answered<Json<RunEntry>> {
+    let Found { kept, socket } = gateway.find(id).await?;
+    Ok(Json(kept.entry(socket.is_some()).await?))
+}
+
+async fn pass_on(
+    State(gateway): State<Arc<Gateway>>,
+    Extension(role): Extension<Role>,
+    Path((id, _)): Path<(String, String)>,
+    request: Request,
+) -> Answered<Response> {
+    let Found { kept, socket } = gateway.find(id).await?;
+    let Some(socket) = socket else {
+        return handed_on(&gateway.past, role, Some(kept), request).await;
+    };
+    let route = route_of_run(request.uri().path_and_query().map_or("", |path| path.as_str()));
+    let route = route.ok_or_else(no_route_of_run)?.to_owned();
+    if role != Role::User && route.split('?').next() == Some(STREAM) {
+        return Err(Problem::forbidden(
+            "this token is for looking, and a screen may hold the agent back; GET /events looks",
+        ));
+    }
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, BODY_CAP_BYTES).await;
+    let body = body.map_err(|error| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()))?;
+    let client = Client::of_socket(&socket).map_err(|error| Problem::failed(error.to_string()))?;
+    let mut asked = client.request(parts.method.clone(), &route).body(body);
+    for name in PASSED_ON {
+        if let Some(value) = parts.headers.get(&name) {
+            asked = asked.header(name, value);
+        }
+    }
+    match client.send(asked).await {
+        Ok(answer) => Ok(passed_back(answer)),
+        // It has ended since it was looked for.
+        Err(ControlError::NotRunning) => {
+            let request = Request::from_parts(parts, Body::empty());
+            handed_on(&gateway.past, role, Some(kept), request).await
+        }
+        Err(error) => Err(Problem::new(StatusCode::BAD_GATEWAY, error.to_string())),
+    }
+}
+
+/// The answer of a run, piece by piece as it comes. A client that goes away ends it.
+fn passed_back(answer: reqwest::Response) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = answer.status();
+    for name in PASSED_BACK {
+        if let Some(value) = answer.headers().get(&name) {
+            response.headers_mut().insert(name, value.clone());
+        }
+    }
+    *response.body_mut() = Body::from_stream(answer.bytes_stream());
+    response
+}
+
+impl Gateway {
+    /// Looks for a run. A name is looked up and never made a part of a path.
+    async fn find(&self, id: String) -> Answered<Found> {
+        let projects = Arc::clone(&self.projects);
+        let (found, _) = self.desk.read(move |_, _| Ok(projects.find(&id).ok_or(id))).await?;
+        let (paths, run, is_live) =
+            found.map_err(|id| Problem::not_found(format!("there is no run `{id}`; GET /runs lists them")))?;
+        Ok(Found {
+            socket: is_live.then(|| paths.socket()),
+            kept: Archive::new(paths, self.desk.clone()).kept_of(run),
+        })
+    }
+}
+
+async fn no_such_route() -> Problem {
+    Problem::not_found("no such route; those of a run are below /runs/ID, and GET /runs lists the runs")
+}
+
+fn no_route_of_run() -> Problem {
+    Problem::not_found("no such route of a run")
+}

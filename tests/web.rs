@@ -1,0 +1,110 @@
+//! `ralph web`: the runs of all projects behind one address.
+
+use std::collections::BTreeMap;
+
+use nix::sys::signal::Signal;
+use ralph::event::Event;
+use serde_json::{Value, json};
+
+use crate::{
+    bad_input::asking,
+    harness::{SOON, Sandbox, Script, http::Http, wait_until},
+};
+
+/// How each run stands, by the name of its project's directory's parent.
+fn standings(http: &Http) -> BTreeMap<String, Value> {
+    let runs = http.get("/runs").json();
+    let glance = |run: &Value| {
+        json!([
+            run["standing"],
+            run["live"],
+            run["needsYou"],
+            run["asks"],
+            run["exitCode"]
+        ])
+    };
+    let runs = runs.as_array().expect("a list");
+    runs.iter()
+        .map(|run| (run["project"].as_str().expect("a path").to_owned(), glance(run)))
+        .collect()
+}
+
+#[test]
+fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_while_they_come_and_go() {
+    let (asking, _) = asking::asking(r#"{ "ask": ["Bash"] }"#, "asks date 1\nworks\n");
+    let working = Sandbox::new();
+    working.install(&Script::jsonl("said working; await go; work; over Done."));
+    let state = asking.state().join("shared");
+    let state = state.to_str().expect("a path");
+    let web = asking
+        .ralph(["web", "--listen", "127.0.0.1:0", "--state-dir", state])
+        .start();
+    let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
+    let (base, token) = url.split_once("/#token=").expect("a token");
+    let http = Http::of_address(base, token);
+    assert_eq!(http.get("/runs").json(), json!([]));
+
+    let asks = asking.looping(["--state-dir", state]).start();
+    let works = working.looping(["--state-dir", state]).start();
+    asks.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    works.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    let [first, second] = [&asking, &working].map(|sandbox| sandbox.project().display().to_string());
+    let standing = standings(&http);
+    assert_eq!(standing[&first], json!(["running", true, true, 1, null]));
+    assert_eq!(standing[&second], json!(["running", true, false, 0, null]));
+    let runs = http.get("/runs").json();
+    let id = |project: &str| {
+        let run = runs
+            .as_array()
+            .and_then(|runs| runs.iter().find(|run| run["project"] == project));
+        run.expect("a run")["run"].as_str().expect("a name").to_owned()
+    };
+    let at = |project: &str, route: &str| format!("/runs/{}{route}", id(project));
+
+    // Looking is for everybody with a token, commanding is not.
+    let looks = asking
+        .ralph(["token", "--web", "--read-only", "--state-dir", state])
+        .run(SOON);
+    let looking = Http::of_address(base, looks.stdout.trim());
+    assert_eq!(looking.get(&at(&first, "/asks")).json()[0]["number"], 1);
+    let yes = json!({"type": "allow", "remember": null});
+    assert_eq!(looking.post(&at(&first, "/asks/1"), &yes).status, 403);
+    assert_eq!(looking.get(&at(&first, "/stream")).status, 403);
+
+    // A connection that is cut, and one that goes on where that was.
+    let mut followed = http.events(&at(&first, "/events?from=0"));
+    let asked = followed.wait_for(|event| event.event == "permission-asked");
+    drop(followed);
+    let rest = http.events(&at(&first, &format!("/events?after={}", asked.id)));
+    assert_eq!(http.post(&at(&first, "/asks/1"), &yes).status, 200);
+    assert_eq!(asks.wait(SOON).code(), Some(0));
+    let rest = rest.rest();
+    let records = rest
+        .iter()
+        .filter(|event| !["over", "heartbeat"].contains(&&*event.event));
+    let ids: Vec<u64> = records.filter_map(|event| event.id.parse().ok()).collect();
+    let next: u64 = asked.id.parse().expect("a number");
+    assert!(ids.iter().copied().eq(next + 1..next + 1 + ids.len() as u64), "{ids:?}");
+    assert_eq!(rest.last().map(|over| &*over.data), Some(r#"{"exitCode":0}"#));
+
+    // One has ended, one is killed: what they leave behind can be read.
+    works.kill();
+    works.wait_for_exit(SOON);
+    wait_until(SOON, "no run to be live", || {
+        standings(&http).values().all(|run| run[1] == false).then_some(())
+    });
+    let standing = standings(&http);
+    assert_eq!(standing[&first], json!(["over", false, false, 0, 0]));
+    assert_eq!(standing[&second], json!(["interrupted", false, false, 0, null]));
+    assert_eq!(http.get(&at(&first, "/report")).json()["end"]["exitCode"], 0);
+    assert!(http.get(&at(&first, "/diff/1")).text().contains("+- [x] Task 1"));
+    assert_eq!(http.get(&at(&second, "/plan")).json()["tasks"][0]["done"], false);
+    assert_eq!(http.get(&at(&second, "")).json()["standing"], "interrupted");
+    let skip = json!({"type": "skip"});
+    assert_eq!(http.post(&at(&second, "/commands"), &skip).status, 409);
+    assert_eq!(http.get("/runs/nobody/run").status, 404);
+    assert_eq!(http.get("/asks").status, 404);
+
+    web.signal(Signal::SIGINT);
+    assert_eq!(web.wait(SOON).code(), Some(0));
+}
