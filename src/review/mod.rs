@@ -15,5 +15,5 @@ pub(crate) use difference::{DifferenceError, difference};
 pub(crate) use entry::{RunEntry, Standing};
 pub(crate) use local_time::date_time;
 pub(crate) use projects::Projects;
-pub(crate) use report::{ReportFormat, report, written};
+pub(crate) use report::{ReportFormat, report, report_of_records, written};
 pub(crate) use shelf::Shelf;

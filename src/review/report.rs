@@ -5,6 +5,7 @@ use crate::{
     event::{Checkpoint, RunId},
     git::Repository,
     proc::Supervisor,
+    run::RunView,
     store::{journal::JournalError, paths::ProjectPaths},
     text::one_line,
     ui::report::{self, CommitLine, Report, Style},
@@ -28,6 +29,11 @@ pub(crate) fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor)
     let mut report = Report::of(&read_view(paths, run)?);
     add_commits(paths, &mut report, supervisor);
     Ok(report)
+}
+
+/// What a run did as far as its records say: the commits, which only git knows, are left out.
+pub(crate) fn report_of_records(view: &RunView) -> Report {
+    Report::of(view)
 }
 
 /// Writes a report down, without colours.

@@ -23,6 +23,7 @@ use crate::{
     diagnostics::kind,
     driver::{Subscription, UiEvent},
     event::{EndKind, Event as Happened, Record},
+    review,
     words::{Line, Tone, narrate, stop_in_words},
 };
 
@@ -51,7 +52,7 @@ pub(super) struct Wanted {
     /// Each record with the line that a person reads of it, too.
     #[serde(default)]
     pub(super) words: bool,
-    /// A snapshot before the stream is over, too: whoever serves it may be gone a moment later.
+    /// A snapshot and a report before the stream is over, too: whoever serves it may be gone a moment later.
     #[serde(default)]
     pub(super) last: bool,
 }
@@ -165,8 +166,16 @@ fn follow(served: Arc<Served>, subscription: Subscription, wanted: Wanted) -> im
 
 /// What there is to say when nothing follows.
 fn end(served: &Served, wanted: Wanted) -> Vec<Event> {
-    let last = wanted.last.then(|| snapshot(&served.last_status()));
-    last.into_iter().flatten().chain([over(served.exit())]).collect()
+    let mut events = Vec::new();
+    if wanted.last {
+        let status = served.last_status();
+        events.extend(snapshot(&status));
+        let report = status.view.as_deref().map(review::report_of_records);
+        let report = report.map(|report| Event::default().event("report").json_data(&report));
+        events.extend(report.and_then(Result::ok));
+    }
+    events.push(over(served.exit()));
+    events
 }
 
 /// An event as it is sent; none if it is not.

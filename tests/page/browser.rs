@@ -155,6 +155,7 @@ impl Browser {
             page.call(&format!("{domain}.enable"), json!({}));
         }
         page.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": HELPERS }));
+        page.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": width < 600 }));
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         page.call("Emulation.setDeviceMetricsOverride", size);
         page.prefers(scheme);
@@ -298,6 +299,28 @@ impl Page {
             let event = json!({ "type": kind, "x": place["x"], "y": place["y"], "button": "left", "clickCount": 1 });
             self.call("Input.dispatchMouseEvent", event);
         }
+    }
+
+    /// Draws a finger down over the middle of what a selector finds, by so many pixels.
+    #[track_caller]
+    pub fn swipes_down(&self, selector: &str, pixels: u32) {
+        let place = self.value(&format!(
+            "(() => {{ const box = document.querySelector({}).getBoundingClientRect();
+                return {{ x: box.x + box.width / 2, y: box.y + 20 }}; }})()",
+            json!(selector)
+        ));
+        let touch = |kind: &str, points: Value| {
+            self.call(
+                "Input.dispatchTouchEvent",
+                json!({ "type": kind, "touchPoints": points }),
+            );
+        };
+        let point = |down: u32| json!([{ "x": place["x"], "y": place["y"].as_f64().map(|y| y + f64::from(down)) }]);
+        touch("touchStart", point(0));
+        for step in 1..=10 {
+            touch("touchMove", point(pixels * step / 10));
+        }
+        touch("touchEnd", json!([]));
     }
 
     /// Presses keys by their names, one after the other.

@@ -8,11 +8,10 @@ import { changes, counted, duration, usage } from "./words.js";
 export function endCard(run) {
   const element = h("section", { class: "card end", "aria-labelledby": "end-title", hidden: true });
   const report = h("div", {});
-
   const draw = whenChanged((end) => {
     element.hidden = !end;
     if (!end) return;
-    const { word, kind, phase, totals } = end;
+    const { kind, phase, totals } = end;
     const { iterations, tasksDone, tasksOpen, changes: changed, usage: used, elapsedMs } = totals;
     element.className = `card end ${kind}`;
     fill(element,
@@ -24,24 +23,25 @@ export function endCard(run) {
         changed && h("span", {}, changes(changed)),
         usage(used) && h("span", {}, usage(used))),
       report, whole(run));
-    tell(word);
+    tell();
   });
 
   const tell = async () => {
     fill(report);
     try {
-      const { end, needsPerson = [], unverified = [] } = await read(run.path("report?format=json"));
-      fill(report,
-        list("Needs you", needsPerson, "warn"),
-        list("Not verified", unverified, "dim"),
-        end?.hints?.map((hint) => h("p", { class: "hint" }, sentence(hint))));
+      show(await read(run.path("report?format=json")));
     } catch {
-      // The head of the card says how it ended.
+      // A run's own server is gone a moment after its end, and has said what there is to say before.
     }
   };
+  const show = ({ end, needsPerson = [], unverified = [] }) => fill(report,
+    list("Needs you", needsPerson, "warn"),
+    list("Not verified", unverified, "dim"),
+    end?.hints?.map((hint) => h("p", { class: "hint" }, sentence(hint))));
 
   return {
     element,
+    show,
     update() {
       const { status } = run;
       const end = run.view.phase.end;
@@ -62,7 +62,7 @@ function whole(run) {
     try {
       fill(text, await readText(run.path("report?format=text")));
     } catch (refusal) {
-      fill(text, refusal.message);
+      fill(text, refusal.sentence?.() ?? "ralph is gone: `ralph report` shows it in a terminal.");
     }
   } }, h("summary", {}, "Report"), text);
   return details;

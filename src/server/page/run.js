@@ -100,6 +100,7 @@ export function runPage(id, askForToken) {
     lastHeardMs = now();
     if (name === "heartbeat" || name === "over") return;
     if (name === "snapshot") return take(data);
+    if (name === "report") return shape.end.show(data);
     if (name === "detail") return agent.detail(data);
     // A connection that was made anew may tell some of it again.
     if (!(data?.seq >= nextSeq)) return;

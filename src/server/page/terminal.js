@@ -89,6 +89,25 @@ export function terminal(element) {
     kept.forEach((bytes) => term.write(bytes));
   };
 
+  // xterm.js scrolls by wheel and by keys, and not by touch. What is drawn at the agent's size is panned like any large thing.
+  let touched = 0;
+  let rest = 0;
+  element.addEventListener("touchstart", ({ touches }) => {
+    touched = touches[0].clientY;
+    rest = 0;
+  }, { passive: true });
+  element.addEventListener("touchmove", (event) => {
+    const { viewportY, baseY } = term.buffer.active;
+    const moved = touched - event.touches[0].clientY;
+    if (moves || event.touches.length > 1 || (moved < 0 ? viewportY === 0 : viewportY === baseY)) return;
+    event.preventDefault();
+    touched -= moved;
+    rest += moved;
+    const lines = Math.trunc(rest / (term.element.clientHeight / term.rows));
+    rest -= lines * (term.element.clientHeight / term.rows);
+    term.scrollLines(lines);
+  }, { passive: false });
+
   const seen = new ResizeObserver(fit);
   seen.observe(element);
   const recolour = () => {
