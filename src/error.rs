@@ -169,8 +169,9 @@ impl From<OpenError> for Failure {
             OpenError::Journal(error) => error.into(),
             OpenError::Paths(error) => error.into(),
             OpenError::Rules(error) => error.into(),
-            OpenError::Lock(error @ LockError::Held { .. }) => Failure::of(FailureKind::Locked, &error)
-                .hint("`ralph status` shows what it is doing, `ralph stop` stops it"),
+            OpenError::Lock(error @ LockError::Held { .. }) => Failure::of(FailureKind::Locked, &error).hint(
+                "`ralph attach` shows it on this terminal, `ralph status` what it is doing; `ralph stop` stops it",
+            ),
             error @ (OpenError::Lock(LockError::Unusable { .. }) | OpenError::State { .. }) => {
                 Failure::of(FailureKind::Failed, &error).hint("name a writable directory with `--state-dir DIR`")
             }

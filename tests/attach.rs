@@ -292,7 +292,7 @@ fn a_screen_whose_network_is_lost_says_so_and_comes_back_without_a_gap_or_a_doub
     let mut refused = attach("not-the-token");
     assert_eq!(refused.ends(), 1);
     assert!(
-        refused.text().contains("does not accept the token"),
+        refused.text().contains("the token is not the right one"),
         "{}",
         refused.text()
     );

@@ -25,7 +25,7 @@ use crate::{
 /// How long a loop may take to end after it has said that the run is over: its user's command may have to be waited for.
 const ENDING: Duration = Duration::from_secs(10);
 /// How long it may take to find that no other screen shows the end.
-const LEAVING: Duration = Duration::from_millis(500);
+const LEAVING: Duration = Duration::from_secs(3);
 /// What a loop prints is a few lines.
 const OUTPUT_CAP_BYTES: u64 = 64 * 1024;
 

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
 use thiserror::Error;
 
 use super::{
@@ -221,9 +222,9 @@ impl FrameReader {
         body.get_ref()
             .set_patience(SILENCE)
             .map_err(|error| address.no_answer(error))?;
-        let status = read_head(&mut body).map_err(|error| address.no_answer(error))?.status;
-        if status != 200 {
-            return Err(address.no_answer(refused(status)));
+        let head = read_head(&mut body).map_err(|error| address.no_answer(error))?;
+        if head.status != 200 {
+            return Err(address.no_answer(refused(&head, &mut body)));
         }
         Ok(Self {
             body,
@@ -293,23 +294,33 @@ fn get(address: &Address, route: &str) -> Result<BufReader<Connection>, ControlE
 pub fn fetch(address: &Address, route: &str, cap_bytes: u64) -> Result<Vec<u8>, ControlError> {
     let mut body = get(address, route)?;
     let mut read = || {
-        let status = read_head(&mut body)?.status;
+        let head = read_head(&mut body)?;
+        if head.status != 200 {
+            return Err(refused(&head, &mut body));
+        }
         let mut bytes = Vec::new();
         (&mut body).take(cap_bytes).read_to_end(&mut bytes)?;
-        match status {
-            200 => Ok(bytes),
-            _ => Err(refused(status)),
-        }
+        Ok(bytes)
     };
     read().map_err(|error| address.no_answer(error))
 }
 
-fn refused(status: u16) -> io::Error {
-    io::Error::other(match status {
-        401 | 403 => "it does not accept the token".to_owned(),
-        404 => "it knows no such run".to_owned(),
-        _ => format!("it answered with {status}"),
+/// What the answer to a request says that was not carried out.
+fn refused(head: &Head, body: &mut impl Read) -> io::Error {
+    let mut said = Vec::new();
+    // Without a reason the status has to do.
+    _ = body.take(ANSWER_CAP_BYTES as u64).read_to_end(&mut said);
+    io::Error::other(match problem_in(&said) {
+        Some(detail) => detail,
+        None => format!("it answered with {}", head.status),
     })
+}
+
+/// What a problem (RFC 9457) says, if the body of an answer is one.
+pub fn problem_in(body: &[u8]) -> Option<String> {
+    let problem: Value = serde_json::from_slice(body).ok()?;
+    let detail = problem.get("detail").or_else(|| problem.get("title"))?;
+    detail.as_str().map(ToOwned::to_owned)
 }
 
 fn is_gone(error: &io::Error) -> bool {

@@ -149,7 +149,7 @@ impl Visitor<'_> {
             Place::Here(paths) => Some(paths.run(&hello.run)),
             Place::There(_) => None,
         };
-        let remote = Remote::start(frames, &hello, address, files).map_err(AttachError::Threads)?;
+        let remote = Remote::start(frames, &hello, looks, address, files).map_err(AttachError::Threads)?;
         Ok((hello, remote))
     }
 

@@ -16,13 +16,13 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     control::{
         ControlError,
         frames::{Frame, Hello},
-        stream::{Address, Closer, FrameReader, Looks, Poster},
+        stream::{Address, Closer, FrameReader, Looks, Poster, problem_in},
     },
     driver::{self, Detail, Poll, UiEvent},
     event::{Record, RequestedBy, UserCommand},
@@ -137,6 +137,7 @@ impl Remote {
     pub(crate) fn start(
         frames: FrameReader,
         hello: &Hello,
+        looks: Looks,
         address: Address,
         files: Option<RunPaths>,
     ) -> io::Result<Self> {
@@ -144,6 +145,7 @@ impl Remote {
         let taker = Taker {
             shared: Arc::clone(&shared),
             hello: hello.clone(),
+            looks,
             address: address.clone(),
             next: hello.first,
         };
@@ -200,6 +202,7 @@ impl Drop for Remote {
 struct Taker {
     shared: Arc<Shared>,
     hello: Hello,
+    looks: Looks,
     /// Where to ask again when the connection is lost.
     address: Address,
     /// The record after the last one that came.
@@ -207,13 +210,14 @@ struct Taker {
 }
 
 impl Taker {
-    /// Notes what `hello` and the stream say that follows it.
-    fn follow(&self, frames: &FrameReader, hello: &Hello) -> io::Result<()> {
+    /// Notes what `hello` and the stream say that follows it; false if nobody wants it any more.
+    fn follow(&self, frames: &FrameReader, hello: &Hello) -> io::Result<bool> {
         let closer = frames.closer()?;
         let mut state = self.shared.lock();
         state.screen = hello.screen;
-        state.closer = Some(closer);
-        Ok(())
+        // Dropped, and the stream closed with it, if the screen has gone meanwhile: it would be counted for ever.
+        state.closer = Some(closer).filter(|_| !state.abandoned);
+        Ok(!state.abandoned)
     }
 
     fn take_all(mut self, mut frames: FrameReader) {
@@ -237,7 +241,10 @@ impl Taker {
         let mut pauses = BACKOFF.iter().copied();
         let mut pause = BACKOFF[0];
         loop {
-            let opened = FrameReader::open(&self.address, Looks::AsScreen, Some(self.next));
+            if self.shared.lock().abandoned {
+                return None;
+            }
+            let opened = FrameReader::open(&self.address, self.looks, Some(self.next));
             if let Err(ControlError::NotRunning) = opened {
                 return None;
             }
@@ -257,7 +264,7 @@ impl Taker {
             if hello.run != self.hello.run {
                 return None;
             }
-            self.follow(&frames, &hello).ok()?;
+            self.follow(&frames, &hello).ok().filter(|wanted| *wanted)?;
             // The terminal of the iteration comes again from as far back as the loop has it.
             self.shared.keep(UiEvent::Output(RESET.to_vec()));
             self.shared.wake(Some("connected again".to_owned()));
@@ -475,17 +482,9 @@ fn send_orders(mut poster: Poster, orders: &Receiver<Order>, shared: &Shared) {
         let answered = poster.post(&format!("{path}{screen}"), content_type, &body);
         let refusal = match answered {
             Ok(answered) if answered.status < 400 => continue,
-            Ok(answered) => refusal(&answered.body),
+            Ok(answered) => problem_in(&answered.body).unwrap_or_else(|| "the loop did not take it".to_owned()),
             Err(error) => format!("the loop does not answer: {error}"),
         };
         shared.wake(Some(refusal));
     }
-}
-
-/// Why an order was not taken, as its answer says.
-fn refusal(body: &[u8]) -> String {
-    let problem: Value = serde_json::from_slice(body).unwrap_or_default();
-    let detail = problem.get("detail").or_else(|| problem.get("title"));
-    let detail = detail.and_then(Value::as_str);
-    detail.unwrap_or("the loop did not take it").to_owned()
 }

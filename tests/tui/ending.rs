@@ -113,14 +113,15 @@ fn a_screen_that_breaks_becomes_text_and_the_run_goes_on() {
 #[test]
 fn ctrl_z_gives_the_terminal_back_until_the_run_is_continued() {
     let sandbox = Sandbox::new();
-    let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
+    let body = r#"echo "ready $n"; await "go$n"; "$FAKE_AGENT" 'flood-color 3000000'; work"#;
+    let mut terminal = watching(&sandbox, &Script::terminal(body));
     terminal.sees("ready 1");
     let before = terminal.written().len();
     terminal.press("\x1a");
     terminal.writes(BACK, before);
     terminal.is_stopped();
     let stopped = terminal.written().len();
-    // It is the screen that is stopped, and not the run.
+    // It is the screen that is stopped, and not the run, which waits for nobody who takes nothing.
     sandbox.let_go("go1");
     wait_until(SOON, "the work of an iteration", || {
         (sandbox.commits() == 2).then_some(())

@@ -78,7 +78,7 @@ fn runs(place: &Place) -> Finding {
     if lock::is_held(paths) {
         let who = lock::holder(paths).map_or_else(String::new, |holder| format!(" (pid {})", holder.pid));
         return Finding::new("runs", State::Good, format!("ralph is running here{who}"))
-            .todo("`ralph status` shows what it is doing, `ralph stop` stops it");
+            .todo("`ralph attach` shows it, `ralph stop` stops it");
     }
     let Some(latest) = paths.latest_run() else {
         return Finding::new("runs", State::Good, "none yet");
