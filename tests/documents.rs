@@ -14,6 +14,7 @@ const DOCUMENTS: &[&str] = &[
     "CONTRIBUTING.md",
     "AGENTS.md",
     "adapters/README.md",
+    "docs/api.md",
 ];
 /// Stops of the tour in ARCHITECTURE.md.
 const STOPS: usize = 10;

@@ -2,6 +2,7 @@
 
 mod agents_loop;
 mod api;
+mod api_examples;
 mod approvals;
 mod attach;
 mod bad_input;
