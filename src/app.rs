@@ -36,7 +36,7 @@ use crate::{
     host::{Behind, Host},
     os::signals,
     proc::{Size, Starter, Supervisor},
-    server::Shown,
+    server::{Listening, Shown},
     store::paths::create_anew,
     text::with_causes,
     ui::{
@@ -133,7 +133,8 @@ fn logged_run(
         &loaded.config,
         prepared.keys,
         supervisor,
-    );
+    )
+    .served_at(listening.as_ref().map(Listening::url));
     let repository = open.repository(loaded.config.checkpoint.include.clone(), supervisor);
     let config = RunConfig {
         settings: prepared.settings,

@@ -92,18 +92,22 @@ fn a_blocked_task_is_what_needs_a_person_who_is_told_at_once() {
     sandbox.install(&Script::jsonl(
         r"over '---RALPH_STATUS---\nSTATUS: BLOCKED\nRECOMMENDATION: Which key do I use?\n---END_RALPH_STATUS---'",
     ));
-    let told = r#"printf '%s\n' "$RALPH_REASON" >> "$HOME/told""#;
+    let told = r#"printf '%s\n' "$RALPH_REASON" "$RALPH_URL" >> "$HOME/told""#;
     let finished = sandbox
         .looping(["--max-iterations", "5"])
         .env("RALPH_NOTIFY", told)
+        .env("RALPH_PAGE", "https://ralph.example.org/")
         .run(SOON);
     assert_eq!(finished.code(), Some(8), "{finished:?}");
     let told = sandbox.read_home("told").unwrap_or_default();
+    let run = &sandbox.paths().run_ids()[0];
     assert_has(
         &told,
         &[
             "ralph: blocked: Which key do I use? · ralph answer 1 \"…\"\n",
             "· 0 of 2 tasks\n",
+            &format!("\nhttps://ralph.example.org/#/runs/{run}/asks/1\n"),
+            &format!("\nhttps://ralph.example.org/#/runs/{run}\n"),
         ],
     );
     let report = json(&sandbox);

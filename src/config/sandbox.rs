@@ -80,7 +80,7 @@ impl Grammar for HostNames {
 }
 
 /// Settings that are the user's alone, by the first part of their keys.
-const OF_THE_USER: [&str; 3] = ["sandbox", "listen", "behindProxy"];
+const OF_THE_USER: [&str; 4] = ["sandbox", "listen", "behindProxy", "page"];
 
 /// Refuses what the project's own file says of the sandbox, and of who reaches a run.
 pub(super) fn not_by_project(leaf: &Leaf, project: Option<&Path>) -> Option<Mistake> {

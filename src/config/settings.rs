@@ -19,7 +19,7 @@ use super::{
     listen::{ListenAddress, ProxyHosts},
     permissions::Permissions,
     sandbox::Sandbox,
-    values::{AdapterTables, Notify, Promise, ServerAddress},
+    values::{AdapterTables, Notify, PageAddress, Promise, ServerAddress},
 };
 
 /// Settings of earlier versions, and what there is in their place.
@@ -97,8 +97,11 @@ settings! {
         adapters("adapters"): AdapterTables = {},
         /// How somebody who looks elsewhere is told that the run is over or needs them: "none", on the screen "bell" and
         /// "osc9" (a notification of the terminal emulator), or, headless as well, a command, which finds the reason in
-        /// RALPH_REASON.
+        /// RALPH_REASON, and in RALPH_URL a link to the page, where there is one (`page`).
         notify("notify"): Notify = "osc9",
+        /// Where you reach the page with your runs, such as "https://ralph.example.org": a `notify` command finds a link there in
+        /// RALPH_URL, to the run or to what is asked. null takes the address where the run listens, if it does.
+        page("page"): Option<PageAddress> = null,
         /// Where the HTTP API of a run is served, such as "127.0.0.1:4180", to whoever has the token that `ralph token` prints;
         /// port 0 takes a free one. null serves it nowhere but on the run's own socket. Not for a project's own file: only yours.
         #[flag("--listen", "ADDRESS", "Serve the run's HTTP API here, such as 127.0.0.1:4180; `ralph token` prints its token [default: nowhere]")]
@@ -343,6 +346,7 @@ mod tests {
                 "session" => "resume",
                 "server" => "http://127.0.0.1:7",
                 "listen" => "127.0.0.1:7",
+                "page" => "https://ralph.example.org",
                 "permissions.mode" => "ask",
                 "permissions.deny" | "permissions.ask" | "permissions.allow" => "Bash(rm *)",
                 "permissions.onTimeout" => "allow",

@@ -33,6 +33,30 @@ impl Grammar for ServerAddress {
     }
 }
 
+/// Where a page is reached: what follows it in a link is ralph's.
+pub struct PageAddress;
+
+impl Grammar for PageAddress {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let is_page = |text: &&str| {
+            let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+            host.is_some_and(|host| !host.is_empty() && !host.starts_with('/'))
+                && !text.contains(|character: char| matches!(character, '#' | '?') || character.is_whitespace())
+        };
+        accept::<Self>(node, key, node.text().filter(is_page).map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        r#"the address of a page, such as "https://ralph.example.org""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        Line::schema()
+    }
+}
+
 /// The text of a promise line, held without the tag.
 pub struct Promise;
 

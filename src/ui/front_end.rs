@@ -58,6 +58,8 @@ pub(crate) struct FrontEnd {
     recovered: bool,
     transcript: bool,
     notify: Notify,
+    /// Where the page with the run is reached.
+    page: Option<String>,
     /// Variables with keys of agents: not for the user's command.
     keys: Vec<String>,
     include: Vec<String>,
@@ -111,10 +113,17 @@ impl FrontEnd {
             recovered: open.recovered,
             transcript,
             notify: config.notify.clone(),
+            page: config.page.clone(),
             keys,
             include: config.checkpoint.include.clone(),
             supervisor: supervisor.clone(),
         }
+    }
+
+    /// Says where the run is served over TCP, if it is.
+    pub(crate) fn served_at(mut self, url: Option<String>) -> Self {
+        self.page = self.page.or(url);
+        self
     }
 
     /// Starts to show what `hub` tells.
@@ -202,6 +211,7 @@ impl FrontEnd {
             &self.notify,
             self.paths.project(),
             &self.keys,
+            self.page.as_deref(),
             &self.supervisor,
             running,
         )

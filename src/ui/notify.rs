@@ -9,18 +9,19 @@ use crate::{
     event::Record,
     proc::{Supervisor, helper::Helper},
     run::RunView,
-    ui::tui::{Notifier, reason},
+    ui::tui::{Notifier, Reason, reason},
 };
 
 /// How long a command may take that tells the user something.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Makes the way to tell that the user chose. `running` is held as long as a command of theirs runs, which gets none of the
-/// variables in `keys`.
+/// variables in `keys`, and a link to what it is about where there is a `page`.
 pub(super) fn notifier(
     notify: &Notify,
     project: &Path,
     keys: &[String],
+    page: Option<&str>,
     supervisor: &Supervisor,
     running: mpsc::Sender<Infallible>,
 ) -> Notifier {
@@ -30,15 +31,20 @@ pub(super) fn notifier(
         Notify::Osc9 => return Notifier::Osc9,
         Notify::Command(command) => command.clone(),
     };
+    let page = page.map(|page| format!("{}/", page.trim_end_matches('/')));
     let (project, keys, supervisor) = (project.to_owned(), keys.to_vec(), supervisor.clone());
     Notifier::Call(Arc::new(move |reason| {
         let shell = supervisor
             .helper("sh")
             .args(["-c", &command])
-            .env("RALPH_REASON", reason)
+            .env("RALPH_REASON", reason.text)
             .current_dir(&project)
             .output_cap(0)
             .deadline(DEADLINE);
+        let shell = match &page {
+            Some(page) => shell.env("RALPH_URL", format!("{page}{}", reason.route)),
+            None => shell,
+        };
         let shell = keys.iter().fold(shell, Helper::env_remove);
         let running = running.clone();
         // Waited for beside everything else; one that cannot be started tells nobody, and nothing depends on it.
@@ -52,7 +58,7 @@ pub(super) fn notifier(
 /// Runs the user's command for a run that is shown as text. The other ways to tell are a screen's own: they are sequences of
 /// its terminal.
 pub(super) struct Teller {
-    call: Arc<dyn Fn(String) + Send + Sync>,
+    call: Arc<dyn Fn(Reason) + Send + Sync>,
     view: RunView,
 }
 

@@ -455,9 +455,9 @@ impl<'a> FrameLoop<'a> {
         }
     }
 
-    fn notify(&mut self, reason: String) {
+    fn notify(&mut self, reason: notify::Reason) {
         // With the next frame: one writer, one order.
-        let bytes = notify::bytes(&self.setup.notifier, &reason);
+        let bytes = notify::bytes(&self.setup.notifier, &reason.text);
         self.frame.0.borrow_mut().extend_from_slice(&bytes);
         if let Notifier::Call(call) = &self.setup.notifier {
             call(reason);

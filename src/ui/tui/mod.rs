@@ -36,7 +36,7 @@ use crate::{
 pub use frame_loop::{Left, ScreenError, run};
 pub use layout::Layout;
 pub use notify::Notifier;
-pub(super) use notify::reason;
+pub(super) use notify::{Reason, reason};
 pub use player::Player;
 pub use source::{Live, Source, Wake};
 

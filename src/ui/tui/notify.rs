@@ -20,13 +20,22 @@ pub enum Notifier {
     /// The notification of the terminal emulator (OSC 9), where it has one.
     Osc9,
     /// Something else, given the reason. Must not block.
-    Call(Arc<dyn Fn(String) + Send + Sync>),
+    Call(Arc<dyn Fn(Reason) + Send + Sync>),
+}
+
+/// Why somebody should look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    pub text: String,
+    /// Where on ralph's page it is.
+    pub route: String,
 }
 
 /// Why somebody should look, and how they answer if they are asked; none for what can wait. `view` has taken `event` in.
 ///
 /// What an agent says is cut, and is never the last: the command at the end is always ralph's own.
-pub(crate) fn reason(event: &Event, view: &RunView) -> Option<String> {
+pub(crate) fn reason(event: &Event, view: &RunView) -> Option<Reason> {
+    let mut asked_as = None;
     let (reason, how) = match event {
         // Who ended the run knows.
         Event::RunStopped { reason, totals, .. } if !reason.was_asked_for() => {
@@ -54,11 +63,13 @@ pub(crate) fn reason(event: &Event, view: &RunView) -> Option<String> {
                 _ => asked_in_words(&request.tool, &request.title),
             };
             let how = answer_command(*ask, &request.questions);
+            asked_as = Some(*ask);
             (format!("the agent asks: {asked}"), Some(how))
         }
         Event::TaskBlocked { question, .. } => {
             let number = view.blocks.last().map(|block| block.number);
             let how = number.map(|number| format!("ralph answer {number} \"…\""));
+            asked_as = number;
             (format!("blocked: {question}"), how)
         }
         _ => return None,
@@ -66,7 +77,17 @@ pub(crate) fn reason(event: &Event, view: &RunView) -> Option<String> {
     let how = how.map(|how| format!(" · {how}")).unwrap_or_default();
     let room = REASON_CHARS - how.chars().count();
     let reason: String = one_line(&format!("ralph: {reason}")).chars().take(room).collect();
-    Some(reason + &how)
+    Some(Reason {
+        text: reason + &how,
+        route: route(view, asked_as),
+    })
+}
+
+/// Where the run is on ralph's page, or what is asked in it.
+fn route(view: &RunView, ask: Option<u32>) -> String {
+    let run = view.run.as_ref().map_or("", |run| &run.0);
+    let ask = ask.map(|ask| format!("/asks/{ask}")).unwrap_or_default();
+    format!("#/runs/{run}{ask}")
 }
 
 /// The choices of a question with their numbers: ` (1 red, 2 blue)`.
@@ -102,7 +123,7 @@ mod tests {
     fn told(event: &Event) -> Option<String> {
         let mut view = RunView::default();
         view.apply_event(1, event);
-        reason(event, &view)
+        reason(event, &view).map(|reason| reason.text)
     }
 
     fn stopped(reason: StopReason) -> Event {
