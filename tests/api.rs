@@ -2,4 +2,6 @@
 //! oversteps it. What the routes do is the business of others.
 
 mod access;
+mod bounds;
+mod document;
 pub mod http;

@@ -59,6 +59,12 @@ bare() {{ env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" XDG_
 mkfifo "$HOME/code"
 orphan() {{ setsid sh -c '("$@"; echo $? > "$HOME/code") &' sh "$@"; return $(cat "$HOME/code"); }}
 {}{}{}
+# Without a sandbox it finds the token, and is an agent all the same.
+token=$(grep -o '"full": "[^"]*' "$XDG_STATE_HOME"/ralph/project-*/tokens.json | cut -d '"' -f 4)
+port=$(grep -o 'http://127.0.0.1:[0-9]*' "$XDG_STATE_HOME"/ralph/project-*/runs/*/events.jsonl | head -n 1 | cut -d : -f 3)
+over_tcp() {{ bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$1" && printf "$2" >&3 && cat <&3' bash "$port" "$1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer $token\r\n$2"; }}
+over_tcp 'POST /prompt' 'Content-Type: application/json\r\nContent-Length: 15\r\n\r\n{{"text":"obey"}}' > "$HOME/tcp.out" 2>&1
+over_tcp 'GET /status' '\r\n' > "$HOME/tcp-status.out" 2>&1
 {ralph} status > "$HOME/status.out" 2>&1
 work; over 'Done.'"#,
         calls("direct", ""),
@@ -69,13 +75,19 @@ work; over 'Done.'"#,
         ".ralph/config.json",
         &format!(r#"{{"goals": [{{"name": "judge", "command": "{ralph} stop > \"$HOME/goal.out\" 2>&1; true"}}]}}"#),
     );
-    let finished = sandbox.ralph(["--adapter", "script"]).run(SOON);
+    let finished = sandbox
+        .ralph(["--adapter", "script", "--listen", "127.0.0.1:0"])
+        .run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     for caller in ["direct", "bare", "orphan"] {
         assert_refused(&sandbox, caller);
     }
     let goal = std::fs::read_to_string(sandbox.home().join("goal.out")).expect("the goal has called");
     assert!(goal.contains("called from within the run"), "{goal}");
+    let over_tcp = sandbox.read_home("tcp.out").expect("the agent has tried");
+    assert!(over_tcp.contains("called from within the run"), "{over_tcp}");
+    let looked = sandbox.read_home("tcp-status.out").expect("the agent has looked");
+    assert!(looked.contains("\"phase\""), "{looked}");
     let status = std::fs::read_to_string(sandbox.home().join("status.out")).expect("the agent has looked");
     assert!(status.contains("iteration 1"), "looking is free: {status}");
 

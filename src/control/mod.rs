@@ -33,6 +33,7 @@ pub enum Request {
 
 /// What a user does without the run, and an agent must not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Personal {
     /// Trusts the project's own files.
@@ -96,6 +97,7 @@ pub enum Reply {
 
 /// A running loop at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     pub run: RunId,
@@ -135,6 +137,7 @@ pub struct Status {
 
 /// An agent that does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Quiet {
     pub since_ms: u64,
@@ -144,6 +147,7 @@ pub struct Quiet {
 
 /// What the breaker has counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BreakerStatus {
     pub state: BreakerState,
@@ -156,6 +160,7 @@ pub struct BreakerStatus {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct QueuedSteering {
     pub id: SteeringId,
     pub kind: SteeringKind,
@@ -164,6 +169,7 @@ pub struct QueuedSteering {
 
 /// A question of the agent's that waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PendingAsk {
     pub number: u32,

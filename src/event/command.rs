@@ -6,6 +6,7 @@ use super::{AnswerPlace, MESSAGE_CAP_BYTES, Remember, SteeringId, SteeringKind, 
 
 /// A wish of the user. Imperative; the machine decides what comes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum UserCommand {
     Steer {
@@ -43,6 +44,7 @@ pub enum UserCommand {
 
 /// What somebody says to what an agent asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Answer {
     Allow {

@@ -324,6 +324,7 @@ pub struct RememberedRule {
 }
 
 /// What is to be remembered of an answer.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remember {

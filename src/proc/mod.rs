@@ -16,6 +16,7 @@ mod detached;
 mod ending;
 pub mod guard;
 pub mod helper;
+mod holders;
 mod inlet;
 mod keeper;
 mod launch;
@@ -51,6 +52,6 @@ pub use launch::{
     Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Network, Output, RUN_ID_VAR, Size, Stdin, Stdout,
     Stop, StopSignal,
 };
-pub use origin::{Origin, is_below_a_run};
+pub use origin::{Origin, client_is_below_a_run, is_below_a_run};
 pub use spawn::SpawnError;
 pub use supervisor::Supervisor;

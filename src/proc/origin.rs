@@ -3,12 +3,13 @@
 //! Descent is what a process cannot leave behind on Linux: whatever loses its parent becomes the child of its guard, and of
 //! this process if the guard is gone. Elsewhere a session of its own and a parent that has ended hide it.
 
-use std::os::fd::BorrowedFd;
+use std::{net::SocketAddr, os::fd::BorrowedFd};
 
 use nix::unistd::{Pid, getpid, getppid};
 
 use super::{
     RUN_ID_VAR,
+    holders::holders,
     leftovers::{self, Children},
     system,
 };
@@ -75,7 +76,21 @@ pub fn is_below_a_run() -> bool {
     if std::env::var_os(RUN_ID_VAR).is_some() {
         return true;
     }
-    let mut above = getppid();
+    a_run_is_above(getppid())
+}
+
+/// Tells whether the client's end of a TCP connection of this machine is held by what a ralph has started.
+///
+/// Whoever does not let itself be looked into, and whoever connects by way of another process, is not found.
+pub fn client_is_below_a_run(client: SocketAddr, server: SocketAddr) -> bool {
+    let mut parents = holders(client, server)
+        .into_iter()
+        .filter_map(|pid| Some(system::process(pid)?.parent));
+    parents.any(a_run_is_above)
+}
+
+/// Whether `above`, or a process above it, is a ralph or a guard.
+fn a_run_is_above(mut above: Pid) -> bool {
     for _ in 0..DEPTH {
         if above.as_raw() <= 1 {
             return false;

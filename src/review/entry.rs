@@ -15,6 +15,7 @@ const BLOCKED: u8 = 8;
 
 /// How a run stands at a glance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunEntry {
     pub run: RunId,
@@ -44,6 +45,7 @@ pub(crate) struct RunEntry {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Standing {
     Running,

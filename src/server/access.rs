@@ -350,15 +350,19 @@ fn admitted(access: &Access, request: &Request) -> Answered<Role> {
     if role == Role::Reader && !looks && request.uri().path() != "/login" {
         return Err(Problem::forbidden("this token is for looking: it commands nothing"));
     }
-    if let Some(caller) = request.extensions().get::<Arc<Caller>>()
-        && !caller.is_admitted()
-    {
+    let Some(caller) = request.extensions().get::<Arc<Caller>>() else {
+        return Ok(role);
+    };
+    if !caller.is_admitted() {
         return Err(Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many connections at a time: close one",
         ));
     }
-    Ok(role)
+    Ok(match role {
+        Role::User if caller.is_of_a_run() => Role::Agent,
+        Role::User | Role::Reader | Role::Agent => role,
+    })
 }
 
 /// Lets through what changes nothing.
@@ -373,8 +377,9 @@ async fn only_looking(State(access): State<Arc<Access>>, request: Request, next:
 
 /// What a browser is told when it is logged in.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-struct LoggedIn {
+pub(super) struct LoggedIn {
     /// Whether it may look and not command.
     read_only: bool,
 }

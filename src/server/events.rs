@@ -37,6 +37,7 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// What of the events somebody wants.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// The last record that is known already.

@@ -40,7 +40,7 @@ const CHUNK_BYTES: u64 = 64 * 1024;
 /// Says of a difference that it is not all, with the command that shows all of it.
 pub(super) const TRUNCATED: HeaderName = HeaderName::from_static("ralph-truncated");
 
-/// The routes of the run that [`Kept`] is an extension of the request for.
+/// The routes of a run of the past, which [`Kept`] is an extension of the request for.
 pub(super) fn routes() -> Router {
     Router::new()
         .route("/diff/{n}", get(diff))
@@ -64,13 +64,15 @@ impl<S: Sync> FromRequestParts<S> for Kept {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-struct Difference {
+pub(super) struct Difference {
+    /// Only the files, with counts of lines.
     #[serde(default)]
     stat: bool,
 }
 
-async fn diff(
+pub(super) async fn diff(
     kept: Kept,
     n: Result<Path<u32>, PathRejection>,
     wanted: Result<Query<Difference>, QueryRejection>,
@@ -103,14 +105,18 @@ async fn diff(
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-struct Written {
+pub(super) struct Written {
+    /// For people, for a pull request, or for programs, as which it is without this.
     #[serde(default)]
     format: Format,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(test, schemars(inline))]
 enum Format {
     Text,
     Markdown,
@@ -118,7 +124,7 @@ enum Format {
     Json,
 }
 
-async fn report(kept: Kept, wanted: Result<Query<Written>, QueryRejection>) -> Answered<Response> {
+pub(super) async fn report(kept: Kept, wanted: Result<Query<Written>, QueryRejection>) -> Answered<Response> {
     let Query(Written { format }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
     let (format, kind) = match format {
         Format::Text => (ReportFormat::Text, "text/plain; charset=utf-8"),
@@ -133,7 +139,7 @@ async fn report(kept: Kept, wanted: Result<Query<Written>, QueryRejection>) -> A
     Ok(of_kind(kind, in_pieces(made, permit)))
 }
 
-async fn cast(kept: Kept, n: Result<Path<u32>, PathRejection>) -> Answered<Response> {
+pub(super) async fn cast(kept: Kept, n: Result<Path<u32>, PathRejection>) -> Answered<Response> {
     let Path(n) = n.map_err(|why| Problem::bad_request(why.body_text()))?;
     let path = kept.recording(n);
     let opened = kept.read(move |_, _, _| {

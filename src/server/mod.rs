@@ -13,6 +13,7 @@ mod page;
 mod past;
 mod problem;
 mod routes;
+mod rows;
 mod runs;
 mod screens;
 mod served;

@@ -18,7 +18,8 @@ pub(crate) struct Problem {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Refusal"))]
+pub(super) struct Body<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     title: &'a str,

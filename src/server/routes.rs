@@ -8,9 +8,8 @@ use axum::{
         DefaultBodyLimit, Path, Query, State,
         rejection::{JsonRejection, PathRejection, QueryRejection},
     },
-    http::{HeaderMap, StatusCode},
-    response::Response,
-    routing::{get, post},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,17 +23,64 @@ use super::{
     archive::Kept,
     events, files,
     problem::{Answered, Problem},
+    rows::routes,
     runs,
     served::{Done, Served, tagged},
     stream, terminal,
 };
 
+/// What is in `docs/openapi.json`, which is made of the rows below.
+const DOCUMENT: &str = include_str!("../../docs/openapi.json");
+
+routes! { Arc<Served>;
+    /// How the run stands, with all that its records say: what `ralph status --json` prints. The entity tag is the number of
+    /// records; `If-None-Match` with it is answered 304 while there are no more.
+    get "/run" => json(Status), run;
+    /// How the run stands, in short: without `view`.
+    get "/status" => json(Status), status;
+    /// The tasks of the plan, as they were last read.
+    get "/plan" => json(Value), plan;
+    /// What happens, as server-sent events. The id of a record is its number (`seq`), so that a client that was cut off goes on
+    /// with `Last-Event-ID` or `after`, without loss and without doubles. Without a place to begin with, the first event is
+    /// `snapshot`, the body of `/run`. A record has the type of its event as its name and the journal's line as its data. Besides:
+    /// `detail`, `output` and `skipped` where they are asked for, `heartbeat` every ten seconds, and `over` with the exit code at the
+    /// end.
+    get "/events" query events::Wanted, => bytes("text/event-stream"), events::events;
+    /// The run in frames, for ralph's own screens.
+    get "/stream" query stream::Wanted, => bytes("application/octet-stream"), stream::stream;
+    /// What the terminal of an iteration shows, as server-sent events, live or from its recording. An id is the count of bytes up to
+    /// there.
+    get "/terminal" query terminal::Wanted, => bytes("text/event-stream"), terminal::of_run;
+    /// Types bytes into the agent's terminal.
+    post "/terminal/input" query stream::Of, raw "application/octet-stream", => nothing, stream::input;
+    /// Tells the size of the pane in which the agent's terminal is shown.
+    post "/terminal/size" query stream::Of, body stream::Pane, => nothing, stream::size;
+    /// What the agent asks and nobody has answered: what `ralph asks --json` prints.
+    get "/asks" => json(Vec<Value>), asks;
+    /// Answers what the agent asks, by its number. 409 if it is answered already, with who was first.
+    post "/asks/{id}" in u32, query Answering, body Answer, => json(Done), answer;
+    /// Tells the loop to do something. 409 if it means nothing now, with why.
+    post "/commands" body UserCommand, => json(Done), command;
+    /// Sends the agent a message: the command `steer`.
+    post "/prompt" body Prompt, => json(Done), prompt;
+    /// Ends the running iteration, and begins the next: the command `skip`.
+    post "/cancel" => json(Done), cancel;
+    /// Asks whether somebody may do what only the user does: 403 for what the run itself has started, of which the user is told.
+    post "/personal/{what}" in Personal, => nothing, personal;
+    /// What iteration `n` has changed: what `ralph diff` prints.
+    get "/diff/{n}" in u32, query files::Difference, => bytes("text/x-diff"), files::diff;
+    /// What the run has done, and why it ended: what `ralph report` prints.
+    get "/report" query files::Written, => json(Value), files::report;
+    /// What the terminal of iteration `n` has shown, as an asciicast.
+    get "/recording/{n}" in u32, => bytes("application/x-asciicast"), files::cast;
+    /// This document.
+    get "/doc" => json(Value), doc;
+}
+
 /// All routes of one run, and of those before it.
 pub(super) fn router(served: Arc<Served>, kept: Kept) -> Router {
     let archive = kept.archive().clone();
-    let live = of_run(Arc::clone(&served))
-        .merge(files::routes())
-        .layer(Extension(kept));
+    let live = of_run(Arc::clone(&served)).layer(Extension(kept));
     let runs = runs::routes(served, archive, live.clone());
     // Bodies are bounded before they come here.
     live.merge(runs).layer(DefaultBodyLimit::disable())
@@ -42,24 +88,14 @@ pub(super) fn router(served: Arc<Served>, kept: Kept) -> Router {
 
 /// The routes of the run that goes on.
 fn of_run(served: Arc<Served>) -> Router {
-    Router::new()
-        .route("/run", get(run))
-        .route("/status", get(status))
-        .route("/plan", get(plan))
-        .route("/events", get(events::events))
-        .route("/stream", get(stream::stream))
-        .route("/terminal/input", post(stream::input))
-        .route("/terminal/size", post(stream::size))
-        .route("/terminal", get(terminal::of_run))
-        .route("/asks", get(asks))
-        .route("/asks/{id}", post(answer))
-        .route("/commands", post(command))
-        .route("/prompt", post(prompt))
-        .route("/cancel", post(cancel))
-        .route("/personal/{what}", post(personal))
+    rows()
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
         .with_state(served)
+}
+
+async fn doc() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT).into_response()
 }
 
 async fn run(
@@ -84,7 +120,9 @@ async fn asks(State(served): State<Arc<Served>>) -> Json<Value> {
 
 /// Where an answer is given.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Answering {
+    /// What the user answers at.
     #[serde(default = "over_http")]
     at: AnswerPlace,
 }
@@ -119,6 +157,7 @@ async fn command(
 
 /// A message for the agent.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Prompt {
     text: String,
     #[serde(default)]

@@ -6,7 +6,7 @@ use axum::{
     Extension, Json, Router,
     extract::{Path, Request, State},
     response::{IntoResponse, Response},
-    routing::{any, get},
+    routing::any,
 };
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
@@ -16,11 +16,20 @@ use crate::{control::Role, review::RunEntry};
 use super::{
     archive::{Archive, Kept},
     problem::{Answered, Problem},
+    rows::routes,
     served::Served,
 };
 
 /// What begins the address of a run.
 pub(super) const RUNS: &str = "/runs/";
+
+routes! { Arc<Runs>;
+    /// The runs of this project, the latest first. Of `ralph web`, those of all projects.
+    get "/runs" => json(Vec<RunEntry>), list;
+    /// One of them. Every route of a run is below its name as well (`/runs/{id}/events`), which for a run of the past reads what was
+    /// recorded.
+    get "/runs/{id}" in String, => json(RunEntry), one;
+}
 
 struct Runs {
     served: Arc<Served>,
@@ -39,9 +48,7 @@ pub(super) fn routes(served: Arc<Served>, archive: Archive, live: Router) -> Rou
         live,
         past: super::past::routes(),
     };
-    Router::new()
-        .route("/runs", get(list))
-        .route("/runs/{id}", get(one))
+    rows()
         .route("/runs/{id}/{*route}", any(pass_on))
         .with_state(Arc::new(runs))
 }

@@ -52,6 +52,7 @@ pub(super) struct Served {
 
 /// What a command did.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Done {
     text: String,
     /// The first record of it; none if it changed nothing.

@@ -39,6 +39,7 @@ const ALIVE: Duration = Duration::from_secs(10);
 
 /// What is wanted of a stream.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Wanted {
     /// The first record; what comes from now on without it.
@@ -218,8 +219,10 @@ async fn resize(handle: &Handle, size: Option<Size>) {
 
 /// On behalf of which screen something comes.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Of {
+    /// The number that its stream begins with.
     screen: Option<u64>,
 }
 
@@ -243,6 +246,7 @@ pub(super) async fn input(
 
 /// The size of a pane that shows the agent's terminal.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pane {
     cols: u16,

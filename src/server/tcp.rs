@@ -6,7 +6,7 @@
 use std::{
     collections::VecDeque,
     io,
-    net::TcpListener as Bound,
+    net::{SocketAddr, TcpListener as Bound},
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
@@ -17,6 +17,8 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::{AbortHandle, JoinSet},
 };
+
+use crate::proc::client_is_below_a_run;
 
 use super::{
     connection::{Impatient, Patience, serve_connection},
@@ -53,7 +55,7 @@ pub(super) async fn serve_tcp(
             _ = connections.join_next(), if !connections.is_empty() => continue,
             accepted = listener.accept() => accepted,
         };
-        let Ok((stream, _)) = accepted else {
+        let Ok((stream, client)) = accepted else {
             // Out of descriptors, most likely: that passes, and the connection waits.
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
@@ -64,6 +66,8 @@ pub(super) async fn serve_tcp(
             strangers: Arc::clone(&strangers),
             free: Arc::clone(&free),
             permit: OnceLock::new(),
+            ends: stream.local_addr().ok().map(|server| (client, server)),
+            is_of_a_run: OnceLock::new(),
         });
         let (routes, stages) = (routes.clone().layer(Extension(Arc::clone(&caller))), seen.clone());
         let number = caller.number;
@@ -98,9 +102,21 @@ pub(super) struct Caller {
     free: Arc<Semaphore>,
     /// Once a token was shown.
     permit: OnceLock<OwnedSemaphorePermit>,
+    /// The client's address, and the one that it has connected to.
+    ends: Option<(SocketAddr, SocketAddr)>,
+    is_of_a_run: OnceLock<bool>,
 }
 
 impl Caller {
+    /// Whether a process that a run has started is at the other end: an agent that has found a token is an agent all the same.
+    pub(super) fn is_of_a_run(&self) -> bool {
+        let look = || {
+            self.ends
+                .is_some_and(|(client, server)| client_is_below_a_run(client, server))
+        };
+        *self.is_of_a_run.get_or_init(look)
+    }
+
     /// Takes the connection for one with a token from here on; false if there are too many of those.
     pub(super) fn is_admitted(&self) -> bool {
         if self.permit.get().is_none() {

@@ -41,6 +41,7 @@ const BATCH_BYTES: usize = 256 * 1024;
 
 /// What of which terminal somebody wants.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// The latest if none is named.

@@ -49,8 +49,22 @@ pub fn send(address: SocketAddr, head: &str, body: &str) -> Answer {
         body.len()
     );
     let mut stream = connect(address);
-    stream.write_all(request.as_bytes()).expect("it is taken");
+    _ = stream.write_all(request.as_bytes()); // a server that does not read all of it has answered
     answer(&mut stream)
+}
+
+/// Sends a request, and waits for what comes before the body of the answer.
+#[track_caller]
+pub fn answer_head(stream: &mut TcpStream, head: &str) -> String {
+    let request = format!("{}\r\n\r\n", head.replace('\n', "\r\n"));
+    stream.write_all(request.as_bytes()).expect("it is taken");
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("an answer");
+        bytes.extend(byte);
+    }
+    String::from_utf8_lossy(&bytes).to_lowercase()
 }
 
 /// Reads what is left to read.

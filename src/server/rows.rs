@@ -1,0 +1,41 @@
+//! Routes as rows, of which both the router and the document of the API are made.
+
+#[cfg(test)]
+pub(super) mod document;
+
+/// Makes `rows`, a router, and `describe`, which describes the same for the document. A row has what the route is for, its method
+/// and path, the type of what is in braces, the types of its query and of its body, what it answers, and who does.
+macro_rules! routes {
+    ($state:ty;
+        $(
+            $(#[doc = $about:literal])+
+            $method:ident $path:literal
+                $(in $parameter:ty,)? $(query $query:ty,)? $(body $body:ty,)? $(raw $raw:literal,)?
+                => $answer:ident $(($($type:tt)+))?, $handler:path;
+        )+
+    ) => {
+        fn rows() -> axum::Router<$state> {
+            axum::Router::new()$(.route($path, axum::routing::$method($handler)))+
+        }
+
+        /// The same, described.
+        #[cfg(test)]
+        pub(super) fn describe(document: &mut super::rows::document::Document) {
+            use super::rows::document::Reply;
+            $(
+                let mut operation = document.operation(stringify!($method), $path, &[$($about),+]);
+                $(operation.parameter::<$parameter>();)?
+                $(operation.query::<$query>();)?
+                $(operation.body::<$body>();)?
+                $(operation.raw($raw);)?
+                let reply = routes!(@answer operation $answer $(($($type)+))?);
+                operation.answers(reply);
+            )+
+        }
+    };
+    (@answer $operation:ident json ($type:ty)) => { Reply::Json($operation.schema_of::<$type>()) };
+    (@answer $operation:ident bytes ($kind:literal)) => { Reply::Bytes($kind) };
+    (@answer $operation:ident nothing) => { Reply::Nothing };
+}
+
+pub(super) use routes;

@@ -1,0 +1,204 @@
+//! The document of the API (`docs/openapi.json`), made of the rows of [`routes`] and the types in them.
+
+use std::{env, fs, path::Path};
+
+use schemars::{
+    JsonSchema, SchemaGenerator,
+    generate::{Contract, SchemaSettings},
+};
+use serde_json::{Map, Value, json};
+
+use crate::server::{access::LoggedIn, problem::Body, routes, runs};
+
+/// What a route answers.
+pub(in crate::server) enum Reply {
+    Json(Value),
+    Bytes(&'static str),
+    Nothing,
+}
+
+pub(in crate::server) struct Document {
+    paths: Map<String, Value>,
+    /// Types that are sent, and types that are taken: what may be left out differs.
+    answers: SchemaGenerator,
+    requests: SchemaGenerator,
+}
+
+/// One route, being described.
+pub(in crate::server) struct Operation<'d> {
+    document: &'d mut Document,
+    method: &'static str,
+    path: &'static str,
+    object: Value,
+}
+
+fn generator(contract: Contract) -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.contract = contract;
+        settings.meta_schema = None;
+    });
+    settings.into_generator()
+}
+
+impl Document {
+    fn new() -> Self {
+        Self {
+            paths: Map::new(),
+            answers: generator(Contract::Serialize),
+            requests: generator(Contract::Deserialize),
+        }
+    }
+
+    pub(in crate::server) fn operation(
+        &mut self,
+        method: &'static str,
+        path: &'static str,
+        about: &[&str],
+    ) -> Operation<'_> {
+        let about: Vec<&str> = about.iter().map(|line| line.trim()).collect();
+        let about = about.join(" ");
+        let summary = about.split_once(". ").map_or(about.as_str(), |(first, _)| first);
+        let object = json!({
+            "operationId": format!("{method}{}", path.replace('/', "-").replace(['{', '}'], "")),
+            "summary": summary.trim_end_matches('.'),
+            "description": about,
+        });
+        Operation {
+            document: self,
+            method,
+            path,
+            object,
+        }
+    }
+
+    fn written(mut self) -> String {
+        let problem = self.answers.subschema_for::<Body<'static>>();
+        let mut schemas = self.answers.take_definitions(true);
+        for (name, schema) in self.requests.take_definitions(true) {
+            let same = schemas.get(&name).is_none_or(|other| *other == schema);
+            assert!(same, "{name} is taken and sent in two forms: rename one");
+            schemas.insert(name, schema);
+        }
+        let described = json!({
+            "openapi": "3.1.0",
+            "info": {
+                "title": "ralph",
+                "version": "1",
+                "description": "The HTTP API of a run, over its socket and, with a token, over TCP.",
+                "license": { "name": "MIT OR Apache-2.0" },
+            },
+            "servers": [{ "url": "http://127.0.0.1:4180" }],
+            "security": [{ "token": [] }, { "session": [] }],
+            "paths": self.paths,
+            "components": {
+                "responses": {
+                    "Problem": {
+                        "description": "It was not done, and why (RFC 9457).",
+                        "content": { "application/problem+json": { "schema": problem } },
+                    },
+                },
+                "schemas": schemas,
+                "securitySchemes": {
+                    "token": { "type": "http", "scheme": "bearer", "description": "What `ralph token` prints." },
+                    "session": {
+                        "type": "apiKey", "in": "cookie", "name": "ralph-4180",
+                        "description": "What `POST /login` gives a browser; its name ends with the port. A command needs `Origin`, too.",
+                    },
+                },
+            },
+        });
+        serde_json::to_string_pretty(&described).unwrap() + "\n"
+    }
+}
+
+impl Operation<'_> {
+    fn add(&mut self, list: &str, entry: Value) {
+        let list = self.object.as_object_mut().unwrap().entry(list).or_insert(json!([]));
+        list.as_array_mut().unwrap().push(entry);
+    }
+
+    /// What is in braces.
+    pub(in crate::server) fn parameter<T: JsonSchema>(&mut self) {
+        let name = self.path.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+        let (name, _) = name.expect("a path with a parameter");
+        let schema = self.document.requests.subschema_for::<T>();
+        self.add(
+            "parameters",
+            json!({ "name": name, "in": "path", "required": true, "schema": schema }),
+        );
+    }
+
+    pub(in crate::server) fn query<T: JsonSchema>(&mut self) {
+        let schema = self.document.requests.root_schema_for::<T>();
+        let fields = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .expect("a structure");
+        for (name, field) in fields.clone() {
+            let mut field = field;
+            let about = field.as_object_mut().and_then(|field| field.remove("description"));
+            let about = about.unwrap_or_else(|| panic!("{name} of {} has a doc comment", self.path));
+            self.add(
+                "parameters",
+                json!({ "name": name, "in": "query", "required": false, "description": about, "schema": field }),
+            );
+        }
+    }
+
+    pub(in crate::server) fn body<T: JsonSchema>(&mut self) {
+        let schema = self.document.requests.subschema_for::<T>();
+        self.object["requestBody"] =
+            json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+    }
+
+    pub(in crate::server) fn raw(&mut self, kind: &str) {
+        self.object["requestBody"] = json!({ "required": true, "content": { kind: {} } });
+    }
+
+    pub(in crate::server) fn schema_of<T: JsonSchema>(&mut self) -> Value {
+        self.document.answers.subschema_for::<T>().into()
+    }
+
+    pub(in crate::server) fn answers(mut self, reply: Reply) {
+        let (code, good) = match reply {
+            Reply::Json(schema) => (
+                "200",
+                json!({ "description": "It is so.", "content": { "application/json": { "schema": schema } } }),
+            ),
+            Reply::Bytes(kind) => ("200", json!({ "description": "It follows.", "content": { kind: {} } })),
+            Reply::Nothing => ("204", json!({ "description": "It is done." })),
+        };
+        self.object["responses"] = json!({ code: good, "default": { "$ref": "#/components/responses/Problem" } });
+        let path = self.document.paths.entry(self.path).or_insert(json!({}));
+        let twice = path
+            .as_object_mut()
+            .unwrap()
+            .insert(self.method.to_owned(), self.object);
+        assert!(twice.is_none(), "{} {} is there twice", self.method, self.path);
+    }
+}
+
+/// Writes the file anew where `RALPH_TEST_WRITE` asks for it.
+#[test]
+fn the_document_of_the_api_is_the_committed_one() {
+    let mut document = Document::new();
+    routes::describe(&mut document);
+    runs::describe(&mut document);
+    let mut login = document.operation(
+        "post",
+        "/login",
+        &["Gives a browser a session for the token in `Authorization`, as a cookie. Over TCP only."],
+    );
+    let logged_in = Reply::Json(login.schema_of::<LoggedIn>());
+    login.answers(logged_in);
+    let text = document.written();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json");
+    if env::var_os("RALPH_TEST_WRITE").is_some() {
+        fs::write(&path, &text).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&path).unwrap_or_default() == text,
+        "docs/openapi.json is not what the routes are: RALPH_TEST_WRITE=1 cargo test --lib server::rows writes it"
+    );
+}

@@ -1,0 +1,114 @@
+//! The document of the API against what a run answers.
+
+use std::{fs, net::SocketAddr, path::Path};
+
+use serde_json::Value;
+
+use super::http::{address, answer_head, connect, send, token};
+use crate::{
+    harness::{SOON, Sandbox, Script},
+    status_schema::mismatch,
+};
+
+fn committed() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json");
+    serde_json::from_str(&fs::read_to_string(path).expect("the document")).expect("JSON")
+}
+
+/// What is sent to a route, and what it is answered with in a run whose agent asks nothing.
+fn sent_to(path: &str) -> (&'static str, u16) {
+    match path {
+        "/asks/{id}" => (r#"{"type":"allow"}"#, 409),
+        "/commands" => (r#"{"type":"pause"}"#, 200),
+        "/prompt" => (r#"{"text":"use tabs"}"#, 200),
+        "/terminal/size" => (r#"{"cols":80,"rows":24}"#, 204),
+        "/terminal/input" | "/personal/{what}" => ("", 204),
+        _ => ("", 200),
+    }
+}
+
+/// The status that an operation was answered with, once that was looked at.
+#[track_caller]
+fn called(at: SocketAddr, known: &str, document: &Value, method: &str, path: &str, described: &Value) -> u16 {
+    let run = send(at, &format!("GET /run HTTP/1.1\n{known}"), "");
+    let run: Value = serde_json::from_str(&run.body).expect("JSON");
+    let id = match path.starts_with("/runs/") {
+        true => run["run"].as_str().expect("an id"),
+        false => "1",
+    };
+    let real = path.replace("{id}", id).replace("{n}", "1").replace("{what}", "trust");
+    let (body, status) = sent_to(path);
+    let request = format!("{} {real} HTTP/1.1\n{known}", method.to_uppercase());
+    let good = described["responses"]
+        .as_object()
+        .expect("answers")
+        .iter()
+        .find(|(code, _)| *code != "default");
+    let (code, good) = good.expect("a good answer");
+    let kinds = good["content"].as_object();
+    let kind = kinds.map(|kinds| kinds.keys().next().expect("a kind").as_str());
+    if matches!(kind, Some("text/event-stream" | "application/octet-stream")) {
+        // It goes on for as long as the run does.
+        let mut stream = connect(at);
+        let head = answer_head(&mut stream, &request);
+        assert!(
+            head.starts_with("http/1.1 200") && head.contains(kind.expect("one")),
+            "{method} {path}: {head}"
+        );
+        return 200;
+    }
+    let answer = send(at, &request, body);
+    assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+    if answer.status >= 400 {
+        let problem = serde_json::from_str(&answer.body).expect("JSON");
+        let schema = &document["components"]["responses"]["Problem"]["content"]["application/problem+json"]["schema"];
+        assert_eq!(mismatch(document, schema, &problem, "problem"), None, "{path}");
+        return answer.status;
+    }
+    assert_eq!(answer.status.to_string(), *code, "{method} {path}");
+    assert_eq!(answer.header("content-type"), kind, "{method} {path}");
+    if kind == Some("application/json") {
+        let value = serde_json::from_str(&answer.body).expect("JSON");
+        let schema = &good["content"]["application/json"]["schema"];
+        assert_eq!(mismatch(document, schema, &value, path), None, "{method} {path}");
+    }
+    answer.status
+}
+
+#[test]
+fn every_route_of_the_document_is_there_and_answers_as_it_says() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
+    sandbox.plan(2);
+    let running = sandbox.looping(["--listen", "127.0.0.1:0"]).start();
+    let at = address(&running);
+    let known = format!("host: {at}\nauthorization: Bearer {}", token(&sandbox, &[]));
+    running.wait_for_line(SOON, |line| line.contains("ready"));
+    let document = committed();
+    let (mut calls, mut last) = (0, None);
+    for (path, operations) in document["paths"].as_object().expect("paths") {
+        for (method, described) in operations.as_object().expect("operations") {
+            // What iteration 1 has changed is known when it has ended, which this ends.
+            match path.as_str() {
+                "/cancel" => last = Some((method, path, described)),
+                "/diff/{n}" => {}
+                _ => _ = called(at, &known, &document, method, path, described),
+            }
+            calls += 1;
+        }
+    }
+    assert!(calls > 20, "{calls} operations");
+    // What is served is what is committed, and what is not described is not served.
+    let served = send(at, &format!("GET /doc HTTP/1.1\n{known}"), "");
+    assert_eq!(serde_json::from_str::<Value>(&served.body).expect("JSON"), document);
+    let unknown = send(at, &format!("GET /no-such-route HTTP/1.1\n{known}"), "");
+    assert!(
+        unknown.status == 404 && unknown.detail().contains("GET /doc"),
+        "{unknown:?}"
+    );
+    let (method, path, described) = last.expect("it is described");
+    assert_eq!(called(at, &known, &document, method, path, described), 200);
+    sandbox.let_go("go");
+    assert_eq!(sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
+    running.wait(SOON);
+}
