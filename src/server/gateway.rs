@@ -1,7 +1,7 @@
 //! All runs of a user behind one address: each live run's own server answers for it, and what is over is read from disk.
 //!
-//! What is passed on to a run comes from this process, which the run takes for its user. Whoever has a token for looking is
-//! therefore held to that here.
+//! What is passed on to a run comes from this process, which the run takes for its user. The run is therefore told of a token that is
+//! for looking, and holds its owner to it: what an address means is known where it is answered.
 
 use std::{io, path::PathBuf, pin::pin, sync::Arc};
 
@@ -13,7 +13,7 @@ use axum::{
         HeaderName, StatusCode,
         header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
     },
-    middleware::from_fn_with_state,
+    middleware::{Next, from_fn, from_fn_with_state},
     response::Response,
     routing::{any, get},
 };
@@ -34,6 +34,7 @@ use super::{
     problem::{Answered, Problem},
     runs::{handed_on, route_of_run},
     served::Stage,
+    socket::ONLY_LOOKS,
     tcp::serve_tcp,
 };
 
@@ -47,9 +48,6 @@ const PASSED_BACK: [HeaderName; 4] = [CONTENT_TYPE, ETAG, CACHE_CONTROL, TRUNCAT
 
 /// A request has no longer body.
 const BODY_CAP_BYTES: usize = 1 << 20;
-
-/// The route on which a client may hold the agent back until it has read, which is more than looking.
-const STREAM: &str = "/stream";
 
 struct Gateway {
     projects: Arc<Projects>,
@@ -104,8 +102,19 @@ fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
         .route("/runs/{id}", get(one))
         .route("/runs/{id}/{*route}", any(pass_on))
         .fallback(no_such_route)
+        .layer(from_fn(not_for_an_agent))
         .layer(DefaultBodyLimit::disable())
         .with_state(Arc::new(gateway))
+}
+
+/// A run knows which agents are its own, and here are all runs of the user.
+async fn not_for_an_agent(Extension(role): Extension<Role>, request: Request, next: Next) -> Answered<Response> {
+    match role {
+        Role::User | Role::Reader => Ok(next.run(request).await),
+        Role::Agent => Err(Problem::forbidden(
+            "the runs of all projects are for their user: an agent looks at its own with `ralph status`",
+        )),
+    }
 }
 
 async fn list(State(gateway): State<Arc<Gateway>>) -> Answered<Json<Vec<RunEntry>>> {
@@ -131,16 +140,14 @@ async fn pass_on(
     };
     let route = route_of_run(request.uri().path_and_query().map_or("", |path| path.as_str()));
     let route = route.ok_or_else(no_route_of_run)?.to_owned();
-    if role != Role::User && route.split('?').next() == Some(STREAM) {
-        return Err(Problem::forbidden(
-            "this token is for looking, and a screen may hold the agent back; GET /events looks",
-        ));
-    }
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, BODY_CAP_BYTES).await;
     let body = body.map_err(|error| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()))?;
     let client = Client::of_socket(&socket).map_err(|error| Problem::failed(error.to_string()))?;
     let mut asked = client.request(parts.method.clone(), &route).body(body);
+    if role != Role::User {
+        asked = asked.header(ONLY_LOOKS, "true");
+    }
     for name in PASSED_ON {
         if let Some(value) = parts.headers.get(&name) {
             asked = asked.header(name, value);

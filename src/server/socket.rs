@@ -8,7 +8,13 @@ use std::{
     time::Duration,
 };
 
-use axum::{Extension, Router};
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::HeaderName,
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+};
 use tokio::{
     net::UnixListener,
     sync::{Semaphore, watch},
@@ -23,6 +29,9 @@ use super::{
     connection::{Impatient, Patience, serve_connection},
     served::{RoleOf, Stage},
 };
+
+/// A request of the user's with it is one for somebody who may look: `ralph web` passes on those of others.
+pub(super) const ONLY_LOOKS: HeaderName = HeaderName::from_static("ralph-only-looks");
 
 /// Connections at a time of the user's own commands and screens.
 const CONNECTIONS: usize = 256;
@@ -99,7 +108,7 @@ impl Socket {
             let Ok(permit) = Arc::clone(free).try_acquire_owned() else {
                 continue;
             };
-            let (routes, stages) = (routes.clone().layer(Extension(role)), seen.clone());
+            let (routes, stages) = (routes.clone().layer(from_fn_with_state(role, as_told)), seen.clone());
             connections.spawn(async move {
                 match role {
                     // A screen that is suspended reads nothing, and goes on where it was.
@@ -135,6 +144,16 @@ impl Drop for Socket {
             _ = fs::remove_file(&self.path); // a dead socket is refused by the kernel as well
         }
     }
+}
+
+/// Answers a request in the role of whoever has connected, or in the lesser one that it asks for.
+async fn as_told(State(role): State<Role>, mut request: Request, next: Next) -> Response {
+    let role = match role {
+        Role::User if request.headers().contains_key(ONLY_LOOKS) => Role::Reader,
+        Role::User | Role::Reader | Role::Agent => role,
+    };
+    request.extensions_mut().insert(role);
+    next.run(request).await
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {

@@ -78,11 +78,29 @@ pub fn answer(stream: &mut impl Read) -> Answer {
         .split_once("\r\n\r\n")
         .unwrap_or_else(|| panic!("no answer: {text:?}"));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let head = head.to_lowercase();
     Answer {
         status: status.expect("a status"),
-        head: head.to_lowercase(),
-        body: body.to_owned(),
+        body: match head.contains("transfer-encoding: chunked") {
+            true => joined(body),
+            false => body.to_owned(),
+        },
+        head,
     }
+}
+
+/// A body that was sent in chunks, each behind a line with its length.
+fn joined(mut chunks: &str) -> String {
+    let mut body = String::new();
+    while let Some((length, rest)) = chunks.split_once("\r\n") {
+        let length = usize::from_str_radix(length, 16).expect("a length");
+        let (Some(chunk), Some(next)) = (rest.get(..length), rest.get(length + 2..)) else {
+            break;
+        };
+        body.push_str(chunk);
+        chunks = next;
+    }
+    body
 }
 
 /// Where a run says that it listens.
