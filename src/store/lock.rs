@@ -12,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -23,6 +24,8 @@ use crate::{
 
 /// How long to try before another is said to have the lock: whoever asks for the holder keeps it for a moment.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// How long to wait for the lock of a process that has ended: what it was about to start may have it for a moment longer.
+const LONG_PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Error)]
@@ -65,12 +68,17 @@ impl Lock {
     /// # Errors
     /// [`LockError::Held`] if another process works there, [`LockError::Unusable`] if the file cannot be opened or locked.
     pub(crate) fn take(paths: &ProjectPaths) -> Result<Self, LockError> {
+        Self::take_within(paths, PATIENCE, LONG_PATIENCE)
+    }
+
+    /// As [`Lock::take`]: a holder that lives is waited for `patience`, one that has ended `long_patience`.
+    fn take_within(paths: &ProjectPaths, patience: Duration, long_patience: Duration) -> Result<Self, LockError> {
         let path = paths.lock();
         let unusable = |source| LockError::Unusable {
             path: path.clone(),
             source,
         };
-        let deadline = Instant::now() + PATIENCE;
+        let began = Instant::now();
         loop {
             let lock = open(&path).and_then(|file| Self::of(file, &path)).map_err(unusable)?;
             if let Some(lock) = lock
@@ -78,7 +86,8 @@ impl Lock {
             {
                 return Ok(lock);
             }
-            if Instant::now() >= deadline {
+            let waited = began.elapsed();
+            if waited >= long_patience || waited >= patience && !has_ended(written(&path).as_ref()) {
                 return Err(LockError::Held { holder: found(paths) });
             }
             thread::sleep(PAUSE);
@@ -127,6 +136,12 @@ fn written(path: &Path) -> Option<Holder> {
     let mut text = String::new();
     File::open(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
+}
+
+/// Whether the process of `holder` is gone for certain.
+fn has_ended(holder: Option<&Holder>) -> bool {
+    let pid = holder.and_then(|holder| i32::try_from(holder.pid).ok());
+    pid.is_some_and(|pid| pid > 0 && kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH))
 }
 
 /// Who works in a project where somebody does: by its own word, else as it is written in the lock.
@@ -195,6 +210,23 @@ mod tests {
         assert!(!is_held(&paths));
         assert_eq!(holder(&paths), None);
         Lock::take(&paths).unwrap();
+    }
+
+    #[test]
+    fn the_lock_of_a_process_that_has_ended_is_waited_for_longer_than_that_of_one_that_lives() {
+        const LONGER: Duration = Duration::from_millis(50);
+        const FOR_EVER: Duration = Duration::from_secs(3600);
+        let (_dir, paths) = project();
+        let mut lock = Lock::take(&paths).unwrap();
+        let held_by = |lock: &mut Lock, pid| lock.describe(&Holder { pid, run: None });
+        held_by(&mut lock, std::process::id());
+        assert!(Lock::take_within(&paths, Duration::ZERO, FOR_EVER).is_err());
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        held_by(&mut lock, ended.id());
+        let began = Instant::now();
+        assert!(Lock::take_within(&paths, Duration::ZERO, LONGER).is_err());
+        assert!(began.elapsed() >= LONGER);
     }
 
     #[test]
