@@ -17,7 +17,7 @@ use crate::{
     text::with_causes,
 };
 
-use super::RunEntry;
+use super::{RunEntry, Standing};
 
 /// What is known of journals by now.
 #[derive(Debug, Default)]
@@ -28,10 +28,10 @@ pub(crate) struct Shelf {
 /// What is known of one journal.
 #[derive(Debug)]
 enum Known {
-    /// It may grow.
+    /// That of a run that a ralph serves: it grows.
     Open { reader: Reader, view: Box<RunView> },
-    /// It says that the run is over, and had so many bytes then.
-    Over { entry: Box<RunEntry>, bytes: u64 },
+    /// It says that the run is over, or nobody served the run, and had so many bytes then.
+    Closed { entry: Box<RunEntry>, bytes: u64 },
 }
 
 impl Shelf {
@@ -48,11 +48,11 @@ impl Shelf {
     pub(crate) fn run(&self, paths: &ProjectPaths, run: &RunId, live: bool) -> RunEntry {
         let journal = paths.run(run).journal();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut entry = match read(known.remove(&journal), &journal, run) {
+        let mut entry = match read(known.remove(&journal), &journal, run, live) {
             Ok(read) => {
                 let entry = match &read {
                     Known::Open { view, .. } => RunEntry::of(run, view, live),
-                    Known::Over { entry, .. } => RunEntry {
+                    Known::Closed { entry, .. } => RunEntry {
                         live,
                         ..RunEntry::clone(entry)
                     },
@@ -70,23 +70,27 @@ impl Shelf {
 }
 
 /// Reads on where `known` ends.
-fn read(known: Option<Known>, journal: &Path, run: &RunId) -> Result<Known, JournalError> {
+fn read(known: Option<Known>, journal: &Path, run: &RunId, live: bool) -> Result<Known, JournalError> {
     let (mut reader, mut view) = match known {
-        Some(Known::Over { entry, bytes }) if length(journal) == bytes => return Ok(Known::Over { entry, bytes }),
+        Some(Known::Closed { entry, bytes })
+            if length(journal) == bytes && (!live || entry.standing == Standing::Over) =>
+        {
+            return Ok(Known::Closed { entry, bytes });
+        }
         Some(Known::Open { reader, view }) => (reader, view),
-        // A run that was over and goes on.
-        Some(Known::Over { .. }) | None => (Reader::open(journal)?, Box::default()),
+        // A run that goes on.
+        Some(Known::Closed { .. }) | None => (Reader::open(journal)?, Box::default()),
     };
     let bytes = length(journal);
     while let Some(record) = reader.next_record()? {
         view.apply(&record);
     }
-    Ok(match view.is_over() {
-        true => Known::Over {
+    Ok(match live && !view.is_over() {
+        true => Known::Open { reader, view },
+        false => Known::Closed {
             entry: Box::new(RunEntry::of(run, &view, false)),
             bytes,
         },
-        false => Known::Open { reader, view },
     })
 }
 
