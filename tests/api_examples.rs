@@ -64,6 +64,9 @@ works
     asked(1);
     let base = run.wait_for_record(SOON, |event| listening(event).is_some());
     let base = listening(&base.event).expect("an address");
+    let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
+    let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+    assert_eq!(status["listen"], base.as_str());
     let token = sandbox.ralph(["token"]).run(SOON).stdout.trim().to_owned();
     let run_example = |program: Program| program.env("RALPH", &base).env("TOKEN", &token).start();
 

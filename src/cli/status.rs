@@ -19,8 +19,9 @@ use crate::{
 use super::{args::Args, run::place};
 
 /// Prints the status with all that the records say.
-fn print_whole(view: RunView, pid: u32, quiet: Option<Quiet>) {
+fn print_whole(view: RunView, pid: u32, quiet: Option<Quiet>, listen: Option<String>) {
     let mut status = status_of(&view, pid, quiet);
+    status.listen = listen;
     status.view = Some(Box::new(view));
     let text = serde_json::to_string_pretty(&status);
     print_json(&(text.expect("a status has no failing serialisers") + "\n"));
@@ -28,7 +29,7 @@ fn print_whole(view: RunView, pid: u32, quiet: Option<Quiet>) {
 
 fn print_last(view: RunView, json: bool) {
     if json {
-        return print_whole(view, 0, None);
+        return print_whole(view, 0, None, None);
     }
     let how = match view.stop_reason() {
         Some(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
@@ -42,7 +43,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     match control::ask(&place.paths.socket(), &Request::Status) {
         // From the journal and not from the loop, which has better things to do than to copy a long run.
         Ok(Reply::Status { status }) if json => {
-            print_whole(read_view(&place.paths, &status.run)?, status.pid, status.quiet);
+            let view = read_view(&place.paths, &status.run)?;
+            print_whole(view, status.pid, status.quiet, status.listen);
             Ok(0)
         }
         Ok(Reply::Status { status }) => {

@@ -128,7 +128,9 @@ fn take(watched: &mut Option<Watched>, sent: &Sent) -> bool {
                 return false;
             };
             watched.view.apply(&record);
+            let listen = watched.status.listen.take();
             watched.status = status_of(&watched.view, watched.status.pid, None);
+            watched.status.listen = listen;
             true
         }
     }
