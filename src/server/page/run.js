@@ -23,6 +23,8 @@ const EARLIER = 500;
 const REFRESH_MS = 400;
 // What an agent does changes its figures only.
 const REFRESH_OF_DETAILS_MS = 4_000;
+// Between two looks whether a run that nobody serves has been resumed.
+const RESUMED_MS = 10_000;
 
 export function runPage(id, askForToken) {
   const run = {
@@ -64,6 +66,7 @@ export function runPage(id, askForToken) {
   let events;
   let isClosed = false;
   let sought;
+  let resumption;
 
   // Has every part show what there is now.
   const update = () => {
@@ -116,7 +119,21 @@ export function runPage(id, askForToken) {
     run.connection = next;
     showConnection(was);
     if (next === "live" && was === "lost") refresher.soon(0);
+    if (next === "over") awaitResumption();
     update();
+  };
+
+  // A run that was stopped or killed goes on under its name when `ralph` is called again.
+  const awaitResumption = () => {
+    resumption = setTimeout(async () => {
+      try {
+        const { live, standing } = document.visibilityState === "visible" ? await read(run.path()) : {};
+        if (live && standing === "running") return begin();
+      } catch (refusal) {
+        if (refusal.status === 401) return refused(refusal);
+      }
+      if (!isClosed) awaitResumption();
+    }, RESUMED_MS);
   };
 
   const showConnection = (was) => {
@@ -155,7 +172,7 @@ export function runPage(id, askForToken) {
     if (isClosed) return;
     run.view = run.status.view;
     lastHeardMs = now();
-    nextSeq = Math.max(0, run.view.records - EARLIER);
+    nextSeq ??= Math.max(0, run.view.records - EARLIER);
     update();
     if (sought) sought = void panes.go(...sought);
     events = follow(() => `${run.path("events")}?from=${nextSeq}&details=true&words=true&last=true`, { event, state });
@@ -200,6 +217,7 @@ export function runPage(id, askForToken) {
     close() {
       isClosed = true;
       clearInterval(ticks);
+      clearTimeout(resumption);
       refresher.close();
       events?.close();
       parts.forEach((part) => part.close?.());

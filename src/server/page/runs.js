@@ -76,7 +76,8 @@ function card(run) {
       h("span", { class: "first" },
         h("strong", {}, basename(run.project) || run.id),
         h("span", { class: `chip ${run.mood.kind}` }, run.mood.word)),
-      h("span", { class: "second" }, sentence(run.state)),
+      // The command for a terminal is of no use here.
+      h("span", { class: "second" }, sentence(run.needsYou ? run.state.replace(/: `ralph asks`$/, "") : run.state)),
       tasks > 0 && h("progress", { max: tasks, value: run.tasksDone, "aria-label": `${run.tasksDone} of ${counted(tasks, "task")} done` }),
       h("span", { class: "third" },
         tasks > 0 && h("span", {}, `${run.tasksDone} of ${counted(tasks, "task")}`),
