@@ -6,10 +6,15 @@ use reqwest::{Method, StatusCode};
 
 use super::*;
 use crate::{
-    control::{Client, Role, frames::Show},
+    control::{
+        Client, Role,
+        frames::{Frame, Show},
+        stream::{Address, FrameReader, Looks},
+    },
     event::{Event, Notice, RunId},
     proc::Supervisor,
     store::{journal::Journal, paths::ProjectPaths},
+    text::with_causes,
 };
 
 /// Longer than anything here takes, on a machine that has other work.
@@ -117,4 +122,46 @@ async fn every_record_of_a_flood_comes_once_though_the_connection_is_cut_a_hundr
     assert_eq!(over, r#"{"exitCode":0}"#);
     assert_eq!((next, cuts), (RECORDS, CUTS));
     flooding.join().unwrap().server.close().await;
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_its_hello_ends_with_the_exit_code_and_has_each_record_between_them_once() {
+    let mut run = Run::new();
+    run.record();
+    let address = Address::Socket(run.socket());
+    let refused = FrameReader::open(&address, Looks::AsScreen, Some(99)).unwrap_err();
+    assert!(
+        with_causes(&refused).contains("there is none before number 99"),
+        "{refused:?}"
+    );
+    let (opened, open) = mpsc::channel();
+    let follow = |looks, from| {
+        let (address, opened) = (address.clone(), opened.clone());
+        thread::spawn(move || {
+            let mut frames = FrameReader::open(&address, looks, from).unwrap();
+            opened.send(()).unwrap();
+            let mut next = || frames.next_frame().unwrap().expect("frames to the end");
+            let Frame::Hello(hello) = next() else {
+                panic!("no hello")
+            };
+            let mut seqs = Vec::new();
+            loop {
+                match next() {
+                    Frame::Record(record) => seqs.push(record.seq),
+                    Frame::End { exit_code } => return (hello.first, seqs, exit_code),
+                    other => panic!("{other:?}"),
+                }
+            }
+        })
+    };
+    let from_the_beginning = follow(Looks::Aside, Some(0));
+    let in_the_middle = follow(Looks::AsText, Some(1));
+    // Who comes after the end finds nobody.
+    (0..2).for_each(|_| open.recv_timeout(SOON).unwrap());
+    run.record();
+    run.server.stop_listening(Some(7));
+    run.hub.close(SOON);
+    run.server.close().await;
+    assert_eq!(from_the_beginning.join().unwrap(), (0, vec![0, 1, 2], Some(7)));
+    assert_eq!(in_the_middle.join().unwrap(), (1, vec![1, 2], Some(7)));
 }
