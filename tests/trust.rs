@@ -45,8 +45,11 @@ const CALLS: &[(&str, &[&str])] = &[
     ("status", &["", "--json"]),
     ("steer", &["hello"]),
     ("stop", &[""]),
+    ("token", &["", "--read-only"]),
     ("trust", &["--show", "--revoke"]),
     ("wait", &[""]),
+    // An address of nobody: it would serve until it is ended.
+    ("web", &["--listen 192.0.2.1:7257"]),
     ("withdraw", &["1"]),
 ];
 
