@@ -247,6 +247,49 @@ pub(crate) fn sanitized(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Makes a text safe to show that comes in pieces: as [`sanitized`], with lines of any length.
+#[derive(Debug, Default)]
+pub(crate) struct Sanitizer {
+    /// Once there is something to take out.
+    escapes: Option<Escapes>,
+}
+
+impl Sanitizer {
+    pub(crate) fn take<'a>(&mut self, piece: &'a str) -> Cow<'a, str> {
+        let clean = |character: char| matches!(character, '\n' | '\t') || !is_dropped(character);
+        if self.escapes.is_none() && piece.chars().all(clean) {
+            return Cow::Borrowed(piece);
+        }
+        let escapes = self.escapes.get_or_insert_default();
+        let mut out = Clean(String::with_capacity(piece.len()));
+        for (at, line) in piece.split('\n').enumerate() {
+            if at > 0 {
+                escapes.feed(&[CANCEL], &mut out);
+                out.0.push('\n');
+            }
+            escapes.feed(line.as_bytes(), &mut out);
+        }
+        Cow::Owned(out.0)
+    }
+}
+
+/// What is left of a text.
+struct Clean(String);
+
+impl Perform for Clean {
+    fn print(&mut self, character: char) {
+        if !is_dropped(character) {
+            self.0.push(character);
+        }
+    }
+
+    fn execute(&mut self, byte: u8) {
+        if byte == b'\t' {
+            self.0.push('\t');
+        }
+    }
+}
+
 /// Makes one text safe to show on one line: as [`sanitized`], with every run of white space as a single space.
 pub(crate) fn one_line(text: &str) -> String {
     sanitized(text).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -353,6 +396,18 @@ mod tests {
     #[test]
     fn characters_that_reorder_text_are_dropped() {
         assert_eq!(sanitized("rm \u{202E}fdp.txt"), "rm fdp.txt");
+    }
+
+    #[test]
+    fn a_text_in_pieces_is_as_safe_as_a_whole_one_wherever_it_is_cut() {
+        let text = "a\x1b[31mb\n\tc\x1b]0;never\nd\u{202E}e\u{9b}1mf\x07\r\n日本";
+        let whole = Sanitizer::default().take(text).into_owned();
+        assert_eq!(whole, "ab\n\tc\nde1mf\n日本");
+        for (at, _) in text.char_indices() {
+            let mut sanitizer = Sanitizer::default();
+            let pieces = [&text[..at], &text[at..]].map(|piece| sanitizer.take(piece).into_owned());
+            assert_eq!(pieces.concat(), whole, "cut at {at}");
+        }
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Reporter {
         };
         let form = if is_structured {
             Form::Structured {
-                transcript: Box::new(Transcript::of(&request.cwd)),
+                transcript: Box::new(Transcript::of(&request.cwd, request.size.cols)),
                 plain: PlainText::new(Keep::Nothing),
                 tail: Tail::default(),
                 mid_line: false,

@@ -3,7 +3,7 @@
 //! Display and channel may block, and the loop that empties the channel runs on the same thread as the session's task. So
 //! the task only hands batches over, and waits for room without blocking its thread.
 
-use std::{path::Path, thread};
+use std::thread;
 
 use tokio::sync::mpsc;
 
@@ -21,12 +21,12 @@ pub(super) struct SignalWriter {
 }
 
 impl SignalWriter {
-    /// Starts the thread, for an agent that works in `project`.
+    /// Starts the thread, which shows `transcript`.
     ///
     /// # Errors
     /// The system has no thread to give; display and channel are gone then.
     pub(super) fn start(
-        project: &Path,
+        transcript: Transcript,
         display: Box<dyn Display>,
         out: mpsc::Sender<AgentSignal>,
     ) -> std::io::Result<Self> {
@@ -34,7 +34,7 @@ impl SignalWriter {
         let writer = WriterThread {
             display,
             out,
-            transcript: Transcript::of(project),
+            transcript,
             ended: false,
         };
         thread::Builder::new()

@@ -1,22 +1,29 @@
 //! Signals as a person would want to read them: ANSI text for terminal panes, recordings and headless output. Pure.
 //!
-//! What an agent says passes through [`sanitized`] first: the only escape sequences in a transcript are its own. It
+//! What an agent says is Markdown, and passes through [`Sanitizer`] first: the only escape sequences in a transcript are its own. It
 //! uses the sixteen colours of the terminal's own theme, so it is legible on dark and light ones alike.
 
+mod block;
 mod folded;
+mod ink;
+mod inline;
 mod lines;
+mod markdown;
+mod table;
 
 use std::{borrow::Cow, collections::VecDeque, path::Path};
 
 use crate::{
     event::{AgentSignal, FileChange, Problem, Usage},
-    text::{one_line, sanitized},
+    text::{Sanitizer, one_line, sanitized},
     words::{problem_in_words, problem_kind_in_words},
 };
 
 use self::{
     folded::{Folded, SHOWN_LINES, counted, more_lines},
-    lines::{BOLD, CYAN, DIM, GREEN, ITALIC, RED, RESET, YELLOW, line},
+    ink::Face,
+    lines::{BOLD, CYAN, DIM, GREEN, RED, RESET, YELLOW, line},
+    markdown::Markdown,
 };
 
 use super::live_output::LiveOutput;
@@ -31,6 +38,8 @@ const SHOWN_DURATION_MS: u64 = 1000;
 pub(crate) struct Transcript {
     /// The directory that paths are shown relative to, with a slash at its end; none if it is not known.
     project: Option<String>,
+    /// The terminal's width, if it is known.
+    columns: Option<u16>,
     last: Last,
     /// The last message that was shown.
     said: Option<String>,
@@ -56,8 +65,10 @@ struct Live {
     voice: Voice,
     /// All of it so far, up to a bound; its whole may come as a signal that need not be shown again.
     text: String,
-    /// Its last line has no end yet.
-    mid_line: bool,
+    sanitizer: Sanitizer,
+    markdown: Markdown,
+    /// Something else was shown since.
+    ended: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +76,18 @@ enum Voice {
     Said,
     Thought,
 }
+
+impl Voice {
+    fn face(self) -> Face {
+        match self {
+            Voice::Said => Face::PLAIN,
+            Voice::Thought => Face::THOUGHT,
+        }
+    }
+}
+
+/// The width of a terminal that is not known.
+const COLUMNS: u16 = 80;
 
 /// Most bytes of a text under way that are remembered; the whole of a longer one is shown again.
 const LIVE_CAP_BYTES: usize = 1024 * 1024;
@@ -88,11 +111,12 @@ enum Last {
 }
 
 impl Transcript {
-    /// A transcript of an agent that works in `project`.
-    pub(crate) fn of(project: &Path) -> Self {
+    /// A transcript of an agent that works in `project`, for a terminal of so many columns.
+    pub(crate) fn of(project: &Path, columns: u16) -> Self {
         let project = project.to_str().map(|path| format!("{}/", path.trim_end_matches('/')));
         Self {
             project: project.filter(|path| path != "/"),
+            columns: Some(columns),
             ..Self::default()
         }
     }
@@ -108,7 +132,16 @@ impl Transcript {
                 return;
             }
             AgentSignal::Thought { text } if self.was_live(Voice::Thought, text, out) => return,
-            _ => self.end_live_line(out),
+            AgentSignal::Usage { usage } => {
+                self.usage = Some(self.usage.map_or(*usage, |sum| sum.plus(*usage)));
+                return;
+            }
+            // The call of the tool is shown, and what becomes of the request is told where it is decided.
+            AgentSignal::PermissionRequested { .. }
+            | AgentSignal::PermissionWithdrawn { .. }
+            | AgentSignal::MessageAnswered { .. } => return,
+            AgentSignal::ToolOutput { .. } if self.last != Last::Tool => return,
+            _ => self.end_live(out),
         }
         match signal {
             AgentSignal::Opened { session, model } => {
@@ -119,10 +152,7 @@ impl Transcript {
                 }
             }
             AgentSignal::Said { text } => self.said(text, out),
-            AgentSignal::Thought { text } => {
-                self.begin(Last::Text, out);
-                text_lines(ITALIC, "", text, usize::MAX, out);
-            }
+            AgentSignal::Thought { text } => self.whole(Voice::Thought, text, out),
             AgentSignal::ToolStarted { call, tool, input } => self.tool_started(call, tool, input, out),
             AgentSignal::ToolEnded {
                 call,
@@ -135,7 +165,6 @@ impl Transcript {
                 self.result(call, tool, output, *ok, *duration_ms, out);
             }
             AgentSignal::FileChanged { path, change } => self.file_changed(path, *change, out),
-            AgentSignal::Usage { usage } => self.usage = Some(self.usage.map_or(*usage, |sum| sum.plus(*usage))),
             AgentSignal::Retrying { attempt, of, why, .. } => {
                 let count = match (attempt, of) {
                     (Some(attempt), Some(of)) => format!(" {attempt} of {of}"),
@@ -154,8 +183,8 @@ impl Transcript {
             AgentSignal::TurnEnded { ok, message } => self.turn_ended(*ok, message.as_deref(), out),
             AgentSignal::Unknown { text } => self.note(DIM, text, out),
             AgentSignal::ToolOutput { call, text } => self.tool_output(call, text, out),
-            // The call of the tool is shown, and what becomes of the request is told where it is decided.
-            AgentSignal::PermissionRequested { .. }
+            AgentSignal::Usage { .. }
+            | AgentSignal::PermissionRequested { .. }
             | AgentSignal::PermissionWithdrawn { .. }
             | AgentSignal::MessageAnswered { .. }
             | AgentSignal::TextDelta { .. }
@@ -166,9 +195,9 @@ impl Transcript {
 
     /// Shows a piece of a text as it comes.
     fn grow(&mut self, voice: Voice, piece: &str, out: &mut Vec<u8>) {
-        let goes_on = |live: &mut Live| live.voice == voice && self.last == Last::Text;
-        if !self.live.as_mut().is_some_and(goes_on) {
-            self.end_live_line(out);
+        let is_more = |live: &Live| live.voice == voice && self.last == Last::Text && !live.ended;
+        if !self.live.as_ref().is_some_and(is_more) {
+            self.end_live(out);
             self.live = None;
         }
         if self.live.is_none() {
@@ -178,55 +207,52 @@ impl Transcript {
             }
             self.begin(Last::Text, out);
         }
+        let columns = self.columns();
         let live = self.live.get_or_insert_with(|| Live {
             voice,
             text: String::new(),
-            mid_line: false,
+            sanitizer: Sanitizer::default(),
+            markdown: Markdown::new(voice.face(), columns),
+            ended: false,
         });
         if live.text.len() + piece.len() <= LIVE_CAP_BYTES {
             live.text.push_str(piece);
         }
-        let (colour, reset) = match voice {
-            Voice::Said => ("", ""),
-            Voice::Thought => (ITALIC, RESET),
-        };
-        let piece = sanitized(piece);
-        for (at, part) in piece.split('\n').enumerate() {
-            if at > 0 {
-                out.extend_from_slice(b"\r\n");
-                live.mid_line = false;
-            }
-            if !part.is_empty() {
-                for text in [colour, part, reset] {
-                    out.extend_from_slice(text.as_bytes());
-                }
-                live.mid_line = true;
-            }
-        }
+        live.markdown.feed(&live.sanitizer.take(piece), out);
+    }
+
+    fn columns(&self) -> usize {
+        usize::from(self.columns.unwrap_or(COLUMNS))
     }
 
     /// Whether the text was shown as it came; it is complete with this.
     fn was_live(&mut self, voice: Voice, text: &str, out: &mut Vec<u8>) -> bool {
-        self.end_live_line(out);
+        self.end_live(out);
         let shown = self.live.take_if(|live| live.voice == voice);
         shown.is_some_and(|live| live.text.trim() == text.trim())
     }
 
-    fn end_live_line(&mut self, out: &mut Vec<u8>) {
+    fn end_live(&mut self, out: &mut Vec<u8>) {
         if let Some(live) = &mut self.live
-            && std::mem::take(&mut live.mid_line)
+            && !std::mem::replace(&mut live.ended, true)
         {
-            out.extend_from_slice(b"\r\n");
+            live.markdown.finish(out);
         }
     }
 
     fn said(&mut self, text: &str, out: &mut Vec<u8>) {
-        if text.trim().is_empty() {
-            return;
+        if !text.trim().is_empty() {
+            self.whole(Voice::Said, text, out);
+            self.said = Some(text.to_owned());
         }
+    }
+
+    /// Shows a text that came at once.
+    fn whole(&mut self, voice: Voice, text: &str, out: &mut Vec<u8>) {
         self.begin(Last::Text, out);
-        text_lines("", "", text, usize::MAX, out);
-        self.said = Some(text.to_owned());
+        let mut markdown = Markdown::new(voice.face(), self.columns());
+        markdown.feed(&Sanitizer::default().take(text), out);
+        markdown.finish(out);
     }
 
     fn tool_started(&mut self, call: &str, tool: &str, input: &str, out: &mut Vec<u8>) {
@@ -378,13 +404,6 @@ impl Transcript {
             out.extend_from_slice(b"\r\n");
         }
     }
-}
-
-/// Every line of `text` in one colour; each is closed by itself, so that a cut in between bleeds nowhere.
-fn text_lines(colour: &str, indent: &str, text: &str, cap: usize, out: &mut Vec<u8>) {
-    let reset = if colour.is_empty() { "" } else { RESET };
-    let text: Cow<'_, str> = sanitized(text.trim_end());
-    capped(text.lines(), cap, |text| line(out, &[indent, colour, text, reset]));
 }
 
 fn capped<'a>(mut lines: impl Iterator<Item = &'a str>, cap: usize, mut each: impl FnMut(&str)) {

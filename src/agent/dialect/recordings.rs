@@ -109,7 +109,7 @@ pub(super) fn assert_reviewed(kind: DialectKind, cli: &str, recordings: &[Record
 /// Compares what a person reads of a recording with what was reviewed.
 pub(super) fn assert_reads_well(kind: DialectKind, cli: &str, recordings: Vec<Recording>) {
     for recording in recordings {
-        let (mut transcript, mut out) = (Transcript::of(Path::new("/repo")), Vec::new());
+        let (mut transcript, mut out) = (Transcript::of(Path::new("/repo"), 80), Vec::new());
         for signal in signals(kind, &recording) {
             transcript.render(&signal, &mut out);
         }

@@ -10,7 +10,7 @@ use tokio::{
 use crate::{
     agent::{
         AgentAdapter, AgentError, Capabilities, Session, SessionRequest, check, manifest::Manifest,
-        signal_writer::SignalWriter, subprocess::NeverRan,
+        signal_writer::SignalWriter, subprocess::NeverRan, transcript::Transcript,
     },
     event::{AgentSignal, Problem, ProblemKind, ToolKinds},
     proc::Supervisor,
@@ -95,9 +95,10 @@ impl AgentAdapter for ServerAdapter {
             return NeverRan::report(Problem::said(kind, text), out);
         }
         let prompt_options = prompt_options(&request);
+        let transcript = Transcript::of(&request.cwd, request.size.cols);
         let (Ok(runtime), Ok(writer)) = (
             Handle::try_current(),
-            SignalWriter::start(&request.cwd, request.display, out.clone()),
+            SignalWriter::start(transcript, request.display, out.clone()),
         ) else {
             let problem = Problem::said(ProblemKind::Other, "cannot start a runtime or a thread for the session");
             return NeverRan::report(problem, out);

@@ -2,7 +2,6 @@
 
 pub(super) const BOLD: &str = "\x1b[1m";
 pub(super) const DIM: &str = "\x1b[2m";
-pub(super) const ITALIC: &str = "\x1b[2;3m";
 pub(super) const RED: &str = "\x1b[31m";
 pub(super) const GREEN: &str = "\x1b[32m";
 pub(super) const YELLOW: &str = "\x1b[33m";

@@ -215,7 +215,7 @@ fn a_final_message_that_was_not_said_before_is_shown() {
 #[test]
 fn no_escape_sequence_of_an_agent_gets_through() {
     let evil = "a\x1b]52;c;ZXZpbA==\x07b\x1b[2Jc\rd\u{9b}31m\x08";
-    let own = [BOLD, DIM, ITALIC, RED, GREEN, YELLOW, CYAN, RESET];
+    let own = [BOLD, DIM, "\x1b[2;3m", RED, GREEN, YELLOW, CYAN, RESET];
     let shown = rendered(&[
         said(evil),
         AgentSignal::Thought { text: evil.to_owned() },
@@ -268,7 +268,7 @@ fn a_long_result_is_cut_and_the_cut_is_counted() {
 
 #[test]
 fn paths_are_shown_as_the_project_names_them_and_commands_as_they_are_run() {
-    let mut transcript = Transcript::of(Path::new("/home/me/project"));
+    let mut transcript = Transcript::of(Path::new("/home/me/project"), 80);
     let mut out = Vec::new();
     let started = |input: &str| AgentSignal::ToolStarted {
         call: "1".to_owned(),

@@ -1,0 +1,146 @@
+//! What a line of Markdown begins with. Pure.
+
+use super::inline::Rest;
+
+/// Most bytes of a line of which only the end tells what it is; a longer one is text.
+pub(super) const LINE_CAP_BYTES: usize = 2048;
+
+/// What a line, or what is left of it, begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Block {
+    /// What comes next tells.
+    Open,
+    Text,
+    /// So many bytes are the marker of a quote.
+    Quote(usize),
+    /// An item of a list, of so many bytes of indent and of marker. A number stays what it is.
+    Bullet {
+        indent: usize,
+        length: usize,
+    },
+    Number {
+        length: usize,
+    },
+    Heading {
+        length: usize,
+        level: usize,
+    },
+    Rule,
+    Fence {
+        indent: usize,
+        marker: u8,
+        count: usize,
+    },
+    Row,
+    Code,
+}
+
+/// What the lines before mean for this one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Context {
+    /// A line of text is right above: a line of dashes belongs to it.
+    pub(super) below_text: bool,
+    /// Indented text is code.
+    pub(super) may_be_code: bool,
+    /// Something of the line has been taken off already.
+    pub(super) within: bool,
+}
+
+pub(super) fn block(line: &str, rest: Rest, context: Context) -> Block {
+    let bytes = line.as_bytes();
+    let blanks = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let columns: usize = bytes[..blanks]
+        .iter()
+        .map(|byte| if *byte == b'\t' { 4 } else { 1 })
+        .sum();
+    let Some(first) = bytes.get(blanks) else {
+        return if_open(line, rest, Block::Text);
+    };
+    if columns >= 4 && context.may_be_code && !context.within {
+        return Block::Code;
+    }
+    let marked = &line[blanks..];
+    let count = marked.bytes().take_while(|byte| byte == first).count();
+    let next = marked.as_bytes().get(count);
+    match first {
+        b'>' if marked.len() == 1 && rest == Rest::MayCome => Block::Open,
+        b'>' => Block::Quote(blanks + 1 + usize::from(marked.as_bytes().get(1) == Some(&b' '))),
+        b'#' => match next {
+            _ if count > 6 => Block::Text,
+            None if rest == Rest::MayCome => Block::Open,
+            None | Some(b' ' | b'\t') => Block::Heading {
+                length: blanks + count + usize::from(next.is_some()),
+                level: count,
+            },
+            Some(_) => Block::Text,
+        },
+        b'-' | b'*' | b'_' | b'+' | b'=' => dashes(line, blanks, rest, context),
+        b'`' | b'~' => match next {
+            None if rest == Rest::MayCome => if_open(line, rest, Block::Text),
+            _ if count < 3 => Block::Text,
+            _ if *first == b'`' && marked[count..].contains('`') => Block::Text,
+            _ => if_open(
+                line,
+                rest,
+                Block::Fence {
+                    indent: columns,
+                    marker: *first,
+                    count,
+                },
+            ),
+        },
+        b'|' if !context.within => if_open(line, rest, Block::Row),
+        b'0'..=b'9' => number(marked, blanks, rest),
+        _ => Block::Text,
+    }
+}
+
+/// What the end of the line tells.
+fn if_open(line: &str, rest: Rest, block: Block) -> Block {
+    match rest {
+        _ if line.len() > LINE_CAP_BYTES => Block::Text,
+        Rest::MayCome => Block::Open,
+        Rest::IsHere => block,
+    }
+}
+
+fn dashes(line: &str, blanks: usize, rest: Rest, context: Context) -> Block {
+    let marked = &line[blanks..];
+    let first = marked.as_bytes()[0];
+    let is_marker = matches!(first, b'-' | b'*' | b'+');
+    if marked.bytes().all(|byte| byte == first || matches!(byte, b' ' | b'\t')) {
+        let count = marked.bytes().filter(|byte| *byte == first).count();
+        let at_end = match first {
+            b'-' | b'*' | b'_' if count >= 3 => Block::Rule,
+            b'=' if count >= 3 && context.below_text && !marked.contains([' ', '\t']) => Block::Rule,
+            _ if is_marker && count == 1 => Block::Bullet {
+                indent: blanks,
+                length: 1,
+            },
+            _ => Block::Text,
+        };
+        return if_open(line, rest, at_end);
+    }
+    match marked.as_bytes()[1] {
+        b' ' | b'\t' if is_marker => Block::Bullet {
+            indent: blanks,
+            length: 2,
+        },
+        _ => Block::Text,
+    }
+}
+
+fn number(marked: &str, blanks: usize, rest: Rest) -> Block {
+    let digits = marked.bytes().take_while(u8::is_ascii_digit).count();
+    if digits > 9 {
+        return Block::Text;
+    }
+    let mut after = marked[digits..].bytes();
+    match (after.next(), after.next()) {
+        (Some(b'.' | b')'), Some(b' ' | b'\t')) => Block::Number {
+            length: blanks + digits + 2,
+        },
+        (None, _) | (Some(b'.' | b')'), None) if rest == Rest::MayCome => Block::Open,
+        _ => Block::Text,
+    }
+}

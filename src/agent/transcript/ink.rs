@@ -1,0 +1,113 @@
+//! How a piece of text looks, and the escape sequences of it: the only ones in a transcript. Pure.
+
+/// Weight, slant and colour of a piece of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Face {
+    pub(super) bold: bool,
+    pub(super) dim: bool,
+    pub(super) italic: bool,
+    pub(super) underlined: bool,
+    pub(super) struck: bool,
+    pub(super) colour: Option<Colour>,
+}
+
+/// Of the terminal's own, which its theme makes legible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Colour {
+    Red,
+    Green,
+    Cyan,
+}
+
+impl Face {
+    pub(super) const PLAIN: Face = Face {
+        bold: false,
+        dim: false,
+        italic: false,
+        underlined: false,
+        struck: false,
+        colour: None,
+    };
+    pub(super) const THOUGHT: Face = Face {
+        dim: true,
+        italic: true,
+        ..Face::PLAIN
+    };
+
+    pub(super) fn bold(self) -> Self {
+        Self { bold: true, ..self }
+    }
+
+    pub(super) fn dim(self) -> Self {
+        Self { dim: true, ..self }
+    }
+
+    pub(super) fn italic(self) -> Self {
+        Self { italic: true, ..self }
+    }
+
+    pub(super) fn underlined(self) -> Self {
+        Self {
+            underlined: true,
+            ..self
+        }
+    }
+
+    pub(super) fn struck(self) -> Self {
+        Self { struck: true, ..self }
+    }
+
+    pub(super) fn coloured(self, colour: Colour) -> Self {
+        Self {
+            colour: Some(colour),
+            ..self
+        }
+    }
+
+    fn sequence(self) -> String {
+        let colour = self.colour.map(|colour| match colour {
+            Colour::Red => "31",
+            Colour::Green => "32",
+            Colour::Cyan => "36",
+        });
+        let codes = [
+            self.bold.then_some("1"),
+            self.dim.then_some("2"),
+            self.italic.then_some("3"),
+            self.underlined.then_some("4"),
+            self.struck.then_some("9"),
+            colour,
+        ];
+        let codes: Vec<_> = codes.into_iter().flatten().collect();
+        format!("\x1b[{}m", codes.join(";"))
+    }
+}
+
+/// What is written, and the face that it ends in.
+#[derive(Debug, Default)]
+pub(super) struct Ink {
+    face: Face,
+}
+
+impl Ink {
+    pub(super) fn write(&mut self, face: Face, text: &str, out: &mut Vec<u8>) {
+        if text.is_empty() {
+            return;
+        }
+        if face != self.face {
+            self.lift(out);
+            if face != Face::PLAIN {
+                out.extend_from_slice(face.sequence().as_bytes());
+            }
+            self.face = face;
+        }
+        out.extend_from_slice(text.as_bytes());
+    }
+
+    /// Goes back to plain text: what others write in between is not to look like this.
+    pub(super) fn lift(&mut self, out: &mut Vec<u8>) {
+        if std::mem::take(&mut self.face) != Face::PLAIN {
+            out.extend_from_slice(b"\x1b[0m");
+        }
+    }
+}

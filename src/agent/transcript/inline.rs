@@ -1,0 +1,506 @@
+//! Markdown within a line: emphasis, code, links, escapes. Pure.
+//!
+//! A marker is taken for one only once its other half is there, on the same line and not far away; until then the text between
+//! them is held back, and a marker that stays alone is shown as it was written. So nothing has to be taken back, and it makes
+//! no difference in which pieces the line came.
+
+use super::ink::{Colour, Face};
+
+/// Most bytes between the beginning of a span and its end.
+pub(super) const SPAN_CAP_BYTES: usize = 512;
+/// Markers and brackets that are open at the same time; what comes with more is text, and looked at only so often.
+const OPEN_CAP: usize = 8;
+/// Spans within spans; deeper ones are text.
+const DEPTH_CAP: usize = 6;
+
+/// What comes before a piece of a line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before {
+    last: char,
+    /// How much of `://` the word has so far; all of it makes it an address, in which no marker is one.
+    address: u8,
+}
+
+impl Default for Before {
+    fn default() -> Self {
+        Self { last: ' ', address: 0 }
+    }
+}
+
+impl Before {
+    fn pass(&mut self, text: &str) {
+        let Some(last) = text.chars().next_back() else { return };
+        self.last = last;
+        let word = match text.rfind(char::is_whitespace) {
+            Some(at) => {
+                self.address = 0;
+                &text[at..]
+            }
+            None => text,
+        };
+        for byte in word.bytes() {
+            self.address = match (self.address, byte) {
+                (3, _) => 3,
+                (_, b':') => 1,
+                (1, b'/') => 2,
+                (2, b'/') => 3,
+                (_, _) => 0,
+            };
+        }
+    }
+
+    fn is_in_address(self) -> bool {
+        self.address == 3
+    }
+}
+
+/// Whether more of the line may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    MayCome,
+    IsHere,
+}
+
+/// The bytes with which a span may begin.
+const BEGINS: [bool; 256] = {
+    let mut begins = [false; 256];
+    let bytes = b"\\`*_~[!<";
+    let mut at = 0;
+    while at < bytes.len() {
+        begins[bytes[at] as usize] = true;
+        at += 1;
+    }
+    begins
+};
+
+type Write<'a> = &'a mut dyn FnMut(Face, &str);
+
+/// Writes what of `text` is decided; returns how many bytes of it that is.
+pub(super) fn write(text: &str, rest: Rest, before: &mut Before, face: Face, out: Write<'_>) -> usize {
+    write_within(text, rest, before, face, 0, out)
+}
+
+/// Whether a piece can decide anything about text that is held back.
+pub(super) fn is_special(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'\\' | b'`' | b'*' | b'_' | b'~' | b'[' | b'!' | b'<' | b']' | b'(' | b')' | b'>'
+    )
+}
+
+fn write_within(text: &str, rest: Rest, before: &mut Before, face: Face, depth: usize, out: Write<'_>) -> usize {
+    let mut at = 0;
+    while at < text.len() {
+        let special = text.as_bytes()[at..].iter().position(|byte| BEGINS[usize::from(*byte)]);
+        let plain = special.unwrap_or(text.len() - at);
+        if plain > 0 {
+            let plain = &text[at..at + plain];
+            out(face, plain);
+            before.pass(plain);
+            at += plain.len();
+            continue;
+        }
+        let (window, window_rest) = window(&text[at..], rest);
+        let taken = match span(window, window_rest, *before) {
+            Found::Text(length) => {
+                out(face, &window[..length]);
+                before.pass(&window[..length]);
+                length
+            }
+            Found::Open if text.len() - at >= SPAN_CAP_BYTES => {
+                let marker = run(window).max(1);
+                out(face, &window[..marker]);
+                before.pass(&window[..marker]);
+                marker
+            }
+            Found::Open => return at,
+            Found::Span(span) => {
+                let marked = &window[..span.length];
+                if depth < DEPTH_CAP {
+                    span.write(face, depth, out);
+                } else {
+                    out(face, marked);
+                }
+                before.pass(marked);
+                span.length
+            }
+        };
+        at += taken;
+    }
+    at
+}
+
+/// As much of the text as a span may take.
+fn window(text: &str, rest: Rest) -> (&str, Rest) {
+    if text.len() < SPAN_CAP_BYTES {
+        return (text, rest);
+    }
+    let mut end = SPAN_CAP_BYTES - 1;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    (&text[..end], Rest::MayCome)
+}
+
+/// What begins with a special character.
+enum Found<'a> {
+    /// So many bytes of it are what they are.
+    Text(usize),
+    /// What comes next tells.
+    Open,
+    Span(Span<'a>),
+}
+
+struct Span<'a> {
+    length: usize,
+    kind: Kind,
+    inner: &'a str,
+}
+
+enum Kind {
+    Escaped,
+    Italic,
+    Bold,
+    BoldItalic,
+    Struck,
+    Code,
+    Link { address: String },
+}
+
+impl Span<'_> {
+    fn write(&self, face: Face, depth: usize, out: Write<'_>) {
+        let mut nested = |face: Face| {
+            let mut before = Before::default();
+            write_within(self.inner, Rest::IsHere, &mut before, face, depth + 1, out);
+        };
+        match &self.kind {
+            Kind::Escaped => out(face, self.inner),
+            Kind::Italic => nested(face.italic()),
+            Kind::Bold => nested(face.bold()),
+            Kind::BoldItalic => nested(face.bold().italic()),
+            Kind::Struck => nested(face.struck()),
+            Kind::Code => out(face.coloured(Colour::Cyan), code_of(self.inner)),
+            Kind::Link { address } if self.inner.is_empty() || self.inner == address => {
+                out(face.underlined(), address);
+            }
+            Kind::Link { address } => {
+                nested(face.underlined());
+                if !address.is_empty() {
+                    out(face.dim(), &format!(" ({address})"));
+                }
+            }
+        }
+    }
+}
+
+/// A space on either side only keeps backticks of the code apart from those around it.
+fn code_of(inner: &str) -> &str {
+    let padded = inner.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' '));
+    padded.filter(|_| inner.contains(|other| other != ' ')).unwrap_or(inner)
+}
+
+fn span(text: &str, rest: Rest, before: Before) -> Found<'_> {
+    match text.as_bytes()[0] {
+        b'\\' => escaped(text, rest),
+        b'`' => code(text, rest),
+        b'*' | b'_' | b'~' if before.is_in_address() => Found::Text(run(text)),
+        b'*' | b'_' => emphasis(text, rest, before.last),
+        b'~' => struck(text, rest),
+        b'[' => link(text, 0, rest),
+        b'!' => match text.as_bytes().get(1) {
+            None if rest == Rest::MayCome => Found::Open,
+            Some(b'[') => link(text, 1, rest),
+            None | Some(_) => Found::Text(1),
+        },
+        b'<' => tag(text, rest),
+        _ => Found::Text(text.chars().next().map_or(1, char::len_utf8)),
+    }
+}
+
+/// How often the first byte is repeated.
+fn run(text: &str) -> usize {
+    let first = text.as_bytes().first();
+    text.bytes().take_while(|byte| Some(byte) == first).count()
+}
+
+fn open_or(rest: Rest, length: usize) -> Found<'static> {
+    match rest {
+        Rest::MayCome => Found::Open,
+        Rest::IsHere => Found::Text(length),
+    }
+}
+
+fn escaped(text: &str, rest: Rest) -> Found<'_> {
+    match text.as_bytes().get(1) {
+        None => open_or(rest, 1),
+        Some(next) if next.is_ascii_punctuation() => Found::Span(Span {
+            length: 2,
+            kind: Kind::Escaped,
+            inner: &text[1..2],
+        }),
+        Some(_) => Found::Text(1),
+    }
+}
+
+fn code(text: &str, rest: Rest) -> Found<'_> {
+    let ticks = run(text);
+    match end_of_code(text, rest) {
+        Some(Some(end)) => Found::Span(Span {
+            length: end + ticks,
+            kind: Kind::Code,
+            inner: &text[ticks..end],
+        }),
+        Some(None) => Found::Text(ticks),
+        None => Found::Open,
+    }
+}
+
+/// Where the backticks that end the code begin, if any do. `None` stands for what comes next telling.
+fn end_of_code(text: &str, rest: Rest) -> Option<Option<usize>> {
+    let ticks = run(text);
+    let mut at = ticks;
+    while let Some(next) = text[at..].find('`') {
+        let length = run(&text[at + next..]);
+        let is_last = at + next + length == text.len();
+        if is_last && rest == Rest::MayCome {
+            return None;
+        }
+        if length == ticks {
+            return Some(Some(at + next));
+        }
+        at += next + length;
+    }
+    (rest == Rest::IsHere).then_some(None)
+}
+
+fn emphasis(text: &str, rest: Rest, last: char) -> Found<'_> {
+    let marker = text.as_bytes()[0];
+    let length = run(text);
+    let Some(next) = next_char(text, length, rest) else {
+        return Found::Open;
+    };
+    if length > 3 || !can_open(marker, length, last, next) {
+        return Found::Text(length);
+    }
+    match end_of_emphasis(text, rest) {
+        // `__init__` and the like.
+        Some(Some(end)) if marker == b'_' && length == 2 && is_name(&text[length..end]) => Found::Text(end + length),
+        Some(Some(end)) => Found::Span(Span {
+            length: end + length,
+            kind: match length {
+                1 => Kind::Italic,
+                2 => Kind::Bold,
+                _ => Kind::BoldItalic,
+            },
+            inner: &text[length..end],
+        }),
+        Some(None) => Found::Text(length),
+        None => Found::Open,
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The character at an index; a blank at the line's end. None if it has not come yet.
+fn next_char(text: &str, at: usize, rest: Rest) -> Option<char> {
+    match text[at..].chars().next() {
+        Some(next) => Some(next),
+        None if rest == Rest::IsHere => Some(' '),
+        None => None,
+    }
+}
+
+fn is_punctuation(character: char) -> bool {
+    !character.is_alphanumeric() && !character.is_whitespace()
+}
+
+fn is_left_flanking(last: char, next: char) -> bool {
+    !next.is_whitespace() && (!is_punctuation(next) || last.is_whitespace() || is_punctuation(last))
+}
+
+fn can_open(marker: u8, length: usize, last: char, next: char) -> bool {
+    is_left_flanking(last, next)
+        && match marker {
+            b'_' => !last.is_alphanumeric(),
+            // `2*3*4` is more often a product than a stressed 3.
+            _ => length > 1 || !(last.is_ascii_alphanumeric() && next.is_ascii_alphanumeric()),
+        }
+}
+
+fn can_close(marker: u8, length: usize, last: char, next: char) -> bool {
+    is_left_flanking(next, last)
+        && match marker {
+            b'_' => !next.is_alphanumeric(),
+            _ => length > 1 || !(last.is_ascii_alphanumeric() && next.is_ascii_alphanumeric()),
+        }
+}
+
+/// Where the markers that end the emphasis begin, if any do. `None` stands for what comes next telling.
+fn end_of_emphasis(text: &str, rest: Rest) -> Option<Option<usize>> {
+    let marker = text.as_bytes()[0];
+    let first = run(text);
+    // The lengths of the markers that are open, the outermost first.
+    let mut open = Vec::with_capacity(OPEN_CAP);
+    open.push(first);
+    let mut at = first;
+    loop {
+        let skipped = text.as_bytes()[at..]
+            .iter()
+            .position(|byte| *byte == marker || matches!(byte, b'\\' | b'`'));
+        let Some(skipped) = skipped else { break };
+        at += skipped;
+        match text.as_bytes()[at] {
+            b'\\' => match text[at + 1..].chars().next() {
+                Some(escaped) => at += 1 + escaped.len_utf8(),
+                None if rest == Rest::MayCome => return None,
+                None => at += 1,
+            },
+            b'`' => {
+                let end = end_of_code(&text[at..], rest)?.unwrap_or(0);
+                at += end + run(&text[at + end..]);
+            }
+            _ => {
+                let last = text[..at].chars().next_back().unwrap_or(' ');
+                let length = run(&text[at..]);
+                let next = next_char(text, at + length, rest)?;
+                let closes = can_close(marker, length, last, next);
+                match open.iter().rposition(|open| *open == length).filter(|_| closes) {
+                    Some(0) => return Some(Some(at)),
+                    Some(matching) => open.truncate(matching),
+                    None if closes && open.len() > 1 && length == open[open.len() - 1] + open[open.len() - 2] => {
+                        open.truncate(open.len() - 2);
+                        if open.is_empty() {
+                            return Some(Some(at + length - first));
+                        }
+                    }
+                    None if closes && open.len() == 1 && length > first => return Some(Some(at)),
+                    None if length <= 3 && can_open(marker, length, last, next) => open.push(length),
+                    None => {}
+                }
+                if open.len() > OPEN_CAP {
+                    return Some(None);
+                }
+                at += length;
+            }
+        }
+    }
+    (rest == Rest::IsHere).then_some(None)
+}
+
+fn struck(text: &str, rest: Rest) -> Found<'_> {
+    let length = run(text);
+    let Some(next) = next_char(text, length, rest) else {
+        return Found::Open;
+    };
+    if length != 2 || next.is_whitespace() {
+        return Found::Text(length);
+    }
+    let mut at = length;
+    while let Some(next) = text[at..].find('~') {
+        let length = run(&text[at + next..]);
+        if at + next + length == text.len() && rest == Rest::MayCome {
+            return Found::Open;
+        }
+        if length == 2 && !text[..at + next].ends_with(char::is_whitespace) {
+            return Found::Span(Span {
+                length: at + next + 2,
+                kind: Kind::Struck,
+                inner: &text[2..at + next],
+            });
+        }
+        at += next + length;
+    }
+    open_or(rest, length)
+}
+
+/// A tag or an address in angle brackets: it stays what it is, and what looks like a marker in it is none.
+fn tag(text: &str, rest: Rest) -> Found<'_> {
+    match text.as_bytes().get(1) {
+        None => return open_or(rest, 1),
+        Some(next) if next.is_ascii_alphabetic() || matches!(next, b'/' | b'!') => {}
+        Some(_) => return Found::Text(1),
+    }
+    match text[1..].find(['<', '>']) {
+        Some(end) if text.as_bytes()[end + 1] == b'>' => Found::Text(end + 2),
+        Some(_) => Found::Text(1),
+        None => open_or(rest, 1),
+    }
+}
+
+/// `[text](address "title")`, at `start`; of a picture, there is a sign before it.
+fn link(text: &str, start: usize, rest: Rest) -> Found<'_> {
+    match linked(text, start, rest) {
+        Some(Some((inner, address, length))) => Found::Span(Span {
+            length,
+            kind: Kind::Link { address },
+            inner: &text[start + 1..inner],
+        }),
+        Some(None) => Found::Text(start + 1),
+        None => open_or(rest, start + 1),
+    }
+}
+
+/// Where the text ends, the address, and where all of it ends. `None` stands for what comes next telling.
+fn linked(text: &str, start: usize, rest: Rest) -> Option<Option<(usize, String, usize)>> {
+    let bytes = text.as_bytes();
+    let mut depth = 0;
+    let mut at = start;
+    loop {
+        match bytes.get(at)? {
+            b'\\' => at += 1,
+            b'`' => {
+                let end = end_of_code(&text[at..], rest)?.unwrap_or(0);
+                at += end + run(&text[at + end..]) - 1;
+            }
+            b'[' if depth == OPEN_CAP => return Some(None),
+            b'[' => depth += 1,
+            b']' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        at += 1;
+    }
+    let inner = at;
+    if *bytes.get(inner + 1)? != b'(' {
+        return Some(None);
+    }
+    let mut at = inner + 2;
+    let begin = at;
+    let in_brackets = *bytes.get(at)? == b'<';
+    let mut depth = 0;
+    loop {
+        match bytes.get(at)? {
+            b'>' if in_brackets => break,
+            _ if in_brackets => {}
+            b'(' => depth += 1,
+            b')' if depth == 0 => break,
+            b')' => depth -= 1,
+            b' ' | b'\t' => break,
+            _ => {}
+        }
+        at += 1;
+    }
+    let address = match in_brackets {
+        true => text[begin + 1..at].to_owned(),
+        false => text[begin..at].to_owned(),
+    };
+    at += usize::from(in_brackets);
+    let blanks = bytes[at..].iter().take_while(|byte| **byte == b' ').count();
+    at += blanks;
+    match bytes.get(at)? {
+        b')' => return Some(Some((inner, address, at + 1))),
+        quote @ (b'"' | b'\'') if blanks > 0 => loop {
+            at += 1;
+            if bytes.get(at)? == quote {
+                at += 1;
+                break;
+            }
+        },
+        _ => return Some(None),
+    }
+    Some((*bytes.get(at)? == b')').then_some((inner, address, at + 1)))
+}

@@ -1,0 +1,435 @@
+//! Markdown as it is written: pieces of any size go in, and what is decided of them comes out as ANSI text. Pure.
+//!
+//! A line is shown while it is written. Held back is only what the next characters decide: the marker at its beginning, a span
+//! until its other half is there, the rows of a table until the table is over. Text that is no Markdown stays what it is, its
+//! line ends included, and so does HTML. It makes no difference in which pieces a text comes.
+
+use super::{
+    block::{Block, Context, LINE_CAP_BYTES, block},
+    ink::{Colour, Face, Ink},
+    inline::{self, Before, Rest, SPAN_CAP_BYTES},
+    table::Table,
+};
+
+/// Quotes and items that one line begins with.
+const LEADS_CAP: usize = 8;
+const RULE_COLUMNS: usize = 24;
+
+#[derive(Debug)]
+pub(super) struct Markdown {
+    base: Face,
+    /// The terminal's width, which a table should fit.
+    columns: usize,
+    ink: Ink,
+    line: Line,
+    /// What is held of the line.
+    held: String,
+    before: Before,
+    /// Blank lines before what comes next; after the last line they are not shown.
+    blanks: usize,
+    above: Above,
+    in_list: bool,
+    code: Option<Code>,
+    table: Option<Table>,
+}
+
+/// Where the current line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Nothing but its leads is shown, which are so many quotes and items in all.
+    Start {
+        quotes: usize,
+        leads: usize,
+    },
+    Text(Face),
+    /// As it is.
+    Code(Face),
+}
+
+const START: Line = Line::Start { quotes: 0, leads: 0 };
+
+/// The line above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Above {
+    /// There is none.
+    Nothing,
+    Blank,
+    Text,
+    Code,
+    Other,
+}
+
+/// A block of code that has begun.
+#[derive(Debug, Clone, Copy)]
+struct Code {
+    indent: usize,
+    marker: u8,
+    count: usize,
+    /// It is in so many quotes.
+    quotes: usize,
+    is_difference: bool,
+}
+
+impl Markdown {
+    pub(super) fn new(base: Face, columns: usize) -> Self {
+        Self {
+            base,
+            columns,
+            ink: Ink::default(),
+            line: START,
+            held: String::new(),
+            before: Before::default(),
+            blanks: 0,
+            above: Above::Nothing,
+            in_list: false,
+            code: None,
+            table: None,
+        }
+    }
+
+    /// Takes a piece, which has no control characters but line ends and tabs.
+    pub(super) fn feed(&mut self, piece: &str, out: &mut Vec<u8>) {
+        for (at, part) in piece.split('\n').enumerate() {
+            if at > 0 {
+                self.end_line(out);
+            }
+            if !part.is_empty() {
+                self.take(part, out);
+            }
+        }
+        self.ink.lift(out);
+    }
+
+    /// Ends the text, with the line that is under way.
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
+        if self.line != START || !self.held.is_empty() {
+            self.end_line(out);
+        }
+        self.end_table(out);
+        if let Some(code) = self.code.take() {
+            self.end_code(code, out);
+        }
+        self.ink.lift(out);
+        self.blanks = 0;
+    }
+
+    fn take(&mut self, part: &str, out: &mut Vec<u8>) {
+        match self.line {
+            Line::Start { .. } => {
+                self.held.push_str(part);
+                self.begin_line(Rest::MayCome, out);
+            }
+            Line::Text(face) if self.held.is_empty() => self.text(part, Rest::MayCome, face, out),
+            Line::Text(face) => {
+                let waits_for_next = self.held.bytes().next_back().is_some_and(inline::is_special);
+                self.held.push_str(part);
+                // Nothing else ends what is held back, unless that gets too long.
+                if waits_for_next || part.bytes().any(inline::is_special) || self.held.len() >= SPAN_CAP_BYTES {
+                    let held = std::mem::take(&mut self.held);
+                    self.text(&held, Rest::MayCome, face, out);
+                }
+            }
+            Line::Code(face) => self.ink.write(face, part, out),
+        }
+    }
+
+    /// Writes text of a line, and holds what of it is not decided.
+    fn text(&mut self, text: &str, rest: Rest, face: Face, out: &mut Vec<u8>) {
+        let ink = &mut self.ink;
+        let taken = inline::write(text, rest, &mut self.before, face, &mut |face, text| {
+            ink.write(face, text, out);
+        });
+        self.held.push_str(&text[taken..]);
+    }
+
+    fn end_line(&mut self, out: &mut Vec<u8>) {
+        match self.line {
+            Line::Start { quotes: 0, leads: 0 } if self.code.is_none() && self.held.trim().is_empty() => {
+                self.held.clear();
+                self.end_table(out);
+                if self.above != Above::Nothing {
+                    self.blanks += 1;
+                    self.above = Above::Blank;
+                }
+                return;
+            }
+            Line::Start { .. } => self.begin_line(Rest::IsHere, out),
+            Line::Text(_) | Line::Code(_) => {}
+        }
+        if let Line::Text(face) = self.line {
+            let held = std::mem::take(&mut self.held);
+            self.text(&held, Rest::IsHere, face, out);
+        }
+        // A row is in the table, and the line of a fence has ended itself.
+        if self.line != START {
+            self.close_line(out);
+        }
+    }
+
+    fn close_line(&mut self, out: &mut Vec<u8>) {
+        self.ink.lift(out);
+        out.extend_from_slice(b"\r\n");
+        self.line = START;
+        self.held.clear();
+        self.before = Before::default();
+    }
+
+    /// Everything that shows something begins with this.
+    fn show_blanks(&mut self, out: &mut Vec<u8>) {
+        for _ in 0..std::mem::take(&mut self.blanks) {
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// Decides what the line is, as far as it can be known.
+    fn begin_line(&mut self, rest: Rest, out: &mut Vec<u8>) {
+        while let Line::Start { quotes, leads } = self.line {
+            if let Some(code) = self.code {
+                if self.code_line(code, rest, out) {
+                    return;
+                }
+                continue;
+            }
+            let context = Context {
+                below_text: self.above == Above::Text,
+                may_be_code: matches!(self.above, Above::Nothing | Above::Blank | Above::Code) && !self.in_list,
+                within: leads > 0,
+            };
+            let block = match leads {
+                LEADS_CAP.. => Block::Text,
+                _ => block(&self.held, rest, context),
+            };
+            match block {
+                Block::Open => return,
+                Block::Row => {
+                    let row = std::mem::take(&mut self.held);
+                    self.row(row, out);
+                    return;
+                }
+                _ => self.end_table(out),
+            }
+            self.show_blanks(out);
+            self.begin_block(block, quotes, leads, out);
+            if rest == Rest::MayCome && self.held.is_empty() {
+                return;
+            }
+        }
+        if let Line::Text(face) = self.line {
+            let held = std::mem::take(&mut self.held);
+            self.text(&held, rest, face, out);
+        }
+    }
+
+    fn begin_block(&mut self, block: Block, quotes: usize, leads: usize, out: &mut Vec<u8>) {
+        let base = self.base;
+        let within = leads > 0;
+        match block {
+            Block::Quote(length) => {
+                self.held.drain(..length);
+                self.ink.write(base.dim(), "▎ ", out);
+                self.line = Line::Start {
+                    quotes: quotes + 1,
+                    leads: leads + 1,
+                };
+                self.above = Above::Other;
+            }
+            Block::Bullet { indent, length } => {
+                let marker: String = self.held.drain(..indent + length).collect();
+                self.ink.write(base, &marker[..indent], out);
+                self.ink.write(base, "•", out);
+                self.ink.write(base, &marker[indent + 1..], out);
+                self.line = Line::Start {
+                    quotes,
+                    leads: leads + 1,
+                };
+                self.in_list = true;
+                self.above = Above::Other;
+            }
+            Block::Number { length } => {
+                let marker: String = self.held.drain(..length).collect();
+                self.ink.write(base, &marker, out);
+                self.line = Line::Start {
+                    quotes,
+                    leads: leads + 1,
+                };
+                self.in_list = true;
+                self.above = Above::Other;
+            }
+            Block::Heading { length, level } => {
+                self.held.drain(..length);
+                let face = if level == 1 {
+                    base.bold().underlined()
+                } else {
+                    base.bold()
+                };
+                self.line = Line::Text(face);
+                self.leave_list(within);
+                self.above = Above::Other;
+            }
+            Block::Rule => {
+                self.held.clear();
+                self.ink.write(base.dim(), &"─".repeat(RULE_COLUMNS), out);
+                self.line = Line::Code(base);
+                self.leave_list(within);
+                self.above = Above::Other;
+            }
+            Block::Fence { indent, marker, count } => self.begin_code(indent, marker, count, quotes, out),
+            Block::Code => {
+                let held = std::mem::take(&mut self.held);
+                self.ink.write(base, &held, out);
+                self.line = Line::Code(base);
+                self.above = Above::Code;
+            }
+            Block::Text | Block::Open | Block::Row => {
+                if self.above == Above::Blank && !self.held.starts_with([' ', '\t']) {
+                    self.leave_list(within);
+                }
+                self.line = Line::Text(base);
+                self.above = Above::Text;
+            }
+        }
+    }
+
+    fn leave_list(&mut self, within: bool) {
+        self.in_list &= within;
+    }
+
+    fn begin_code(&mut self, indent: usize, marker: u8, count: usize, quotes: usize, out: &mut Vec<u8>) {
+        let held = std::mem::take(&mut self.held);
+        let language = held.trim_start().trim_start_matches(char::from(marker)).trim();
+        let face = self.base.dim();
+        self.ink.write(face, &" ".repeat(indent), out);
+        self.ink.write(face, "╭─", out);
+        if !language.is_empty() {
+            self.ink.write(face, &format!(" {language}"), out);
+        }
+        self.code = Some(Code {
+            indent,
+            marker,
+            count,
+            quotes,
+            is_difference: matches!(language, "diff" | "patch"),
+        });
+        self.line = Line::Code(face);
+        self.above = Above::Other;
+    }
+
+    fn end_code(&mut self, code: Code, out: &mut Vec<u8>) {
+        let face = self.base.dim();
+        self.quotes_of(code, out);
+        self.ink.write(face, &" ".repeat(code.indent), out);
+        self.ink.write(face, "╰─", out);
+        self.close_line(out);
+        self.above = Above::Other;
+    }
+
+    fn quotes_of(&mut self, code: Code, out: &mut Vec<u8>) {
+        self.ink.write(self.base.dim(), &"▎ ".repeat(code.quotes), out);
+    }
+
+    /// Begins a line of code. False if it is none, because the quote that the code is in has ended.
+    fn code_line(&mut self, code: Code, rest: Rest, out: &mut Vec<u8>) -> bool {
+        let is_open = rest == Rest::MayCome && self.held.len() <= LINE_CAP_BYTES;
+        let Some(start) = behind_quotes(&self.held, code.quotes) else {
+            if is_open && self.held.trim_start_matches(['>', ' ']).is_empty() {
+                return true;
+            }
+            self.code = None;
+            let held = std::mem::take(&mut self.held);
+            self.end_code(code, out);
+            self.held = held;
+            return false;
+        };
+        let content = &self.held[start..];
+        let blanks = content.bytes().take_while(|byte| *byte == b' ').count();
+        let marked = &content[blanks..];
+        let count = marked.bytes().take_while(|byte| *byte == code.marker).count();
+        let may_end = marked[count..].bytes().all(|byte| byte == b' ');
+        if may_end && is_open {
+            return true;
+        }
+        if may_end && count >= code.count && content.len() <= LINE_CAP_BYTES {
+            self.code = None;
+            self.held.clear();
+            self.end_code(code, out);
+            return true;
+        }
+        let text = content[blanks.min(code.indent)..].to_owned();
+        self.held.clear();
+        let face = match text.bytes().next() {
+            Some(b'+') if code.is_difference => self.base.coloured(Colour::Green),
+            Some(b'-') if code.is_difference => self.base.coloured(Colour::Red),
+            Some(b'@') if code.is_difference => self.base.coloured(Colour::Cyan),
+            _ => self.base,
+        };
+        self.quotes_of(code, out);
+        self.ink.write(self.base.dim(), &" ".repeat(code.indent), out);
+        self.ink.write(self.base.dim(), "│ ", out);
+        self.ink.write(face, &text, out);
+        self.line = Line::Code(face);
+        true
+    }
+
+    fn row(&mut self, row: String, out: &mut Vec<u8>) {
+        self.above = Above::Other;
+        let Some(table) = &mut self.table else {
+            self.table = Some(Table::of(row));
+            return;
+        };
+        match table.take(row) {
+            Ok(()) if table.is_full() => self.write_table(out),
+            Ok(()) => {}
+            Err((text, row)) => {
+                self.table = Some(Table::of(row));
+                self.row_as_text(&text, out);
+            }
+        }
+    }
+
+    fn row_as_text(&mut self, text: &str, out: &mut Vec<u8>) {
+        self.show_blanks(out);
+        let held = std::mem::take(&mut self.held);
+        self.before = Before::default();
+        self.text(text, Rest::IsHere, self.base, out);
+        self.close_line(out);
+        self.held = held;
+    }
+
+    fn write_table(&mut self, out: &mut Vec<u8>) {
+        self.show_blanks(out);
+        if let Some(table) = &mut self.table {
+            table.write(self.columns, self.base, &mut self.ink, out);
+        }
+    }
+
+    /// Shows the table, if there is one; what has no line below its head is text.
+    fn end_table(&mut self, out: &mut Vec<u8>) {
+        let Some(table) = self.table.take() else { return };
+        match table.into_text() {
+            Ok(table) => {
+                self.table = Some(table);
+                self.write_table(out);
+                self.table = None;
+            }
+            Err(text) => {
+                self.row_as_text(&text, out);
+                self.above = Above::Text;
+            }
+        }
+    }
+}
+
+/// Where a line goes on behind so many markers of quotes; none if it has fewer.
+fn behind_quotes(line: &str, quotes: usize) -> Option<usize> {
+    let mut at = 0;
+    for _ in 0..quotes {
+        let rest = line[at..].trim_start_matches(' ');
+        let behind = rest.strip_prefix('>')?;
+        at = line.len() - behind.strip_prefix(' ').unwrap_or(behind).len();
+    }
+    Some(at)
+}
+
+#[cfg(test)]
+#[path = "markdown_tests.rs"]
+mod tests;

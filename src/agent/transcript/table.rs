@@ -1,0 +1,232 @@
+//! A table of Markdown: held until its rows are there, then set in columns. Pure.
+//!
+//! Where it is wider than the terminal, each row becomes a paragraph with a line for each cell.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::{
+    ink::{Face, Ink},
+    inline::{self, Before, Rest},
+};
+
+/// What is held of a table at most; rows beyond are set as they come.
+const ROWS_CAP: usize = 256;
+const BYTES_CAP: usize = 64 * 1024;
+
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// As they were written: the head, and what follows the line below it.
+    rows: Vec<String>,
+    bytes: usize,
+    alignment: Vec<Alignment>,
+    /// The line below the head, which makes it a table.
+    has_rule: bool,
+    /// Of the rows that are set already.
+    set: Option<Set>,
+}
+
+#[derive(Debug)]
+struct Set {
+    widths: Vec<usize>,
+    head: Vec<String>,
+    is_wide: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Alignment {
+    Left,
+    Centre,
+    Right,
+}
+
+/// A cell as it is shown.
+struct Cell {
+    runs: Vec<(Face, String)>,
+    width: usize,
+}
+
+impl Table {
+    /// Begins with what may be the head of a table.
+    pub(super) fn of(head: String) -> Self {
+        Self {
+            bytes: head.len(),
+            rows: vec![head],
+            ..Self::default()
+        }
+    }
+
+    /// Takes the next row; gives the first one back if there is no table.
+    pub(super) fn take(&mut self, row: String) -> Result<(), (String, String)> {
+        if self.has_rule {
+            self.bytes += row.len();
+            self.rows.push(row);
+            return Ok(());
+        }
+        let alignment = rule(&row).filter(|columns| columns.len() == cells(&self.rows[0]).len());
+        match alignment {
+            Some(alignment) => {
+                self.alignment = alignment;
+                self.has_rule = true;
+                Ok(())
+            }
+            None => Err((self.rows.remove(0), row)),
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.set.is_some() || self.rows.len() >= ROWS_CAP || self.bytes >= BYTES_CAP
+    }
+
+    /// The only row, if no table came of it.
+    pub(super) fn into_text(mut self) -> Result<Self, String> {
+        match self.has_rule {
+            true => Ok(self),
+            false => Err(self.rows.remove(0)),
+        }
+    }
+
+    /// Writes the rows that are there.
+    pub(super) fn write(&mut self, columns: usize, face: Face, ink: &mut Ink, out: &mut Vec<u8>) {
+        let rows = std::mem::take(&mut self.rows);
+        self.bytes = 0;
+        let is_first = self.set.is_none();
+        let mut rows: Vec<Vec<Cell>> = rows
+            .iter()
+            .enumerate()
+            .map(|(at, row)| {
+                let face = if is_first && at == 0 { face.bold() } else { face };
+                let mut row = cells(row);
+                // Cells too many are shown in the last column.
+                let last = row.split_off(row.len().min(self.alignment.len() - 1)).join(" | ");
+                row.push(last);
+                row.iter().map(|cell| Cell::of(cell, face)).collect()
+            })
+            .collect();
+        let set = self.set.get_or_insert_with(|| {
+            let width = |column: usize| rows.iter().filter_map(|row| Some(row.get(column)?.width)).max();
+            let widths: Vec<_> = (0..self.alignment.len())
+                .map(|at| width(at).unwrap_or(0).max(1))
+                .collect();
+            let is_wide = widths.iter().sum::<usize>() + 3 * (widths.len() - 1) > columns;
+            let head = rows[0].iter().map(Cell::text).collect();
+            Set { widths, head, is_wide }
+        });
+        if is_first && set.is_wide {
+            rows.remove(0);
+        }
+        for (at, row) in rows.iter().enumerate() {
+            if set.is_wide {
+                set.paragraph(row, face, ink, out);
+            } else {
+                set.row(row, &self.alignment, face, ink, out);
+                if is_first && at == 0 {
+                    set.rule(face, ink, out);
+                }
+            }
+        }
+    }
+}
+
+impl Set {
+    fn row(&self, row: &[Cell], alignment: &[Alignment], face: Face, ink: &mut Ink, out: &mut Vec<u8>) {
+        let last = self.widths.len() - 1;
+        for (at, width) in self.widths.iter().enumerate() {
+            if at > 0 {
+                ink.write(face.dim(), " │ ", out);
+            }
+            let cell = row.get(at);
+            let spare = width.saturating_sub(cell.map_or(0, |cell| cell.width));
+            let before = match alignment[at] {
+                Alignment::Left => 0,
+                Alignment::Centre => spare / 2,
+                Alignment::Right => spare,
+            };
+            ink.write(face, &" ".repeat(before), out);
+            for (face, text) in cell.map_or(&[][..], |cell| &cell.runs) {
+                ink.write(*face, text, out);
+            }
+            if at < last {
+                ink.write(face, &" ".repeat(spare - before), out);
+            }
+        }
+        end_line(ink, out);
+    }
+
+    fn rule(&self, face: Face, ink: &mut Ink, out: &mut Vec<u8>) {
+        let rules: Vec<_> = self.widths.iter().map(|width| "─".repeat(*width)).collect();
+        ink.write(face.dim(), &rules.join("─┼─"), out);
+        end_line(ink, out);
+    }
+
+    fn paragraph(&self, row: &[Cell], face: Face, ink: &mut Ink, out: &mut Vec<u8>) {
+        for (at, cell) in row.iter().enumerate().filter(|(_, cell)| cell.width > 0) {
+            let name = self.head.get(at).map_or("", String::as_str);
+            let sign = if at == 0 { "• " } else { "  " };
+            ink.write(face, sign, out);
+            if !name.is_empty() {
+                ink.write(face.dim(), &format!("{name}: "), out);
+            }
+            for (face, text) in &cell.runs {
+                ink.write(*face, text, out);
+            }
+            end_line(ink, out);
+        }
+    }
+}
+
+impl Cell {
+    fn of(text: &str, face: Face) -> Self {
+        let mut runs = Vec::new();
+        let mut take = |face, text: &str| runs.push((face, text.to_owned()));
+        inline::write(text, Rest::IsHere, &mut Before::default(), face, &mut take);
+        let width = runs.iter().map(|(_, text)| text.width()).sum();
+        Self { runs, width }
+    }
+
+    fn text(&self) -> String {
+        self.runs.iter().map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+fn end_line(ink: &mut Ink, out: &mut Vec<u8>) {
+    ink.lift(out);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The cells of a row: bars apart, but for those that are escaped.
+fn cells(row: &str) -> Vec<String> {
+    let row = row.trim();
+    let row = row.strip_prefix('|').unwrap_or(row);
+    let mut cells = vec![String::new()];
+    let mut escaped = false;
+    for character in row.chars() {
+        match character {
+            '|' if escaped => {
+                let cell = cells.last_mut().expect("there is a first one");
+                cell.pop();
+                cell.push('|');
+            }
+            '|' => cells.push(String::new()),
+            other => cells.last_mut().expect("there is a first one").push(other),
+        }
+        escaped = character == '\\' && !escaped;
+    }
+    if cells.len() > 1 && cells.last().is_some_and(|last| last.trim().is_empty()) {
+        cells.pop();
+    }
+    cells.iter().map(|cell| cell.trim().replace('\t', " ")).collect()
+}
+
+/// The line between the head of a table and its rows.
+fn rule(row: &str) -> Option<Vec<Alignment>> {
+    let of = |cell: &String| {
+        let dashes = cell.trim_start_matches(':').trim_end_matches(':');
+        let is_rule = !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-') && cell.len() <= dashes.len() + 2;
+        is_rule.then_some(match (cell.starts_with(':'), cell.ends_with(':')) {
+            (true, true) => Alignment::Centre,
+            (false, true) => Alignment::Right,
+            (_, false) => Alignment::Left,
+        })
+    };
+    cells(row).iter().map(of).collect()
+}
