@@ -1,18 +1,30 @@
 //! Text for people: one line per loop event, the transcript between them, a summary at the end.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 use crate::{
     driver::UiEvent,
     event::{Event, Limits, Record, Settings},
     run::RunView,
-    text::{Form, Keep, PlainText, RESET, one_line},
+    text::{
+        Form, Keep, PlainText, RESET, one_line,
+        wrap::{Word, Wrapper},
+    },
     ui::report::{Report, Style, write_head},
     words::{Tone, agent_with_channel, counted, narrate, short_count},
 };
 
 /// Sets the lines of a transcript apart from those of the loop.
 const GUTTER: &str = "│ ";
+const GUTTER_COLUMNS: u16 = 2;
+/// The time, the sign and the blanks behind them.
+const LINE_HEAD_COLUMNS: u16 = 11;
+const LIMITS: &str = "limits: ";
+/// Narrower ones say that they do not know how wide they are, or leave no room for words.
+const LEAST_COLUMNS: u16 = 20;
 
 /// When a line of a transcript is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +122,7 @@ impl TextPrinter {
     fn line(&mut self, at_ms: u64, code: &str, sign: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
         self.begun.interrupt(out)?;
         let time = self.style.paint("2", &clock_time(at_ms));
+        let text = below(self.style, LINE_HEAD_COLUMNS).whole(text);
         writeln!(out, "{time} {}", self.style.paint(code, &format!("{sign} {text}")))
     }
 
@@ -124,26 +137,27 @@ impl TextPrinter {
         let agent = agent_with_channel(&settings.adapter, self.view.channel());
         let title = format!("ralph {version} · {agent}{model} · {}", settings.plan.display());
         writeln!(out, "{}", self.style.paint("1", &one_line(&title)))?;
-        writeln!(
-            out,
-            "{}",
-            self.style
-                .paint("2", &format!("limits: {}", limits_in_words(&settings.limits)))
-        )
+        let limits = limits_in_words(&settings.limits);
+        let limits = below(self.style, LIMITS.len() as u16).whole(&limits).into_owned();
+        writeln!(out, "{}", self.style.paint("2", &format!("{LIMITS}{limits}")))
     }
 
     fn output(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
         let gutter = self.gutter();
+        let fit = self.fit_of_output(&gutter);
         let mut result = Ok(());
         let begun = &mut self.begun;
         self.plain.feed(bytes, |line| {
             if result.is_ok() {
-                result = begun.complete(line, &gutter, out);
+                result = begun.complete(&fit.whole(line), &gutter, out);
             }
         });
         result?;
         match (self.pace, self.plain.partial()) {
-            (Pace::AsWritten, Some(partial)) => self.begun.write(partial, &gutter, self.plain.open_colours(), out),
+            (Pace::AsWritten, Some(partial)) => {
+                let partial = fit.begun(partial);
+                self.begun.write(&partial, &gutter, self.plain.open_colours(), out)
+            }
             (Pace::AsWritten, None) | (Pace::Lines, _) => Ok(()),
         }
     }
@@ -151,9 +165,10 @@ impl TextPrinter {
     /// Writes a last line that had no end, and starts the next session with a clean slate.
     fn finish_output(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let gutter = self.gutter();
+        let fit = self.fit_of_output(&gutter);
         let mut result = Ok(());
         let mut plain = std::mem::replace(&mut self.plain, PlainText::new(keep(self.style)));
-        plain.finish(|line| result = self.begun.complete(line, &gutter, out));
+        plain.finish(|line| result = self.begun.complete(&fit.whole(line), &gutter, out));
         result?;
         self.begun.interrupt(out)?;
         self.begun = Begun::default();
@@ -163,6 +178,54 @@ impl TextPrinter {
     fn gutter(&self) -> String {
         self.style.paint("2", GUTTER)
     }
+
+    fn fit_of_output(&self, gutter: &str) -> Fit {
+        Fit::beside(self.style, GUTTER_COLUMNS, gutter)
+    }
+}
+
+/// How lines are made to fit a terminal. Files and pipes get them as they are.
+struct Fit {
+    columns: Option<usize>,
+    line_end: String,
+}
+
+impl Fit {
+    /// Beside `lead`, which takes so many columns of each line.
+    fn beside(style: Style, columns: u16, lead: &str) -> Self {
+        Self {
+            columns: style
+                .columns
+                .filter(|all| *all >= LEAST_COLUMNS)
+                .map(|all| usize::from(all - columns)),
+            line_end: format!("\n{lead}"),
+        }
+    }
+
+    fn whole<'a>(&self, line: &'a str) -> Cow<'a, str> {
+        self.wrapped(line, Wrapper::finish)
+    }
+
+    /// A line that is being written, without the word that may not fit. That of the whole line begins with it.
+    fn begun<'a>(&self, line: &'a str) -> Cow<'a, str> {
+        self.wrapped(line, |_, _| {})
+    }
+
+    fn wrapped<'a>(&self, line: &'a str, end: impl FnOnce(&mut Wrapper, &mut Vec<u8>)) -> Cow<'a, str> {
+        let Some(columns) = self.columns else {
+            return Cow::Borrowed(line);
+        };
+        let mut wrapper = Wrapper::new(columns, Word::Waits, &self.line_end);
+        let mut out = Vec::with_capacity(line.len() + line.len() / 8);
+        wrapper.feed(line.as_bytes(), &mut out);
+        end(&mut wrapper, &mut out);
+        Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+    }
+}
+
+/// Below a beginning of so many columns.
+fn below(style: Style, columns: u16) -> Fit {
+    Fit::beside(style, columns, &" ".repeat(usize::from(columns)))
 }
 
 impl Begun {
@@ -335,6 +398,36 @@ mod tests {
             &[output("10%"), output("\r50%"), output("\r100%"), output("\n")],
         );
         assert_eq!(shown, ["│ 10%", "", "", "\n│ 100%\n"]);
+    }
+
+    #[test]
+    fn a_terminal_gets_words_whole_behind_the_gutter_and_a_pipe_gets_lines_as_they_are() {
+        let style = |columns| Style { colour: false, columns };
+        let pieces = [output("I will run the te"), output("sts and more.\n")];
+        let mut watched = TextPrinter::new(style(Some(20)), Pace::AsWritten);
+        assert_eq!(
+            written(&mut watched, &pieces),
+            ["│ I will run the", "\n│ tests and more.\n"]
+        );
+        let mut piped = TextPrinter::new(style(None), Pace::Lines);
+        assert_eq!(written(&mut piped, &pieces), ["", "│ I will run the tests and more.\n"]);
+
+        let mut unknown = TextPrinter::new(style(Some(0)), Pace::Lines);
+        assert_eq!(
+            written(&mut unknown, &pieces),
+            ["", "│ I will run the tests and more.\n"]
+        );
+
+        let mut narrow = TextPrinter::new(style(Some(40)), Pace::Lines);
+        let line = written(&mut narrow, &[noticed()]).concat();
+        assert!(
+            line.lines().count() > 1 && line.lines().all(|line| line.chars().count() <= 40),
+            "{line}"
+        );
+        assert!(
+            line.lines().skip(1).all(|line| line.starts_with("           ")),
+            "{line}"
+        );
     }
 
     #[test]

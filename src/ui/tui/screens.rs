@@ -1,6 +1,9 @@
 //! The terminals behind the panes, and what they need to be made anew at another size.
 
-use crate::proc::{Size, screen::Screen};
+use crate::{
+    proc::{Size, screen::Screen},
+    text::wrap::{Word, Wrapper},
+};
 
 use super::skim::{self, Skimmer};
 
@@ -17,7 +20,7 @@ const SPARE_BYTES: usize = KEPT_BYTES / 4;
 /// output, where it can be. And as long as output only adds lines, nobody sees those that have scrolled away: only the
 /// last screenful is drawn, when it is looked at, and the history when somebody scrolls. That is what makes floods cheap.
 pub(super) struct LiveScreen {
-    screen: Screen,
+    page: Page,
     kept: Vec<u8>,
     /// How much of `kept` is on the screen.
     drawn: usize,
@@ -26,6 +29,32 @@ pub(super) struct LiveScreen {
     transcript: bool,
     skimmer: Skimmer,
     history: History,
+}
+
+/// A terminal, on which a conversation is wrapped by word. What other agents write is theirs.
+struct Page {
+    screen: Screen,
+    wrapper: Option<Wrapper>,
+}
+
+impl Page {
+    fn new(size: Size, scrollback_rows: usize, transcript: bool) -> Self {
+        let screen = Screen::new(size, scrollback_rows);
+        let columns = usize::from(screen.size().cols);
+        Self {
+            screen,
+            wrapper: transcript.then(|| Wrapper::new(columns, Word::Moves, "\r\n")),
+        }
+    }
+
+    fn process(&mut self, bytes: &[u8]) {
+        let Some(wrapper) = &mut self.wrapper else {
+            return self.screen.process(bytes);
+        };
+        let mut wrapped = Vec::with_capacity(bytes.len() + bytes.len() / 8);
+        wrapper.feed(bytes, &mut wrapped);
+        self.screen.process(&wrapped);
+    }
 }
 
 /// Whether the screen has the rows above the visible ones.
@@ -39,7 +68,7 @@ enum History {
 impl LiveScreen {
     pub(super) fn new(size: Size, transcript: bool) -> Self {
         Self {
-            screen: Screen::new(size, 0),
+            page: Page::new(size, 0, transcript),
             kept: Vec::new(),
             drawn: 0,
             cut: false,
@@ -51,12 +80,12 @@ impl LiveScreen {
 
     /// Begins with an empty terminal, as the session does.
     pub(super) fn restart(&mut self) {
-        *self = Self::new(self.screen.size(), self.transcript);
+        *self = Self::new(self.page.screen.size(), self.transcript);
     }
 
     /// The terminal as it was when it was last brought up to date.
     pub(super) fn screen(&self) -> &Screen {
-        &self.screen
+        &self.page.screen
     }
 
     /// Takes output. What of it is to be seen is drawn in [`Self::catch_up`].
@@ -83,20 +112,20 @@ impl LiveScreen {
     /// Brings the screen up to date.
     pub(super) fn catch_up(&mut self) {
         let new = &self.kept[self.drawn..];
-        let rows = self.screen.size().rows;
+        let rows = self.page.screen.size().rows;
         match self.history {
             History::Folded => match skim::unseen(new, rows) {
                 Some(unseen) => {
-                    self.screen.process(&new[..unseen.start]);
-                    self.screen.process(&skim::lasting(&new[unseen.clone()]));
-                    self.screen.process(&new[unseen.end..]);
+                    self.page.process(&new[..unseen.start]);
+                    self.page.process(&skim::lasting(&new[unseen.clone()]));
+                    self.page.process(&new[unseen.end..]);
                 }
-                None => self.screen.process(new),
+                None => self.page.process(new),
             },
-            History::Drawn => self.screen.process(new),
+            History::Drawn => self.page.process(new),
         }
         // The session's own terminal has answered.
-        self.screen.take_replies();
+        self.page.screen.take_replies();
         self.drawn = self.kept.len();
     }
 
@@ -104,20 +133,20 @@ impl LiveScreen {
     pub(super) fn unfolded(&mut self) -> &mut Screen {
         self.unfold();
         self.catch_up();
-        &mut self.screen
+        &mut self.page.screen
     }
 
     /// Gives the history up when nobody looks at it any more.
     pub(super) fn fold(&mut self) {
         let only_adds = self.skimmer.take(&[]);
-        if only_adds && self.history == History::Drawn && self.screen.vt().scrollback() == 0 {
-            self.draw_anew(self.screen.size(), History::Folded);
+        if only_adds && self.history == History::Drawn && self.page.screen.vt().scrollback() == 0 {
+            self.draw_anew(self.page.screen.size(), History::Folded);
         }
     }
 
     pub(super) fn resize(&mut self, size: Size) {
-        let old = self.screen.size();
-        let anew = self.transcript || !(self.cut || self.screen.vt().alternate_screen());
+        let old = self.page.screen.size();
+        let anew = self.transcript || !(self.cut || self.page.screen.vt().alternate_screen());
         if size == old {
             return;
         }
@@ -127,14 +156,14 @@ impl LiveScreen {
             History::Drawn if size.cols != old.cols && anew => self.draw_anew(size, History::Drawn),
             History::Drawn => {
                 self.catch_up();
-                self.screen.resize(size);
+                self.page.screen.resize(size);
             }
         }
     }
 
     fn unfold(&mut self) {
         if self.history == History::Folded {
-            self.draw_anew(self.screen.size(), History::Drawn);
+            self.draw_anew(self.page.screen.size(), History::Drawn);
         }
     }
 
@@ -147,19 +176,19 @@ impl LiveScreen {
         } else {
             0
         };
-        self.screen = match history {
-            History::Folded => Screen::new(size, 0),
+        self.page = match history {
+            History::Folded => Page::new(size, 0, self.transcript),
             History::Drawn => {
                 let rows = SCROLLBACK_ROWS + usize::from(size.rows);
-                let mut screen = Screen::new(size, SCROLLBACK_ROWS);
+                let mut page = Page::new(size, SCROLLBACK_ROWS, self.transcript);
                 if let Some(seen) = skim::last_lines(&self.kept, rows).filter(|seen| *seen > start)
                     && self.skimmer.take(&[])
                 {
-                    screen.process(&skim::lasting(&self.kept[start..seen]));
+                    page.process(&skim::lasting(&self.kept[start..seen]));
                     // Behind the line end.
                     start = seen + 2;
                 }
-                screen
+                page
             }
         };
         self.drawn = start;
@@ -177,7 +206,7 @@ mod tests {
 
     fn seen(live: &mut LiveScreen) -> String {
         live.catch_up();
-        live.screen.contents()
+        live.page.screen.contents()
     }
 
     /// Output that only adds lines, of all kinds.
@@ -234,10 +263,14 @@ mod tests {
             }
             live.catch_up();
             let state = |screen: &Screen| screen.vt().state_formatted();
-            assert_eq!(state(&live.screen), state(&whole), "round {round}");
+            assert_eq!(state(&live.page.screen), state(&whole), "round {round}");
             live.unfolded().scroll_to(usize::MAX);
             whole.scroll_to(usize::MAX);
-            assert_eq!(live.screen.contents(), whole.contents(), "round {round}, scrolled up");
+            assert_eq!(
+                live.page.screen.contents(),
+                whole.contents(),
+                "round {round}, scrolled up"
+            );
         }
     }
 
@@ -297,6 +330,50 @@ mod tests {
     }
 
     #[test]
+    fn a_conversation_is_wrapped_by_word_at_every_width_and_looks_the_same_however_it_is_drawn() {
+        let said = "• \x1b[1mone two\x1b[0m three four five six\r\n";
+        let rows = |live: &mut LiveScreen, cols| {
+            live.catch_up();
+            let rows = live.screen().vt().rows(0, cols);
+            rows.map(|row| row.trim_end().to_owned()).collect::<Vec<_>>()
+        };
+        let mut live = LiveScreen::new(WIDE, true);
+        live.process(said.as_bytes());
+        live.resize(NARROW);
+        assert_eq!(rows(&mut live, 10), ["  three", "  four", "  five six", ""]);
+        live.resize(WIDE);
+        assert_eq!(rows(&mut live, 40)[0], "• one two three four five six");
+
+        let mut dice = Dice::new(0x2545_f491_4f6c_dd1d);
+        for round in 0..100 {
+            let size = Size {
+                cols: 8 + dice.index(30) as u16,
+                rows: 2 + dice.index(6) as u16,
+            };
+            let (mut live, mut whole) = (LiveScreen::new(size, true), Page::new(size, SCROLLBACK_ROWS, true));
+            for _ in 0..6 {
+                let text = lines(&mut dice);
+                live.process(text.as_bytes());
+                whole.process(text.as_bytes());
+                match dice.index(4) {
+                    0 => drop(live.unfolded().vt()),
+                    1 => live.fold(),
+                    _ => live.catch_up(),
+                }
+            }
+            live.catch_up();
+            assert_eq!(live.screen().contents(), whole.screen.contents(), "round {round}");
+            live.unfolded().scroll_to(usize::MAX);
+            whole.screen.scroll_to(usize::MAX);
+            assert_eq!(
+                live.screen().contents(),
+                whole.screen.contents(),
+                "round {round}, scrolled up"
+            );
+        }
+    }
+
+    #[test]
     fn a_program_that_owns_the_screen_is_left_to_draw_itself() {
         let mut live = LiveScreen::new(WIDE, false);
         live.process(b"\x1b[?1049h\x1b[2;1Hone two three");
@@ -313,7 +390,9 @@ mod tests {
         }
         live.resize(NARROW);
         assert!(live.kept.len() <= KEPT_BYTES + SPARE_BYTES);
-        assert!(seen(&mut live).ends_with("line 199999"));
+        let seen = seen(&mut live);
+        let last: Vec<_> = seen.lines().map(str::trim_end).collect();
+        assert!(last.ends_with(&["line", "199999"]), "{last:?}");
         assert!(live.unfolded().vt().scrollback_len() > 1000);
     }
 }

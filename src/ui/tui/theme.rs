@@ -258,6 +258,26 @@ impl Theme {
         Cow::Owned(text.chars().map(plain).collect())
     }
 
+    /// A sign that an agent's output is set with, as it can be written.
+    pub fn sign<'a>(&self, symbol: &'a str) -> &'a str {
+        if self.glyphs != &ASCII || symbol.is_ascii() {
+            return symbol;
+        }
+        match symbol {
+            "▸" | "▶" | "▎" | "→" => ">",
+            "◂" => "<",
+            "✗" | "✖" => "!",
+            "✔" => "+",
+            "•" | "●" => "*",
+            "│" => "|",
+            "─" | "·" => "-",
+            "┼" | "╭" | "╰" | "╮" | "╯" => "+",
+            "⋮" => ":",
+            "↻" | "…" => "~",
+            other => other,
+        }
+    }
+
     /// A frame as the terminal understands it: one of sixteen colours may know only their short forms, and take the long
     /// ones, which are all that is drawn with, for something else.
     pub fn encoded(&self, frame: Vec<u8>) -> Vec<u8> {
@@ -427,6 +447,11 @@ mod tests {
         for sign in [ASCII.done, ASCII.rule, ASCII.full, ASCII.minus] {
             assert!(sign.is_ascii());
         }
+        for sign in "▸◂✗↻•│▎─┼╭╰…·●⋮".chars() {
+            let (sign, plain) = (sign.to_string(), theme.sign(&sign.to_string()).to_owned());
+            assert!(plain.is_ascii(), "{sign}");
+        }
+        assert_eq!(theme.sign("漢"), "漢", "words of others stay what they are");
     }
 
     #[test]
