@@ -231,6 +231,8 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
     // Tokens that are taken back let nobody in from then on, nor do the cookies that were given for them.
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
     assert!(status.contains(&format!("listen    http://{at}")), "{status}");
+    let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
+    assert!(status.contains(&format!("\"listen\": \"http://{at}\"")), "{status}");
     let renewed = token(&sandbox, &["--revoke"]);
     assert!(renewed != full && token(&sandbox, &[]) == renewed);
     for old in [
