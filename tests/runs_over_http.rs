@@ -60,6 +60,8 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
     assert_eq!(http.get("/plan").json(), plan);
     assert_eq!(http.get(&format!("/runs/{new}/status")).json()["run"], new.as_str());
     let mut terminal = http.events("/terminal");
+    let size = terminal.wait_for(|_| true);
+    assert_eq!((&*size.event, size.data.contains("cols")), ("resized", true));
     terminal.wait_for(|event| shown(std::slice::from_ref(event)).contains("first"));
     let steer = json!({"type": "steer", "kind": "next", "text": "look"});
     assert_eq!(http.post(&format!("/runs/{new}/commands"), &steer).status, 200);

@@ -134,6 +134,8 @@ struct Recorded {
     at: u64,
     from: u64,
     to: Option<u64>,
+    /// The first size of the terminal is known.
+    begun: bool,
 }
 
 /// What is recorded of an iteration between two counts of bytes.
@@ -154,6 +156,7 @@ async fn recorded(
         at: 0,
         from,
         to,
+        begun: false,
     };
     let batches = stream::unfold((kept.clone(), Some(recorded)), |(kept, recorded)| async move {
         let recorded = recorded?;
@@ -168,7 +171,8 @@ impl Recorded {
     /// Reads what comes next, and what is left to read; none at the end.
     fn batch(mut self) -> (Vec<Event>, Option<Self>) {
         let (mut events, mut bytes, mut line) = (Vec::new(), 0, String::new());
-        while bytes < BATCH_BYTES && self.to.is_none_or(|to| self.at < to) {
+        while bytes < BATCH_BYTES && (!self.begun || self.is_left()) {
+            self.begun = true;
             line.clear();
             let is_whole = self.lines.read_line(&mut line).is_ok() && line.ends_with('\n');
             if !is_whole {
@@ -187,8 +191,12 @@ impl Recorded {
                 None => {}
             }
         }
-        let is_left = self.to.is_none_or(|to| self.at < to);
+        let is_left = self.is_left();
         (events, is_left.then_some(self))
+    }
+
+    fn is_left(&self) -> bool {
+        self.to.is_none_or(|to| self.at < to)
     }
 
     /// The part of what comes next that lies between the two counts.
@@ -289,6 +297,7 @@ mod tests {
             at: 0,
             from,
             to,
+            begun: false,
         };
         let (events, rest) = recorded.batch();
         assert!(rest.is_none());
@@ -312,7 +321,9 @@ mod tests {
             capped.contains("skipped") && capped.contains("\\\"bytes\\\":3"),
             "{capped}"
         );
-        let none = read(4, Some(4));
-        assert!(none.contains("80") && !none.contains("output"), "{none}");
+        for at in [0, 4] {
+            let none = read(at, Some(at));
+            assert!(none.contains("80") && !none.contains("output"), "{none}");
+        }
     }
 }

@@ -100,6 +100,8 @@ impl Recording {
         let mut file = BufWriter::with_capacity(64 * 1024, create_anew(path)?);
         let header = json!({"version": 2, "width": cols, "height": rows, "timestamp": unix_seconds});
         writeln!(file, "{header}")?;
+        // Whoever follows the terminal begins with its size.
+        file.flush()?;
         let now = Instant::now();
         Ok(Self {
             file,
