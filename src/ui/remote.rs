@@ -240,10 +240,11 @@ impl Taker {
     fn reconnect(&self) -> Option<FrameReader> {
         let mut pauses = BACKOFF.iter().copied();
         let mut pause = BACKOFF[0];
+        // Before the first as well: a stream that ends as soon as it was opened must not keep both sides busy.
+        if !self.rest(pause) {
+            return None;
+        }
         loop {
-            if self.shared.lock().abandoned {
-                return None;
-            }
             let opened = FrameReader::open(&self.address, self.looks, Some(self.next));
             if let Err(ControlError::NotRunning) = opened {
                 return None;
