@@ -259,7 +259,7 @@ impl From<ControlError> for Failure {
         let failure = Failure::of(FailureKind::Failed, &error);
         match error {
             ControlError::NotRunning => failure.hint("`ralph status` shows how the last run ended"),
-            ControlError::NoAnswer { .. } | ControlError::Garbled { .. } => failure,
+            ControlError::NoAnswer { .. } | ControlError::Garbled { .. } | ControlError::Refused { .. } => failure,
         }
     }
 }

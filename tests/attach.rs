@@ -1,8 +1,10 @@
 //! A run outlives its terminal, and has any number of screens.
 
 use std::{
-    io,
+    fs,
+    io::{self, Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    os::unix::net::{UnixListener, UnixStream},
     sync::{Arc, Mutex},
     thread,
 };
@@ -218,6 +220,50 @@ fn attach_and_wait_say_what_to_type_where_there_is_nothing_to_show() {
     assert_eq!(said.code(), Some(2), "{said:?}");
     let said = sandbox.ralph(["--__loop"]).run(SOON);
     assert_eq!(said.code(), Some(2), "nobody has started it: {said:?}");
+}
+
+#[test]
+fn a_wait_whose_stream_is_cut_waits_on_while_the_loop_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("said working; await go; work; promise"));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    let (socket, moved) = (
+        sandbox.paths().socket(),
+        sandbox.paths().socket().with_extension("moved"),
+    );
+    fs::rename(&socket, &moved).expect("the run's socket");
+    let listener = UnixListener::bind(&socket).expect("a socket in its place");
+    listener.set_nonblocking(true).expect("a socket that is polled");
+    let comes = || wait_until(SOON, "the wait to connect", || listener.accept().ok()).0;
+    let waiting = sandbox.ralph(["wait"]).start();
+    let mut near = comes();
+    let mut far = UnixStream::connect(&moved).expect("the run");
+    // The head of the answer and the first frame come through, and no more.
+    let mut asked = [0; 4096];
+    let count = near.read(&mut asked).expect("a request");
+    far.write_all(&asked[..count]).expect("the run listens");
+    let mut passed = Vec::new();
+    while !String::from_utf8_lossy(&passed).contains(&running_id(&sandbox)) {
+        let mut bytes = [0; 4096];
+        let count = far.read(&mut bytes).expect("an answer");
+        near.write_all(&bytes[..count]).expect("the wait listens");
+        passed.extend_from_slice(&bytes[..count]);
+    }
+    near.shutdown(Shutdown::Both).expect("it is there");
+    // It asks again, and finds the run.
+    drop(comes());
+    drop(listener);
+    fs::rename(&moved, &socket).expect("the run's socket");
+    sandbox.let_go("go");
+    let waited = waiting.wait(SOON);
+    assert_eq!(waited.code(), Some(0), "{waited:?}");
+    assert!(waited.stdout.contains("is over: "), "{waited:?}");
+    assert_eq!(running.wait(SOON).code(), Some(0));
+}
+
+fn running_id(sandbox: &Sandbox) -> String {
+    sandbox.paths().latest_run().expect("a run").0
 }
 
 /// A network between a screen and its run, which can be cut.

@@ -1,7 +1,18 @@
 //! `ralph status --watch`: a reader of a run that may come, go and come again.
 
+use std::{
+    fs::{self, File},
+    io::{Read, Write},
+    os::unix::net::{UnixListener, UnixStream},
+    thread,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use ralph::event::Event;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     harness::{SOON, Sandbox, Script, wait_until},
@@ -64,4 +75,78 @@ fn a_watch_waits_for_a_run_shows_each_change_outlives_a_kill_and_ends_with_the_r
     // The screen of an older ralph had to be asked for.
     let screen = sandbox.ralph(["--monitor", "--headless"]).run(SOON);
     assert!(screen.stderr.contains("cannot be used with"), "{screen:?}");
+}
+
+/// Stands in for a loop that has ended `run` and is not gone yet: it has the lock, and answers everything with `status`.
+fn ending(sandbox: &Sandbox, run: &str, status: &'static str) -> File {
+    let paths = sandbox.paths();
+    let mut lock = File::create(paths.lock()).expect("the lock");
+    lock.lock().expect("nobody has it");
+    let holder = json!({"pid": std::process::id(), "run": run});
+    write!(lock, "{holder}").expect("the lock takes a line");
+    _ = fs::remove_file(paths.socket()); // a loop that ends takes it along
+    let listener = UnixListener::bind(paths.socket()).expect("a socket");
+    thread::spawn(move || {
+        for mut client in listener.incoming().map_while(Result::ok) {
+            refuse(&mut client, status);
+        }
+    });
+    lock
+}
+
+fn refuse(client: &mut UnixStream, status: &str) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && client.read(&mut byte).is_ok_and(|count| count > 0) {
+        head.extend(byte);
+    }
+    let body = r#"{"detail": "the stand-in says no"}"#;
+    let length = body.len();
+    // It may not want to know.
+    _ = write!(
+        client,
+        "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    );
+}
+
+#[test]
+fn a_watch_that_is_refused_reads_the_end_of_a_run_from_its_journal_or_says_what_it_was_told() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("said working; work; over 'One task less.'"));
+    sandbox.plan(3);
+    let limited = sandbox.looping(["--max-iterations", "1"]).run(SOON);
+    assert_eq!(limited.code(), Some(6), "{limited:?}");
+    let run = sandbox.paths().latest_run().expect("a run").0;
+
+    let lock = ending(&sandbox, &run, "409 Conflict");
+    let watch = sandbox.ralph(["status", "--watch"]).run(SOON);
+    assert_eq!(watch.code(), Some(6), "{watch:?}");
+    assert!(watch.stdout.contains("1 of 3 tasks"), "{watch:?}");
+    assert!(!watch.stderr.contains("interrupted"), "{watch:?}");
+    drop(lock);
+
+    let _lock = ending(&sandbox, &run, "403 Forbidden");
+    let watch = sandbox.ralph(["status", "--watch"]).run(SOON);
+    assert_eq!(watch.code(), Some(1), "{watch:?}");
+    assert!(watch.stderr.contains("the stand-in says no"), "{watch:?}");
+}
+
+#[test]
+fn a_watch_says_that_a_stopped_ralph_does_not_answer() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("said working; await go; work; over 'One task less.'"));
+    sandbox.plan(1);
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    let pid = Pid::from_raw(sandbox.loop_pid());
+    kill(pid, Signal::SIGSTOP).expect("it runs");
+    let watch = sandbox.ralph(["status", "--watch"]).start();
+    wait_until(SOON, "the watch to give up", || {
+        watch.so_far().contains("does not answer").then_some(())
+    });
+    kill(pid, Signal::SIGCONT).expect("it is there");
+    watch.wait_for_line(SOON, |line| line.contains("0 of 1 tasks"));
+    sandbox.let_go("go");
+    assert_eq!(running.wait(SOON).code(), Some(0));
+    assert_eq!(watch.wait(SOON).code(), Some(0));
 }

@@ -1,6 +1,6 @@
 //! `ralph attach` and `ralph wait`: the run of another process, on this terminal or to its end.
 
-use std::path::Path;
+use std::{path::Path, thread, time::Duration};
 
 use crate::{
     app,
@@ -16,7 +16,10 @@ use crate::{
     files,
     proc::Supervisor,
     store::{lock, paths::ProjectPaths},
-    ui::{Presentation, attached::greeted},
+    ui::{
+        Presentation,
+        attached::{AttachError, greeted},
+    },
     words::stop_in_words,
 };
 
@@ -28,6 +31,8 @@ use super::{
 
 /// A token is one line.
 const TOKEN_CAP_BYTES: u64 = 4096;
+/// Between two looks at a run whose stream was lost.
+const LOOK: Duration = Duration::from_millis(300);
 
 pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
@@ -107,10 +112,33 @@ fn not_running(paths: &ProjectPaths, named: Option<&RunId>) -> Result<Option<Run
 
 /// Waits for the end of the run that works in the project; returns its exit code, if its process has said so.
 fn await_end(paths: &ProjectPaths) -> Result<(RunId, Option<u8>), Failure> {
+    let mut run = None;
+    loop {
+        match followed(paths) {
+            Ok((of, Some(exit))) => return Ok((of, exit)),
+            Ok((of, None)) => run = Some(of),
+            Err(AttachError::Control(ControlError::NotRunning)) => {}
+            Err(error) if run.is_none() => return Err(error.into()),
+            Err(_) => {}
+        }
+        // A stream that ends is not the end of the loop: whoever holds the lock is still at work.
+        let at_work = lock::holder(paths).and_then(|holder| holder.run);
+        if at_work.is_none() || run.is_some() && run != at_work {
+            let of = run.map(|run| (run, None));
+            return of.ok_or_else(|| ControlError::NotRunning.into());
+        }
+        run = at_work;
+        thread::sleep(LOOK);
+    }
+}
+
+/// Follows the run that works in the project to the end of the stream; returns which it is, and what its process has said
+/// of its exit code, if it has come to that.
+fn followed(paths: &ProjectPaths) -> Result<(RunId, Option<Option<u8>>), AttachError> {
     let (hello, mut frames) = greeted(FrameReader::open(&Address::Socket(paths.socket()), Looks::Aside, None)?)?;
     loop {
         match frames.next_frame() {
-            Ok(Some(Frame::End { exit_code })) => return Ok((hello.run, exit_code)),
+            Ok(Some(Frame::End { exit_code })) => return Ok((hello.run, Some(exit_code))),
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => return Ok((hello.run, None)),
         }

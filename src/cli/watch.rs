@@ -3,22 +3,25 @@
 //! Where no run goes on it waits for one: it may be started before the loop, and it outlives a ralph that is killed and
 //! started again.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use eventsource_stream::{Event as Sent, Eventsource};
 use futures_util::StreamExt;
-use reqwest::Method;
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use reqwest::StatusCode;
+use tokio::{
+    task::spawn_blocking,
+    time::{MissedTickBehavior, interval, sleep, timeout},
+};
 use unicode_width::UnicodeWidthChar;
 
 use crate::{
     console::{self, complain, print, print_json},
     control::{Client, ControlError, Status},
-    driver::status_of,
+    driver::{read_view, status_of},
     error::{Failure, FailureKind},
-    event::Record,
+    event::{Record, RunId},
     run::RunView,
-    store::paths::ProjectPaths,
+    store::{lock, paths::ProjectPaths},
     text::one_line,
     ui::{Presentation, headless::Format},
 };
@@ -40,8 +43,16 @@ const SILENCE: Duration = Duration::from_secs(30);
 enum Left {
     /// The run is over.
     Over(u8),
-    /// Its ralph has gone without a word.
+    /// Its ralph has gone without a word, or is about to.
     Lost,
+}
+
+/// What was said last of a run that cannot be followed.
+#[derive(PartialEq)]
+enum Said {
+    Nothing,
+    Waits,
+    Silent,
 }
 
 /// Shows how the run stands until it is over, and returns its exit code.
@@ -50,31 +61,58 @@ pub(super) fn watch(args: &Args, json: bool) -> Result<u8, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::of(FailureKind::Failed, &error))?;
     let mut shown = Shown::new(json);
-    runtime.block_on(async {
-        let mut waits = false;
-        loop {
-            match follow(&paths, &mut shown).await {
-                Ok(Left::Over(exit)) => return Ok(exit),
-                Ok(Left::Lost) => {
-                    complain("the run was interrupted; `ralph` resumes it, and this goes on then (Ctrl-C leaves)");
-                    (waits, shown.lines) = (true, 0);
-                }
-                Err(ControlError::NotRunning) if waits => {}
-                Err(ControlError::NotRunning) => {
-                    complain("ralph is not running in this project: waiting until it does (Ctrl-C leaves)");
-                    waits = true;
-                }
-                Err(error) => return Err(error.into()),
-            }
-            sleep(LOOK).await;
-        }
-    })
+    runtime.block_on(until_over(&paths, &mut shown))
 }
 
-/// Follows the run that goes on.
-async fn follow(paths: &ProjectPaths, shown: &mut Shown) -> Result<Left, ControlError> {
+/// Follows runs until one is over, and returns its exit code.
+async fn until_over(paths: &ProjectPaths, shown: &mut Shown) -> Result<u8, Failure> {
+    let mut said = Said::Nothing;
+    let mut run = None;
+    loop {
+        match follow(paths, shown, &mut run).await {
+            Ok(Left::Over(exit)) => return Ok(exit),
+            Ok(Left::Lost) => said = Said::Nothing,
+            Err(ControlError::NotRunning) => {}
+            Err(ControlError::NoAnswer { source, .. }) if source.kind() == io::ErrorKind::TimedOut => {
+                if said != Said::Silent {
+                    complain("the running ralph does not answer: waiting until it does (Ctrl-C leaves)");
+                    said = Said::Silent;
+                }
+            }
+            // Its loop has ended, and it will be gone in a moment.
+            Err(ControlError::Refused { status, .. }) if status == StatusCode::CONFLICT => {
+                run = run.or(at_work(paths).await);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        // A ralph that ends writes down how before it is gone.
+        let is_held = lock::is_held(paths);
+        if let Some(exit) = run.as_ref().and_then(|run| shown.end(paths, run)) {
+            return Ok(exit);
+        }
+        if !is_held && (run.is_some() || said != Said::Waits) {
+            complain(match run.take() {
+                Some(_) => "the run was interrupted; `ralph` resumes it, and this goes on then (Ctrl-C leaves)",
+                None => "ralph is not running in this project: waiting until it does (Ctrl-C leaves)",
+            });
+            (said, shown.lines) = (Said::Waits, 0);
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// The run that works in the project.
+async fn at_work(paths: &ProjectPaths) -> Option<RunId> {
+    let paths = paths.clone();
+    // Whoever holds the lock may have to be asked, which is not for a thread with a runtime.
+    let holder = spawn_blocking(move || lock::holder(&paths)).await.ok().flatten();
+    holder.and_then(|holder| holder.run)
+}
+
+/// Follows the run that works in the project, and says which `run` that is.
+async fn follow(paths: &ProjectPaths, shown: &mut Shown, run: &mut Option<RunId>) -> Result<Left, ControlError> {
     let client = Client::of_socket(&paths.socket())?;
-    let response = client.send(client.request(Method::GET, "/events")).await?;
+    let response = client.open("/events").await?;
     let mut events = response.bytes_stream().eventsource();
     let mut watched = None;
     let mut ticks = interval(TICK);
@@ -100,6 +138,7 @@ async fn follow(paths: &ProjectPaths, shown: &mut Shown) -> Result<Left, Control
         if take(&mut watched, &sent)
             && let Some(watched) = &watched
         {
+            *run = Some(watched.status.run.clone());
             shown.show(watched);
         }
     }
@@ -155,6 +194,15 @@ impl Shown {
             last: String::new(),
             lines: 0,
         }
+    }
+
+    /// Shows how `run` ended, and returns its exit code; none if its journal does not say so.
+    fn end(&mut self, paths: &ProjectPaths, run: &RunId) -> Option<u8> {
+        let view = read_view(paths, run).ok()?;
+        let exit = view.stop_reason()?.exit_code();
+        let status = status_of(&view, std::process::id(), None);
+        self.show(&Watched { status, view });
+        Some(exit)
     }
 
     fn show(&mut self, watched: &Watched) {

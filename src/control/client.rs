@@ -11,6 +11,7 @@ use std::{
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Deserialize;
 use thiserror::Error;
+use tokio::time::timeout;
 
 use super::{Reply, Request, Status};
 
@@ -32,6 +33,9 @@ pub enum ControlError {
     },
     #[error("{path}: unexpected answer from the running ralph: {what}", path = path.display())]
     Garbled { path: PathBuf, what: String },
+    /// It answers, and not with what was asked for.
+    #[error("{why}")]
+    Refused { status: StatusCode, why: String },
 }
 
 /// Speaks to one run.
@@ -83,6 +87,31 @@ impl Client {
             true => ControlError::NotRunning,
             false => no_answer(&self.path, error),
         })
+    }
+
+    /// Asks for what `route` streams: its answer begins at once, and goes on for as long as it likes.
+    ///
+    /// # Errors
+    /// As [`ask`], and [`ControlError::Refused`] if it is not streamed.
+    pub async fn open(&self, route: &str) -> Result<Response, ControlError> {
+        let timed_out = |_| ControlError::NoAnswer {
+            path: self.path.clone(),
+            source: io::ErrorKind::TimedOut.into(),
+        };
+        let opening = async {
+            let response = self.send(self.request(Method::GET, route)).await?;
+            let status = response.status();
+            if status == StatusCode::OK {
+                return Ok(response);
+            }
+            let body = response.bytes().await.map_err(|error| no_answer(&self.path, error))?;
+            let problem = serde_json::from_slice(&body).map_err(|_| ControlError::Garbled {
+                path: self.path.clone(),
+                what: status.to_string(),
+            });
+            problem.and_then(|Problem { detail: why }| Err(ControlError::Refused { status, why }))
+        };
+        timeout(REPLY_TIMEOUT, opening).await.map_err(timed_out)?
     }
 
     /// Asks for `request`, and waits for the reply.
