@@ -106,6 +106,25 @@ fn assert_content(page: &Page) {
     assert_eq!(page.value("document.documentElement.scrollWidth <= innerWidth"), true);
 }
 
+/// Whoever may only look finds nothing to press, at an address whose token says so.
+#[track_caller]
+fn assert_presses_nothing(watched: &Watched, address: &str) {
+    let reader = watched.browser.page(PHONE, "light");
+    reader.opens(address);
+    reader.sees("git push origin parser && rm -rf target/old");
+    reader.sees("2 of 4 tasks");
+    let pressable = "[...document.querySelectorAll('[data-acts]')].map((button) => !button.disabled)";
+    let pressable = reader.value(pressable);
+    let Value::Array(pressable) = pressable else {
+        panic!("{pressable}")
+    };
+    assert!(
+        !pressable.is_empty() && pressable.iter().all(|can| *can == false),
+        "{pressable:?}"
+    );
+    assert_content(&reader);
+}
+
 #[test]
 fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     let Some(browser) = Browser::shared() else {
@@ -137,6 +156,10 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     desk.sees("Report errors with line and column");
     desk.sees("6 passed");
     picture(&desk, "page-desk.png");
+    assert_presses_nothing(
+        &watched,
+        &format!("http://{at}/#token={}", token(&sandbox, &["--read-only"])),
+    );
 
     phone.clicks("Always allow…");
     phone.sees("Bash(rm -rf target/old)");

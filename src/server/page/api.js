@@ -4,6 +4,7 @@
 const SILENCE_MS = 15_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 15_000;
+const READ_ONLY = "ralph-read-only";
 
 // An answer that is not the wanted one, as a sentence.
 export class Refusal extends Error {
@@ -56,6 +57,12 @@ export async function readText(path, signal) {
   return (await ask(path, { signal })).text();
 }
 
+// A difference, and the command that shows all of it if it is cut off.
+export async function readDiff(path, signal) {
+  const response = await ask(path, { signal });
+  return { text: await response.text(), whole: response.headers.get("ralph-truncated") };
+}
+
 export async function send(path, body) {
   const response = await ask(path, {
     method: "POST",
@@ -68,7 +75,15 @@ export async function send(path, body) {
 
 // Exchanges a token for a cookie.
 export async function login(token) {
-  await ask("login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  const response = await ask("login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  const { readOnly } = await response.json();
+  if (readOnly) sessionStorage.setItem(READ_ONLY, "yes");
+  else sessionStorage.removeItem(READ_ONLY);
+}
+
+// Whether the token that was entered here lets its owner look and not command; the server refuses in any case.
+export function isReadOnly() {
+  return sessionStorage.getItem(READ_ONLY) !== null;
 }
 
 // Follows a stream of server-sent events until it is over, is refused, or `close` is called. A lost connection is made

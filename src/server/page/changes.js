@@ -1,6 +1,6 @@
 // What an iteration changed, file by file.
 
-import { readText } from "./api.js";
+import { readDiff } from "./api.js";
 import { diffLines, files } from "./diff.js";
 import { fill, h, sentence, whenChanged } from "./dom.js";
 import { changes, counted } from "./words.js";
@@ -37,7 +37,7 @@ export function changesPane(run) {
     if (version === read || reading) return;
     reading = new AbortController();
     try {
-      draw(await readText(run.path(`diff/${row.number}`), reading.signal));
+      draw(await readDiff(run.path(`diff/${row.number}`), reading.signal));
       read = version;
     } catch (refusal) {
       if (refusal.name !== "AbortError") fill(body, h("p", { class: "empty" }, sentence(refusal.sentence?.() ?? "The connection is lost.")));
@@ -46,11 +46,12 @@ export function changesPane(run) {
     }
   };
 
-  const draw = (text) => {
+  const draw = ({ text, whole }) => {
     const all = files(text);
     fill(body, all.length === 0
       ? h("p", { class: "empty" }, "No changes.")
-      : [h("p", { class: "dim" }, counted(all.length, "file")), all.map((file) => fileOf(file, all.length <= UNFOLDED))]);
+      : [h("p", { class: "dim" }, counted(all.length, "file")), all.map((file) => fileOf(file, all.length <= UNFOLDED)),
+        whole && h("p", { class: "warn" }, "This is cut off: ", h("code", {}, whole), " shows all of it.")]);
   };
 
   return {

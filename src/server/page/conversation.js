@@ -7,6 +7,8 @@ import { markdown } from "./markdown.js";
 import { duration } from "./words.js";
 
 const MOST = 800;
+// What is kept of the output of a tool that runs: its end.
+const OUTPUT_CHARACTERS = 64 * 1024;
 
 const written = (kind, text) => (kind === "said" ? markdown(text) : text);
 
@@ -21,6 +23,21 @@ export function conversation(begun) {
   const rows = [];
   let live;
   const tools = new Map();
+  // What has got more text since it was last drawn: a flood of pieces is drawn once a frame.
+  const grown = new Map();
+  let isFrameDue = false;
+
+  const drawSoon = (what, draw) => {
+    if (!isFrameDue) requestAnimationFrame(drawGrown);
+    isFrameDue = true;
+    grown.set(what, draw);
+  };
+  const drawGrown = () => {
+    isFrameDue = false;
+    grown.forEach((draw) => draw());
+    grown.clear();
+    if (isAtEnd) list.scrollTop = list.scrollHeight;
+  };
 
   list.addEventListener("scroll", () => {
     isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 24;
@@ -31,25 +48,37 @@ export function conversation(begun) {
     row.hidden = iteration !== shown;
     rows.push(row);
     list.append(row);
-    if (rows.length > MOST) rows.shift().remove();
+    if (rows.length > MOST) forget(rows.shift());
     empty.hidden = rows.some((each) => !each.hidden);
     if (isAtEnd) list.scrollTop = list.scrollHeight;
     return row;
   };
+  const forget = (row) => {
+    row.remove();
+    tools.forEach((tool, call) => tool.row === row && tools.delete(call));
+  };
+  const output = (tool, text) => {
+    tool.text = (tool.text + text).slice(-OUTPUT_CHARACTERS);
+    drawSoon(tool, () => fill(tool.output, tool.text));
+  };
+  const dropLive = () => {
+    live?.row.remove();
+    grown.delete(live);
+    live = undefined;
+  };
   // The whole of a text takes the place of its pieces.
   const whole = (iteration, kind, text) => {
-    live?.row.remove();
-    live = undefined;
+    dropLive();
     if (text?.trim()) add(iteration, h("li", { class: kind }, written(kind, text.trim())));
   };
   const piece = (iteration, kind, text) => {
     if (live?.kind !== kind) {
-      live?.row.remove();
+      dropLive();
       live = { kind, text: "", row: add(iteration, h("li", { class: `${kind} live` })) };
     }
     live.text += text;
-    fill(live.row, written(kind, live.text));
-    if (isAtEnd) list.scrollTop = list.scrollHeight;
+    const growing = live;
+    drawSoon(growing, () => fill(growing.row, written(kind, growing.text)));
   };
 
   let hasBegun = false;
@@ -65,16 +94,20 @@ export function conversation(begun) {
       case "thought-delta": return piece(iteration, "thought", signal.text);
       case "tool-started": {
         whole(iteration, "said", "");
-        const output = h("pre", {});
+        const printed = h("pre", {});
         const state = h("small", {}, "running");
-        const row = add(iteration, h("li", { class: "tool" }, h("details", {}, h("summary", {}, h("strong", {}, signal.tool), " ", h("code", {}, signal.input), state), output)));
-        return void tools.set(signal.call, { row, output, state });
+        const row = add(iteration, h("li", { class: "tool" }, h("details", {}, h("summary", {}, h("strong", {}, signal.tool), " ", h("code", {}, signal.input), state), printed)));
+        return void tools.set(signal.call, { row, output: printed, state, text: "" });
       }
-      case "tool-output": return tools.get(signal.call)?.output.append(h("span", {}, signal.text));
+      case "tool-output": {
+        const tool = tools.get(signal.call);
+        return tool && output(tool, signal.text);
+      }
       case "tool-ended": {
         const tool = tools.get(signal.call);
         if (!tool) return;
         tools.delete(signal.call);
+        grown.delete(tool);
         fill(tool.output, signal.output);
         fill(tool.state, signal.ok ? "done" : "failed", signal.durationMs >= 1000 ? ` in ${duration(signal.durationMs)}` : "");
         return void tool.row.classList.add(signal.ok ? "ok" : "failed");

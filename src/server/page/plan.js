@@ -93,7 +93,7 @@ function limitRows({ view, connection }) {
 }
 
 function row(label, used, most, words) {
-  if (used === undefined && most == null) return h("p", {}, h("span", {}, label), h("span", { class: "dim" }, "not told by the agent"));
+  if (used === undefined && most == null) return h("p", {}, h("span", {}, label), h("span", { class: "dim" }, "not reported by the agent"));
   const bar = most != null && h("progress", { max: most, value: Math.min(used ?? 0, most), "aria-label": label, class: (used ?? 0) > 0.8 * most ? "near" : "" });
-  return h("p", {}, h("span", {}, label), h("span", {}, used === undefined ? "not told" : words(used), most != null && h("span", { class: "dim" }, ` of ${words(most)}`)), bar);
+  return h("p", {}, h("span", {}, label), h("span", {}, used === undefined ? "not reported" : words(used), most != null && h("span", { class: "dim" }, ` of ${words(most)}`)), bar);
 }

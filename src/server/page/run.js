@@ -1,9 +1,9 @@
 // One run: follows its events, and shows what the server makes of them.
 //
 // Records only tell that something has changed and fill the log. What the run *is* comes from the server whenever one has
-// come, so that the page folds nothing and cannot be of another opinion than the screen.
+// come, so that the page folds nothing and cannot disagree with the screen.
 
-import { follow, now, read, send } from "./api.js";
+import { follow, isReadOnly, now, read, send } from "./api.js";
 import { agentPane } from "./agent.js";
 import { asksArea } from "./asks.js";
 import { changesPane } from "./changes.js";
@@ -36,7 +36,7 @@ export function runPage(id, askForToken) {
     path: (rest) => `runs/${encodeURIComponent(id)}${rest ? `/${rest}` : ""}`,
     link: (rest) => `#/runs/${encodeURIComponent(id)}${rest ? `/${rest}` : ""}`,
     // Whether there is somebody who takes commands.
-    takesCommands: () => run.connection === "live" && run.status !== undefined,
+    takesCommands: () => run.connection === "live" && run.status !== undefined && !isReadOnly(),
     command,
     act,
   };
@@ -162,8 +162,8 @@ export function runPage(id, askForToken) {
       run.status = await read(run.path("run"));
     } catch (refusal) {
       refused(refusal);
-      // Without an answer from the server there is one to come.
-      if (!isClosed && refusal.status === undefined) {
+      // A server that is gone or fails for now may answer later.
+      if (!isClosed && (refusal.status === undefined || refusal.status >= 500)) {
         state("lost");
         setTimeout(begin, 2_000);
       }
