@@ -5,13 +5,10 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::{
-    event::RunId,
+    event::{RunId, StopReason},
     run::RunView,
     words::{phase_in_words, stop_in_words},
 };
-
-/// The exit code of a run that needs an answer.
-const BLOCKED: u8 = 8;
 
 /// How a run stands at a glance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -73,6 +70,7 @@ impl RunEntry {
             Standing::Running => view.open_asks().iter().filter(|ask| ask.waits.is_some()).count(),
             Standing::Over | Standing::Interrupted | Standing::Unreadable => 0,
         };
+        let ended_blocked = matches!(view.stop_reason(), Some(StopReason::Blocked { .. }));
         let is_blocked = standing == Standing::Running && !view.blocks.is_empty();
         Self {
             run: run.clone(),
@@ -89,7 +87,7 @@ impl RunEntry {
             iterations: totals.iterations,
             elapsed_ms: totals.elapsed_ms,
             asks,
-            needs_you: asks > 0 || is_blocked || exit_code == Some(BLOCKED),
+            needs_you: asks > 0 || is_blocked || ended_blocked,
             exit_code,
         }
     }
