@@ -125,7 +125,8 @@ pub(super) enum Command {
         /// As one JSON object; with --watch, one a line at every change
         #[arg(long)]
         json: bool,
-        /// Show it again at every change, until the run is over, and exit with its exit code; waits for a run where none is
+        /// Show it again at every change, until the run is over, and exit with its exit code; waits for a run if there
+        /// is none
         #[arg(long)]
         watch: bool,
     },
@@ -306,13 +307,13 @@ pub(super) enum Command {
     },
     /// Print the token that lets a program or a browser use the API of this project's runs, where they listen (`--listen`)
     Token {
-        /// Print the one that is for looking: whoever has it commands nothing
+        /// Print the read-only one, which cannot command
         #[arg(long)]
         read_only: bool,
         /// Print that of `ralph web`, which is for the runs of all projects
         #[arg(long)]
         web: bool,
-        /// Make new ones first, so that those of before let nobody in any more
+        /// Make new ones first, so that the old ones stop working
         #[arg(long)]
         revoke: bool,
     },

@@ -143,7 +143,7 @@ impl TokenFile {
         serde_json::from_slice(&text).map_err(|source| TokensError::Garbled { path: path(), source })
     }
 
-    /// Makes up new tokens, so that those of before let nobody in any more.
+    /// Makes up new tokens, so that the old ones stop working.
     ///
     /// # Errors
     /// [`TokensError::Write`]; those of before stay then.
