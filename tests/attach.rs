@@ -166,6 +166,14 @@ fn what_is_wrong_before_the_start_is_said_as_without_a_process_of_its_own() {
         let foreground: Vec<&str> = wrong.iter().copied().chain(["--foreground"]).collect();
         assert_eq!(said(&foreground), (code, text));
     }
+    let mut terminal = Terminal::start(&screen(&sandbox).env("TMPDIR", "/nowhere"), 100, 30);
+    assert_eq!(terminal.ends(), 1);
+    assert!(
+        terminal.text().contains("no temporary directory"),
+        "{}",
+        terminal.text()
+    );
+    sandbox.assert_nothing_runs(); // that nobody sees
     let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
     terminal.sees("ready 1");
     let (code, text) = said(&[]);
@@ -175,6 +183,36 @@ fn what_is_wrong_before_the_start_is_said_as_without_a_process_of_its_own() {
     );
     terminal.press("qy");
     assert_eq!(terminal.ends(), 130);
+}
+
+#[test]
+fn a_loop_that_fails_says_why_on_the_terminal_of_its_screen() {
+    let sandbox = Sandbox::new();
+    let body = r#"echo "ready $n"; await go; for f in "$XDG_STATE_HOME"/ralph/*/runs/*/events.jsonl; do echo x >> "$f"; done; work"#;
+    let mut terminal = watching(&sandbox, &Script::terminal(body));
+    terminal.sees("ready 1");
+    sandbox.let_go("go");
+    assert_eq!(terminal.ends(), 1);
+    let text = terminal.text();
+    assert!(
+        text.contains("events.jsonl") && text.contains("the run was interrupted"),
+        "{text}"
+    );
+    wait_for_nothing(&sandbox);
+}
+
+#[test]
+fn an_interrupt_stops_the_run_where_its_screen_has_become_text() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal(PATIENT));
+    let program = screen(&sandbox).env("RALPH_TEST_BREAK_SCREEN", "1");
+    let mut terminal = Terminal::start(&program, 100, 30);
+    terminal.sees("ready 1");
+    terminal.press("\x1b[24~");
+    terminal.sees("the run continues as text");
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGINT).unwrap();
+    assert_eq!(terminal.ends(), 130);
+    wait_for_nothing(&sandbox);
 }
 
 #[test]

@@ -135,6 +135,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("ui/remote", &["control", "driver", "event", "proc", "store", "ui/tui"]),
+    ("ui/signals", &["event", "proc", "ui/tui"]),
     (
         "ui/attached",
         &[
@@ -150,6 +151,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "ui/headless",
             "ui/presentation",
             "ui/remote",
+            "ui/signals",
             "ui/terminal",
             "ui/tui",
         ],

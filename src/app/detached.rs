@@ -8,7 +8,7 @@ use crate::{
     control::stream::Address,
     driver::read_view,
     error::{Failure, FailureKind},
-    event::{RequestedBy, RunId, StopReason},
+    event::{RunId, StopReason},
     files::{self, ReadError},
     proc::{Began, Detached, Supervisor},
     store::{lock, paths::ProjectPaths},
@@ -17,6 +17,7 @@ use crate::{
         Presentation, ScreenOptions,
         attached::{self, AttachError, Visit, Visitor},
         remote::Ending,
+        signals::code_of,
         summary, tui,
         tui::Left,
     },
@@ -40,27 +41,29 @@ pub(crate) fn run_detached(
     args: impl IntoIterator<Item = OsString>,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
-    let failed = |error| Failure::of(FailureKind::Failed, &error).hint("`ralph --foreground` runs the loop without it");
+    let failed = |error: io::Error| {
+        let what = format!("the loop cannot be started in a process of its own: {error}");
+        Failure::new(FailureKind::Failed, what).hint("`ralph --foreground` runs it in this one")
+    };
+    // What may be missing is found out before anything runs.
+    let mut visitor = Visitor::new(attached::Place::Here(&place.paths), presentation, screen, supervisor)?;
     let mut detached = supervisor.start_detached(args).map_err(failed)?;
     let run = match detached.begin().map_err(failed)? {
         Began::Ready { run } => RunId(run),
         Began::Ended(status) => return Ok(exit_code(status)),
     };
+    visitor.has_started(detached.pid());
     let _terminal = tui::terminal::Guard;
-    let visitor = Visitor {
-        place: attached::Place::Here(&place.paths),
-        presentation,
-        screen,
-        supervisor,
-        started: Some(detached.pid()),
-    };
-    let visit = visitor.show(|| detached.attached())?;
+    let visit = visitor.show(|| detached.attached()).map_err(|error| {
+        Failure::from(error).hint("the run continues: `ralph attach` shows it, `ralph stop` stops it")
+    })?;
     let status = status_of(&visit, &mut detached);
-    let code = leave(&place.paths, &visit, presentation, status.map(exit_code))?;
+    let code = leave(&place.paths, &visit, presentation, status.map(exit_code));
+    // What has ended the loop, if it was not the run itself, is there alone.
     if status.is_some() {
         print_output(&place.paths, &run);
     }
-    Ok(code)
+    code
 }
 
 /// How the process of the loop ended, if it does.
@@ -83,14 +86,8 @@ pub(crate) fn attach(
     screen: ScreenOptions,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
+    let visitor = Visitor::new(attached::Place::Here(paths), presentation, screen, supervisor)?;
     let _terminal = tui::terminal::Guard;
-    let visitor = Visitor {
-        place: attached::Place::Here(paths),
-        presentation,
-        screen,
-        supervisor,
-        started: None,
-    };
     let visit = visitor.show(|| ())?;
     leave(paths, &visit, presentation, None)
 }
@@ -105,14 +102,8 @@ pub(crate) fn attach_at(
     screen: ScreenOptions,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
+    let visitor = Visitor::new(attached::Place::There(address), presentation, screen, supervisor)?;
     let terminal = tui::terminal::Guard;
-    let visitor = Visitor {
-        place: attached::Place::There(address),
-        presentation,
-        screen,
-        supervisor,
-        started: None,
-    };
     let visit = visitor.show(|| ())?;
     drop(terminal);
     let run = &visit.run.0;
@@ -126,6 +117,10 @@ pub(crate) fn attach_at(
             FailureKind::Failed,
             format!("run {run} is not there any more"),
         )),
+        (Left::Seen, _) if visit.stopped.is_some() => {
+            console::print(&format!("run {run} is over; `ralph report` says more where it ran\n"));
+            Ok(visit.stopped.unwrap_or(1))
+        }
         (Left::Detached | Left::Seen, _) => {
             console::print(&format!("detached: run {run} continues without this screen\n"));
             Ok(0)
@@ -184,16 +179,6 @@ fn print_output(paths: &ProjectPaths, run: &RunId) {
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
-}
-
-/// The exit code of a program that a signal has ended.
-fn code_of(by: RequestedBy) -> u8 {
-    let signal = match by {
-        RequestedBy::Hangup => 1,
-        RequestedBy::Interrupt | RequestedBy::User => 2,
-        RequestedBy::Terminate => 15,
-    };
-    128 + signal
 }
 
 impl From<AttachError> for Failure {

@@ -99,7 +99,7 @@ settings! {
         /// "osc9" (a notification of the terminal emulator), or, headless as well, a command, which finds the reason in
         /// RALPH_REASON, and in RALPH_URL a link to the page, where there is one (`page`).
         notify("notify"): Notify = "osc9",
-        /// Where you reach the page with your runs, such as "https://ralph.example.org": a `notify` command finds a link there in
+        /// Where you reach the page with your runs, such as `https://ralph.example.org`: a `notify` command finds a link there in
         /// RALPH_URL, to the run or to what is asked. null takes the address where the run listens, if it does.
         page("page"): Option<PageAddress> = null,
         /// Where the HTTP API of a run is served, such as "127.0.0.1:4180", to whoever has the token that `ralph token` prints;

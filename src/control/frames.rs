@@ -67,7 +67,7 @@ pub struct Show {
     pub include: Vec<String>,
 }
 
-/// What a terminal can do to be looked at.
+/// How a terminal asks for attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signalling {
@@ -141,7 +141,11 @@ impl Frame {
         Ok(Some(match kind {
             kind::HELLO => Frame::Hello(json(kind, payload)?),
             kind::RECORD => Frame::Record(Arc::new(json(kind, payload)?)),
-            kind::DETAIL => Frame::Detail(json(kind, payload)?),
+            // A signal that only a newer ralph knows is done without.
+            kind::DETAIL => match json(kind, payload) {
+                Ok(detail) => Frame::Detail(detail),
+                Err(_) => return Ok(None),
+            },
             kind::OUTPUT => Frame::Output(payload.to_vec()),
             kind::SKIPPED => Frame::Skipped(u64::from_be_bytes(payload.try_into().map_err(|_| length())?)),
             kind::RESIZED => {
@@ -302,6 +306,7 @@ mod tests {
     fn a_kind_of_a_newer_ralph_is_passed_over() {
         let mut bytes = Vec::new();
         put(200, b"whatever it means", &mut bytes);
+        put(kind::DETAIL, b"{\"signal\":{\"type\":\"unheard-of\"}}", &mut bytes);
         Frame::Alive.encode(&mut bytes);
         let mut decoder = Decoder::default();
         decoder.push(&bytes);

@@ -87,7 +87,7 @@ impl Detached {
         }
     }
 
-    /// Tells the loop that a screen shows it that is counted by itself.
+    /// Tells the loop that the starter now has a screen, which is counted as one.
     pub fn attached(&self) {
         _ = self.said.get_ref().write_all(ATTACHED); // without the loop there is nobody to tell
     }

@@ -16,6 +16,8 @@ const SIGNS: &str = "•▸◂✗↻+~-*";
 const WORD_CAP_BYTES: usize = 4096;
 const COLOURS_CAP_BYTES: usize = 256;
 const TAB_COLUMNS: usize = 8;
+/// Most columns of what stands before a line and is repeated before those that it is wrapped into.
+const MOST_LEAD: usize = 1024;
 
 /// What becomes of a word that is being written, as it may not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -355,6 +357,8 @@ impl Lead {
     fn take(&mut self, character: char) {
         self.state = match (self.state, character) {
             (LeadState::Over, _) => return,
+            // Wider than any terminal: nothing of it would be kept in the lines that follow.
+            (LeadState::Blank, ' ') if self.width >= MOST_LEAD => LeadState::Over,
             (LeadState::Blank, ' ') => {
                 self.add(' ', 1);
                 LeadState::Blank

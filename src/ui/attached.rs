@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use tempfile::TempDir;
 use thiserror::Error;
 
 use crate::{
@@ -27,6 +28,7 @@ use crate::{
         headless,
         presentation::{Presentation, ScreenOptions},
         remote::{Ending, Remote},
+        signals::{Meaning, Signals},
         terminal,
         tui::{self, DiffRequest, Differ as MakeDiff, Left, Notifier, Recordings, ScreenError, Setup},
     },
@@ -50,12 +52,14 @@ pub(crate) enum AttachError {
 
 /// A terminal at which somebody looks at a run.
 pub(crate) struct Visitor<'a> {
-    pub(crate) place: Place<'a>,
-    pub(crate) presentation: Presentation,
-    pub(crate) screen: ScreenOptions,
-    pub(crate) supervisor: &'a Supervisor,
+    place: Place<'a>,
+    presentation: Presentation,
+    screen: ScreenOptions,
+    supervisor: &'a Supervisor,
     /// The loop's process, if this one has started it.
-    pub(crate) started: Option<u32>,
+    started: Option<u32>,
+    scratch: TempDir,
+    signals: Signals,
 }
 
 /// Where the run is.
@@ -72,9 +76,43 @@ pub(crate) struct Visit {
     pub(crate) left: Left,
     /// How the stream ended; none if it would have gone on.
     pub(crate) ending: Option<Ending>,
+    /// The exit code of the run, if it was over when it was left.
+    pub(crate) stopped: Option<u8>,
 }
 
-impl Visitor<'_> {
+impl<'a> Visitor<'a> {
+    /// Gets ready to look at a run. From here on, signals mean what [`Meaning::Leave`] says where there is no screen.
+    ///
+    /// # Errors
+    /// [`AttachError`] if something for it is not to be had.
+    pub(crate) fn new(
+        place: Place<'a>,
+        presentation: Presentation,
+        screen: ScreenOptions,
+        supervisor: &'a Supervisor,
+    ) -> Result<Self, AttachError> {
+        Ok(Self {
+            place,
+            presentation,
+            screen,
+            supervisor,
+            started: None,
+            scratch: tempfile::tempdir().map_err(AttachError::Scratch)?,
+            signals: Signals::listen().map_err(AttachError::Threads)?,
+        })
+    }
+
+    /// Says that this process has started the loop, which is process `pid`: signals that end programs stop it from here on.
+    pub(crate) fn has_started(&mut self, pid: u32) {
+        self.started = Some(pid);
+        self.signals.mean(self.without_screen());
+    }
+
+    /// What signals do while there is no screen.
+    fn without_screen(&self) -> Meaning {
+        self.started.map_or(Meaning::Leave, Meaning::Stop)
+    }
+
     /// Shows the run that the project's loop works on, until it is over or the user leaves. `attached` is called once the loop
     /// knows of the screen.
     ///
@@ -84,9 +122,8 @@ impl Visitor<'_> {
         let (hello, mut remote) = self.open(Looks::AsScreen, None)?;
         attached();
         let run = hello.run.clone();
-        let scratch = tempfile::tempdir().map_err(AttachError::Scratch)?;
         let reach = remote.reach(self.started).map_err(AttachError::Threads)?;
-        let (differ, recordings) = self.files(&hello, scratch.path());
+        let (differ, recordings) = self.files(&hello, self.scratch.path());
         let setup = Setup {
             reach: Some(Arc::new(reach)),
             theme: theme(self.screen),
@@ -104,8 +141,10 @@ impl Visitor<'_> {
                 Signalling::Osc9 => Notifier::Osc9,
             },
         };
+        self.signals.mean(Meaning::OfScreen);
         let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut remote)));
         tui::terminal::give_back();
+        self.signals.mean(self.without_screen());
         let left = match shown {
             Ok(Ok(left)) => left,
             // The terminal was closed before the signal for it came.
@@ -122,8 +161,13 @@ impl Visitor<'_> {
                 return self.show_text(run, remote);
             }
         };
-        let ending = remote.ending();
-        Ok(Visit { run, left, ending })
+        let (ending, stopped) = (remote.ending(), remote.stopped());
+        Ok(Visit {
+            run,
+            left,
+            ending,
+            stopped,
+        })
     }
 
     /// Shows the rest as text. There is no screen any more for which the loop would stay after the end.
@@ -134,9 +178,13 @@ impl Visitor<'_> {
         let style = self.presentation.style;
         let mut out = console::stdout(style.form());
         headless::show(&mut rest, headless::Format::Text, style, terminal::pace(), &mut out);
-        let ending = rest.ending();
-        let left = Left::Over;
-        Ok(Visit { run, left, ending })
+        let (ending, stopped) = (rest.ending(), rest.stopped());
+        Ok(Visit {
+            run,
+            left: Left::Over,
+            ending,
+            stopped,
+        })
     }
 
     fn open(&self, looks: Looks, from: Option<u64>) -> Result<(Box<Hello>, Remote), AttachError> {
@@ -201,7 +249,7 @@ fn is_gone(error: &ScreenError) -> bool {
     error.raw_os_error() == Some(nix::errno::Errno::EIO as i32)
 }
 
-/// How a terminal tells what `notify` wants to be told. A command is run by the loop, and once, however many screens there are.
+/// How a terminal signals what `notify` asks for. A command is run by the loop, and once, however many screens there are.
 pub(crate) fn signalling(notify: &Notify) -> Signalling {
     match notify {
         Notify::None | Notify::Command(_) => Signalling::None,

@@ -6,7 +6,9 @@ pub mod headless;
 mod notify;
 pub(crate) mod presentation;
 pub(crate) mod remote;
+
 pub(crate) mod report;
+pub(crate) mod signals;
 pub(crate) mod summary;
 pub(crate) mod terminal;
 pub mod tui;

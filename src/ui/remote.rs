@@ -7,6 +7,7 @@
 use std::{
     collections::VecDeque,
     io,
+    path::Path,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         mpsc::{self, Receiver, Sender},
@@ -25,7 +26,7 @@ use crate::{
         stream::{Address, Closer, FrameReader, Looks, Poster, problem_in},
     },
     driver::{self, Detail, Poll, UiEvent},
-    event::{Record, RequestedBy, UserCommand},
+    event::{Event, Record, RequestedBy, UserCommand},
     proc::{self, Size},
     store::{journal::Reader, paths::RunPaths},
     ui::tui::{AfterSignal, Reach, Source, Wake},
@@ -64,6 +65,8 @@ pub(crate) struct Remote {
     first: u64,
     /// The record after the last one that was taken.
     next: u64,
+    /// The exit code of the run, while it is over.
+    stopped: Option<u8>,
 }
 
 #[derive(Debug, Default)]
@@ -148,6 +151,7 @@ impl Remote {
             looks,
             address: address.clone(),
             next: hello.first,
+            details: Details::default(),
         };
         taker.follow(&frames, hello)?;
         let take = move || taker.take_all(frames);
@@ -158,7 +162,13 @@ impl Remote {
             address,
             first: hello.first,
             next: hello.first,
+            stopped: None,
         })
+    }
+
+    /// The exit code of the run, if it is over by what was taken.
+    pub(crate) fn stopped(&self) -> Option<u8> {
+        self.stopped
     }
 
     /// The sequence number of the record that would be taken next.
@@ -207,6 +217,28 @@ struct Taker {
     address: Address,
     /// The record after the last one that came.
     next: u64,
+    details: Details,
+}
+
+/// Which details are new: the loop hands over those that it has kept with each connection.
+#[derive(Debug, Default)]
+struct Details {
+    /// The time of the latest that came.
+    latest_ms: u64,
+    /// Those until then came over an earlier connection.
+    known_ms: Option<u64>,
+}
+
+impl Details {
+    fn is_new(&mut self, at_ms: u64) -> bool {
+        let is_new = self.known_ms.is_none_or(|known_ms| at_ms > known_ms);
+        self.latest_ms = self.latest_ms.max(at_ms);
+        is_new
+    }
+
+    fn connect_anew(&mut self) {
+        self.known_ms = (self.latest_ms > 0).then_some(self.latest_ms);
+    }
 }
 
 impl Taker {
@@ -222,12 +254,15 @@ impl Taker {
 
     fn take_all(mut self, mut frames: FrameReader) {
         let ending = loop {
-            match take_frames(&mut frames, &self.shared, &mut self.next) {
+            match take_frames(&mut frames, &self.shared, &mut self.next, &mut self.details) {
                 Ending::Lost => {}
                 ended @ Ending::Ended(_) => break ended,
             }
             match self.reconnect() {
-                Some(anew) => frames = anew,
+                Some(anew) => {
+                    self.details.connect_anew();
+                    frames = anew;
+                }
                 None => break Ending::Lost,
             }
         };
@@ -254,7 +289,7 @@ impl Taker {
                 Ok(_) | Err(_) => None,
             });
             let Some((hello, frames)) = greeted else {
-                let why = "the connection is lost; ralph tries again (the run continues without it)";
+                let why = "the connection is lost; ralph tries again";
                 self.shared.wake(Some(why.to_owned()));
                 pause = pauses.next().unwrap_or(pause);
                 if !self.rest(pause) {
@@ -284,7 +319,16 @@ impl Taker {
     }
 }
 
-fn take_frames(frames: &mut FrameReader, shared: &Shared, next: &mut u64) -> Ending {
+/// Brings the exit code of a run up to date with `record`.
+fn end_with(stopped: &mut Option<u8>, record: &Record) {
+    match &record.event {
+        Event::RunStopped { reason, .. } => *stopped = Some(reason.exit_code()),
+        Event::RunReopened { .. } => *stopped = None,
+        _ => {}
+    }
+}
+
+fn take_frames(frames: &mut FrameReader, shared: &Shared, next: &mut u64, details: &mut Details) -> Ending {
     loop {
         let event = match frames.next_frame() {
             Ok(Some(Frame::Record(record))) => {
@@ -294,6 +338,7 @@ fn take_frames(frames: &mut FrameReader, shared: &Shared, next: &mut u64) -> End
             Ok(Some(Frame::Output(bytes))) => UiEvent::Output(bytes),
             Ok(Some(Frame::Skipped(bytes))) => UiEvent::Skipped { bytes },
             Ok(Some(Frame::Resized { cols, rows })) => UiEvent::Resized(Size { cols, rows }),
+            Ok(Some(Frame::Detail(detail))) if !details.is_new(detail.at_ms) => continue,
             Ok(Some(Frame::Detail(detail))) => UiEvent::Detail(Box::new(Detail {
                 at_ms: detail.at_ms,
                 iteration: detail.iteration,
@@ -324,6 +369,7 @@ impl Source for Remote {
                 }
                 if let UiEvent::Record(record) = &event {
                     self.next = record.seq + 1;
+                    end_with(&mut self.stopped, record);
                 }
                 return Poll::Event(event);
             }
@@ -343,17 +389,16 @@ impl Source for Remote {
     }
 
     fn past(&mut self, take: &mut dyn FnMut(&Record)) {
-        let Some(files) = &self.files else {
-            return self.past_of_the_stream(take);
+        let mut stopped = None;
+        let take = &mut |record: &Record| {
+            end_with(&mut stopped, record);
+            take(record);
         };
-        let Ok(mut reader) = Reader::open(&files.journal()) else {
-            return;
-        };
-        while reader.next_seq() < self.first
-            && let Ok(Some(record)) = reader.next_record()
-        {
-            take(&record);
+        match &self.files {
+            Some(files) => self.past_of_the_journal(&files.journal(), take),
+            None => self.past_of_the_stream(take),
         }
+        self.stopped = stopped;
     }
 
     fn waker(&self) -> Wake {
@@ -371,6 +416,18 @@ impl Source for Remote {
 }
 
 impl Remote {
+    /// Reads the records from before the first event. What cannot be read is left out.
+    fn past_of_the_journal(&self, journal: &Path, take: &mut dyn FnMut(&Record)) {
+        let Ok(mut reader) = Reader::open(journal) else {
+            return;
+        };
+        while reader.next_seq() < self.first
+            && let Ok(Some(record)) = reader.next_record()
+        {
+            take(&record);
+        }
+    }
+
     /// Asks for the records from before the first event. What does not come is left out.
     fn past_of_the_stream(&self, take: &mut dyn FnMut(&Record)) {
         let mut seq = 0;
@@ -466,26 +523,42 @@ impl Reach for RemoteReach {
 }
 
 fn send_orders(mut poster: Poster, orders: &Receiver<Order>, shared: &Shared) {
+    // The size of the pane, and which screen is known to have it.
+    let mut size: Option<(Size, Option<u64>)> = None;
     while let Ok(order) = orders.recv() {
         let screen = shared.lock().screen;
-        let screen = screen.map(|screen| format!("?screen={screen}")).unwrap_or_default();
-        let (path, content_type, body) = match order {
-            Order::Command(command) => {
-                let body = serde_json::to_vec(&command).expect("commands have no failing serialisers");
-                ("/commands", "application/json", body)
-            }
-            Order::Type(bytes) => ("/terminal/input", "application/octet-stream", bytes),
-            Order::Resize(Size { cols, rows }) => {
-                let body = json!({ "cols": cols, "rows": rows }).to_string().into_bytes();
-                ("/terminal/size", "application/json", body)
-            }
-        };
-        let answered = poster.post(&format!("{path}{screen}"), content_type, &body);
-        let refusal = match answered {
-            Ok(answered) if answered.status < 400 => continue,
-            Ok(answered) => problem_in(&answered.body).unwrap_or_else(|| "the loop did not take it".to_owned()),
-            Err(error) => format!("the loop does not answer: {error}"),
-        };
-        shared.wake(Some(refusal));
+        if let Some((pane, known)) = size
+            && known != screen
+        {
+            // A connection that was made anew is another screen, of which no size is known.
+            send_order(&mut poster, Order::Resize(pane), screen, shared);
+            size = Some((pane, screen));
+        }
+        if let Order::Resize(pane) = order {
+            size = Some((pane, screen));
+        }
+        send_order(&mut poster, order, screen, shared);
     }
+}
+
+/// Sends one order on behalf of `screen`; what the loop says against it is for the screen.
+fn send_order(poster: &mut Poster, order: Order, screen: Option<u64>, shared: &Shared) {
+    let screen = screen.map(|screen| format!("?screen={screen}")).unwrap_or_default();
+    let (path, content_type, body) = match order {
+        Order::Command(command) => {
+            let body = serde_json::to_vec(&command).expect("commands have no failing serialisers");
+            ("/commands", "application/json", body)
+        }
+        Order::Type(bytes) => ("/terminal/input", "application/octet-stream", bytes),
+        Order::Resize(Size { cols, rows }) => {
+            let body = json!({ "cols": cols, "rows": rows }).to_string().into_bytes();
+            ("/terminal/size", "application/json", body)
+        }
+    };
+    let refusal = match poster.post(&format!("{path}{screen}"), content_type, &body) {
+        Ok(answered) if answered.status < 400 => return,
+        Ok(answered) => problem_in(&answered.body).unwrap_or_else(|| "the loop did not take it".to_owned()),
+        Err(error) => format!("the loop does not answer: {error}"),
+    };
+    shared.wake(Some(refusal));
 }

@@ -14,6 +14,8 @@ use super::{
 /// Quotes and items that one line begins with.
 const LEADS_CAP: usize = 8;
 const RULE_COLUMNS: usize = 24;
+/// Most columns before the lines of code that their fence stood behind.
+const MOST_INDENT: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Markdown {
@@ -298,6 +300,8 @@ impl Markdown {
         let held = std::mem::take(&mut self.held);
         let language = held.trim_start().trim_start_matches(char::from(marker)).trim();
         let face = self.base.dim();
+        // As far as it shows where code belongs: it stands before every line.
+        let indent = indent.min(MOST_INDENT);
         self.ink.write(face, &" ".repeat(indent), out);
         self.ink.write(face, "╭─", out);
         if !language.is_empty() {

@@ -49,7 +49,7 @@ impl Wake {
 pub enum WhenSlow {
     /// The agent waits: for what the owner of the run sees, which has to be whole.
     HoldAgentBack,
-    /// The agent waits, but not for a subscriber that takes nothing for [`HOLD_PATIENCE`]: a screen may be frozen, or at the
+    /// The agent waits, but not for a subscriber that takes nothing for two seconds: a screen may be frozen, or at the
     /// other end of a lost connection. From then on it skips, until it has caught up.
     HoldAgentBriefly,
     /// The subscriber misses output and is told how much.

@@ -1,0 +1,94 @@
+//! Signals to a process that shows a run of another process, while it has no screen that hears them.
+
+use std::{
+    io, process,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use nix::sys::signal::Signal;
+use tokio::{
+    runtime::Builder,
+    signal::unix::{SignalKind, signal},
+};
+
+use crate::{event::RequestedBy, proc::signal_loop, ui::tui};
+
+/// What a signal that ends programs does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// It ends this process alone.
+    Leave,
+    /// An interrupt and a termination stop the loop of this process id, which this one has started; a hangup leaves it alone.
+    Stop(u32),
+    /// The screen hears it.
+    OfScreen,
+}
+
+/// Hears signals from its start to the end of the process.
+#[derive(Debug, Clone)]
+pub(crate) struct Signals(Arc<Mutex<Meaning>>);
+
+impl Signals {
+    /// Starts to listen.
+    ///
+    /// # Errors
+    /// If there can be no thread, or signals cannot be received.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let signals = Self(Arc::new(Mutex::new(Meaning::Leave)));
+        let heard = signals.clone();
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let (mut interrupt, mut terminate, mut hangup) = {
+            let _entered = runtime.enter();
+            (
+                signal(SignalKind::interrupt())?,
+                signal(SignalKind::terminate())?,
+                signal(SignalKind::hangup())?,
+            )
+        };
+        let listen = async move {
+            loop {
+                tokio::select! {
+                    _ = interrupt.recv() => heard.hear(RequestedBy::Interrupt, Signal::SIGINT),
+                    _ = terminate.recv() => heard.hear(RequestedBy::Terminate, Signal::SIGTERM),
+                    _ = hangup.recv() => heard.hear(RequestedBy::Hangup, Signal::SIGHUP),
+                }
+            }
+        };
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || runtime.block_on(listen))?;
+        Ok(signals)
+    }
+
+    /// Chooses what signals do from here on.
+    pub(crate) fn mean(&self, meaning: Meaning) {
+        *self.lock() = meaning;
+    }
+
+    fn hear(&self, by: RequestedBy, signal: Signal) {
+        let meaning = *self.lock();
+        match meaning {
+            Meaning::OfScreen => {}
+            Meaning::Stop(pid) if by != RequestedBy::Hangup => signal_loop(pid, signal),
+            Meaning::Leave | Meaning::Stop(_) => {
+                tui::terminal::give_back();
+                process::exit(i32::from(code_of(by)));
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Meaning> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The exit code of a program that a signal has ended.
+pub(crate) fn code_of(by: RequestedBy) -> u8 {
+    let signal = match by {
+        RequestedBy::Hangup => 1,
+        RequestedBy::Interrupt | RequestedBy::User => 2,
+        RequestedBy::Terminate => 15,
+    };
+    128 + signal
+}
