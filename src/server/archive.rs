@@ -20,6 +20,9 @@ use super::problem::{Answered, Problem};
 /// Requests that read at a time; more wait. Each may hold what it has read until its client has taken it.
 const READERS: usize = 4;
 
+/// Requests at a time that look for a run or list them.
+const LOOKERS: usize = 2;
+
 /// What a client is handed at a time of something large.
 const PIECE_BYTES: usize = 64 * 1024;
 
@@ -36,6 +39,8 @@ pub(crate) struct Desk {
     supervisor: Supervisor,
     shelf: Arc<Shelf>,
     free: Arc<Semaphore>,
+    /// Of those who look and are handed nothing that a client takes its time for: commands begin with it.
+    looking: Arc<Semaphore>,
 }
 
 impl Desk {
@@ -44,15 +49,30 @@ impl Desk {
             supervisor: supervisor.clone(),
             shelf: Arc::default(),
             free: Arc::new(Semaphore::new(READERS)),
+            looking: Arc::new(Semaphore::new(LOOKERS)),
         }
     }
 
-    /// Does `work` on a thread where it may take its time.
+    /// Looks for something among the runs, on a thread where that may take its time. Waits for no client.
+    pub(super) async fn look<T: Send + 'static>(&self, work: impl FnOnce(&Shelf) -> T + Send + 'static) -> Answered<T> {
+        let work = move |shelf: &Shelf, _: &Supervisor| Ok(work(shelf));
+        self.work(&self.looking, work).await.map(|(done, _)| done)
+    }
+
+    /// Does `work` on a thread where it may take its time. What comes of it counts as being read as long as the permit is there.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Shelf, &Supervisor) -> Answered<T> + Send + 'static,
     ) -> Answered<(T, OwnedSemaphorePermit)> {
-        let permit = Arc::clone(&self.free).acquire_owned().await;
+        self.work(&self.free, work).await
+    }
+
+    async fn work<T: Send + 'static>(
+        &self,
+        permits: &Arc<Semaphore>,
+        work: impl FnOnce(&Shelf, &Supervisor) -> Answered<T> + Send + 'static,
+    ) -> Answered<(T, OwnedSemaphorePermit)> {
+        let permit = Arc::clone(permits).acquire_owned().await;
         let permit = permit.map_err(|_| Problem::failed("the server ends"))?;
         let desk = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&desk.shelf, &desk.supervisor)).await;
@@ -69,8 +89,7 @@ impl Archive {
     /// All runs, the latest first.
     pub(super) async fn runs(&self) -> Answered<Vec<RunEntry>> {
         let paths = self.paths.clone();
-        let read = self.desk.read(move |shelf, _| Ok(shelf.runs(&paths))).await;
-        read.map(|(runs, _)| runs)
+        self.desk.look(move |shelf| shelf.runs(&paths)).await
     }
 
     /// The run of this name; none if there is none. A name is looked up and never made a part of a path.
@@ -118,11 +137,8 @@ impl Kept {
     /// How it stands, while a ralph serves it or not.
     pub(super) async fn entry(&self, live: bool) -> Answered<RunEntry> {
         let (paths, run) = (self.archive.paths.clone(), self.run.clone());
-        let read = self
-            .archive
-            .desk
-            .read(move |shelf, _| Ok(shelf.run(&paths, &run, live)));
-        read.await.map(|(entry, _)| entry)
+        let looked = move |shelf: &Shelf| shelf.run(&paths, &run, live);
+        self.archive.desk.look(looked).await
     }
 
     /// Does `work` on a thread where it may take its time.
@@ -155,5 +171,21 @@ pub(super) fn of_journal(error: &JournalError) -> Problem {
             Problem::not_found("there is no journal of this run")
         }
         _ => Problem::failed(with_causes(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_looks_waits_for_no_client_that_takes_its_time() {
+        let desk = Desk::new(&Supervisor::default());
+        let mut taking = Vec::new();
+        for _ in 0..READERS {
+            let (_, permit) = desk.read(|_, _| Ok(())).await.unwrap();
+            taking.push(permit);
+        }
+        assert_eq!(desk.look(|_| 7).await, Ok(7));
     }
 }

@@ -119,7 +119,7 @@ async fn not_for_an_agent(Extension(role): Extension<Role>, request: Request, ne
 
 async fn list(State(gateway): State<Arc<Gateway>>) -> Answered<Json<Vec<RunEntry>>> {
     let projects = Arc::clone(&gateway.projects);
-    let (runs, _) = gateway.desk.read(move |shelf, _| Ok(projects.runs(shelf))).await?;
+    let runs = gateway.desk.look(move |shelf| projects.runs(shelf)).await?;
     Ok(Json(runs))
 }
 
@@ -181,7 +181,7 @@ impl Gateway {
     /// Looks for a run. A name is looked up and never made a part of a path.
     async fn find(&self, id: String) -> Answered<Found> {
         let projects = Arc::clone(&self.projects);
-        let (found, _) = self.desk.read(move |_, _| Ok(projects.find(&id).ok_or(id))).await?;
+        let found = self.desk.look(move |_| projects.find(&id).ok_or(id)).await?;
         let (paths, run, is_live) =
             found.map_err(|id| Problem::not_found(format!("there is no run `{id}`; GET /runs lists them")))?;
         Ok(Found {

@@ -227,7 +227,12 @@ pub(super) fn plan_json(view: &RunView) -> Value {
 /// A state with its tag, or the tag alone for a client that has the state.
 pub(super) fn tagged(headers: &HeaderMap, status: &Status) -> Response {
     let records = status.view.as_ref().map_or(0, |view| view.records);
-    let tag = HeaderValue::from_str(&format!("\"{records}\"")).expect("digits");
+    // What changes without a record: the run that is there, its process, and how long its agent has been silent.
+    let quiet_ms = status.quiet.map_or(0, |quiet| quiet.since_ms);
+    let tag = format!("\"{records}-{}-{}-{quiet_ms}\"", status.run, status.pid);
+    let Ok(tag) = HeaderValue::from_str(&tag) else {
+        return Json(status).into_response();
+    };
     if headers.get(header::IF_NONE_MATCH) == Some(&tag) {
         return (StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response();
     }
