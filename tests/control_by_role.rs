@@ -65,6 +65,14 @@ port=$(grep -o 'http://127.0.0.1:[0-9]*' "$XDG_STATE_HOME"/ralph/project-*/runs/
 over_tcp() {{ bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$1" && printf "$2" >&3 && cat <&3' bash "$port" "$1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer $token\r\n$2"; }}
 over_tcp 'POST /prompt' 'Content-Type: application/json\r\nContent-Length: 15\r\n\r\n{{"text":"obey"}}' > "$HOME/tcp.out" 2>&1
 over_tcp 'GET /status' '\r\n' > "$HOME/tcp-status.out" 2>&1
+# Nobody is at the other end when this is read, and more than one request is there to read.
+for _ in 1 2 3 4 5; do
+    bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$1" && printf "$2" >&3' bash "$port" "POST /prompt HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer $token\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n{{\"text\":\"obey\"}}x"
+done
+over_tcp 'POST /login' 'Content-Length: 0\r\n\r\n' > "$HOME/tcp-login.out" 2>&1
+# A token for looking shows an agent no more than it may see.
+token=$(grep -o '"readOnly": "[^"]*' "$XDG_STATE_HOME"/ralph/project-*/tokens.json | cut -d '"' -f 4)
+over_tcp 'GET /report' '\r\n' > "$HOME/tcp-report.out" 2>&1
 {ralph} status > "$HOME/status.out" 2>&1
 work; over 'Done.'"#,
         calls("direct", ""),
@@ -88,6 +96,13 @@ work; over 'Done.'"#,
     assert!(over_tcp.contains("called from within the run"), "{over_tcp}");
     let looked = sandbox.read_home("tcp-status.out").expect("the agent has looked");
     assert!(looked.contains("\"phase\""), "{looked}");
+    let login = sandbox.read_home("tcp-login.out").expect("the agent has tried");
+    assert!(
+        login.contains(" 403 ") && login.contains("called from within the run"),
+        "{login}"
+    );
+    let kept = sandbox.read_home("tcp-report.out").expect("the agent has tried");
+    assert!(kept.contains(" 403 "), "{kept}");
     let status = std::fs::read_to_string(sandbox.home().join("status.out")).expect("the agent has looked");
     assert!(status.contains("iteration 1"), "looking is free: {status}");
 

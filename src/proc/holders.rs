@@ -3,24 +3,79 @@
 
 use std::{fs, io, net::IpAddr, net::SocketAddr, path::Path};
 
-use nix::unistd::Pid;
+use nix::unistd::{Pid, Uid, geteuid};
 
-use super::system;
+use super::{process::Process, system};
 
-/// The processes that hold the end whose address is `client`, of a connection to `server`. None where it is another machine's, or
-/// of processes that this one may not look into.
-pub(super) fn holders(client: SocketAddr, server: SocketAddr) -> Vec<Pid> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
-    let inode = tables
-        .iter()
-        .find_map(|table| inode(&fs::read_to_string(table).ok()?, client, server));
-    let Some(inode) = inode else {
-        return Vec::new();
+/// How often to read the tables before a connection is not in them: they change while they are read.
+const READS: usize = 3;
+/// Where the kernel has its connections. A system without IPv6 has one of the two.
+const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
+
+/// Who has the client's end of a connection.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// Somebody on another machine, as far as anybody can tell here.
+    Abroad,
+    /// Nobody any more.
+    Gone,
+    Held(Vec<Pid>),
+    /// Somebody has opened it, and no process that this one may look into has it.
+    Unseen {
+        /// Those that may have it: of this user, and closed to it.
+        by_one_of: Vec<Process>,
+        is_of_this_user: bool,
+    },
+}
+
+/// An end as the kernel's table of connections has it.
+#[derive(Debug, PartialEq, Eq)]
+struct Entry {
+    uid: Uid,
+    /// 0 once every process has let go of it.
+    inode: u64,
+}
+
+/// Tells who has the end whose address is `client`, of a connection to `server`.
+pub(super) fn end_of(client: SocketAddr, server: SocketAddr) -> End {
+    let (ip, own) = (client.ip().to_canonical(), server.ip().to_canonical());
+    if !ip.is_loopback() && ip != own {
+        return End::Abroad;
+    }
+    if !TABLES.iter().any(|table| Path::new(table).exists()) {
+        return End::Abroad; // a system that has none
+    }
+    let Some(found) = look_up(client, server).filter(|found| found.inode != 0) else {
+        return End::Gone;
     };
-    let socket = format!("socket:[{inode}]");
-    let all = system::processes().into_iter().map(|process| process.pid);
-    all.filter(|pid| holds(*pid, Path::new(&socket)).unwrap_or(false))
-        .collect()
+    let socket = format!("socket:[{}]", found.inode);
+    let (mut holders, mut closed) = (Vec::new(), Vec::new());
+    for process in system::processes() {
+        match holds(process.pid, Path::new(&socket)) {
+            Ok(true) => holders.push(process.pid),
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => closed.push(process),
+            Err(_) => {} // it has ended
+        }
+    }
+    if !holders.is_empty() {
+        return End::Held(holders);
+    }
+    if look_up(client, server).as_ref() != Some(&found) {
+        return End::Gone;
+    }
+    closed.retain(|process| is_of(process.pid, geteuid()) && !is_of(process.parent, geteuid()));
+    End::Unseen {
+        by_one_of: closed,
+        is_of_this_user: found.uid == geteuid(),
+    }
+}
+
+fn look_up(client: SocketAddr, server: SocketAddr) -> Option<Entry> {
+    let tables = TABLES.iter().cycle();
+    tables
+        .take(READS * TABLES.len())
+        .find_map(|table| entry(&fs::read_to_string(table).ok()?, client, server))
 }
 
 fn holds(pid: Pid, socket: &Path) -> io::Result<bool> {
@@ -31,16 +86,26 @@ fn holds(pid: Pid, socket: &Path) -> io::Result<bool> {
     }))
 }
 
-/// The inode of the client's end, as the kernel's table of connections has it.
-fn inode(table: &str, client: SocketAddr, server: SocketAddr) -> Option<u64> {
+/// Whether a process has `user` as one of its users; not if it is not to be seen.
+fn is_of(pid: Pid, user: Uid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    let mut users = users.unwrap_or_default().split_ascii_whitespace();
+    users.any(|uid| uid.parse() == Ok(user.as_raw()))
+}
+
+/// The client's end in the text of a table.
+fn entry(table: &str, client: SocketAddr, server: SocketAddr) -> Option<Entry> {
     let (client, server) = (written(client), written(server));
     table.lines().find_map(|line| {
         let mut fields = line.split_ascii_whitespace().skip(1);
         let (local, remote) = (fields.next()?, fields.next()?);
-        let is_it = client.iter().any(|client| client == local) && server.iter().any(|server| server == remote);
-        // A connection that has ended has none.
-        let inode = fields.nth(6)?.parse().ok()?;
-        (is_it && inode != 0).then_some(inode)
+        if !client.iter().any(|client| client == local) || !server.iter().any(|server| server == remote) {
+            return None;
+        }
+        let uid = fields.nth(4)?.parse().ok().map(Uid::from_raw)?;
+        let inode = fields.nth(1)?.parse().ok()?;
+        Some(Entry { uid, inode })
     })
 }
 
@@ -63,9 +128,15 @@ fn written(address: SocketAddr) -> Vec<String> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
+    use std::{
+        io::IoSlice,
+        mem::MaybeUninit,
+        net::{TcpListener, TcpStream},
+        os::{fd::AsFd, unix::net::UnixStream},
+    };
 
     use nix::unistd::getpid;
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
     use super::*;
 
@@ -78,12 +149,44 @@ mod tests {
             let server = listener.local_addr().unwrap();
             let client = TcpStream::connect(server).unwrap();
             let (_accepted, from) = listener.accept().unwrap();
-            assert_eq!(holders(from, server), [getpid()]);
+            assert_eq!(end_of(from, server), End::Held(vec![getpid()]));
+            // What has been sent is still read once nobody has this end any more.
             drop(client);
-            assert_eq!(holders(from, server), []);
+            assert_eq!(end_of(from, server), End::Gone);
         }
         // Of a listener for both, and of nobody.
         let [one, other] = ["[::ffff:127.0.0.1]:1", "127.0.0.1:2"].map(|address| address.parse().unwrap());
-        assert_eq!(holders(one, other), []);
+        assert_eq!(end_of(one, other), End::Gone);
+        let [remote, own] = ["192.0.2.1:1", "192.0.2.2:2"].map(|address| address.parse().unwrap());
+        assert_eq!(end_of(remote, own), End::Abroad);
+        assert_eq!(end_of(remote, remote), End::Gone);
+    }
+
+    #[test]
+    fn a_connection_on_its_way_to_another_process_is_this_users_and_nobody_is_seen_to_have_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = listener.local_addr().unwrap();
+        let client = TcpStream::connect(server).unwrap();
+        let (_accepted, from) = listener.accept().unwrap();
+        let (there, _here) = UnixStream::pair().unwrap();
+        let passed = [client.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut message = SendAncillaryBuffer::new(&mut space);
+        assert!(message.push(SendAncillaryMessage::ScmRights(&passed)));
+        sendmsg(&there, &[IoSlice::new(b"x")], &mut message, SendFlags::empty()).unwrap();
+        drop(client);
+        // Another test may start a program, which has all of this process until it is one.
+        let mut ends = (0..1_000).map(|_| end_of(from, server));
+        let end = ends.find(|end| !matches!(end, End::Held(_)));
+        let is_of_this_user = |end: &End| {
+            matches!(
+                end,
+                End::Unseen {
+                    is_of_this_user: true,
+                    ..
+                }
+            )
+        };
+        assert!(end.as_ref().is_some_and(is_of_this_user), "{end:?}");
     }
 }

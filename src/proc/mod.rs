@@ -52,6 +52,6 @@ pub use launch::{
     Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Network, Output, RUN_ID_VAR, Size, Stdin, Stdout,
     Stop, StopSignal,
 };
-pub use origin::{Origin, client_is_below_a_run, is_below_a_run};
+pub use origin::{ClientOrigin, Origin, is_below_a_run, origin_of_client};
 pub use spawn::SpawnError;
 pub use supervisor::Supervisor;

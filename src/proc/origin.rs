@@ -9,7 +9,7 @@ use nix::unistd::{Pid, getpid, getppid};
 
 use super::{
     RUN_ID_VAR,
-    holders::holders,
+    holders::{End, end_of},
     leftovers::{self, Children},
     system,
 };
@@ -79,14 +79,57 @@ pub fn is_below_a_run() -> bool {
     a_run_is_above(getppid())
 }
 
-/// Tells whether the client's end of a TCP connection of this machine is held by what a ralph has started.
+/// Where the client of a TCP connection comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientOrigin {
+    pub origin: Origin,
+    /// Whether it stays so: nobody was found at the other end otherwise, and somebody may be later.
+    pub is_settled: bool,
+}
+
+/// Tells where whoever has the client's end of a TCP connection comes from. What is of another machine comes from elsewhere.
 ///
-/// Whoever does not let itself be looked into, and whoever connects by way of another process, is not found.
-pub fn client_is_below_a_run(client: SocketAddr, server: SocketAddr) -> bool {
-    let mut parents = holders(client, server)
-        .into_iter()
-        .filter_map(|pid| Some(system::process(pid)?.parent));
-    parents.any(a_run_is_above)
+/// Whoever connects by way of a process that no ralph has started is not found.
+pub fn origin_of_client(client: SocketAddr, server: SocketAddr) -> ClientOrigin {
+    let (origin, is_settled) = match end_of(client, server) {
+        End::Abroad => (Origin::Elsewhere, true),
+        End::Held(holders) => return of_holders(&holders),
+        // Nobody waits for the answer.
+        End::Gone => (Origin::Unknown, false),
+        End::Unseen {
+            is_of_this_user: false, ..
+        } => (Origin::Elsewhere, false),
+        // One that was started by another user, as sshd's is, is closed to this one. What this user has started can close itself
+        // as well, and an agent can have its end on the way from one process to another.
+        End::Unseen { by_one_of, .. } => {
+            let is_elsewhere = by_one_of.iter().any(|process| !a_run_is_above(process.parent));
+            let origin = if is_elsewhere {
+                Origin::Elsewhere
+            } else {
+                Origin::Unknown
+            };
+            (origin, false)
+        }
+    };
+    ClientOrigin { origin, is_settled }
+}
+
+fn of_holders(holders: &[Pid]) -> ClientOrigin {
+    let parents: Vec<Pid> = holders
+        .iter()
+        .filter_map(|pid| Some(system::process(*pid)?.parent))
+        .collect();
+    let origin = if parents.iter().any(|parent| a_run_is_above(*parent)) {
+        Origin::Run
+    } else if parents.len() < holders.len() {
+        Origin::Unknown // one of them has ended
+    } else {
+        Origin::Elsewhere
+    };
+    ClientOrigin {
+        origin,
+        is_settled: origin != Origin::Unknown,
+    }
 }
 
 /// Whether `above`, or a process above it, is a ralph or a guard.

@@ -319,8 +319,14 @@ async fn only_from_here(State(access): State<Arc<Access>>, request: Request, nex
 
 /// Lets requests through that have a token, as far as the token goes.
 async fn only_known(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
-    match admitted(&access, &request) {
+    let caller = request.extensions().get::<Arc<Caller>>().map(Arc::clone);
+    match admitted(&access, &request, caller.as_deref()) {
         Ok(role) => {
+            let is_of_a_run = match caller {
+                Some(caller) => caller.is_of_a_run().await,
+                None => false,
+            };
+            let role = if is_of_a_run { Role::Agent } else { role };
             request.extensions_mut().insert(role);
             next.run(request).await
         }
@@ -331,7 +337,7 @@ async fn only_known(State(access): State<Arc<Access>>, mut request: Request, nex
     }
 }
 
-fn admitted(access: &Access, request: &Request) -> Answered<Role> {
+fn admitted(access: &Access, request: &Request, caller: Option<&Caller>) -> Answered<Role> {
     let headers = request.headers();
     let (role, proof) = access.identify(headers)?;
     let looks = is_looking(request.method());
@@ -350,19 +356,13 @@ fn admitted(access: &Access, request: &Request) -> Answered<Role> {
     if role == Role::Reader && !looks && request.uri().path() != "/login" {
         return Err(Problem::forbidden("this token is for looking: it commands nothing"));
     }
-    let Some(caller) = request.extensions().get::<Arc<Caller>>() else {
-        return Ok(role);
-    };
-    if !caller.is_admitted() {
+    if caller.is_some_and(|caller| !caller.is_admitted()) {
         return Err(Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many connections at a time: close one",
         ));
     }
-    Ok(match role {
-        Role::User if caller.is_of_a_run() => Role::Agent,
-        Role::User | Role::Reader | Role::Agent => role,
-    })
+    Ok(role)
 }
 
 /// Lets through what changes nothing.
@@ -389,6 +389,11 @@ async fn login(
     Extension(role): Extension<Role>,
     headers: HeaderMap,
 ) -> Answered<Response> {
+    if role == Role::Agent {
+        return Err(Problem::forbidden(
+            "called from within the run: an agent has no browser to log in",
+        ));
+    }
     let cookie = access.cookie_for(role, &headers);
     let cookie = cookie.ok_or_else(|| unauthorized("the tokens of this ralph cannot be read"))?;
     let body = Json(LoggedIn {

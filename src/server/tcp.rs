@@ -15,10 +15,10 @@ use axum::{Extension, Router};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
-    task::{AbortHandle, JoinSet},
+    task::{AbortHandle, JoinSet, spawn_blocking},
 };
 
-use crate::proc::client_is_below_a_run;
+use crate::proc::{ClientOrigin, Origin, origin_of_client};
 
 use super::{
     connection::{Impatient, Patience, serve_connection},
@@ -67,7 +67,7 @@ pub(super) async fn serve_tcp(
             free: Arc::clone(&free),
             permit: OnceLock::new(),
             ends: stream.local_addr().ok().map(|server| (client, server)),
-            is_of_a_run: OnceLock::new(),
+            origin: OnceLock::new(),
         });
         let (routes, stages) = (routes.clone().layer(Extension(Arc::clone(&caller))), seen.clone());
         let number = caller.number;
@@ -104,17 +104,31 @@ pub(super) struct Caller {
     permit: OnceLock<OwnedSemaphorePermit>,
     /// The client's address, and the one that it has connected to.
     ends: Option<(SocketAddr, SocketAddr)>,
-    is_of_a_run: OnceLock<bool>,
+    /// Once somebody was found there.
+    origin: OnceLock<Origin>,
 }
 
 impl Caller {
-    /// Whether a process that a run has started is at the other end: an agent that has found a token is an agent all the same.
-    pub(super) fn is_of_a_run(&self) -> bool {
-        let look = || {
-            self.ends
-                .is_some_and(|(client, server)| client_is_below_a_run(client, server))
+    /// Whether a process that a run has started is at the other end, or one that hides where it comes from: an agent that has
+    /// found a token is an agent all the same.
+    pub(super) async fn is_of_a_run(&self) -> bool {
+        let origin = match (self.origin.get(), self.ends) {
+            (Some(origin), _) => *origin,
+            (None, Some((client, server))) => {
+                // Every process is looked at, and other connections are served meanwhile.
+                let look = spawn_blocking(move || origin_of_client(client, server));
+                let seen = look.await.unwrap_or(ClientOrigin {
+                    origin: Origin::Unknown,
+                    is_settled: false,
+                });
+                if seen.is_settled {
+                    _ = self.origin.set(seen.origin); // another request of the same connection was first
+                }
+                seen.origin
+            }
+            (None, None) => Origin::Unknown,
         };
-        *self.is_of_a_run.get_or_init(look)
+        origin != Origin::Elsewhere
     }
 
     /// Takes the connection for one with a token from here on; false if there are too many of those.

@@ -95,8 +95,8 @@ impl Tokens {
     }
 }
 
-/// Tells whether a file was written anew since: device, inode, and when it changed.
-pub(crate) type Version = (u64, u64, i64, i64);
+/// Tells whether a file was written anew or opened to others since: device, inode, mode, and when any of it changed.
+pub(crate) type Version = (u64, u64, u32, i64, i64);
 
 /// Where the tokens are kept.
 #[derive(Debug, Clone)]
@@ -153,10 +153,11 @@ impl TokenFile {
         Ok(tokens)
     }
 
-    /// What changes when somebody writes the file anew; none where it is not there.
+    /// What changes when somebody writes the file anew, or opens it to others; none where it is not there.
     pub(crate) fn version(&self) -> Option<Version> {
         let metadata = fs::symlink_metadata(&self.path).ok()?;
-        Some((metadata.dev(), metadata.ino(), metadata.mtime(), metadata.mtime_nsec()))
+        let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
+        Some((metadata.dev(), metadata.ino(), metadata.mode(), seconds, nanoseconds))
     }
 
     fn made_up(&self) -> Result<Tokens, TokensError> {
@@ -228,7 +229,9 @@ mod tests {
         let path = dir.path().join("tokens.json");
         let file = TokenFile::new(path.clone());
         file.read_or_make().unwrap();
+        let version = file.version();
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        assert_ne!(file.version(), version, "a server that runs looks again");
         assert!(matches!(
             file.read_or_make(),
             Err(TokensError::Open { mode: 0o640, .. })
