@@ -8,7 +8,7 @@ use std::{
     net::{Shutdown, TcpStream},
     os::unix::net::UnixStream,
     path::PathBuf,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -27,6 +27,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 const HEAD_CAP_BYTES: u64 = 16 * 1024;
 /// So is the answer to an order.
 const ANSWER_CAP_BYTES: usize = 1 << 20;
+/// How long a connection is used again after an answer: less than the server waits for the next request.
+const FRESH: Duration = Duration::from_secs(4);
 /// How long an order may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -323,13 +325,6 @@ pub fn problem_in(body: &[u8]) -> Option<String> {
     detail.as_str().map(ToOwned::to_owned)
 }
 
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
-    )
-}
-
 /// What the head of an answer says.
 struct Head {
     status: u16,
@@ -370,7 +365,8 @@ fn read_head(body: &mut impl BufRead) -> io::Result<Head> {
 #[derive(Debug)]
 pub struct Poster {
     address: Address,
-    connection: Option<BufReader<Connection>>,
+    /// One that was used not long ago, and when.
+    connection: Option<(BufReader<Connection>, Instant)>,
 }
 
 /// The answer to a request.
@@ -393,12 +389,12 @@ impl Poster {
     /// # Errors
     /// If nobody answers.
     pub fn post(&mut self, path: &str, content_type: &str, body: &[u8]) -> io::Result<Answered> {
-        if let Some(connection) = self.connection.take() {
-            match self.post_over(connection, path, content_type, body) {
-                // The server lets a connection go on which nothing is asked for long, and has not seen this request.
-                Err(error) if is_gone(&error) => {}
-                answered => return answered,
-            }
+        // The server lets a connection go on which nothing is asked for long. What was sent is never sent again: it may have
+        // been carried out, though no answer has come.
+        if let Some((connection, used)) = self.connection.take()
+            && used.elapsed() < FRESH
+        {
+            return self.post_over(connection, path, content_type, body);
         }
         let connection = self.address.connect().map_err(io::Error::other)?;
         connection.set_patience(PATIENCE)?;
@@ -422,7 +418,7 @@ impl Poster {
         let mut body = vec![0; head.length.min(ANSWER_CAP_BYTES)];
         connection.read_exact(&mut body)?;
         if !head.closes && head.length <= ANSWER_CAP_BYTES {
-            self.connection = Some(connection);
+            self.connection = Some((connection, Instant::now()));
         }
         Ok(Answered {
             status: head.status,
