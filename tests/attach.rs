@@ -74,7 +74,8 @@ fn closing_the_terminal_detaches_attach_shows_the_whole_run_and_wait_tells_its_e
     assert!(!terminal.on_other_screen());
     assert!(terminal.text().contains("the run continues"), "{}", terminal.text());
     assert_eq!(sandbox.loop_pid(), run, "it is the same process all the time");
-    let waiting = sandbox.ralph(["wait"]).start();
+    // It may be over before it is waited for.
+    let waiting = sandbox.ralph(["wait", &running_id(&sandbox)]).start();
     sandbox.let_go("go2");
     let waited = waiting.wait(SOON);
     assert_eq!(waited.code(), Some(0), "{waited:?}");

@@ -74,9 +74,11 @@ fn on_terminal(args: &Args) -> Result<Presentation, Failure> {
 pub(super) fn wait(args: &Args, run: Option<&str>) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let named = run.map(|run| which_run(&paths, Some(run))).transpose()?;
+    let running = lock::holder(&paths).and_then(|holder| holder.run);
     let run = match not_running(&paths, named.as_ref())? {
         Some(over) => over,
-        None => match await_end(&paths)? {
+        // It may end before anything is asked of it: then its journal has the end.
+        None => match await_end(&paths, named.or(running))? {
             (run, Some(code)) => {
                 print(&said(&paths, &run));
                 return Ok(code);
@@ -110,9 +112,9 @@ fn not_running(paths: &ProjectPaths, named: Option<&RunId>) -> Result<Option<Run
     }
 }
 
-/// Waits for the end of the run that works in the project; returns its exit code, if its process has said so.
-fn await_end(paths: &ProjectPaths) -> Result<(RunId, Option<u8>), Failure> {
-    let mut run = None;
+/// Waits for the end of the run that works in the project, which is `run` if that is known; returns its exit code, if its process
+/// has said so.
+fn await_end(paths: &ProjectPaths, mut run: Option<RunId>) -> Result<(RunId, Option<u8>), Failure> {
     loop {
         match followed(paths) {
             Ok((of, Some(exit))) => return Ok((of, exit)),
