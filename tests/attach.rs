@@ -18,7 +18,7 @@ use ralph::event::{Event, Record, RequestedBy, StopReason};
 use crate::{
     api::http::{address, token},
     harness::{SOON, Sandbox, Script, wait_until},
-    tui::{PATIENT, Terminal, pane, screen, watching},
+    tui::{PATIENT, Terminal, ending::broken, pane, screen, watching},
 };
 
 /// Another terminal with the same run.
@@ -205,12 +205,7 @@ fn a_loop_that_fails_says_why_on_the_terminal_of_its_screen() {
 #[test]
 fn an_interrupt_stops_the_run_where_its_screen_has_become_text() {
     let sandbox = Sandbox::new();
-    sandbox.install(&Script::terminal(PATIENT));
-    let program = screen(&sandbox).env("RALPH_TEST_BREAK_SCREEN", "1");
-    let mut terminal = Terminal::start(&program, 100, 30);
-    terminal.sees("ready 1");
-    terminal.press("\x1b[24~");
-    terminal.sees("the run continues as text");
+    let mut terminal = broken(&sandbox);
     kill(Pid::from_raw(terminal.pid()), Signal::SIGINT).unwrap();
     assert_eq!(terminal.ends(), 130);
     wait_for_nothing(&sandbox);

@@ -1,7 +1,7 @@
 //! The screen as its users have it: the real binary in a terminal, keys that are pressed, cells that are read.
 
 mod answering;
-mod ending;
+pub mod ending;
 mod keys;
 mod looks;
 mod output;

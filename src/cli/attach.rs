@@ -74,7 +74,7 @@ fn on_terminal(args: &Args) -> Result<Presentation, Failure> {
 pub(super) fn wait(args: &Args, run: Option<&str>) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let named = run.map(|run| which_run(&paths, Some(run))).transpose()?;
-    let running = lock::holder(&paths).and_then(|holder| holder.run);
+    let running = lock::running(&paths);
     let run = match not_running(&paths, named.as_ref())? {
         Some(over) => over,
         // It may end before anything is asked of it: then its journal has the end.
@@ -102,7 +102,7 @@ pub(super) fn wait(args: &Args, run: Option<&str>) -> Result<u8, Failure> {
 /// # Errors
 /// A [`Failure`] if none is asked for and none runs.
 fn not_running(paths: &ProjectPaths, named: Option<&RunId>) -> Result<Option<RunId>, Failure> {
-    let running = lock::holder(paths).and_then(|holder| holder.run);
+    let running = lock::running(paths);
     match (named, running) {
         (Some(named), Some(running)) if *named == running => Ok(None),
         (Some(named), _) => Ok(Some(named.clone())),
@@ -124,7 +124,7 @@ fn await_end(paths: &ProjectPaths, mut run: Option<RunId>) -> Result<(RunId, Opt
             Err(_) => {}
         }
         // A stream that ends is not the end of the loop: whoever holds the lock is still at work.
-        let at_work = lock::holder(paths).and_then(|holder| holder.run);
+        let at_work = lock::running(paths);
         if at_work.is_none() || run.is_some() && run != at_work {
             let of = run.map(|run| (run, None));
             return of.ok_or_else(|| ControlError::NotRunning.into());

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::{
     ControlError,
-    frames::{Decoder, Frame},
+    frames::{Decoder, Frame, Hello},
 };
 
 /// Bytes that are read at once.
@@ -232,6 +232,14 @@ impl FrameReader {
             body,
             decoder: Decoder::default(),
         })
+    }
+
+    /// Waits for the first frame, which says whose frames these are; none if it says something else.
+    pub fn hello(&mut self) -> Option<Box<Hello>> {
+        match self.next_frame() {
+            Ok(Some(Frame::Hello(hello))) => Some(hello),
+            Ok(_) | Err(_) => None,
+        }
     }
 
     /// Waits for the next frame; none at the end of the connection.

@@ -47,7 +47,7 @@ impl Projects {
         let mut entries = Vec::new();
         let mut past = Vec::new();
         for paths in self.all() {
-            match running(&paths) {
+            match lock::running(&paths) {
                 Some(run) => entries.push(shelf.run(&paths, &run, true)),
                 None => past.extend(paths.latest_run().map(|run| (changed(&paths), paths, run))),
             }
@@ -66,7 +66,7 @@ impl Projects {
             Some((paths, run))
         });
         let (paths, run) = found?;
-        let is_live = running(&paths).as_ref() == Some(&run);
+        let is_live = lock::running(&paths).as_ref() == Some(&run);
         Some((paths, run, is_live))
     }
 
@@ -83,11 +83,6 @@ impl Projects {
         });
         projects.filter(|paths| paths.check_state().is_ok()).collect()
     }
-}
-
-/// The run that a ralph serves.
-fn running(paths: &ProjectPaths) -> Option<RunId> {
-    lock::holder(paths).and_then(|holder| holder.run)
 }
 
 /// When a run was last begun.

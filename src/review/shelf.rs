@@ -37,7 +37,7 @@ enum Known {
 impl Shelf {
     /// All runs of a project, the latest first.
     pub(crate) fn runs(&self, paths: &ProjectPaths) -> Vec<RunEntry> {
-        let running = lock::holder(paths).and_then(|holder| holder.run);
+        let running = lock::running(paths);
         let runs = paths.run_ids();
         let runs = runs.iter().rev();
         runs.map(|run| self.run(paths, run, running.as_ref() == Some(run)))

@@ -36,7 +36,9 @@ use super::{problem::Problem, served::Stage};
 /// All headers of a request together.
 const HEADERS_CAP_BYTES: usize = 32 * 1024;
 /// A message of the user is far smaller, in JSON, too; a longer request is not one of ours.
-const BODY_CAP_BYTES: usize = 1 << 20;
+pub(super) const BODY_CAP_BYTES: usize = 1 << 20;
+/// How long to leave connections alone when none can be taken.
+pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a client may take for what.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! The events of a run as they happen, as server-sent events: each record with its number as its id, so that whoever was
 //! cut off goes on where it was.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     Extension,
@@ -29,11 +29,8 @@ use crate::{
 
 use super::{
     problem::{Answered, Problem},
-    served::Served,
+    served::{HEARTBEAT, Served},
 };
-
-/// Whoever hears nothing for longer has lost the connection.
-const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// What of the events somebody wants.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -192,16 +189,22 @@ fn written(event: &UiEvent, wanted: Wanted) -> Option<Event> {
             });
             Some(Event::default().event("detail").data(data.to_string()))
         }
-        UiEvent::Output(bytes) => {
-            let data = json!({"data": STANDARD.encode(bytes)});
-            Some(Event::default().event("output").data(data.to_string()))
-        }
-        UiEvent::Skipped { bytes } => {
-            let data = json!({"bytes": bytes});
-            Some(Event::default().event("skipped").data(data.to_string()))
-        }
+        UiEvent::Output(bytes) => Some(output(bytes)),
+        UiEvent::Skipped { bytes } => Some(skipped(*bytes)),
         UiEvent::Detail(_) | UiEvent::Resized(_) => None,
     }
+}
+
+/// Bytes of a terminal.
+pub(super) fn output(bytes: &[u8]) -> Event {
+    let data = json!({"data": STANDARD.encode(bytes)});
+    Event::default().event("output").data(data.to_string())
+}
+
+/// So many bytes of a terminal that are left out.
+pub(super) fn skipped(bytes: u64) -> Event {
+    let data = json!({"bytes": bytes});
+    Event::default().event("skipped").data(data.to_string())
 }
 
 pub(super) fn of_record(record: &Record, words: bool) -> Event {

@@ -28,7 +28,7 @@ use crate::{
 use super::{
     Listening, PATIENCE,
     archive::{Archive, Desk, Kept},
-    connection::{Patience, take_body},
+    connection::{BODY_CAP_BYTES, Patience, take_body},
     files::TRUNCATED,
     page, past,
     problem::{Answered, Problem},
@@ -45,9 +45,6 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const PASSED_ON: [HeaderName; 4] = [ACCEPT, CONTENT_TYPE, IF_NONE_MATCH, LAST_EVENT_ID];
 /// What a client is told of the answer.
 const PASSED_BACK: [HeaderName; 4] = [CONTENT_TYPE, ETAG, CACHE_CONTROL, TRUNCATED];
-
-/// A request has no longer body.
-const BODY_CAP_BYTES: usize = 1 << 20;
 
 struct Gateway {
     projects: Arc<Projects>,

@@ -1,6 +1,9 @@
 //! What requests are answered with: the loop, and what has been recorded.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::{
+    sync::{Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
 
 use axum::{
     Json,
@@ -26,6 +29,9 @@ use super::{
 
 /// Tells who is at the other end of a connection.
 pub(crate) type RoleOf = Box<dyn Fn(&UnixStream) -> Role + Send + Sync>;
+
+/// Whoever hears nothing for longer has lost the connection.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// How far the run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

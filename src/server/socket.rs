@@ -26,7 +26,7 @@ use tracing::warn;
 use crate::control::Role;
 
 use super::{
-    connection::{Impatient, Patience, serve_connection},
+    connection::{ACCEPT_PAUSE, Impatient, Patience, serve_connection},
     served::{RoleOf, Stage},
 };
 
@@ -37,9 +37,6 @@ pub(super) const ONLY_LOOKS: HeaderName = HeaderName::from_static("ralph-only-lo
 const CONNECTIONS: usize = 256;
 /// Connections at a time of what the run has started, which must not keep the user out.
 const OF_THE_RUN: usize = 32;
-
-/// How long to leave connections alone when none can be taken.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How often it is looked whether the socket is still there: something may tidy up what it lies in.
 const LOOK: Duration = Duration::from_secs(2);

@@ -1,6 +1,6 @@
 //! The run for ralph's own screens: frames of what happens, and the way back for keys and sizes.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     Extension, Json,
@@ -31,11 +31,8 @@ use crate::{
 use super::{
     problem::{Answered, Problem},
     screens::{Shown, Table},
-    served::Served,
+    served::{HEARTBEAT, Served},
 };
-
-/// Whoever hears nothing for longer has lost the connection.
-const ALIVE: Duration = Duration::from_secs(10);
 
 /// What is wanted of a stream.
 #[derive(Debug, Default, Deserialize)]
@@ -124,7 +121,7 @@ impl Follower {
     async fn next(&mut self) -> Next {
         // A client that is fast must not keep the others waiting.
         tokio::task::consume_budget().await;
-        let alive = Instant::now() + ALIVE;
+        let alive = Instant::now() + HEARTBEAT;
         loop {
             let frame = tokio::select! {
                 event = self.subscription.next_event() => match event {

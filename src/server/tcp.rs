@@ -21,7 +21,7 @@ use tokio::{
 use crate::proc::{ClientOrigin, Origin, origin_of_client};
 
 use super::{
-    connection::{Impatient, Patience, serve_connection},
+    connection::{ACCEPT_PAUSE, Impatient, Patience, serve_connection},
     served::Stage,
 };
 
@@ -29,9 +29,6 @@ use super::{
 const STRANGERS: usize = 64;
 /// Connections at a time that have.
 const KNOWN: usize = 192;
-
-/// How long to leave connections alone when none can be taken.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves `routes` to whoever connects to `listener`, until `stages` says that no more are taken, and then to those that there
 /// are.

@@ -18,7 +18,6 @@ use axum::{
         sse::{Event, Sse},
     },
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use serde_json::json;
@@ -31,7 +30,7 @@ use crate::{
 
 use super::{
     archive::Kept,
-    events::heartbeat,
+    events::{self, heartbeat},
     problem::{Answered, Problem},
     served::Served,
 };
@@ -185,7 +184,7 @@ impl Recorded {
                     let piece = self.wanted(text.as_bytes());
                     bytes += piece.len();
                     if !piece.is_empty() {
-                        events.push(output(piece, self.at));
+                        events.push(events::output(piece).id(self.at.to_string()));
                     }
                 }
                 None => {}
@@ -213,7 +212,7 @@ impl Recorded {
     fn gap(&self) -> Option<Event> {
         let to = self.to?;
         let left = to.saturating_sub(self.at.max(self.from));
-        (left > 0).then(|| skipped(left, to))
+        (left > 0).then(|| events::skipped(left).id(to.to_string()))
     }
 }
 
@@ -243,31 +242,15 @@ fn shown(event: &UiEvent, at: &mut u64) -> Option<Event> {
     match event {
         UiEvent::Output(bytes) => {
             *at += bytes.len() as u64;
-            Some(output(bytes, *at))
+            Some(events::output(bytes).id(at.to_string()))
         }
         UiEvent::Skipped { bytes } => {
             *at += bytes;
-            Some(skipped(*bytes, *at))
+            Some(events::skipped(*bytes).id(at.to_string()))
         }
         UiEvent::Resized(size) => Some(resized(size.cols, size.rows)),
         UiEvent::Record(_) | UiEvent::Detail(_) => None,
     }
-}
-
-fn output(bytes: &[u8], at: u64) -> Event {
-    let data = json!({"data": STANDARD.encode(bytes)});
-    Event::default()
-        .id(at.to_string())
-        .event("output")
-        .data(data.to_string())
-}
-
-fn skipped(bytes: u64, at: u64) -> Event {
-    let data = json!({"bytes": bytes});
-    Event::default()
-        .id(at.to_string())
-        .event("skipped")
-        .data(data.to_string())
 }
 
 fn resized(cols: u16, rows: u16) -> Event {
@@ -283,6 +266,8 @@ fn over() -> Event {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+
+    use base64::{Engine, engine::general_purpose::STANDARD};
 
     use super::*;
 

@@ -174,6 +174,11 @@ pub(crate) fn holder(paths: &ProjectPaths) -> Option<Holder> {
     is_held(paths).then(|| found(paths)).flatten()
 }
 
+/// Tells which run goes on in a project; none if none does, or if it has not said so yet.
+pub(crate) fn running(paths: &ProjectPaths) -> Option<RunId> {
+    holder(paths)?.run
+}
+
 #[cfg(test)]
 mod tests {
     use std::{

@@ -15,7 +15,7 @@ use crate::{
     console,
     control::{
         ControlError,
-        frames::{Frame, Hello, Signalling},
+        frames::{Hello, Signalling},
         stream::{Address, FrameReader, Looks, fetch},
     },
     event::{RequestedBy, RunId},
@@ -236,10 +236,8 @@ impl<'a> Visitor<'a> {
 /// # Errors
 /// [`AttachError::NoHello`] if it says something else.
 pub(crate) fn greeted(mut frames: FrameReader) -> Result<(Box<Hello>, FrameReader), AttachError> {
-    match frames.next_frame() {
-        Ok(Some(Frame::Hello(hello))) => Ok((hello, frames)),
-        Ok(_) | Err(_) => Err(AttachError::NoHello),
-    }
+    let hello = frames.hello().ok_or(AttachError::NoHello)?;
+    Ok((hello, frames))
 }
 
 fn is_gone(error: &ScreenError) -> bool {

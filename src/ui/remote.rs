@@ -284,10 +284,7 @@ impl Taker {
             if let Err(ControlError::NotRunning) = opened {
                 return None;
             }
-            let greeted = opened.ok().and_then(|mut frames| match frames.next_frame() {
-                Ok(Some(Frame::Hello(hello))) => Some((hello, frames)),
-                Ok(_) | Err(_) => None,
-            });
+            let greeted = opened.ok().and_then(|mut frames| Some((frames.hello()?, frames)));
             let Some((hello, frames)) = greeted else {
                 let why = "the connection is lost; ralph tries again";
                 self.shared.wake(Some(why.to_owned()));

@@ -93,15 +93,21 @@ fn a_signal_ends_a_screen_that_only_shows_the_end() {
     assert!(!terminal.on_other_screen());
 }
 
-#[test]
-fn a_screen_that_breaks_becomes_text_and_the_run_goes_on() {
-    let sandbox = Sandbox::new();
+/// A terminal whose screen has broken, and on which the run goes on as text.
+pub fn broken(sandbox: &Sandbox) -> Terminal {
     sandbox.install(&Script::terminal(PATIENT));
-    let program = screen(&sandbox).env("RALPH_TEST_BREAK_SCREEN", "1");
+    let program = screen(sandbox).env("RALPH_TEST_BREAK_SCREEN", "1");
     let mut terminal = Terminal::start(&program, 100, 30);
     terminal.sees("ready 1");
     terminal.press("\x1b[24~");
     terminal.sees("the screen broke; the run continues as text");
+    terminal
+}
+
+#[test]
+fn a_screen_that_breaks_becomes_text_and_the_run_goes_on() {
+    let sandbox = Sandbox::new();
+    let mut terminal = broken(&sandbox);
     assert!(!terminal.on_other_screen());
     sandbox.let_go("go1");
     sandbox.let_go("go2");
