@@ -141,7 +141,7 @@ fn show(hub: &Hub) -> JoinHandle<()> {
     let events = hub.subscribe(0, WhenSlow::HoldAgentBack);
     let style = Style {
         colour: true,
-        columns: None,
+        ..Style::PLAIN
     };
     let mut text = TextPrinter::new(style, Pace::Lines);
     thread::spawn(move || {

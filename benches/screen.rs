@@ -253,19 +253,19 @@ fn memory() {
     let (_, small) = pass("terminal", Script::Colours(MB));
     Row::new("after 1 MB of output", megabytes(small)).print();
     let mut sizes = vec![
-        ("after 100 MB of output", Script::Colours(100 * MB)),
-        ("after 100 MB that move about", Script::Moves(100 * MB)),
+        ("after 100 MB of output", Script::Colours(100 * MB), 40.0),
+        ("after 100 MB that move about", Script::Moves(100 * MB), 25.0),
     ];
     if env::var_os(LONG).is_some_and(|value| value == "1") {
-        sizes.push(("after 1 GB of output", Script::Colours(1000 * MB)));
+        sizes.push(("after 1 GB of output", Script::Colours(1000 * MB), 40.0));
     } else {
         note(&format!("{LONG}=1 adds what a gigabyte leaves"));
     }
-    for (name, script) in sizes {
+    for (name, script, most) in sizes {
         let (_, large) = pass("terminal", script);
         Row::new(name, megabytes(large))
             .beside("after 1 MB", megabytes(small))
-            .at_most(Quantity::Megabytes(40.0))
+            .at_most(Quantity::Megabytes(most))
             .print();
     }
     looking_back();
@@ -277,6 +277,8 @@ fn looking_back() {
     scratch.add_agent("terminal", &Script::Colours(100 * MB));
     let mut screen = Screen::start(&watched(&scratch));
     screen.wait_for(OVER, true);
+    // The end has shown its report.
+    screen.press("t");
     Row::new(
         "from a key to the first row, after 100 MB",
         screen.latency("g", "rows below", true),

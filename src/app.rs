@@ -1,6 +1,7 @@
 //! Puts a run together from settings, adapter and plan, and shows it.
 
 mod agents;
+mod choice;
 mod denials;
 mod detached;
 mod end;
@@ -15,6 +16,7 @@ mod prompt;
 mod runtime;
 mod sandbox;
 mod strict;
+mod workers;
 
 use std::{
     env::consts::OS,
@@ -28,7 +30,7 @@ use crate::{
     control::frames::Show,
     diagnostics::Diagnostics,
     driver::{
-        Clock, Driver, Hub, OpenError, OpenRun, RunConfig,
+        Clock, Driver, Hub, OpenError, OpenRun, Opening, RunConfig,
         prune::{Keep, prune},
     },
     error::Failure,
@@ -48,6 +50,7 @@ use crate::{
 };
 
 pub(crate) use agents::{catalog, chosen_adapter, withheld_from_agent, withheld_from_goals};
+pub(crate) use choice::{Candidate, open_choice};
 pub(crate) use detached::{attach, attach_at, run_detached};
 use end::concluded;
 pub(crate) use goals::check_goals;
@@ -75,8 +78,9 @@ pub(crate) fn run(
     diagnostics: &Diagnostics,
     supervisor: &Supervisor,
     starter: Option<&Starter>,
+    opening: Opening,
 ) -> Result<u8, Failure> {
-    diagnostics.scope(|| logged_run(place, loaded, presentation, diagnostics, supervisor, starter))
+    diagnostics.scope(|| logged_run(place, loaded, presentation, diagnostics, supervisor, starter, opening))
 }
 
 fn logged_run(
@@ -86,6 +90,7 @@ fn logged_run(
     diagnostics: &Diagnostics,
     supervisor: &Supervisor,
     starter: Option<&Starter>,
+    opening: Opening,
 ) -> Result<u8, Failure> {
     info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -97,7 +102,7 @@ fn logged_run(
     let prepared = prepare(place, loaded, presentation.screen.is_some(), supervisor)?;
     supervisor.become_subreaper();
     let listening = listening(&place.paths, &loaded.config)?;
-    let mut open = OpenRun::open(place.paths.clone(), &prepared.settings.plan, supervisor)?;
+    let mut open = OpenRun::open_as(place.paths.clone(), &prepared.settings.plan, supervisor, opening)?;
     diagnostics.write_to(&open.files.log());
     let run = info_span!("run", id = %open.run);
     let mut notices = prepared.notices;
@@ -139,6 +144,7 @@ fn logged_run(
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,
+        handover: loaded.config.handover,
         promise: loaded.config.completion.promise.clone(),
         agents: prepared.agents,
         goals_parallel: loaded.config.goals_parallel,

@@ -6,7 +6,10 @@
 //!
 //! A reader that went away has read enough: what cannot be written is dropped without a word.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::{
+    env,
+    io::{self, BufWriter, IsTerminal, Write},
+};
 
 use crate::text::{Form, Shown, shown};
 
@@ -69,10 +72,42 @@ pub(crate) fn warn(text: &str) {
     complain(&format!("warning: {text}"));
 }
 
-/// Writes lines to stderr.
+/// Writes lines to stderr. On a terminal, the word that a line begins with has the colour of what it says.
 pub(crate) fn complain(text: &str) {
     let text = format!("{}\n", text.trim_end_matches('\n'));
-    _ = io::stderr().write_all(shown(&text, Form::Plain).as_bytes());
+    let text = shown(&text, Form::Plain);
+    let text = match io::stderr().is_terminal() && is_colour_wanted() {
+        true => with_coloured_marks(&text),
+        false => text,
+    };
+    _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Whether the user has not asked for text without colours.
+fn is_colour_wanted() -> bool {
+    let text = |name| env::var_os(name).unwrap_or_default();
+    text("NO_COLOR").is_empty() && text("TERM") != "dumb"
+}
+
+/// The words that lines begin with, and their colours as SGR codes.
+const MARKS: [(&str, &str); 6] = [
+    ("error:", "1;31"),
+    ("warning:", "1;33"),
+    ("hint:", "36"),
+    ("note:", "1"),
+    ("✔", "32"),
+    ("✖", "31"),
+];
+
+fn with_coloured_marks(text: &str) -> String {
+    let line = |line: &str| {
+        let mark = MARKS.iter().find(|(mark, _)| line.starts_with(mark));
+        match mark {
+            Some((mark, code)) => format!("\x1b[{code}m{mark}\x1b[0m{}", &line[mark.len()..]),
+            None => line.to_owned(),
+        }
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 /// Stdout for a writer of many pieces.
@@ -113,5 +148,18 @@ impl Drop for Stdout {
         self.text.clear();
         self.shown.finish(&mut self.text);
         _ = self.out.write_all(self.text.as_bytes()).and_then(|()| self.out.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_word_that_a_line_begins_with_is_coloured() {
+        assert_eq!(
+            with_coloured_marks("error: no error: here\nhint: type it\nthe rest\n"),
+            "\x1b[1;31merror:\x1b[0m no error: here\n\x1b[36mhint:\x1b[0m type it\nthe rest\n"
+        );
     }
 }

@@ -98,6 +98,9 @@ impl From<Mistakes> for Failure {
     fn from(error: Mistakes) -> Self {
         let hints = error.hints(NO_HINT);
         let failure = Failure::of(FailureKind::Configuration, &error);
+        if hints.is_empty() && error.first().is_of_flag() {
+            return failure.hint("see `ralph --help`");
+        }
         if hints.is_empty() {
             return failure
                 .hint("`ralph config path` names the files that are read, `ralph config schema` what may be in them");
@@ -269,6 +272,7 @@ impl From<GitError> for Failure {
         let failure = Failure::of(FailureKind::Failed, &error);
         match error {
             GitError::NoCheckpoint { .. } => failure.hint("`ralph restore` lists the checkpoints there are"),
+            GitError::Later { since, n } => failure.hint(format!("`ralph diff {since} --since {n}` shows both")),
             _ => failure,
         }
     }

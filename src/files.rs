@@ -8,7 +8,7 @@
 
 use std::{
     fs::{self, File, FileType, Metadata, OpenOptions, Permissions},
-    io::{self, Read},
+    io::{self, Read, Write as _},
     os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt},
     path::Path,
 };
@@ -168,6 +168,20 @@ pub(crate) fn read_unfollowed(path: &Path, cap_bytes: u64) -> Result<Vec<u8>, Re
         return Err(io::Error::from(io::ErrorKind::NotFound).into());
     };
     whole(file, cap_bytes)
+}
+
+/// Writes a file that is not there yet, and its directory; what came to be there meanwhile is somebody's. A file that could
+/// not be written whole is taken away again.
+///
+/// # Errors
+/// `AlreadyExists` if there is one; whatever else the file system says.
+pub(crate) fn create_new(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    File::create_new(path)?
+        .write_all(text.as_bytes())
+        .inspect_err(|_| _ = fs::remove_file(path))
 }
 
 /// Opens a file of ralph's own to append to it, made where there is none, in a directory that an agent can write as well:

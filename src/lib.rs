@@ -10,6 +10,7 @@
 
 pub mod agent;
 mod app;
+mod begin;
 mod claims;
 pub mod cli;
 pub mod config;
@@ -36,6 +37,8 @@ pub mod run;
 pub mod sandbox;
 mod server;
 pub mod settings;
+#[cfg(test)]
+mod spoilt_files;
 pub mod store;
 #[cfg(test)]
 mod testing;

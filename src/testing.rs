@@ -1,9 +1,25 @@
 //! What unit tests of several modules share.
 
+use std::{env, fs, path::Path};
+
 use crate::event::{
     AskId, Checkpoint, Choice, Decider, Event, Exit, GoalFailure, GoalResult, Offer, Outcome, PermissionRequest,
     Question, ToolKind,
 };
+
+/// Compares a file of the repository with what is made of the code, and writes it anew where `RALPH_TEST_WRITE` asks for it.
+/// `filter` names the test to whoever has to run it.
+#[track_caller]
+pub(crate) fn assert_committed(path: &str, text: &str, filter: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if env::var_os("RALPH_TEST_WRITE").is_some() {
+        fs::write(&file, text).expect("a file of the repository");
+    }
+    assert!(
+        fs::read_to_string(&file).unwrap_or_default() == text,
+        "{path} is not what the code says: RALPH_TEST_WRITE=1 cargo test --lib {filter} writes it"
+    );
+}
 
 /// Numbers that look random and are the same every time (xorshift).
 pub(crate) struct Dice(u64);
@@ -29,11 +45,20 @@ impl Dice {
     }
 }
 
+/// How often a test tries something at random: `usual`, unless `RALPH_TEST_ROUNDS` says more.
+pub(crate) fn rounds(usual: usize) -> usize {
+    let wanted = env::var("RALPH_TEST_ROUNDS")
+        .ok()
+        .and_then(|wanted| wanted.parse().ok());
+    wanted.map_or(usual, |wanted: usize| wanted.max(usual))
+}
+
 /// An iteration of `codex` that begins.
 pub(crate) fn iteration_started(iteration: u32, task: Option<&str>, checkpoint: Option<Checkpoint>) -> Event {
     Event::IterationStarted {
         iteration,
         adapter: "codex".to_owned(),
+        model: None,
         task: task.map(str::to_owned),
         resume: None,
         live_steering: false,

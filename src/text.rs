@@ -7,6 +7,7 @@ pub(crate) mod escapes;
 mod json;
 mod position;
 mod shown;
+pub(crate) mod signs;
 pub(crate) mod wrap;
 
 use std::borrow::Cow;

@@ -26,12 +26,6 @@ fn attached(sandbox: &Sandbox, cols: u16, rows: u16) -> Terminal {
     Terminal::start(&sandbox.ralph(["attach"]), cols, rows)
 }
 
-fn wait_for_nothing(sandbox: &Sandbox) {
-    wait_until(SOON, "end of all processes", || {
-        sandbox.processes().is_empty().then_some(())
-    });
-}
-
 fn stop_reason(records: &[Record]) -> Option<&StopReason> {
     records.iter().find_map(|record| match &record.event {
         Event::RunStopped { reason, .. } => Some(reason),
@@ -80,7 +74,7 @@ fn closing_the_terminal_detaches_attach_shows_the_whole_run_and_wait_tells_its_e
     let waited = waiting.wait(SOON);
     assert_eq!(waited.code(), Some(0), "{waited:?}");
     assert!(waited.stdout.contains("is over: "), "{waited:?}");
-    wait_for_nothing(&sandbox);
+    sandbox.waits_until_nothing_runs();
     let told = sandbox.read_home("told").expect("what the user's command was told");
     assert_eq!(told.lines().count(), 1, "{told}");
 }
@@ -116,7 +110,7 @@ fn two_terminals_have_their_own_sizes_and_none_of_them_takes_the_run_along() {
     third.press("q");
     assert_eq!(third.ends(), 0);
     assert!(third.text().contains("2 of 2 tasks done"), "{}", third.text());
-    wait_for_nothing(&sandbox);
+    sandbox.waits_until_nothing_runs();
     assert_eq!(sandbox.commits(), 3);
 }
 
@@ -137,7 +131,7 @@ fn a_loop_that_is_killed_is_told_from_one_that_has_ended_and_can_be_resumed() {
             "{text}"
         );
     }
-    wait_for_nothing(&sandbox);
+    sandbox.waits_until_nothing_runs();
     let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
     terminal.sees("iteration 2");
     kill(Pid::from_raw(terminal.pid()), Signal::SIGTERM).unwrap();
@@ -199,7 +193,7 @@ fn a_loop_that_fails_says_why_on_the_terminal_of_its_screen() {
         text.contains("events.jsonl") && text.contains("the run was interrupted"),
         "{text}"
     );
-    wait_for_nothing(&sandbox);
+    sandbox.waits_until_nothing_runs();
 }
 
 #[test]
@@ -208,7 +202,7 @@ fn an_interrupt_stops_the_run_where_its_screen_has_become_text() {
     let mut terminal = broken(&sandbox);
     kill(Pid::from_raw(terminal.pid()), Signal::SIGINT).unwrap();
     assert_eq!(terminal.ends(), 130);
-    wait_for_nothing(&sandbox);
+    sandbox.waits_until_nothing_runs();
 }
 
 #[test]
@@ -393,7 +387,7 @@ fn a_screen_whose_network_is_lost_says_so_and_comes_back_without_a_gap_or_a_doub
     assert_eq!(log.matches("iteration 1: Write hello.txt").count(), 1, "{log}");
     assert_eq!(log.matches("iteration 2: Write world.txt").count(), 1, "{log}");
     terminal.press("p");
-    terminal.sees("will pause after it");
+    terminal.sees("pauses after this");
     terminal.press("qd");
     assert_eq!(terminal.ends(), 0);
     drop(running);

@@ -1,5 +1,6 @@
 //! Whatever is wrong gets a clear error, and nothing is lost, started or left behind.
 
+mod any_arguments;
 pub mod asking;
 mod before_the_start;
 mod files;

@@ -7,7 +7,7 @@
 //! `RALPH_CHAOS_SEED=N` chooses other runs, `RALPH_CHAOS_RUNS=N` another number of them, and `RALPH_CHAOS_RUN=K` only the
 //! K-th; what is chosen depends on the seed alone, when it strikes also on the machine.
 
-mod random;
+pub mod random;
 mod strike;
 
 use std::{

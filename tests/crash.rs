@@ -78,14 +78,6 @@ fn kill_and_wait(running: Running) -> Finished {
     running.wait(SOON)
 }
 
-/// Waits until nothing of the sandbox runs any more: whoever guards an agent ends it when ralph is gone.
-#[track_caller]
-fn nothing_runs_soon(sandbox: &Sandbox) {
-    wait_until(SOON, "end of what was left running", || {
-        sandbox.processes().is_empty().then_some(())
-    });
-}
-
 /// Every record in its place, every iteration closed, the plan done.
 #[track_caller]
 fn assert_whole(records: &[Record]) {
@@ -123,7 +115,7 @@ fn killed_after(seq: u64) {
     let running = looping(&sandbox);
     running.wait_for_line(SOON, |line| line.starts_with(&format!("{{\"seq\":{seq},")));
     let before = kill_and_wait(running);
-    nothing_runs_soon(&sandbox);
+    sandbox.waits_until_nothing_runs();
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(0), "killed after {seq}: {finished:?}");
     sandbox.assert_nothing_runs();
@@ -174,7 +166,7 @@ fn claims_outlive_a_kill_after(seq: u64, agent: &str) {
     let running = sandbox.looping(args).start();
     running.wait_for_line(SOON, |line| line.starts_with(&format!("{{\"seq\":{seq},")));
     kill_and_wait(running);
-    nothing_runs_soon(&sandbox);
+    sandbox.waits_until_nothing_runs();
     let finished = sandbox.looping(args).run(SOON);
     assert_eq!(finished.code(), Some(0), "killed after {seq}: {finished:?}");
     assert_eq!(sandbox.read(".ralph-done"), None);

@@ -9,11 +9,24 @@ fn demo(sandbox: &Sandbox, args: &[&str]) -> crate::harness::running::Finished {
 }
 
 #[test]
-fn it_works_off_its_plan_and_says_where_the_work_is() {
+fn it_works_off_its_plan_has_a_claim_refused_and_a_later_one_verified_and_says_where_the_work_is() {
     let sandbox = Sandbox::new();
     let finished = demo(&sandbox, &[]);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    assert!(finished.stdout.contains("4 of 4 tasks done"), "{}", finished.stdout);
+    let mut rest = finished.stdout.as_str();
+    for expected in [
+        "not done: goal `tests` did not pass",
+        "expected 'Hello, Ada!!!', got 'Hello, --shout!!!'",
+        "goal tests passed",
+        "all goals passed",
+        "ralph: done (verified)",
+        "4 of 4 tasks done · 5 iterations",
+    ] {
+        let (_, after) = rest
+            .split_once(expected)
+            .unwrap_or_else(|| panic!("{expected}: {}", finished.stdout));
+        rest = after;
+    }
     let place = finished
         .stdout
         .lines()

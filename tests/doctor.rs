@@ -9,7 +9,10 @@ use ralph::{
 };
 use serde_json::Value;
 
-use crate::harness::{Program, SOON, Sandbox, Script, running::Finished};
+use crate::{
+    harness::{Program, SOON, Sandbox, Script, running::Finished},
+    tui::Terminal,
+};
 
 /// The real ralph where no agent is installed but those given: name and version.
 fn doctor(sandbox: &Sandbox, agents: &[(&str, &str)]) -> Program {
@@ -64,7 +67,7 @@ fn where_all_is_well_it_says_what_a_run_would_use_and_exits_with_0() {
     fs::write(sandbox.codex_home().join("auth.json"), "{}").unwrap();
     let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    assert!(about(&finished, "run").starts_with("uses `codex`"), "{finished:?}");
+    assert!(about(&finished, "default").starts_with("uses `codex`"), "{finished:?}");
     let codex = about(&finished, "codex");
     assert!(codex.starts_with("Codex CLI 0.169.0, as verified · "), "{codex}");
     assert!(codex.ends_with("auth.json is there"), "{codex}");
@@ -106,7 +109,7 @@ fn an_agent_of_your_own_is_what_runs_where_it_is_the_only_one() {
     sandbox.install(&Script::worker());
     let finished = doctor(&sandbox, &[]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    assert!(about(&finished, "run").starts_with("uses `script`"), "{finished:?}");
+    assert!(about(&finished, "default").starts_with("uses `script`"), "{finished:?}");
     let path = std::env::join_paths([programs(&sandbox, &[]), "/usr/bin".into(), "/bin".into()]).unwrap();
     let run = sandbox
         .ralph(["--headless", "--format", "jsonl"])
@@ -131,13 +134,76 @@ fn an_agent_of_your_own_is_what_runs_where_it_is_the_only_one() {
 }
 
 #[test]
+fn of_several_agents_with_a_login_one_is_asked_for_once_and_used_wherever_none_is_named() {
+    let sandbox = Sandbox::new();
+    fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();
+    let path = programs(&sandbox, &[("claude", "2.1.197"), ("codex", "0.169.0")]);
+    fs::write(sandbox.codex_home().join("auth.json"), "{}").unwrap();
+    let doctor = || doctor(&sandbox, &[]).run(SOON);
+    assert!(
+        about(&doctor(), "default").starts_with("uses `codex`"),
+        "the one that is logged in: {:?}",
+        doctor()
+    );
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    fs::write(sandbox.home().join(".claude/.credentials.json"), "{}").unwrap();
+    assert!(
+        about(&doctor(), "default").starts_with("uses `claude`"),
+        "{:?}",
+        doctor()
+    );
+
+    let init = sandbox.wary_ralph(["init", "Write hello.txt"]).env("PATH", &path);
+    let mut terminal = Terminal::start(&init, 100, 30);
+    terminal.sees("Write PLAN.md? [y/N]");
+    terminal.press("y\r");
+    terminal.sees("[1 to 2; Enter takes claude]");
+    terminal.press("3\r");
+    terminal.sees("a number from 1 to 2");
+    terminal.press("codex\r");
+    assert_eq!(terminal.ends(), 0);
+    assert!(
+        about(&doctor(), "default").starts_with("uses `codex`, as you chose"),
+        "{:?}",
+        doctor()
+    );
+    let ralph = |args: &str| sandbox.wary_ralph(args.split_whitespace()).env("PATH", &path).run(SOON);
+    let shown = ralph("config show").stdout;
+    let adapter = shown.lines().find(|line| line.starts_with("adapter ")).unwrap();
+    assert!(
+        adapter.contains("\"codex\"") && adapter.contains("chosen.json:2:3"),
+        "{adapter}"
+    );
+    assert!(ralph("config path").stdout.starts_with("chosen "));
+
+    // Nobody is asked twice.
+    let mut terminal = Terminal::start(&sandbox.wary_ralph(["init"]).env("PATH", &path), 100, 30);
+    assert_eq!(terminal.ends(), 0);
+    assert!(!terminal.written().contains("Which one"), "{}", terminal.written());
+
+    assert_eq!(ralph("adapters use nope").code(), Some(3));
+    assert_eq!(ralph("adapters use claude").code(), Some(0));
+    assert!(about(&doctor(), "default").starts_with("uses `claude`, as you chose"));
+    sandbox.write(".ralph/config.json", r#"{ "adapter": "codex" }"#);
+    assert_eq!(about(&doctor(), "default"), "uses `codex`, as configured");
+    fs::remove_file(sandbox.project().join(".ralph/config.json")).unwrap();
+    // What is gone is no choice any more.
+    fs::remove_file(path.join("claude")).unwrap();
+    assert!(
+        about(&doctor(), "default").starts_with("uses `codex`"),
+        "{:?}",
+        doctor()
+    );
+}
+
+#[test]
 fn an_agent_of_another_version_or_without_a_login_can_be_used() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     let agents = [("claude", "9.9.9")];
     let finished = doctor(&sandbox, &agents).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    let run = about(&finished, "run");
+    let run = about(&finished, "default");
     assert!(
         run.ends_with("but no agent is logged in, as far as can be told"),
         "{run}"
@@ -177,9 +243,9 @@ fn a_configured_agent_that_is_missing_stops_runs_whatever_else_is_there() {
     sandbox.write(".ralph/config.json", r#"{ "adapter": "gemini" }"#);
     let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
     assert_eq!(finished.code(), Some(4), "{finished:?}");
-    assert!(about(&finished, "run").contains("`gemini`"), "{finished:?}");
+    assert!(about(&finished, "default").contains("`gemini`"), "{finished:?}");
     assert!(
-        todo(&finished, "run")
+        todo(&finished, "default")
             .iter()
             .any(|todo| todo.contains("npm install -g @google/gemini-cli")),
         "{finished:?}"
@@ -195,8 +261,11 @@ fn a_server_that_does_not_answer_stops_runs() {
         .env("RALPH_SERVER", "http://127.0.0.1:1")
         .run(SOON);
     assert_eq!(finished.code(), Some(4), "{finished:?}");
-    assert!(about(&finished, "run").contains("http://127.0.0.1:1"), "{finished:?}");
-    assert!(!todo(&finished, "run").is_empty(), "{finished:?}");
+    assert!(
+        about(&finished, "default").contains("http://127.0.0.1:1"),
+        "{finished:?}"
+    );
+    assert!(!todo(&finished, "default").is_empty(), "{finished:?}");
 }
 
 #[test]

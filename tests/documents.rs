@@ -8,14 +8,19 @@ use std::{
     process::{Command, Stdio},
 };
 
+use crate::harness::{SOON, Sandbox, Script};
+
+/// Documents outside of the book.
 const DOCUMENTS: &[&str] = &[
     "README.md",
+    "SECURITY.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "AGENTS.md",
     "adapters/README.md",
-    "docs/api.md",
 ];
+/// What fits in somebody's first minutes.
+const README_LINES: usize = 150;
 /// Stops of the tour in ARCHITECTURE.md.
 const STOPS: usize = 10;
 
@@ -27,10 +32,50 @@ fn text_of(document: &str) -> String {
     fs::read_to_string(root().join(document)).unwrap_or_else(|error| panic!("{document}: {error}"))
 }
 
+/// The pages of the book, below `docs`, with their paths from the root.
+fn pages() -> Vec<String> {
+    let mut pages = Vec::new();
+    let mut directories = vec![root().join("docs")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).expect("a directory of the book").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                let path = path.strip_prefix(root()).expect("a path below the root");
+                pages.push(path.display().to_string());
+            }
+        }
+    }
+    pages.sort();
+    pages
+}
+
+/// The text without what is shown as code.
+fn prose(text: &str) -> String {
+    let mut fenced = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        if !fenced && !fence && !line.starts_with("    ") {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
+}
+
+/// The blocks of `sh` in a text.
+fn shell_blocks(text: &str) -> Vec<&str> {
+    let blocks = text.split("```sh\n").skip(1);
+    blocks.filter_map(|block| Some(block.split_once("```")?.0)).collect()
+}
+
 /// The targets of inline links, without those to other sites.
 fn links(text: &str) -> Vec<&str> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
-    let targets = targets.map(|(target, _)| target);
+    let pictures = text.split("src=\"").skip(1).filter_map(|rest| rest.split_once('"'));
+    let targets = targets.chain(pictures).map(|(target, _)| target);
     targets.filter(|target| !target.contains("://")).collect()
 }
 
@@ -50,12 +95,18 @@ fn anchor(heading: &str) -> String {
     let letters = heading.trim().to_lowercase();
     let letters = letters
         .chars()
-        .filter(|letter| letter.is_alphanumeric() || [' ', '-'].contains(letter));
+        .filter(|letter| letter.is_alphanumeric() || [' ', '-', '_'].contains(letter));
     letters.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
 }
 
+/// Whether a link of a page of the book leads out of `docs`.
+fn is_outside(page: &str, path: &str) -> bool {
+    let depth = page.matches('/').count();
+    path.matches("../").count() >= depth
+}
+
 fn has_heading(file: &Path, wanted: &str) -> bool {
-    let text = fs::read_to_string(file).unwrap_or_default();
+    let text = prose(&fs::read_to_string(file).unwrap_or_default());
     let mut headings = text.lines().filter(|line| line.starts_with('#'));
     headings.any(|line| anchor(line.trim_start_matches('#')) == wanted)
 }
@@ -63,26 +114,74 @@ fn has_heading(file: &Path, wanted: &str) -> bool {
 #[test]
 fn every_link_leads_to_a_file_and_a_heading_that_are_there() {
     let mut broken = Vec::new();
-    for document in DOCUMENTS {
-        let text = text_of(document);
+    let documents = DOCUMENTS.iter().map(|document| (*document).to_owned());
+    for document in documents.chain(pages()) {
+        let text = prose(&text_of(&document));
         let directory = root()
-            .join(document)
+            .join(&document)
             .parent()
             .expect("a document has a directory")
             .to_owned();
         for link in links(&text) {
             let (path, heading) = link.split_once('#').unwrap_or((link, ""));
             let file = if path.is_empty() {
-                root().join(document)
+                root().join(&document)
             } else {
                 directory.join(path)
             };
-            if !file.exists() || !heading.is_empty() && !has_heading(&file, heading) {
+            // What is not below `docs` is not in the book.
+            let leaves = document.starts_with("docs/") && is_outside(&document, path);
+            if leaves || !file.exists() || !heading.is_empty() && !has_heading(&file, heading) {
                 broken.push(format!("{document}: {link}"));
             }
         }
     }
     assert_eq!(broken, Vec::<String>::new());
+}
+
+#[test]
+fn every_page_is_a_chapter_of_the_book() {
+    let summary = text_of("docs/SUMMARY.md");
+    let chapters: Vec<String> = links(&summary).iter().map(|link| format!("docs/{link}")).collect();
+    let pages = pages().into_iter().filter(|page| page != "docs/SUMMARY.md");
+    let missing: Vec<String> = pages.filter(|page| !chapters.contains(page)).collect();
+    assert_eq!(missing, Vec::<String>::new());
+    let mut once = chapters.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), chapters.len(), "a chapter is there twice");
+}
+
+/// Each block in turn, in one project, with an agent that stands in for Codex.
+#[test]
+fn the_commands_of_the_readme_work_from_the_demo_to_the_report_of_the_night() {
+    let readme = text_of("README.md");
+    assert!(readme.lines().count() <= README_LINES, "{}", readme.lines().count());
+    let mut sandbox = Sandbox::new();
+    sandbox.add_agent(Path::new(env!("CARGO_BIN_EXE_ralph")));
+    fs::remove_file(sandbox.project().join("PLAN.md")).expect("the sandbox's plan");
+    let body = "for file in hello world; do echo $file > $file.txt; done; work; over 'One task less.'";
+    sandbox.install_as("codex", &Script::jsonl(body));
+    let mut printed = String::new();
+    for block in shell_blocks(&readme) {
+        // Nobody is there to be asked.
+        let typed = block.replace("ralph init ", "ralph init --yes ");
+        let shell = sandbox.program("sh").args(["-e", "-c", &typed]);
+        let done = shell.env("RALPH_DEMO_SPEED", "0").run(SOON);
+        assert_eq!(done.code(), Some(0), "{block}{done:?}");
+        printed += &done.stdout;
+    }
+    let plan = sandbox.read("PLAN.md").expect("the plan of `ralph init`");
+    assert!(plan.contains("- [x] Write hello.txt\n- [x] Write world.txt"), "{plan}");
+    for expected in [
+        "done (verified)",
+        "done (not verified)",
+        "goal tests passed",
+        "hello.txt",
+    ] {
+        assert!(printed.contains(expected), "{expected}: {printed}");
+    }
+    sandbox.assert_nothing_runs();
 }
 
 #[test]
@@ -185,4 +284,7 @@ fn a_link_and_a_path_are_found_in_a_text() {
     assert_eq!(links(text), ["docs/design/loop.md#time"]);
     assert_eq!(sources(text), ["src/lib.rs"]);
     assert_eq!(anchor(" Add a key, now "), "add-a-key-now");
+    assert!(is_outside("docs/guide/a.md", "../../README.md") && !is_outside("docs/guide/a.md", "../api.md"));
+    assert_eq!(shell_blocks("```sh\nralph\n```\n```json\n{}\n```\n"), ["ralph\n"]);
+    assert_eq!(prose("# A\n```\n[no](link)\n# none\n```\nb\n    [no](link)"), "# A\nb");
 }

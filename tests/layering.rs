@@ -21,7 +21,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("run", &["event"]),
     ("machine", &["event", "run"]),
     ("words", &["event", "machine", "permissions", "run", "sandbox"]),
-    ("plan", &["event", "text"]),
+    ("plan", &["event", "settings", "text"]),
+    ("begin", &["files", "text"]),
     ("claims", &["event"]),
     ("prompt", &["claims", "event", "plan", "text"]),
     ("os", &[]),
@@ -112,7 +113,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["config", "driver", "event", "proc", "run", "text", "ui/report", "words"],
     ),
     ("ui/terminal", &["console", "proc", "ui/headless", "ui/tui"]),
-    ("ui/presentation", &["console", "ui/headless", "ui/terminal", "ui/tui"]),
+    (
+        "ui/presentation",
+        &["config", "console", "ui/headless", "ui/terminal", "ui/tui"],
+    ),
     ("ui/notify", &["config", "event", "proc", "run", "ui/tui"]),
     ("ui/summary", &["console", "run", "store", "ui/report"]),
     (
@@ -502,9 +506,11 @@ const READERS: &[&str] = &[
     "store/paths",
     "store/recording",
     "store/rules",
+    "store/signal_log",
     "os/signals",
     "proc",
-    "ui/tui/frame_loop",
+    "ui/tui/jobs",
+    "ui/tui/memory",
     "ui/tui/player",
 ];
 
@@ -643,6 +649,10 @@ fn a_sentence_is_found_and_a_name_is_none() {
 const BESIDES_THE_VIEW: &[(&str, &str)] = &[
     ("machine/rules", "what decisions need and nobody is shown"),
     ("ui/tui/model", "the time that is shown and the notice at hand"),
+    (
+        "ui/tui/model/vitals",
+        "how long the agent has been silent for this screen",
+    ),
     ("ui/headless/text", "nothing: it writes lines"),
     ("plan/markdown", "a plan, by the events of the Markdown parser"),
 ];

@@ -59,7 +59,7 @@ fn an_adapter_of_your_own_with_nothing_but_a_live_channel_works_a_plan_off() {
         return;
     };
     plan_one_task(&sandbox);
-    let reference = include_str!("../adapters/README.md");
+    let reference = include_str!("../docs/guide/adapters.md");
     let name = "# ~/.config/ralph/adapters/opencode-acp.toml";
     let (_, example) = reference.split_once(name).expect("the example");
     let (example, _) = example.split_once("```").expect("its end");

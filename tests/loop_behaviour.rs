@@ -7,6 +7,7 @@ mod breaker;
 mod channels;
 mod claims;
 mod clocks;
+mod continuing;
 mod environment;
 mod failures;
 mod fallback;
@@ -16,6 +17,7 @@ mod plans;
 mod sessions;
 mod steering;
 mod stopping;
+mod task_settings;
 
 use ralph::{
     event::{AgentSignal, Event, Outcome, Record, StopReason},

@@ -1,6 +1,6 @@
 //! The page in a real browser: a run on a phone and on a desk, a lost connection, hostile text.
 
-mod browser;
+pub mod browser;
 mod relay;
 
 use std::{collections::BTreeSet, env, fs, path::Path, sync::Arc};

@@ -34,14 +34,13 @@ fn the_report_tells_tasks_iterations_commits_refusals_goals_and_the_end() {
     assert_has(
         &text,
         &[
-            "ralph: done\n",
+            "ralph: done (verified)\n",
             "2 of 2 tasks done · 2 iterations",
-            "Needs a person\n  nothing\n",
+            "Needs your attention\n  nothing\n",
             "Unverified\n  nothing: every goal passed at the end\n",
-            "done: Write hello.txt (iteration 1)\n",
+            "✔ Write hello.txt (iteration 1)\n",
             "files passed in ",
-            "completed after ",
-            "1 commit, ",
+            "    1  completed  ",
             "Work of iteration 1\n",
             "refused: one task is still open: Write world.txt\n",
             "tokens and cost: unknown\n",
@@ -81,7 +80,7 @@ fn a_run_that_a_limit_ended_says_what_is_open_and_which_goal_was_never_run() {
         &[
             "decide whether to continue (1 task open)\n",
             "goal tests was never run\n",
-            "open: Write world.txt\n",
+            "○ Write world.txt\n",
         ],
     );
 }
@@ -104,7 +103,7 @@ fn a_blocked_task_is_what_needs_a_person_who_is_told_at_once() {
     assert_has(
         &told,
         &[
-            "ralph: blocked: Which key do I use? · ralph answer 1 \"…\"\n",
+            "ralph project: blocked: Which key do I use? · ralph answer 1 \"…\"\n",
             "· 0 of 2 tasks\n",
             &format!("\nhttps://ralph.example.org/#/runs/{run}/asks/1\n"),
             &format!("\nhttps://ralph.example.org/#/runs/{run}\n"),
@@ -131,9 +130,10 @@ fn markdown_has_a_table_and_no_words_of_an_agent_as_markup() {
     assert_has(
         &text,
         &[
-            "| # | task | outcome | time | changes |\n",
+            "| # | task | outcome | time | changes | cost |\n",
+            "\n- [x] Mend ",
             "\\<script\\>",
-            "\n## Needs a person\n",
+            "\n## Needs your attention\n",
         ],
     );
 }
@@ -149,7 +149,7 @@ fn messages_are_reported_with_what_became_of_them() {
     let sent = sandbox.ralph(["steer", "mind the gap"]).run(SOON);
     assert_eq!(sent.code(), Some(0), "{sent:?}");
     let text = report(&sandbox, "text");
-    assert_has(&text, &["not finished: ", "running or interrupted"]);
+    assert_has(&text, &["ralph: still running\n", "running after "]);
     sandbox.let_go("go");
     running.wait(SOON);
     assert_has(
@@ -181,7 +181,9 @@ fn runs_are_listed_the_latest_first() {
     ran(&sandbox, &[]);
     let finished = sandbox.ralph(["runs"]).run(SOON);
     let lines: Vec<&str> = finished.stdout.lines().collect();
-    assert_eq!(lines.len(), 2, "{finished:?}");
+    assert_eq!(lines.len(), 3, "{finished:?}");
+    let (head, lines) = lines.split_first().expect("a header");
+    assert_has(head, &["run", "started", "tasks", "iterations", "state"]);
     let ids = sandbox.paths().run_ids();
     assert!(
         lines[0].starts_with(&ids[1].0) && lines[0].ends_with("  done (not verified)"),
@@ -190,12 +192,7 @@ fn runs_are_listed_the_latest_first() {
     );
     assert_has(
         lines[1],
-        &[
-            &ids[0].0,
-            "PLAN.md",
-            "1/2 tasks · 1 iteration · ",
-            "iteration limit reached",
-        ],
+        &[&ids[0].0, "PLAN.md", "1/2           1", "iteration limit reached"],
     );
 }
 
@@ -217,9 +214,26 @@ fn diff_shows_what_one_iteration_changed() {
     assert!(!patch.stdout.contains("work-1.txt"), "{}", patch.stdout);
     let stat = sandbox.ralph(["diff", "2", "--stat"]).run(SOON);
     assert_has(&stat.stdout, &["work-2.txt", "2 files changed"]);
+    let both = sandbox.ralph(["diff", "2", "--since", "1"]).run(SOON);
+    assert_has(&both.stdout, &["+work of iteration 1\n", "+work of iteration 2\n"]);
+    let later = sandbox.ralph(["diff", "1", "--since", "2"]).run(SOON);
+    assert_has(
+        &later.stderr,
+        &["iteration 2 is later than iteration 1", "`ralph diff 2 --since 1`"],
+    );
+    let list = sandbox.ralph(["restore"]).run(SOON);
+    assert_eq!(list.code(), Some(0), "{list:?}");
+    let lines: Vec<&str> = list.stdout.lines().collect();
+    assert_has(lines[1], &["iteration", "before", "after", "started", "+", "−", "task"]);
+    assert!(
+        lines[3].trim_start().starts_with("2  ") && lines[3].ends_with("  Write world.txt"),
+        "{list:?}"
+    );
+    let status = sandbox.ralph(["status"]).run(SOON);
+    assert_has(&status.stdout, &["\nlimits    50 iterations · "]);
     let none = sandbox.ralph(["diff", "9"]).run(SOON);
     assert_eq!(none.code(), Some(1), "{none:?}");
-    assert_has(&none.stderr, &["no checkpoint refs/ralph/", "hint: "]);
+    assert_has(&none.stderr, &["there is no checkpoint before iteration", "hint: "]);
 }
 
 #[test]

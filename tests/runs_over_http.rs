@@ -75,6 +75,11 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
         ("text/x-diff", print(&["diff", "1", "--run", &old]))
     );
     assert!(http.get(&at("/diff/1?stat=true")).text().contains("2 files changed"));
+    assert_eq!(
+        http.get(&at("/diff/2?since=1")).text(),
+        print(&["diff", "2", "--since", "1", "--run", &old])
+    );
+    assert_eq!(http.get(&at("/diff/1?since=2")).status, 400);
     let report = http.get(&at("/report?format=text")).text();
     assert_eq!(report, print(&["report", &old]));
     assert_eq!(http.get(&at("/report")).json()["end"]["exitCode"], 0);

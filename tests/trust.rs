@@ -18,20 +18,31 @@ const CALLS: &[(&str, &[&str])] = &[
     ("adapters check", &["", "evil", "claude"]),
     ("adapters list", &[""]),
     ("adapters show", &["evil"]),
+    ("adapters use", &["evil"]),
     ("answer", &["1 yes", "1 project"]),
     ("asks", &[""]),
     ("attach", &[""]),
+    ("completions", &["bash"]),
     ("config path", &[""]),
     ("config schema", &[""]),
+    ("continue", &["--headless"]),
     ("config show", &[""]),
     ("demo", &["--headless"]),
     ("diff", &["1", "1 --stat"]),
     ("doctor", &["", "--format json"]),
+    ("goals list", &[""]),
+    ("init", &["", "--yes --no-check"]),
+    ("import", &["PLAN.md --to -"]),
     ("goals check", &[""]),
+    ("man", &[""]),
     ("pause", &[""]),
     ("permissions forget", &["Bash"]),
     ("permissions list", &[""]),
     ("permissions test", &["true"]),
+    ("plan add", &["More"]),
+    ("plan check", &["", "--json"]),
+    ("plan next", &[""]),
+    ("plan show", &[""]),
     ("replay", &[""]),
     ("report", &[""]),
     ("reset-circuit", &[""]),
@@ -41,6 +52,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("sandbox explain", &["src"]),
     ("sandbox run", &["true"]),
     ("sandbox show", &["", "--json"]),
+    ("setup", &["shop --yes"]),
     ("skip", &[""]),
     ("status", &["", "--json"]),
     ("steer", &["hello"]),
@@ -61,6 +73,7 @@ const RUNS: &[&str] = &[
     "--adapter evil",
     "--adapter script",
     "--adapter claude --prompt x",
+    "import PLAN.md --with-agent --yes",
 ];
 
 /// The commands that the help lists, those below others included.
@@ -70,7 +83,9 @@ fn commands(sandbox: &Sandbox, above: &str) -> BTreeSet<String> {
         .arg("--help")
         .run(SOON)
         .stdout;
-    let listed = help.split_once("Commands:\n").map_or("", |(_, rest)| rest);
+    // At the top they stand in groups.
+    let heading = if above.is_empty() { "Begin:\n" } else { "Commands:\n" };
+    let listed = help.split_once(heading).map_or("", |(_, rest)| rest);
     let names = listed
         .lines()
         .take_while(|line| !line.is_empty())

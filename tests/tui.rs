@@ -4,6 +4,8 @@ mod answering;
 pub mod ending;
 mod keys;
 mod looks;
+mod newcomer;
+mod opening;
 mod output;
 mod replaying;
 mod steering;

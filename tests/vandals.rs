@@ -183,7 +183,7 @@ impl Scenario {
         }
         let report = sandbox.ralph(["report"]).run(SOON);
         let mut faults = Vec::new();
-        if report.code() != Some(0) || !report.stdout.contains("Needs a person") {
+        if report.code() != Some(0) || !report.stdout.contains("Needs your attention") {
             faults.push(format!("no report: {report:?}"));
         }
         if report.stdout.contains(|c: char| c.is_control() && c != '\n') {

@@ -33,11 +33,13 @@ impl Cpu {
 
 pub struct Screen {
     child: Box<dyn Child + Send + Sync>,
-    keyboard: Box<dyn Write + Send>,
+    keyboard: Keyboard,
     seen: Arc<(Mutex<Seen>, Condvar)>,
     // Closing it would hang up on the program.
     _master: Box<dyn MasterPty + Send>,
 }
+
+type Keyboard = Arc<Mutex<Box<dyn Write + Send>>>;
 
 struct Seen {
     parser: vt100::Parser,
@@ -66,7 +68,7 @@ impl Screen {
         builder.cwd(command.get_current_dir().expect("a directory"));
         let child = pair.slave.spawn_command(builder).expect("a program");
         let reader = pair.master.try_clone_reader().expect("its output");
-        let keyboard = pair.master.take_writer().expect("its input");
+        let keyboard = Arc::new(Mutex::new(pair.master.take_writer().expect("its input")));
         let positive = |number| NonZeroU16::new(number).expect("a size");
         let seen = Arc::new((
             Mutex::new(Seen {
@@ -77,8 +79,8 @@ impl Screen {
             }),
             Condvar::new(),
         ));
-        let reading = Arc::clone(&seen);
-        thread::spawn(move || read(reader, &reading));
+        let (reading, answering) = (Arc::clone(&seen), Arc::clone(&keyboard));
+        thread::spawn(move || read(reader, &reading, &answering));
         Screen {
             child,
             keyboard,
@@ -92,7 +94,7 @@ impl Screen {
     }
 
     pub fn press(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).expect("a keyboard");
+        write(&self.keyboard, keys);
     }
 
     /// Waits until `wanted` is shown, or is not; returns when that was.
@@ -172,8 +174,16 @@ impl Drop for Screen {
     }
 }
 
-fn read(mut reader: Box<dyn Read + Send>, seen: &(Mutex<Seen>, Condvar)) {
+fn write(keyboard: &Keyboard, keys: &str) {
+    let mut keyboard = keyboard.lock().unwrap_or_else(PoisonError::into_inner);
+    keyboard.write_all(keys.as_bytes()).expect("a keyboard");
+}
+
+fn read(mut reader: Box<dyn Read + Send>, seen: &(Mutex<Seen>, Condvar), keyboard: &Keyboard) {
     const FRAME: &[u8] = b"\x1b[?2026h";
+    // Asked for its background and for what it is, a terminal answers at once.
+    const QUESTION: &[u8] = b"\x1b]11;?";
+    const ANSWER: &str = "\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?62;22c";
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let count = reader.read(&mut buffer).unwrap_or(0);
@@ -182,6 +192,9 @@ fn read(mut reader: Box<dyn Read + Send>, seen: &(Mutex<Seen>, Condvar)) {
             now.ended = true;
         }
         let bytes = &buffer[..count];
+        if bytes.windows(QUESTION.len()).any(|window| window == QUESTION) {
+            write(keyboard, ANSWER);
+        }
         now.parser.process(bytes);
         now.bytes += count as u64;
         now.frames += bytes.windows(FRAME.len()).filter(|window| *window == FRAME).count() as u64;

@@ -1,9 +1,11 @@
-//! Draws `docs/screen.svg`: the demo, as it was on a terminal, with somebody who presses keys.
+//! Pictures of the screen.
 //!
-//! `cargo run --example screenshot` builds ralph, runs `ralph demo` in a terminal of its own and writes what was shown as
-//! one picture that moves. Nothing else is needed.
+//! `cargo run --example screenshot` builds ralph, runs `ralph demo` in a terminal of its own, with somebody who presses keys, and
+//! writes what was shown to `docs/screen.svg`, as one picture that moves. With files that
+//! `RALPH_TEST_WRITE=1 cargo test --lib the_main_states` has written, it draws each as SVG, and as PNG where there is a Chromium.
 
 mod stage;
+mod still;
 mod svg;
 
 use std::{
@@ -24,10 +26,14 @@ const TYPING: Duration = Duration::from_millis(60);
 const LOOK: Duration = Duration::from_millis(1800);
 
 fn main() {
+    let states: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
+    if !states.is_empty() {
+        return states.iter().for_each(|state| still::draw(state));
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut stage = Stage::open(&built(root), COLS, ROWS);
     play(&mut stage);
-    let picture = svg::draw(&stage.close(), COLS, ROWS);
+    let picture = svg::draw(&stage.close(), &svg::DARK);
     fs::write(root.join("docs/screen.svg"), picture).expect("a file for the picture");
 }
 
@@ -35,34 +41,34 @@ fn main() {
 fn built(root: &Path) -> PathBuf {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--release", "--bin", "ralph"])
+        .args(["build", "--bin", "ralph"])
         .current_dir(root)
         .status()
         .expect("cargo");
     assert!(status.success(), "ralph can be built");
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    target.join("release/ralph")
+    target.join("debug/ralph")
 }
 
 /// What is done in front of the screen.
 fn play(stage: &mut Stage) {
-    stage.wait_for("iteration 1");
-    stage.wait_for("edit greet.sh");
-    stage.wait_for("edit test.sh");
+    stage.wait_for("edit PLAN.md");
+    stage.wait_for("write test.sh");
     for key in ":Greet in two languages".chars() {
         stage.press(&key.to_string());
         thread::sleep(TYPING);
     }
     thread::sleep(LOOK / 2);
     stage.press("\r");
-    stage.wait_for("iteration 3 ");
+    stage.wait_for("You have sent a message");
     thread::sleep(LOOK);
     for pane in ["l", "d", "h"] {
         stage.press(pane);
         thread::sleep(LOOK);
     }
     stage.press("t");
-    stage.wait_for("4 of 4 tasks");
+    stage.wait_for("was refused");
+    stage.wait_for("done (verified)");
     thread::sleep(LOOK);
     stage.press("q");
 }

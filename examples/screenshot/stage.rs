@@ -12,14 +12,12 @@ use std::{
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
 use tempfile::TempDir;
 
+use crate::svg::Frame;
+
+/// More frames than one in this time are not kept.
+const WHILE: Duration = Duration::from_millis(200);
 /// For what takes long only when something does not work.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What was shown from a moment on.
-pub struct Frame {
-    pub at: Duration,
-    pub screen: vt100::Screen,
-}
 
 pub struct Stage {
     child: Box<dyn Child + Send + Sync>,
@@ -114,12 +112,25 @@ impl Stage {
         while !film.ended {
             film = self.film.1.wait(film).unwrap_or_else(PoisonError::into_inner);
         }
-        std::mem::take(&mut film.frames)
+        sparse(std::mem::take(&mut film.frames))
     }
 
     fn lock(&self) -> MutexGuard<'_, Film> {
         self.film.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The last frame of each while.
+fn sparse(frames: Vec<Frame>) -> Vec<Frame> {
+    let mut kept: Vec<Frame> = Vec::new();
+    for frame in frames {
+        let beginning = |frame: &Frame| frame.at.as_millis() / WHILE.as_millis();
+        if kept.last().is_some_and(|last| beginning(last) == beginning(&frame)) {
+            kept.pop();
+        }
+        kept.push(frame);
+    }
+    kept
 }
 
 /// Keeps every frame that ralph has finished, as long as it has the screen to itself.

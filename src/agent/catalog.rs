@@ -14,6 +14,7 @@ use std::{
 use super::{
     AgentError,
     check::{self, CheckReport},
+    login::Login,
     manifest::{LANGUAGE, Manifest, Transport, Written},
     manifest_error::ManifestError,
     opencode::Credentials,
@@ -42,6 +43,11 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("opencode-server", include_str!("../../adapters/opencode-server.toml")),
     ("qwen-code", include_str!("../../adapters/qwen-code.toml")),
 ];
+
+/// The ids of the adapters that come with ralph.
+pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(id, _)| *id)
+}
 
 /// Where adapters may be defined beside the built-in ones, weakest first.
 #[derive(Debug, Clone, Default)]
@@ -136,6 +142,8 @@ pub struct Listed {
     pub origin: Origin,
     /// The program's path if it is installed.
     pub installed: Option<PathBuf>,
+    /// What was found of its login.
+    pub login: Login,
     /// Why it cannot be used at all.
     pub broken: Option<String>,
 }
@@ -262,6 +270,7 @@ impl Catalog {
                     .as_ref()
                     .ok()
                     .and_then(|manifest| check::find(manifest, cwd).ok()),
+                login: manifest.as_ref().map_or(Login::NotAsked, check::login),
                 broken: manifest.err().map(|error| why(&error)),
             }
         };

@@ -117,8 +117,8 @@ fn told(cells: &[&str]) -> [bool; 4] {
 
 #[test]
 fn the_tables_have_every_built_in_adapter_as_it_is() {
-    let reference = include_str!("../../adapters/README.md");
-    let readme = include_str!("../../README.md");
+    let reference = include_str!("../../docs/guide/adapters.md");
+    let guide = include_str!("../../docs/guide/agents.md");
     let catalog = Catalog::load(&Sources::default());
     for id in catalog.ids() {
         let manifest = catalog.manifest(id).expect("a good manifest");
@@ -139,13 +139,13 @@ fn the_tables_have_every_built_in_adapter_as_it_is() {
         let dialect = (cells[6].trim_matches('`'), manifest.dialect.expect("a dialect"));
         assert!(DialectKind::NAMES.contains(&dialect), "{cells:?}");
 
-        let cells = row(readme, id);
+        let cells = row(guide, id);
         assert_eq!(cells[2], verified.unwrap_or("-"), "{cells:?}");
         assert_eq!(told(&cells[3..]), can, "{cells:?}");
-        let to_install = manifest.install.iter().all(|hint| readme.contains(hint.as_str()));
+        let to_install = manifest.install.iter().all(|hint| guide.contains(hint.as_str()));
         assert!(
             to_install,
-            "README does not say how to install {id}: {:?}",
+            "the guide does not say how to install {id}: {:?}",
             manifest.install
         );
     }
@@ -209,7 +209,7 @@ fn a_new_adapter_needs_a_file_with_four_keys() {
 
 #[test]
 fn the_examples_in_the_reference_are_complete_adapters() {
-    let reference = include_str!("../../adapters/README.md");
+    let reference = include_str!("../../docs/guide/adapters.md");
     for (head, id) in [
         ("# .ralph/adapters/mine.toml", "mine"),
         ("# ~/.config/ralph/adapters/qwen.toml", "qwen"),

@@ -109,11 +109,15 @@ fn check_within(
         path,
         version,
         verified: manifest.verified.clone(),
-        login: manifest
-            .credentials
-            .look(manifest.command.env.iter().map(|(name, _)| name.as_str())),
+        login: login(manifest),
         install: manifest.install.clone(),
     }
+}
+
+/// What is found of the agent's login.
+pub(super) fn login(manifest: &Manifest) -> Login {
+    let own = manifest.command.env.iter().map(|(name, _)| name.as_str());
+    manifest.credentials.look(own)
 }
 
 /// The path of the manifest's program; a relative path is taken from `cwd`.

@@ -1,4 +1,4 @@
-//! How one agent is run, as its adapter file says. `adapters/README.md` is the reference for users.
+//! How one agent is run, as its adapter file says. `docs/guide/adapters.md` is the reference for users.
 //!
 //! A [`Manifest`] is always complete and checked: every placeholder in it exists and means something where it stands.
 //! Programs are not looked for here; a manifest of an agent that is not installed is a good manifest.

@@ -49,6 +49,13 @@ pub trait AgentAdapter: Send + Sync {
     /// # Errors
     /// [`AgentError::NotInstalled`], with how to install it.
     fn check(&self, cwd: &Path) -> Result<(), AgentError>;
+    /// Finds out whether sessions can be asked for `model`; whether there is such a model, only the agent knows.
+    ///
+    /// # Errors
+    /// [`AgentError::NoPlaceFor`] and [`AgentError::ProviderMissing`].
+    fn takes_model(&self, _model: &str) -> Result<(), AgentError> {
+        Ok(())
+    }
     /// Starts a session that reports to `out` and writes what a person would watch to `request.display`.
     /// Returns at once; failures arrive as signals, and [`AgentSignal::Ended`] comes exactly once and last.
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session>;

@@ -97,6 +97,10 @@ impl AgentAdapter for SubprocessAdapter {
         live.map_or(self.manifest.capabilities, |live| live.capabilities)
     }
 
+    fn takes_model(&self, model: &str) -> Result<(), AgentError> {
+        self.manifest.can_be_given(Some(model), None)
+    }
+
     fn check(&self, cwd: &Path) -> Result<(), AgentError> {
         check::find(&self.manifest, cwd).map(|_| ())
     }

@@ -10,6 +10,8 @@ mod inline;
 mod lines;
 mod markdown;
 mod table;
+mod thought;
+pub(crate) mod unfolded;
 
 use std::{borrow::Cow, collections::VecDeque, path::Path};
 
@@ -24,6 +26,7 @@ use self::{
     ink::Face,
     lines::{BOLD, CYAN, DIM, GREEN, RED, RESET, YELLOW, line},
     markdown::Markdown,
+    thought::Thought,
 };
 
 use super::live_output::LiveOutput;
@@ -40,6 +43,8 @@ pub(crate) struct Transcript {
     project: Option<String>,
     /// The terminal's width, if it is known.
     columns: Option<u16>,
+    /// Nothing is left out.
+    is_unfolded: bool,
     last: Last,
     /// The last message that was shown.
     said: Option<String>,
@@ -67,6 +72,8 @@ struct Live {
     text: String,
     sanitizer: Sanitizer,
     markdown: Markdown,
+    /// What is not shown of a thought.
+    fold: Option<Thought>,
     /// Something else was shown since.
     ended: bool,
 }
@@ -118,6 +125,14 @@ impl Transcript {
             project: project.filter(|path| path != "/"),
             columns: Some(columns),
             ..Self::default()
+        }
+    }
+
+    /// One that leaves nothing out.
+    fn unfolded(project: &Path, columns: u16) -> Self {
+        Self {
+            is_unfolded: true,
+            ..Self::of(project, columns)
         }
     }
 
@@ -207,18 +222,34 @@ impl Transcript {
             }
             self.begin(Last::Text, out);
         }
-        let columns = self.columns();
+        let (columns, fold) = (self.columns(), self.fold(voice));
+        let is_first = self.live.is_none();
         let live = self.live.get_or_insert_with(|| Live {
             voice,
             text: String::new(),
             sanitizer: Sanitizer::default(),
             markdown: Markdown::new(voice.face(), columns),
+            fold,
             ended: false,
         });
         if live.text.len() + piece.len() <= LIVE_CAP_BYTES {
             live.text.push_str(piece);
         }
-        live.markdown.feed(&live.sanitizer.take(piece), out);
+        let shown = match &mut live.fold {
+            Some(fold) if is_first => fold.shown(piece.trim_start()),
+            Some(fold) => fold.shown(piece),
+            None => piece,
+        };
+        live.markdown.feed(&live.sanitizer.take(shown), out);
+    }
+
+    fn fold(&self, voice: Voice) -> Option<Thought> {
+        (voice == Voice::Thought && !self.is_unfolded).then(Thought::default)
+    }
+
+    /// Most lines of a tool's input, and of its result.
+    fn most_lines(&self) -> usize {
+        if self.is_unfolded { usize::MAX } else { SHOWN_LINES }
     }
 
     fn columns(&self) -> usize {
@@ -237,6 +268,7 @@ impl Transcript {
             && !std::mem::replace(&mut live.ended, true)
         {
             live.markdown.finish(out);
+            folded_thought(live.fold.as_ref(), out);
         }
     }
 
@@ -251,8 +283,11 @@ impl Transcript {
     fn whole(&mut self, voice: Voice, text: &str, out: &mut Vec<u8>) {
         self.begin(Last::Text, out);
         let mut markdown = Markdown::new(voice.face(), self.columns());
-        markdown.feed(&Sanitizer::default().take(text), out);
+        let mut fold = self.fold(voice);
+        let shown = fold.as_mut().map_or(text, |fold| fold.shown(text.trim_start()));
+        markdown.feed(&Sanitizer::default().take(shown), out);
         markdown.finish(out);
+        folded_thought(fold.as_ref(), out);
     }
 
     fn tool_started(&mut self, call: &str, tool: &str, input: &str, out: &mut Vec<u8>) {
@@ -271,7 +306,7 @@ impl Transcript {
         let mut lines = input.lines();
         let first = lines.next().unwrap_or_default();
         line(out, &[CYAN, "▸ ", BOLD, &one_line(tool), RESET, " ", first]);
-        capped(lines, SHOWN_LINES - 1, |text| line(out, &["  ", text]));
+        capped(lines, self.most_lines() - 1, |text| line(out, &["  ", text]));
     }
 
     /// A path or a search as it is named in the project. Commands stay what they are, wherever they begin.
@@ -300,7 +335,7 @@ impl Transcript {
         }
         if !self.output.as_ref().is_some_and(|(live, _)| live.is_of(call)) {
             let tool = self.calls.iter().find(|known| known.id == call);
-            let folded = Folded::of(tool.map_or("", |call| &call.tool));
+            let folded = Folded::of(tool.map_or("", |call| &call.tool), self.most_lines());
             self.output = Some((LiveOutput::new(call), folded));
         }
         let Some((live, folded)) = &mut self.output else { return };
@@ -326,13 +361,14 @@ impl Transcript {
         let whole = output.trim_end();
         let (kept, lines) = counted(whole);
         let live = self.output.take_if(|(live, _)| live.is_of(call));
+        let most = self.most_lines();
         let (left, mut folded) = match live {
             Some((live, folded)) => match live.left_of(call, whole) {
                 // Of a long output the end is shortened differently.
-                left if left.len() == whole.len() && !folded.is_full() => (kept, Folded::of(tool)),
+                left if left.len() == whole.len() && !folded.is_full() => (kept, Folded::of(tool, most)),
                 left => (counted(left).0, folded),
             },
-            None => (kept, Folded::of(tool)),
+            None => (kept, Folded::of(tool, most)),
         };
         folded.show(&sanitized(left), out);
         let hidden = folded.hidden(lines);
@@ -403,6 +439,13 @@ impl Transcript {
         if apart {
             out.extend_from_slice(b"\r\n");
         }
+    }
+}
+
+fn folded_thought(fold: Option<&Thought>, out: &mut Vec<u8>) {
+    match fold.map_or(0, Thought::hidden) {
+        0 => {}
+        hidden => line(out, &[DIM, &more_lines(hidden), RESET]),
     }
 }
 

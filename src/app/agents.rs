@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
-use super::{Confiner, Place, permissions::unbypassed, sandbox::starting};
+use super::{Confiner, Place, choice, permissions::unbypassed, sandbox::starting};
 use crate::{
     agent::{
         AgentAdapter, Channel, GitIdentity,
@@ -16,17 +16,11 @@ use crate::{
     config::Config,
     driver::Agent,
     error::{Failure, FailureKind},
-    event::{ChannelKind, ChoiceReason, Hint, Notice, SessionMode},
+    event::{ChannelKind, Hint, Notice, SessionMode},
     git::Identity,
     proc::Supervisor,
-    settings::Origin,
     words::hint_in_words,
 };
-
-/// The adapter that is taken when none is named, if a server is named or its program is there.
-const SERVER_ADAPTER: &str = "opencode-server";
-/// The adapters that are looked for else, in this order; after them one of the user's own, if there is only one.
-const DEFAULT_ADAPTERS: [&str; 3] = ["claude", "codex", "gemini"];
 
 pub(super) struct Agents {
     /// The adapter of the first one.
@@ -39,6 +33,8 @@ pub(super) struct Agents {
     pub(super) channels: BTreeMap<String, ChannelKind>,
     /// Only the live one will do.
     pub(super) live_only: bool,
+    /// The adapters that stand in while the first one is limited.
+    pub(super) fallback: Vec<String>,
 }
 
 /// What the choice of agents goes by.
@@ -47,6 +43,8 @@ pub(super) struct Chooser<'a> {
     pub(super) confiner: Option<&'a Confiner>,
     pub(super) catalog: &'a Catalog,
     pub(super) config: &'a Config,
+    /// The adapter of the configuration is the one that was remembered, and not named for this run or project.
+    pub(super) remembered: bool,
     pub(super) project: &'a Path,
     /// Somebody looks at a screen.
     pub(super) watched: bool,
@@ -63,14 +61,15 @@ impl Chooser<'_> {
     pub(super) fn choose(&self, notices: &mut Vec<Notice>) -> Result<Agents, Failure> {
         let Self { catalog, config, .. } = self;
         let id = match &config.adapter {
-            Some(id) => id.clone(),
-            None => self.default_adapter(notices)?,
+            Some(id) if !self.remembered => id.clone(),
+            remembered => choice::adapter(catalog, config, remembered.as_deref(), self.project, notices)?,
         };
         let manifest = catalog.manifest(&id)?;
         manifest.can_be_given(config.model.as_deref(), config.agent.as_deref())?;
         let mut channels = BTreeMap::new();
         let mut agents = vec![self.agent(&id, &mut channels, notices)?];
         agents.extend(self.fallback(&id, &mut channels, notices)?);
+        let fallback = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
         notices.extend(stripped_model(&manifest, config.model.as_deref()));
         notices.extend(about_server(&manifest, config));
         let logins = agents.iter().filter_map(|agent| {
@@ -84,6 +83,7 @@ impl Chooser<'_> {
             channels,
             id,
             agents,
+            fallback,
         })
     }
 
@@ -152,52 +152,8 @@ impl Chooser<'_> {
         !live.capabilities.asks.is_empty() && !self.config.permissions.policy().allows_all()
     }
 
-    fn default_adapter(&self, notices: &mut Vec<Notice>) -> Result<String, Failure> {
-        let listed = self.catalog.list(self.project);
-        let installed = |id: &str| {
-            listed
-                .iter()
-                .any(|adapter| adapter.id == id && adapter.installed.is_some())
-        };
-        let server = match &self.config.server {
-            Some(_) => Some(ChoiceReason::ServerNamed),
-            None if installed(SERVER_ADAPTER) => Some(ChoiceReason::OpencodeInstalled),
-            None => None,
-        };
-        if let Some(why) = server {
-            notices.push(chosen(SERVER_ADAPTER, why));
-            return Ok(SERVER_ADAPTER.to_owned());
-        }
-        if let Some(id) = DEFAULT_ADAPTERS.iter().find(|id| installed(id)) {
-            notices.push(chosen(id, ChoiceReason::Installed));
-            return Ok((*id).to_owned());
-        }
-        let own: Vec<&str> = listed
-            .iter()
-            .filter(|adapter| adapter.origin != Origin::BuiltIn && adapter.installed.is_some())
-            .map(|adapter| adapter.id.as_str())
-            .collect();
-        match own[..] {
-            [] => Err(Failure::new(
-                FailureKind::AgentUnavailable,
-                "no adapter is named and no agent is installed",
-            )
-            .hint("`ralph adapters list` shows the adapters there are, `--adapter ID` names one")
-            .hint("`ralph demo` shows the loop without any")),
-            [id] => {
-                notices.push(chosen(id, ChoiceReason::OnlyOneInstalled));
-                Ok(id.to_owned())
-            }
-            [first, ..] => Err(Failure::new(
-                FailureKind::AgentUnavailable,
-                format!("no adapter is named, and several are installed: {}", own.join(", ")),
-            )
-            .hint(format!("name one, such as `--adapter {first}`"))),
-        }
-    }
-
     /// The agent of adapter `id`, which can be started as far as can be told.
-    fn agent(
+    pub(super) fn agent(
         &self,
         id: &str,
         channels: &mut BTreeMap<String, ChannelKind>,
@@ -287,6 +243,7 @@ impl Chooser<'_> {
 pub(crate) fn chosen_adapter(
     catalog: &Catalog,
     config: &Config,
+    remembered: bool,
     project: &Path,
     supervisor: &Supervisor,
 ) -> Result<String, Failure> {
@@ -294,6 +251,7 @@ pub(crate) fn chosen_adapter(
         confiner: None,
         catalog,
         config,
+        remembered,
         project,
         watched: false,
         starting: false,
@@ -365,13 +323,6 @@ fn server_options(config: &Config) -> ServerOptions {
         timeout: Duration::from_millis(u64::from(config.server_timeout_ms)),
         credentials: Credentials::from_env(),
         ..ServerOptions::default()
-    }
-}
-
-fn chosen(adapter: &str, why: ChoiceReason) -> Notice {
-    Notice::AdapterChosen {
-        adapter: adapter.to_owned(),
-        why,
     }
 }
 

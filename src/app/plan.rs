@@ -3,29 +3,80 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    config::Config,
+    begin::{OtherLoop, other_loop},
+    config::{Config, ProjectContent},
     driver::{Taskless, read_plan},
     error::{Failure, FailureKind},
-    event::PlanSnapshot,
+    event::{Notice, PlanSnapshot},
     machine::reachable_confidence,
-    plan,
+    plan::{self, Chosen, Reading},
+    prompt::Template,
 };
 
 use super::Place;
+
+/// Most mistakes in the settings of tasks that are told beside the first.
+const MISTAKES_TOLD: usize = 8;
 
 /// The plan that a run would work through, and what is in it.
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
-pub(crate) fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, PlanSnapshot), Failure> {
-    let plan = plan::locate(&place.project, config.plan.as_deref(), Path::exists)
+pub(crate) fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, Reading), Failure> {
+    let (chosen, reading) = chosen_work(place, config)?;
+    Ok((chosen.path, reading))
+}
+
+/// The same, with the kind of work that it is for and what belongs to that.
+pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Reading), Failure> {
+    let chosen = plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists)
         .map_err(|error| Failure::of(FailureKind::Configuration, &error).hints(error.hints()))?;
-    let snapshot = read_plan(
-        &plan,
-        Taskless::with(&config.goals, config.completion.promise.as_deref()),
-    )
-    .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
-    Ok((plan, snapshot))
+    let taskless = Taskless::with(&chosen.path, &config.goals, config.completion.promise.as_deref());
+    let reading = read_plan(&chosen.path, taskless)
+        .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
+    match reading.mistakes.first() {
+        None => Ok((chosen, reading)),
+        Some(first) => {
+            let text = format!("{}: {}: {}", chosen.path.display(), first.position, first.what);
+            let others = reading.mistakes[1..].iter().take(MISTAKES_TOLD);
+            let others = others.map(|other| format!("also {}: {}", other.position, other.what));
+            let hint = "braces that are not settings go in backticks: `{x=1}`".to_owned();
+            let failure = Failure::new(FailureKind::Configuration, text);
+            Err(failure.hints(others.chain([hint])))
+        }
+    }
+}
+
+/// What is said of the plan of a run where there was a choice, or where it brings more than its tasks.
+pub(super) fn about_plan(place: &Place, chosen: &Chosen, template: &Template) -> Option<Notice> {
+    let goes_without_saying = chosen.mode.is_none() && chosen.reads.is_empty() && chosen.beside.is_empty();
+    let plan = chosen.path.strip_prefix(&place.project).unwrap_or(&chosen.path);
+    (!goes_without_saying).then(|| Notice::PlanChosen {
+        plan: plan.display().to_string(),
+        mode: chosen.mode,
+        reads: chosen.reads.clone(),
+        own_prompt: !template.is_built_in(),
+        beside: chosen.beside.iter().map(|name| (*name).to_owned()).collect(),
+    })
+}
+
+/// What is said of the configuration that another loop has left in a project that has none for ralph.
+pub(super) fn about_other_loop(place: &Place) -> Option<Notice> {
+    let ProjectContent::Missing = place.own.config.content else {
+        return None;
+    };
+    let OtherLoop {
+        file,
+        of,
+        flags,
+        left_out,
+    } = other_loop(&place.project)?;
+    Some(Notice::OtherLoop {
+        file: file.to_owned(),
+        of: of.to_owned(),
+        flags,
+        left_out,
+    })
 }
 
 /// Refuses a confidence that no claim can reach: such a run could never be done.

@@ -9,15 +9,16 @@ use super::{
     agents::{Agents, Chooser, catalog, withheld_from_goals},
     denials::Denials,
     permissions::{enforceable, judge},
-    plan::{check_confidence, chosen_plan},
+    plan::{about_other_loop, about_plan, check_confidence, chosen_work},
     prompt::template,
     sandbox::{connection_refused, starting},
+    workers::{add_asked_for, add_escalation},
 };
 use crate::{
     config::Loaded,
     driver::{Agent, Judge, Warden},
     error::Failure,
-    event::{Completion, Notice, PlanSnapshot, Settings, Waiting},
+    event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting},
     proc::Supervisor,
     prompt::{Confined, Template},
     store::rules::remembered,
@@ -61,9 +62,11 @@ pub(super) fn prepare(
 ) -> Result<Prepared, Failure> {
     let config = &loaded.config;
     let mut notices: Vec<Notice> = loaded.notices.iter().map(Notice::warning).collect();
-    let template = template(place, config)?;
-    let (plan, snapshot) = chosen_plan(place, config)?;
-    check_confidence(config, &snapshot)?;
+    let (work, reading) = chosen_work(place, config)?;
+    let template = template(place, config, &work)?;
+    notices.extend(about_plan(place, &work, &template));
+    notices.extend(about_other_loop(place));
+    check_confidence(config, &reading.plan)?;
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));
     let (tell, heard) = mpsc::channel(HEARD);
@@ -73,18 +76,23 @@ pub(super) fn prepare(
         confiner: confiner.as_ref(),
         catalog: &catalog,
         config,
+        remembered: loaded.adapter_is_remembered,
         project: &place.project,
         watched,
         starting: true,
         supervisor,
     };
+    let mut chosen = chooser.choose(&mut notices)?;
+    add_asked_for(&chooser, &mut chosen, (&work.path, &reading), &mut notices)?;
+    let escalation = add_escalation(&chooser, &mut chosen, &mut notices)?;
     let Agents {
         id,
         agents,
         logins,
         channels,
         live_only,
-    } = chooser.choose(&mut notices)?;
+        fallback,
+    } = chosen;
     let first = catalog.manifest(&id)?;
     notices.extend(confiner.iter().flat_map(|confiner| confiner.notices(Some(&first))));
     let policy = config.permissions.policy();
@@ -96,12 +104,11 @@ pub(super) fn prepare(
         .as_ref()
         .map(|confiner| Arc::new(Denials::of(confiner, &catalog, &place.project, ids())) as Arc<dyn Warden>);
     let confined = confiner.as_ref().map_or(Confined::No, Confiner::confined);
-    let stand_ins = agents[1..].iter().map(|agent| agent.adapter.id().to_owned()).collect();
     let settings = Settings {
         adapter: id,
         model: config.model.clone(),
         agent: config.agent.clone(),
-        plan,
+        plan: work.path,
         session: config.session,
         limits: config.limits.clone(),
         backoff: config.backoff.clone(),
@@ -111,7 +118,8 @@ pub(super) fn prepare(
             min_confidence: config.completion.min_confidence,
         },
         breaker: config.breaker,
-        fallback: stand_ins,
+        fallback,
+        escalation,
         logins,
         channels,
         live_only,
@@ -121,13 +129,14 @@ pub(super) fn prepare(
         },
         denials: config.permissions.denials,
         remembered: remembered(&place.paths)?,
+        given: given(loaded),
     };
     Ok(Prepared {
         settings,
         template,
         transcript: !agents[0].last_line_claims,
         agents,
-        plan: snapshot,
+        plan: reading.plan,
         withheld: withheld_from_goals(&catalog, config),
         keys: catalog.keys(),
         judge: judge(place, policy),
@@ -138,4 +147,23 @@ pub(super) fn prepare(
         heard,
         notices,
     })
+}
+
+/// What the command line gave of settings, but for how the screen looks.
+fn given(loaded: &Loaded) -> Vec<GivenSetting> {
+    let flags = loaded.flags.iter().filter(|flag| !flag.key.starts_with("screen."));
+    let flags = flags.map(|flag| GivenSetting {
+        flag: flag.name.clone(),
+        key: flag.key.clone(),
+        value: flag
+            .value
+            .as_str()
+            .map_or_else(|| flag.value.to_string(), str::to_owned),
+    });
+    let extra = loaded.extra.iter().map(|path| GivenSetting {
+        flag: "--config".to_owned(),
+        key: String::new(),
+        value: path.to_string_lossy().into_owned(),
+    });
+    flags.chain(extra).collect()
 }

@@ -6,6 +6,7 @@ use crate::{
     config::Config,
     error::{Failure, FailureKind},
     files::{self, PROMPT_CAP_BYTES, ReadError},
+    plan::Chosen,
     prompt::Template,
     text::with_causes,
 };
@@ -13,7 +14,7 @@ use crate::{
 use super::{Place, own_files::own_prompt};
 
 /// The prompt that was asked for, the project's own, or the built-in one.
-pub(super) fn template(place: &Place, config: &Config) -> Result<Template, Failure> {
+pub(super) fn template(place: &Place, config: &Config, chosen: &Chosen) -> Result<Template, Failure> {
     let (text, source) = match (&config.prompt, &config.prompt_file) {
         (Some(text), _) => (text.clone(), "the prompt".to_owned()),
         (None, Some(path)) => {
@@ -30,7 +31,7 @@ pub(super) fn template(place: &Place, config: &Config) -> Result<Template, Failu
             let read = place.own.prompt(&path).cloned();
             match read.filter(|read| !read.as_ref().is_err_and(ReadError::is_missing)) {
                 Some(read) => (readable(&path, read)?, path.display().to_string()),
-                None => return Ok(Template::built_in()),
+                None => return Ok(Template::of_mode(chosen.mode, chosen.reads.clone())),
             }
         }
     };

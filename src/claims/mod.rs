@@ -4,6 +4,8 @@
 
 mod promise;
 mod self_report;
+mod status;
 
 pub(crate) use promise::{final_promise, last_line_promise, promise_line, promise_token};
 pub(crate) use self_report::{StatusPlace, final_question, self_report};
+pub(crate) use status::{reported, status};

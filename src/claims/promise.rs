@@ -5,8 +5,8 @@
 //! the prompt. A token of the user's (`--promise TEXT`) takes the same tag: bare words such as "done" end up on a line of
 //! their own by accident.
 
-const OPEN: &str = "<promise>";
-const CLOSE: &str = "</promise>";
+pub(super) const OPEN: &str = "<promise>";
+pub(super) const CLOSE: &str = "</promise>";
 
 /// Renders the line an agent has to write.
 pub(crate) fn promise_line(token: &str) -> String {

@@ -24,10 +24,10 @@
 
 use super::promise::unfenced_lines;
 
-const BEGIN: &str = "---RALPH_STATUS---";
-const END: &str = "---END_RALPH_STATUS---";
-const BLOCKED: &str = "RALPH BLOCKED:";
-const NOT_DONE: &str = "RALPH NOT DONE:";
+pub(super) const BEGIN: &str = "---RALPH_STATUS---";
+pub(super) const END: &str = "---END_RALPH_STATUS---";
+pub(super) const BLOCKED: &str = "RALPH BLOCKED:";
+pub(super) const NOT_DONE: &str = "RALPH NOT DONE:";
 const NO_REASON: &str = "it does not say why";
 
 /// Where an agent's words about itself count.
@@ -78,6 +78,11 @@ fn last_words(text: &str, place: StatusPlace, key: &str) -> Option<String> {
 
 /// Reads the last whole status block of `text`; none if there is none.
 fn status_block(text: &str, place: StatusPlace) -> Option<SelfReport> {
+    Some(parse(&block_lines(text, place)?))
+}
+
+/// The lines of the last whole status block of `text`.
+pub(super) fn block_lines(text: &str, place: StatusPlace) -> Option<Vec<&str>> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let end = match place {
         StatusPlace::Message => lines.iter().rposition(|line| *line == END)?,
@@ -87,7 +92,7 @@ fn status_block(text: &str, place: StatusPlace) -> Option<SelfReport> {
         }
     };
     let begin = lines[..end].iter().rposition(|line| *line == BEGIN)?;
-    Some(parse(&lines[begin + 1..end]))
+    Some(lines[begin + 1..end].to_vec())
 }
 
 fn parse(lines: &[&str]) -> SelfReport {

@@ -9,16 +9,20 @@ use crate::{
         login::Login,
     },
     app, config,
-    console::{print, warn},
+    console::{print, print_coloured, warn},
+    control::Personal,
     error::{Failure, FailureKind},
     proc::Supervisor,
+    ui::{Presentation, headless::Format},
     words::short_duration,
 };
 
 use super::{
     args::{AdaptersCommand, Args},
+    choice,
     run::sources,
-    trust,
+    table::{Cell, table},
+    trust::{self, refuse_agent},
 };
 
 /// The agent inside ralph, which is always there and does no work of the user's.
@@ -34,6 +38,11 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
             catalog.notices().iter().for_each(|notice| warn(notice));
         }
         AdaptersCommand::Show { id } => print(&catalog.show(id)?),
+        AdaptersCommand::Use { id } => {
+            catalog.manifest(id)?;
+            refuse_agent(&place.paths, Personal::Trust)?;
+            choice::remember(&place, id)?;
+        }
         AdaptersCommand::Check { id: Some(id) } => {
             let report = catalog.check(id, &place.project, supervisor)?;
             print(&in_words(&report));
@@ -61,35 +70,28 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
 }
 
 fn list(catalog: &Catalog, project: &Path) {
-    let mut text = String::new();
-    let listed = catalog.list(project);
-    // Of their own adapters, people choose the names.
-    let ids = listed
-        .iter()
-        .map(|adapter| adapter.id.chars().count())
-        .max()
-        .unwrap_or(0);
-    let titles = listed
-        .iter()
-        .map(|adapter| adapter.title.chars().count())
-        .max()
-        .unwrap_or(0);
-    let channels = listed.iter().map(|adapter| adapter.channels.len()).max().unwrap_or(0);
-    let asks = listed.iter().map(|adapter| adapter.asks.len()).max().unwrap_or(0);
-    for adapter in listed {
-        let state = match (&adapter.broken, &adapter.installed) {
-            (Some(why), _) => format!("broken: {why}"),
-            (None, Some(path)) => path.display().to_string(),
-            (None, None) => "not installed".to_owned(),
-        };
-        writeln!(
-            text,
-            "{:<ids$}  {:<titles$}  {:<channels$}  {:<asks$}  {state}  ({})",
-            adapter.id, adapter.title, adapter.channels, adapter.asks, adapter.origin
-        )
-        .expect("a string takes every write");
-    }
-    print(&text);
+    let style = Presentation::of_stdout(Format::Text).style;
+    let rows: Vec<_> = catalog
+        .list(project)
+        .into_iter()
+        .map(|adapter| {
+            let state = match (&adapter.broken, &adapter.installed) {
+                (Some(why), _) => Cell::coloured(format!("broken: {why}"), "31"),
+                (None, Some(path)) => Cell::coloured(path.display().to_string(), "32"),
+                (None, None) => Cell::coloured("not installed", "2"),
+            };
+            [
+                Cell::coloured(&adapter.id, "1"),
+                Cell::new(&adapter.title),
+                Cell::new(adapter.channels),
+                Cell::new(&adapter.asks),
+                Cell::coloured(adapter.origin.to_string(), "2"),
+                state,
+            ]
+        })
+        .collect();
+    let titles = ["adapter", "agent", "channels", "asks", "from", "program"];
+    print_coloured(&table(titles, &rows, style));
 }
 
 fn in_words(report: &CheckReport) -> String {

@@ -3,11 +3,14 @@
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use crate::{
-    config::listen::{listen_address, proxy_host},
+    config::{
+        Flag,
+        listen::{listen_address, proxy_host},
+    },
     diagnostics::Filter,
-    ui::tui::theme::Palette,
 };
 
 use super::setting_flags::SettingFlags;
@@ -21,11 +24,15 @@ use super::setting_flags::SettingFlags;
     // What is typed after an alias overrides what the alias says.
     args_override_self = true,
     subcommand_negates_reqs = true,
-    after_help = EXIT_CODES
+    override_usage = "ralph [OPTIONS] [PLAN]\n       ralph <COMMAND>"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
     pub(super) command: Option<Command>,
+
+    /// The plan, as with `--plan`
+    #[arg(value_name = "PLAN")]
+    pub(super) target: Vec<OsString>,
 
     #[command(flatten)]
     pub(super) settings: SettingFlags,
@@ -33,17 +40,17 @@ pub(super) struct Args {
     #[command(flatten)]
     pub(super) show: ShowFlags,
 
-    /// The colours of the screen [default: what suits the terminal; none where NO_COLOR is set]
+    /// The colours of the screen [default: `screen.theme`; what suits the terminal; none where NO_COLOR is set]
     #[arg(long, value_enum, global = true)]
     pub(super) theme: Option<ThemeArg>,
-    /// Draw the screen without Unicode [default: where the locale has none]
+    /// Draw without Unicode [default: `screen.glyphs`; where the locale has none]
     #[arg(long, global = true)]
     pub(super) ascii: bool,
-    /// Leave the mouse to the terminal, so that it can select text
+    /// Leave the mouse to the terminal, so that it can select text [default: `screen.mouse`]
     #[arg(long, global = true)]
     pub(super) no_mouse: bool,
     /// Read one more configuration file, which overrides the user's and the project's
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, short, value_name = "FILE", global = true)]
     pub(super) config: Option<PathBuf>,
     /// Keep journals and recordings below this directory [default: ralph in the user's state directory]
     #[arg(long, value_name = "DIR", env = "RALPH_STATE_DIR", global = true)]
@@ -54,6 +61,9 @@ pub(super) struct Args {
     /// Started as the loop behind a screen: by ralph itself
     #[arg(long = "__loop", hide = true)]
     pub(super) behind_screen: bool,
+    /// Continue the last run, as its user has answered
+    #[arg(long = "__continue", hide = true)]
+    pub(super) continues: bool,
     /// The same as `ralph status`
     #[arg(long, hide = true)]
     pub(super) status: bool,
@@ -63,6 +73,18 @@ pub(super) struct Args {
     /// The same as `ralph reset-circuit`
     #[arg(long, hide = true)]
     pub(super) reset_circuit: bool,
+}
+
+/// How a run is continued.
+#[derive(Debug, clap::Args)]
+pub(super) struct Continuing {
+    /// Allow N more iterations than it has had
+    #[arg(long, value_name = "N")]
+    pub(super) iterations: Option<u32>,
+    #[command(flatten)]
+    pub(super) settings: SettingFlags,
+    #[command(flatten)]
+    pub(super) show: ShowFlags,
 }
 
 /// How a run is shown.
@@ -78,11 +100,17 @@ pub(super) struct ShowFlags {
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: FormatArg,
     /// Log in detail to ralph.log in the run's directory and, without a screen, to stderr
-    #[arg(long)]
+    #[arg(long, short)]
     pub(super) verbose: bool,
     /// Which events ralph.log gets: off, error, warn, info, debug, trace, or MODULE=LEVEL, separated by commas
     /// [default: info]
-    #[arg(long = "log", value_name = "FILTER", env = "RALPH_LOG", hide_env_values = true)]
+    #[arg(
+        long = "log",
+        value_name = "FILTER",
+        env = "RALPH_LOG",
+        hide_env_values = true,
+        hide_short_help = true
+    )]
     pub(super) log: Option<Filter>,
 }
 
@@ -94,6 +122,8 @@ pub(super) enum FormatArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ThemeArg {
+    /// What suits the terminal
+    Auto,
     Dark,
     Light,
     /// The terminal's own sixteen colours
@@ -102,19 +132,85 @@ pub(super) enum ThemeArg {
     None,
 }
 
-impl From<ThemeArg> for Palette {
-    fn from(theme: ThemeArg) -> Self {
-        match theme {
-            ThemeArg::Dark => Palette::Dark,
-            ThemeArg::Light => Palette::Light,
-            ThemeArg::Sixteen => Palette::Sixteen,
-            ThemeArg::None => Palette::Mono,
-        }
+impl Args {
+    /// The flags of every command that set how the screen looks.
+    pub(super) fn screen_flags(&self) -> Vec<Flag> {
+        let theme = self.theme.and_then(|theme| theme.to_possible_value());
+        let theme = theme.map(|theme| Flag::new("--theme", "screen.theme", theme.get_name()));
+        let ascii = self.ascii.then(|| Flag::new("--ascii", "screen.glyphs", "ascii"));
+        let mouse = self.no_mouse.then(|| Flag::new("--no-mouse", "screen.mouse", false));
+        theme.into_iter().chain(ascii).chain(mouse).collect()
     }
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// What `ralph` does without a command
+    #[command(hide = true, disable_help_flag = true)]
+    Run {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<OsString>,
+    },
+    /// Set up this project: find the commands that test it, write them down as goals, and a plan
+    Init {
+        /// Tasks for the plan
+        #[arg(value_name = "TASK")]
+        tasks: Vec<String>,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+        /// Show what would be written, and write nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Do not run the commands that are found
+        #[arg(long)]
+        no_check: bool,
+    },
+    /// Make a new project: a directory with a repository, a plan and a first commit
+    Setup {
+        /// What the directory is called
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Tasks for the plan
+        #[arg(value_name = "TASK")]
+        tasks: Vec<String>,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+        /// Show what would be made, and make nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Make a plan of requirements: Markdown, plain text, a prd.json, or issues as `gh issue list --json title,body,number,labels`
+    /// prints them
+    Import {
+        /// The requirements; `-` reads them from stdin
+        #[arg(value_name = "SPEC")]
+        spec: PathBuf,
+        /// What the plan is called [default: the file's name]
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        /// Where the plan is written; `-` prints it. Nothing is overwritten without your word
+        #[arg(long, value_name = "FILE", default_value = "PLAN.md")]
+        to: PathBuf,
+        /// Have the agent write the plan; it is checked, and shown as a diff, before it is written
+        #[arg(long)]
+        with_agent: bool,
+        /// With `--with-agent`: do not ask
+        #[arg(long, short, requires = "with_agent")]
+        yes: bool,
+    },
+    /// Show the plan, check it, add a task: `ralph plan add "Write the parser"`
+    Plan {
+        /// The plan [default: the one that a run would take]
+        #[arg(id = "plan-file", long = "plan", short = 'p', value_name = "FILE", global = true)]
+        plan: Option<PathBuf>,
+        #[command(subcommand)]
+        command: Option<PlanCommand>,
+    },
+    /// Continue the last run where it ended, after Ctrl-C, a limit or a block: with its counts, its session and your messages, and
+    /// with the settings it was started with; options of `ralph` that are typed here replace them
+    Continue(Box<Continuing>),
     /// Watch the loop work in a scratch repository, with a built-in agent that needs no model
     Demo {
         #[command(flatten)]
@@ -209,20 +305,20 @@ pub(super) enum Command {
     },
     /// Reset the stuck detector and resume
     ResetCircuit,
-    /// Manage goals (commands that verify the work)
+    /// List and run goals: the commands that verify the work
     Goals {
         #[command(subcommand)]
-        command: GoalsCommand,
+        command: Option<GoalsCommand>,
     },
     /// Try and list the rules on what agents may do
     Permissions {
         #[command(subcommand)]
-        command: PermissionsCommand,
+        command: Option<PermissionsCommand>,
     },
-    /// Show, explain and try what agents and goals may do on this machine
+    /// Show what agents and goals may do on this machine; explain it, and try it
     Sandbox {
         #[command(subcommand)]
-        command: SandboxCommand,
+        command: Option<SandboxCommand>,
     },
     /// Summarize a run: what was done, why it ended, what is unverified, what needs your attention
     Report {
@@ -243,8 +339,11 @@ pub(super) enum Command {
     Runs,
     /// Show what iteration N changed
     Diff {
-        /// The iteration
-        n: u32,
+        /// The iteration [default: the latest]
+        n: Option<u32>,
+        /// Show what all iterations from this one on changed
+        #[arg(long, value_name = "M")]
+        since: Option<u32>,
         /// Show only the files, with line counts
         #[arg(long)]
         stat: bool,
@@ -277,7 +376,7 @@ pub(super) enum Command {
     /// Show and check the agents ralph can run
     Adapters {
         #[command(subcommand)]
-        command: AdaptersCommand,
+        command: Option<AdaptersCommand>,
     },
     /// Check whether ralph can run here (agents, machine, project) and how to fix what is missing
     Doctor {
@@ -294,7 +393,7 @@ pub(super) enum Command {
     /// Show the settings and where they come from
     Config {
         #[command(subcommand)]
-        command: ConfigCommand,
+        command: Option<ConfigCommand>,
     },
     /// Trust what this project's own files say to ralph: settings, adapters and prompt, as they are now
     Trust {
@@ -305,7 +404,7 @@ pub(super) enum Command {
         #[arg(long)]
         revoke: bool,
     },
-    /// Print the token that lets a program or a browser use the API of this project's runs, where they listen (`--listen`)
+    /// Print the token of this project's API, for programs and browsers where a run listens (`--listen`)
     Token {
         /// Print the read-only one, which cannot command
         #[arg(long)]
@@ -325,6 +424,19 @@ pub(super) enum Command {
         /// Names under which an encrypting proxy passes requests on to that address, separated by commas
         #[arg(long, value_name = "HOSTS", value_delimiter = ',', value_parser = proxy_host)]
         behind_proxy: Vec<String>,
+    },
+    /// Print what completes commands in your shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell [default: that of $SHELL]
+        #[arg(value_name = "SHELL", value_enum)]
+        shell: Option<Shell>,
+    },
+    /// Print the manual page, or write the pages of all commands
+    Man {
+        /// Where `ralph.1` and the pages of all commands are written
+        #[arg(value_name = "DIR")]
+        directory: Option<PathBuf>,
     },
     #[command(name = "__guard", hide = true)]
     Guard {
@@ -349,7 +461,40 @@ pub(super) enum DoctorFormatArg {
 }
 
 #[derive(Debug, Subcommand)]
+pub(super) enum PlanCommand {
+    /// Show every task with its state
+    Show {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the task that the next iteration works on; exit code 1 if every task is done
+    Next {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Name mistakes with line and column, and tasks that are too big or too vague; exit code 2 with a mistake
+    Check {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a task after the last one, written as its neighbours are; also while a run works
+    Add {
+        /// The task
+        #[arg(required = true, value_name = "TASK")]
+        task: Vec<String>,
+        /// After the last task below this heading, which is added at the end if it is not there
+        #[arg(long, short, value_name = "HEADING")]
+        section: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(super) enum GoalsCommand {
+    /// List the goals
+    List,
     /// Run all goals once and show each result; exit code 1 if one fails
     Check,
 }
@@ -421,6 +566,8 @@ pub(super) enum AdaptersCommand {
     Show { id: String },
     /// Check whether an adapter's program is installed, and its version; without ID, all of them
     Check { id: Option<String> },
+    /// Use this adapter wherever none is named, in every project
+    Use { id: String },
 }
 
 #[derive(Debug, Subcommand)]
@@ -433,29 +580,27 @@ pub(super) enum ConfigCommand {
     Path,
 }
 
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+    ralph completions bash > ~/.local/share/bash-completion/completions/ralph
+    ralph completions zsh > ~/.zfunc/_ralph    # a directory of $fpath
+    ralph completions fish > ~/.config/fish/completions/ralph.fish
+    ralph completions elvish >> ~/.config/elvish/rc.elv
+    ralph completions powershell >> $PROFILE";
+
 const TEST_EXAMPLES: &str = "\
 Examples:
     ralph permissions test 'git push && ls'
     ralph permissions test --tool Edit --path src/main.rs
     ralph permissions test --url https://example.org/";
 
-const EXIT_CODES: &str = "\
-Exit codes:
-    0  done                              5  another ralph is already running
-    1  the agent or ralph failed         6  a limit was reached
-    2  usage                             7  no progress
-    3  configuration or plan invalid     8  blocked: needs your answer
-    4  agent unavailable               129, 130, 143  hung up, interrupted or stopped, terminated";
-
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
+    use super::super::help;
 
     #[test]
     fn the_help_lists_the_flags_that_set_something() {
-        let help = Args::command().term_width(100).render_long_help().to_string();
+        let help = help::command().term_width(100).render_long_help().to_string();
         let (_, settings) = help.split_once("Settings:\n").expect("a heading");
         let (settings, _) = settings.split_once("\n\nExit codes").expect("what follows");
         insta::assert_snapshot!(settings);

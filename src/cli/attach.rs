@@ -17,7 +17,7 @@ use crate::{
     proc::Supervisor,
     store::{lock, paths::ProjectPaths},
     ui::{
-        Presentation,
+        Presentation, ScreenOptions,
         attached::{AttachError, greeted},
     },
     words::stop_in_words,
@@ -35,9 +35,10 @@ const TOKEN_CAP_BYTES: u64 = 4096;
 const LOOK: Duration = Duration::from_millis(300);
 
 pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let paths = place(args)?.paths;
-    let run = run.map(|run| which_run(&paths, Some(run))).transpose()?;
-    if let Some(over) = not_running(&paths, run.as_ref())? {
+    let place = place(args)?;
+    let paths = &place.paths;
+    let run = run.map(|run| which_run(paths, Some(run))).transpose()?;
+    if let Some(over) = not_running(paths, run.as_ref())? {
         let id = &over.0;
         return Err(
             Failure::new(FailureKind::Failed, format!("run {id} is over")).hint(format!(
@@ -45,7 +46,8 @@ pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) ->
             )),
         );
     }
-    app::attach(&paths, on_terminal(args)?, screen(args), supervisor)
+    let look = screen(args, &place);
+    app::attach(paths, on_terminal(args, look)?, look, supervisor)
 }
 
 /// Shows the run at `url`, whose token is in a file.
@@ -59,11 +61,12 @@ pub(super) fn attach_at(args: &Args, url: &str, token: Option<&Path>, supervisor
     let address = Address::of_url(url, &token).map_err(|error| {
         Failure::of(FailureKind::Usage, &error).hint("ralph attach --url http://127.0.0.1:8080 --token-file FILE")
     })?;
-    app::attach_at(address, on_terminal(args)?, screen(args), supervisor)
+    let look = screen(args, &place(args)?);
+    app::attach_at(address, on_terminal(args, look)?, look, supervisor)
 }
 
-fn on_terminal(args: &Args) -> Result<Presentation, Failure> {
-    let presentation = presentation(args, &args.show);
+fn on_terminal(args: &Args, look: ScreenOptions) -> Result<Presentation, Failure> {
+    let presentation = presentation(&args.show, look);
     match presentation.can_have_screen() {
         true => Ok(presentation),
         false => Err(Failure::new(FailureKind::Usage, "a screen needs a terminal")

@@ -7,6 +7,7 @@ use crate::{
     config::{self, Flag, Sources},
     console::print,
     demo,
+    driver::Opening,
     error::{Failure, FailureKind},
     proc::Supervisor,
     text::with_causes,
@@ -14,7 +15,7 @@ use crate::{
 
 use super::{
     args::{Args, FormatArg, ShowFlags},
-    run::{diagnostics, presentation, sources},
+    run::{diagnostics, presentation, screen, sources},
 };
 
 pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Result<u8, Failure> {
@@ -41,13 +42,14 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
             vec![
                 Flag::new("ralph demo", "adapter", "demo"),
                 Flag::new("ralph demo", "plan", "PLAN.md"),
+                Flag::new("ralph demo", "goals", demo::scratch_goal()),
             ],
             limits(args, &place),
         ]
         .concat(),
         ..Sources::default()
     })?;
-    let presentation = presentation(args, show);
+    let presentation = presentation(show, screen(args, &place));
     let code = app::run(
         &place,
         &loaded,
@@ -55,6 +57,7 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
         &diagnostics(show, presentation),
         supervisor,
         None,
+        Opening::AsFound,
     )?;
     if show.format == FormatArg::Text {
         let project = project.display();
@@ -63,9 +66,10 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
         ));
         if code != 0 {
             // The same command again would be another demo.
-            let state = state.display();
+            let (state, goal) = (state.display(), demo::scratch_goal());
             print(&format!(
-                "`ralph demo` starts over. To resume this one: cd {project} && ralph --adapter demo --state-dir {state}\n"
+                "`ralph demo` starts over. To resume this one: cd {project} && ralph --adapter demo --goal '{goal}' \
+                 --state-dir {state}\n"
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! `ralph diff`: what one iteration changed.
+//! `ralph diff`: what iterations changed.
 
 use crate::{
     console,
@@ -18,7 +18,14 @@ use super::{args::Args, restore::which_run, run::place};
 /// How wide the list of files is where no terminal says.
 const COLUMNS: u16 = 100;
 
-pub(super) fn run(args: &Args, n: u32, stat: bool, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(
+    args: &Args,
+    n: Option<u32>,
+    since: Option<u32>,
+    stat: bool,
+    run: Option<&str>,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
     let style = Presentation::of_stdout(Format::Text).style;
@@ -26,7 +33,7 @@ pub(super) fn run(args: &Args, n: u32, stat: bool, run: Option<&str>, supervisor
     // Of names, git quotes what is not plain.
     let is_painted_by_git = is_shown && stat && style.colour;
     let colour = if is_painted_by_git { Colour::Yes } else { Colour::No };
-    let difference = difference(&place.paths, &run, n, detail(stat, style), colour, supervisor)?;
+    let difference = difference(&place.paths, &run, since, n, detail(stat, style), colour, supervisor)?;
     if is_shown {
         let keep = if is_painted_by_git { Keep::Colour } else { Keep::Nothing };
         let lines = lines(&difference.bytes, keep);
@@ -89,7 +96,7 @@ mod tests {
         let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n--- old\n+\x1b[8mnew\x1b[0m\n same\ndiff --git a/b b/b\n";
         let style = Style {
             colour: true,
-            columns: None,
+            ..Style::PLAIN
         };
         let painted = painted(lines(patch.as_bytes(), Keep::Nothing), style);
         let codes: Vec<&str> = painted.iter().map(|line| line.split('m').next().unwrap()).collect();

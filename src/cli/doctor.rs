@@ -29,6 +29,7 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
     let config = loaded
         .as_ref()
         .map_or_else(|_| Config::default(), |loaded| loaded.config.clone());
+    let remembered = loaded.as_ref().is_ok_and(|loaded| loaded.adapter_is_remembered);
     let catalog = app::catalog(&place, &config);
     let mut of_project = vec![configuration(&loaded, &config::paths(&sources))];
     of_project.extend(left_out.map(untrusted));
@@ -38,7 +39,10 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
         version: env!("CARGO_PKG_VERSION"),
         project: place.project.display().to_string(),
         sections: vec![
-            section("agents", agents::findings(&place, &config, &catalog, supervisor)),
+            section(
+                "agents",
+                agents::findings(&place, &config, remembered, &catalog, supervisor),
+            ),
             section("machine", machine::findings(&place, &config, supervisor)),
             section("project", of_project),
         ],

@@ -1,4 +1,4 @@
-//! `ralph goals check`: the goals alone.
+//! `ralph goals`: the goals alone.
 
 use std::fmt::Write as _;
 
@@ -24,6 +24,29 @@ pub(super) fn check(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure>
     print(&in_words(&results));
     let all_pass = results.iter().all(|result| result.passed);
     Ok(if all_pass { 0 } else { FailureKind::Failed.exit_code() })
+}
+
+pub(super) fn list(args: &Args) -> Result<u8, Failure> {
+    let place = trust::place_to_look(args)?;
+    let loaded = config::load(&sources(args, &place))?;
+    let goals = &loaded.config.goals;
+    if goals.is_empty() {
+        print(
+            "no goals: nothing but the agent's word would end a run. Name one, and ralph verifies:\n  ralph --goal tests='cargo test'\n",
+        );
+        return Ok(0);
+    }
+    let width = goals.iter().map(|goal| goal.name.chars().count()).max().unwrap_or(0);
+    for goal in goals {
+        let target = goal
+            .target
+            .map(|target| format!("  at least {target}"))
+            .unwrap_or_default();
+        let command = one_line(&goal.command);
+        print(&format!("{:<width$}  {command}{target}\n", one_line(&goal.name)));
+    }
+    print("`ralph goals check` runs them once\n");
+    Ok(0)
 }
 
 fn in_words(results: &[GoalResult]) -> String {

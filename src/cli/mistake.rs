@@ -2,9 +2,11 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 
-use clap::error::ErrorKind;
+use clap::{CommandFactory as _, error::ErrorKind};
 
 use crate::error::{Failure, FailureKind};
+
+use super::args::Args;
 
 /// Makes one line and hints of what clap has to say about `args` in paragraphs.
 pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
@@ -12,12 +14,12 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
     let odd = args.iter().find(|arg| arg.to_str().is_none());
     match odd {
         Some(odd) if error.kind() == ErrorKind::InvalidUtf8 => not_utf8(odd),
-        Some(_) | None => of_text(&error.to_string()),
+        Some(_) | None => of_text(&error.to_string(), command_of(args)),
     }
 }
 
 /// A value that no setting can have: a plan that is named so cannot be written down.
-fn not_utf8(arg: &OsString) -> Failure {
+pub(super) fn not_utf8(arg: &OsString) -> Failure {
     Failure::new(
         FailureKind::Configuration,
         format!("`{}` on the command line is not valid UTF-8", arg.display()),
@@ -28,11 +30,21 @@ fn not_utf8(arg: &OsString) -> Failure {
     ))
 }
 
-fn of_text(text: &str) -> Failure {
+/// The command that was typed, as far as it is one.
+fn command_of(args: &[OsString]) -> String {
+    let command = Args::command();
+    let named = args
+        .iter()
+        .filter_map(|arg| arg.to_str())
+        .find(|word| command.find_subcommand(word).is_some());
+    named.map_or_else(|| "ralph".to_owned(), |name| format!("ralph {name}"))
+}
+
+fn of_text(text: &str, mut command: String) -> Failure {
     let mut paragraphs = text.split("\n\n");
     let what = joined(paragraphs.next().unwrap_or_default());
+    let what = what.replace("invalid digit found in string", "expected a whole number");
     let mut failure = Failure::new(FailureKind::Usage, what.strip_prefix("error: ").unwrap_or(&what));
-    let mut command = "ralph".to_owned();
     for paragraph in paragraphs {
         if let Some(usage) = paragraph.strip_prefix("Usage: ") {
             command = words(usage);
@@ -68,7 +80,7 @@ mod tests {
         let text = "error: unexpected argument '--max-tiem' found\n\n  tip: a similar argument exists: '--max-time'\n\n\
                     Usage: ralph --max-time <TIME>\n\nFor more information, try '--help'.\n";
         assert_eq!(
-            of_text(text).to_string(),
+            of_text(text, "ralph".to_owned()).to_string(),
             "error: unexpected argument '--max-tiem' found\nhint: a similar argument exists: '--max-time'\n\
              hint: see `ralph --help`"
         );
@@ -79,7 +91,7 @@ mod tests {
         let text = "error: the following required arguments were not provided:\n  <TEXT>...\n\n\
                     Usage: ralph steer <TEXT>...\n\nFor more information, try '--help'.\n";
         assert_eq!(
-            of_text(text).to_string(),
+            of_text(text, "ralph".to_owned()).to_string(),
             "error: the following required arguments were not provided: <TEXT>...\n\
              hint: see `ralph steer --help`"
         );

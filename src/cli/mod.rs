@@ -1,23 +1,40 @@
 //! The command line.
 
 mod adapters;
+#[cfg(test)]
+mod any_arguments;
 mod args;
 mod attach;
+mod choice;
+mod completions;
 mod confirm;
+mod continued;
 mod control;
 mod demo;
 mod diff;
 mod doctor;
+mod exit_codes;
 mod goals;
+mod help;
+mod import;
+mod import_with_agent;
+mod init;
+mod man;
 mod mistake;
 mod permissions;
+mod plan;
+#[cfg(test)]
+mod reference;
 mod replay;
 mod report;
 mod restore;
 mod run;
 mod sandbox;
 mod setting_flags;
+mod setup;
 mod status;
+mod table;
+mod target;
 mod token;
 mod trust;
 mod watch;
@@ -25,33 +42,35 @@ mod web;
 
 use std::{ffi::OsString, path::Path};
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 
 use crate::{
     config,
     console::{self, print},
     error::Failure,
     proc::Supervisor,
+    text::{Form, shown},
     ui::{Presentation, headless::Format},
 };
 
-use args::{Args, Command, ConfigCommand, GoalsCommand};
+use args::{
+    AdaptersCommand, Args, Command, ConfigCommand, GoalsCommand, PermissionsCommand, PlanCommand, SandboxCommand,
+};
 
 /// Carries out a command line and returns the exit code. Errors are printed to stderr. What `supervisor` has started may
 /// still run then.
 pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -> u8 {
-    let args: Vec<OsString> = args.into_iter().collect();
-    let parsed = Args::command()
-        .try_get_matches_from(&args)
-        .and_then(|matches| Args::from_arg_matches(&matches));
-    let result = match parsed {
-        Ok(parsed) => dispatch(&parsed, &args, supervisor),
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    let result = match parse(&mut args) {
+        Ok(mut parsed) => target::resolve(&mut parsed)
+            .and_then(|()| continued::resolve(&mut parsed, &mut args))
+            .and_then(|()| dispatch(&parsed, &args, supervisor)),
         Err(error) if error.use_stderr() => Err(mistake::failure(&error, &args)),
         Err(help_or_version) => {
             let text = help_or_version.render();
             match Presentation::of_stdout(Format::Text).style.colour {
-                true => console::print_coloured(&text.ansi().to_string()),
-                false => console::print(&text.to_string()),
+                true => console::print_coloured(&format!("{}\n", text.ansi().to_string().trim_end())),
+                false => console::print(&format!("{}\n", text.to_string().trim_end())),
             }
             return 0;
         }
@@ -65,6 +84,17 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
     }
 }
 
+/// Reads a command line. The word `run` is taken out of it where it is a command: with it or without it means the same.
+fn parse(args: &mut Vec<OsString>) -> Result<Args, clap::Error> {
+    let mut matches = help::command().try_get_matches_from(args.iter())?;
+    if let Some(("run", run)) = matches.subcommand() {
+        let rest = run.get_many::<OsString>("rest").map_or(0, Iterator::count);
+        args.remove(args.len() - rest - 1);
+        matches = help::command().try_get_matches_from(args.iter())?;
+    }
+    Args::from_arg_matches(&matches)
+}
+
 /// Carries out `args`, which were `given`.
 fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     if args.status {
@@ -74,7 +104,53 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         return control::reset_circuit(args);
     }
     match &args.command {
-        None => run::run(args, given, supervisor),
+        None | Some(Command::Run { .. } | Command::Continue(_)) => run::run(args, given, supervisor),
+        Some(Command::Init {
+            tasks,
+            yes,
+            dry_run,
+            no_check,
+        }) => {
+            let wish = init::Wish {
+                tasks,
+                yes: *yes,
+                dry_run: *dry_run,
+                no_check: *no_check,
+                is_new: false,
+            };
+            init::run(args, wish, supervisor)
+        }
+        Some(Command::Setup {
+            name,
+            tasks,
+            yes,
+            dry_run,
+        }) => {
+            let wish = init::Wish {
+                tasks,
+                yes: *yes,
+                dry_run: *dry_run,
+                no_check: true,
+                is_new: true,
+            };
+            setup::run(args, name, wish, supervisor)
+        }
+        Some(Command::Import {
+            spec,
+            name,
+            to,
+            with_agent,
+            yes,
+        }) => {
+            let wish = import::Wish {
+                spec,
+                name: name.as_deref(),
+                to,
+                with_agent: *with_agent,
+                yes: *yes,
+            };
+            import::run(args, wish, supervisor)
+        }
         Some(Command::Demo { show }) => demo::run(args, show, supervisor),
         Some(Command::Status { json, watch: false }) => status::run(args, *json),
         Some(Command::Status { json, watch: true }) => watch::watch(args, *json),
@@ -98,24 +174,39 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             at_once,
         }) => control::stop(args, *after_iteration, *at_once),
         Some(Command::ResetCircuit) => control::reset_circuit(args),
-        Some(Command::Goals {
-            command: GoalsCommand::Check,
-        }) => goals::check(args, supervisor),
-        Some(Command::Permissions { command }) => permissions::run(args, command),
+        Some(Command::Goals { command }) => match command {
+            None | Some(GoalsCommand::List) => goals::list(args),
+            Some(GoalsCommand::Check) => goals::check(args, supervisor),
+        },
+        Some(Command::Plan { plan, command }) => {
+            let show = PlanCommand::Show { json: false };
+            plan::run(args, plan.as_deref(), command.as_ref().unwrap_or(&show))
+        }
+        Some(Command::Permissions { command }) => {
+            let list = PermissionsCommand::List { json: false };
+            permissions::run(args, command.as_ref().unwrap_or(&list))
+        }
         Some(Command::Report { run, format }) => report::run(args, run.as_deref(), *format, supervisor),
         Some(Command::Runs) => report::runs(args),
-        Some(Command::Diff { n, stat, run }) => diff::run(args, *n, *stat, run.as_deref(), supervisor),
+        Some(Command::Diff { n, since, stat, run }) => diff::run(args, *n, *since, *stat, run.as_deref(), supervisor),
         Some(Command::Restore { n, before, run, yes }) => {
             restore::run(args, *n, *before, run.as_deref(), *yes, supervisor)
         }
         Some(Command::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),
-        Some(Command::Sandbox { command }) => sandbox::run(args, command, supervisor),
-        Some(Command::Adapters { command }) => adapters::run(args, command, supervisor),
+        Some(Command::Sandbox { command }) => {
+            let show = SandboxCommand::Show { json: false };
+            sandbox::run(args, command.as_ref().unwrap_or(&show), supervisor)
+        }
+        Some(Command::Adapters { command }) => {
+            adapters::run(args, command.as_ref().unwrap_or(&AdaptersCommand::List), supervisor)
+        }
         Some(Command::Doctor { format }) => doctor::run(args, *format, supervisor),
-        Some(Command::Config { command }) => configure(args, command),
+        Some(Command::Config { command }) => configure(args, command.as_ref().unwrap_or(&ConfigCommand::Show)),
         Some(Command::Trust { show, revoke }) => trust::run(args, *show, *revoke),
         Some(Command::Web { listen, behind_proxy }) => web::run(args, *listen, behind_proxy, supervisor),
         Some(Command::Token { read_only, web, revoke }) => token::run(args, *read_only, *web, *revoke),
+        Some(Command::Completions { shell }) => completions::run(*shell),
+        Some(Command::Man { directory }) => man::run(directory.as_deref()),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),
         Some(Command::DemoAgent) => Ok(crate::demo::run()),
     }
@@ -127,7 +218,15 @@ fn configure(args: &Args, command: &ConfigCommand) -> Result<u8, Failure> {
         ConfigCommand::Schema | ConfigCommand::Path => trust::place_and_what_is_left_out(args)?.0,
     };
     let text = match command {
-        ConfigCommand::Show => config::show(&config::load(&run::sources(args, &place))?),
+        ConfigCommand::Show => {
+            let style = Presentation::of_stdout(Format::Text).style;
+            let paint = |line: &str, is_set: bool| match is_set {
+                true => shown(line, Form::Plain),
+                false => style.paint("2", &shown(line, Form::Plain)),
+            };
+            console::print_coloured(&config::show(&config::load(&run::sources(args, &place))?, paint));
+            return Ok(0);
+        }
         ConfigCommand::Schema => {
             let schema = serde_json::to_string_pretty(&config::schema());
             schema.expect("a JSON value has no failing serialisers") + "\n"

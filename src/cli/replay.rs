@@ -16,7 +16,8 @@ use super::{
 pub(super) fn run(args: &Args, run: Option<&str>, speed: f64, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
-    if !presentation(args, &args.show).can_have_screen() {
+    let look = screen(args, &place);
+    if !presentation(&args.show, look).can_have_screen() {
         let recordings = place.paths.run(&run).dir().join("iterations");
         return Err(
             Failure::new(FailureKind::Usage, "a replay needs a terminal").hint(format!(
@@ -29,7 +30,7 @@ pub(super) fn run(args: &Args, run: Option<&str>, speed: f64, supervisor: &Super
         return Err(Failure::new(FailureKind::Usage, "`--speed` takes a number above 0"));
     }
     let records = read_shortened(&place.paths, &run)?;
-    front_end::replay(&place.paths, &run, records, screen(args), speed, supervisor)
+    front_end::replay(&place.paths, &run, records, look, speed, supervisor)
         .map_err(|error| Failure::of(FailureKind::Failed, &error))?;
     Ok(0)
 }

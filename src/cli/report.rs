@@ -2,19 +2,21 @@
 
 use crate::{
     app::Place,
-    console::{self, print, print_json},
-    error::{Failure, FailureKind},
+    console::{self, print, print_coloured, print_json},
+    error::Failure,
+    event::StopReason,
     proc::Supervisor,
     review::{self, ReportFormat, RunEntry, Shelf, Standing, date_time, written},
-    text::one_line,
+    store::lock,
     ui::{Presentation, headless::Format, report},
-    words::{counted, short_duration},
+    words::{short_duration, stop_in_words},
 };
 
 use super::{
     args::{Args, ReportFormatArg},
-    restore::which_run,
+    restore::{no_runs, which_run},
     run::place,
+    table::{Cell, table},
 };
 
 pub(super) fn run(
@@ -25,7 +27,8 @@ pub(super) fn run(
 ) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
-    let report = review::report(&place.paths, &run, supervisor)?;
+    let mut report = review::report(&place.paths, &run, supervisor)?;
+    report.is_running = lock::is_held(&place.paths) && place.paths.latest_run().as_ref() == Some(&run);
     match format {
         ReportFormatArg::Text => {
             let style = Presentation::of_stdout(Format::Text).style;
@@ -42,30 +45,41 @@ pub(super) fn run(
 pub(super) fn runs(args: &Args) -> Result<u8, Failure> {
     let place = place(args)?;
     if place.paths.run_ids().is_empty() {
-        return Err(Failure::new(FailureKind::Failed, "no runs in this project yet")
-            .hint("`ralph --plan PLAN.md` starts one, `ralph demo` shows one"));
+        return Err(no_runs());
     }
-    for entry in Shelf::default().runs(&place.paths) {
-        print(&row(&place, &entry));
-    }
+    let style = Presentation::of_stdout(Format::Text).style;
+    let rows: Vec<_> = Shelf::default()
+        .runs(&place.paths)
+        .iter()
+        .map(|entry| row(&place, entry))
+        .collect();
+    let titles = ["run", "started", "plan", " tasks", " iterations", " time", "state"];
+    print_coloured(&table(titles, &rows, style));
     Ok(0)
 }
 
-fn row(place: &Place, entry: &RunEntry) -> String {
-    let run = &entry.run;
-    let how = match entry.standing {
-        Standing::Unreadable => return format!("{run}  its journal cannot be read\n"),
-        Standing::Running => "running".to_owned(),
-        Standing::Over | Standing::Interrupted => one_line(&entry.state),
+fn row(place: &Place, entry: &RunEntry) -> [Cell; 7] {
+    let unverified = stop_in_words(&StopReason::Done { verified: false });
+    let (state, code) = match (entry.standing, entry.exit_code) {
+        // Good, as far as the agent says.
+        (Standing::Over, Some(0)) if entry.state == unverified => (&*entry.state, "33"),
+        (Standing::Unreadable, _) => ("its journal cannot be read", "31"),
+        (Standing::Running, _) => ("running", "36"),
+        (Standing::Over | Standing::Interrupted, Some(0)) => (&*entry.state, "32"),
+        (Standing::Over | Standing::Interrupted, Some(1)) => (&*entry.state, "31"),
+        (Standing::Over | Standing::Interrupted, _) => (&*entry.state, "33"),
     };
     let plan = entry.plan.strip_prefix(&place.project).unwrap_or(&entry.plan).display();
     let all = u64::from(entry.tasks_done) + u64::from(entry.tasks_open);
-    format!(
-        "{run}  {}  {plan}  {}/{} · {} · {}  {how}\n",
-        date_time(entry.started_ms),
-        entry.tasks_done,
-        counted(all, "task"),
-        counted(u64::from(entry.iterations), "iteration"),
-        short_duration(entry.elapsed_ms),
-    )
+    let is_known = entry.standing != Standing::Unreadable;
+    let known = |text: String| Cell::new(if is_known { text } else { "-".to_owned() });
+    [
+        Cell::new(&entry.run.0),
+        known(date_time(entry.started_ms)),
+        known(plan.to_string()),
+        known(format!("{}/{all}", entry.tasks_done)),
+        known(entry.iterations.to_string()),
+        known(short_duration(entry.elapsed_ms)),
+        Cell::coloured(state, code),
+    ]
 }

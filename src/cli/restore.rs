@@ -1,6 +1,7 @@
 //! `ralph restore`: the files as a checkpoint holds them.
 
 use std::{
+    collections::BTreeSet,
     fmt::Write as _,
     io::{self, IsTerminal},
     path::PathBuf,
@@ -8,13 +9,16 @@ use std::{
 
 use crate::{
     config,
-    console::{print, warn},
+    console::{print, print_coloured, warn},
+    driver::read_view,
     error::{Failure, FailureKind},
-    event::RunId,
+    event::{Changes, RunId},
     git::{Moment, Place as Position, Repository, Restored},
     proc::Supervisor,
+    review::date_time,
     store::{lock, paths::ProjectPaths},
     text::shown_name,
+    ui::{Presentation, headless::Format},
     words::counted,
 };
 
@@ -22,8 +26,12 @@ use super::{
     args::Args,
     confirm::is_confirmed,
     run::{place, sources},
+    table::{Cell, table},
     trust,
 };
+
+/// Digits of a commit that are shown.
+const SHOWN_OF_ID: usize = 12;
 
 pub(super) fn run(
     args: &Args,
@@ -40,7 +48,7 @@ pub(super) fn run(
     let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
     let repository = repository.including(included(args)).sparing(place.paths.states());
     let Some(n) = n else {
-        list(&repository, &run)?;
+        list(&repository, &place.paths, &run)?;
         return Ok(0);
     };
     if lock::is_held(&place.paths) {
@@ -71,6 +79,12 @@ fn included(args: &Args) -> Vec<String> {
     }
 }
 
+/// Where a run is needed and none has been.
+pub(super) fn no_runs() -> Failure {
+    Failure::new(FailureKind::Failed, "no runs in this project yet")
+        .hint("`ralph PLAN.md` starts one, `ralph demo` shows one")
+}
+
 pub(super) fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<RunId, Failure> {
     let runs = paths.run_ids();
     match named {
@@ -79,27 +93,61 @@ pub(super) fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<Run
             Failure::new(FailureKind::Usage, format!("there is no run `{named}`"))
                 .hint(format!("the latest are: {}", known.join(", ")))
         }),
-        None => paths.latest_run().ok_or_else(|| {
-            Failure::new(FailureKind::Failed, "no runs in this project yet")
-                .hint("checkpoints are made around every iteration: `ralph --plan PLAN.md` starts a run")
-        }),
+        None => paths.latest_run().ok_or_else(no_runs),
     }
 }
 
-fn list(repository: &Repository, run: &RunId) -> Result<(), Failure> {
-    let mut text = format!("run {run}\n");
-    for saved in repository.list(run)? {
-        let place = match saved.place {
-            Position::Iteration { n, moment } => format!("{moment} iteration {n}"),
-            Position::Restore { k } => format!("before restore #{k}"),
-        };
-        let commit = &saved.checkpoint.commit[..saved.checkpoint.commit.len().min(12)];
-        writeln!(text, "  {commit}  {place}").expect("a string takes every write");
+/// Lists what can be restored: an iteration a line, with what it changed, then what was there before files were restored.
+fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<(), Failure> {
+    let style = Presentation::of_stdout(Format::Text).style;
+    let saved = repository.list(run)?;
+    let view = read_view(paths, run)?;
+    let commit = |wanted: Position| {
+        let saved = saved.iter().find(|saved| saved.place == wanted);
+        saved.map_or("-", |saved| {
+            &saved.checkpoint.commit[..saved.checkpoint.commit.len().min(SHOWN_OF_ID)]
+        })
+    };
+    let numbers: BTreeSet<u32> = saved
+        .iter()
+        .filter_map(|saved| match saved.place {
+            Position::Iteration { n, .. } => Some(n),
+            Position::Restore { .. } => None,
+        })
+        .collect();
+    let rows: Vec<_> = numbers
+        .into_iter()
+        .map(|n| {
+            let at = |moment| commit(Position::Iteration { n, moment });
+            // The latest of that number: one that was limited is repeated under it.
+            let iteration = view.iterations.rows.iter().rev().find(|row| row.number == n);
+            let changed = |count: fn(&Changes) -> u64| match iteration.and_then(|row| row.changes.as_ref()) {
+                Some(changes) => count(changes).to_string(),
+                None => "-".to_owned(),
+            };
+            [
+                Cell::coloured(n.to_string(), "1"),
+                Cell::new(at(Moment::Before)),
+                Cell::new(at(Moment::After)),
+                Cell::new(iteration.map_or_else(|| "-".to_owned(), |row| date_time(row.started_ms))),
+                Cell::coloured(changed(|changes| changes.added), "32"),
+                Cell::coloured(changed(|changes| changes.removed), "31"),
+                Cell::new(iteration.and_then(|row| row.task.as_deref()).unwrap_or_default()),
+            ]
+        })
+        .collect();
+    let titles = [" iteration", "before", "after", "started", " +", " −", "task"];
+    let mut text = format!("run {run}\n{}", table(titles, &rows, style));
+    for saved in &saved {
+        if let Position::Restore { k } = saved.place {
+            let commit = &saved.checkpoint.commit[..saved.checkpoint.commit.len().min(SHOWN_OF_ID)];
+            writeln!(text, "before restore #{k}  {commit}").expect("a string takes every write");
+        }
     }
     text.push_str(
         "`ralph restore N` restores the files as they were after iteration N; `--before` as they were before it\n",
     );
-    print(&text);
+    print_coloured(&text);
     Ok(())
 }
 

@@ -9,14 +9,16 @@ use crate::{
     app::{self, Place},
     config::{self, Sources},
     diagnostics::{Diagnostics, Filter},
+    driver::Opening,
     error::{Failure, FailureKind},
     proc::{Starter, Supervisor},
+    store::chosen,
     ui::{Presentation, ScreenOptions, headless::Format},
 };
 
 use super::{
     args::{Args, FormatArg, ShowFlags},
-    trust,
+    choice, trust,
 };
 
 /// Runs the loop that the command line `given` asks for: in a process of its own if there is a screen for it.
@@ -30,12 +32,16 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
         };
     // What there is to ask is asked here, where somebody answers.
     let place = trust::place_to_run(args)?;
-    let presentation = presentation(args, &args.show);
+    if starter.is_none() {
+        choice::ask_once(&sources(args, &place), &place)?;
+    }
+    let look = screen(args, &place);
+    let presentation = presentation(&args.show, look);
     if presentation.screen.is_some() && starter.is_none() && !args.show.foreground {
         let again = [OsString::from("--__loop")]
             .into_iter()
             .chain(given[1..].iter().cloned());
-        return app::run_detached(&place, presentation, screen(args), again, supervisor);
+        return app::run_detached(&place, presentation, look, again, supervisor);
     }
     let loaded = config::load(&sources(args, &place))?;
     app::run(
@@ -45,6 +51,10 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
         &diagnostics(&args.show, presentation),
         supervisor,
         starter.as_ref(),
+        match args.continues {
+            true => Opening::Continued,
+            false => Opening::AsFound,
+        },
     )
 }
 
@@ -58,24 +68,28 @@ pub(super) fn diagnostics(show: &ShowFlags, presentation: Presentation) -> Diagn
     Diagnostics::new(&filter, show.verbose && presentation.screen.is_none())
 }
 
-pub(super) fn presentation(args: &Args, show: &ShowFlags) -> Presentation {
+pub(super) fn presentation(show: &ShowFlags, screen: ScreenOptions) -> Presentation {
     let presentation = Presentation::of_stdout(match show.format {
         FormatArg::Text => Format::Text,
         FormatArg::Jsonl => Format::Jsonl,
     });
+    let presentation = presentation.suiting(screen);
     if show.headless {
         return presentation;
     }
-    presentation.on_screen(screen(args))
+    presentation.on_screen(screen)
 }
 
-/// How the screen is to be, as far as the command line says.
-pub(super) fn screen(args: &Args) -> ScreenOptions {
-    ScreenOptions {
-        palette: args.theme.map(Into::into),
-        ascii: args.ascii,
-        mouse: !args.no_mouse,
-    }
+/// How the screen is to be, as far as settings say. With a mistake in them, which is for whoever runs the loop to tell, only the
+/// command line counts.
+pub(super) fn screen(args: &Args, place: &Place) -> ScreenOptions {
+    let flags = || Sources {
+        flags: args.screen_flags(),
+        ..Sources::default()
+    };
+    let loaded = config::load(&sources(args, place)).or_else(|_| config::load(&flags()));
+    let config = loaded.map(|loaded| loaded.config).unwrap_or_default();
+    ScreenOptions::from(&config.screen)
 }
 
 pub(super) fn place(args: &Args) -> Result<Place, Failure> {
@@ -85,8 +99,9 @@ pub(super) fn place(args: &Args) -> Result<Place, Failure> {
 /// All places settings come from, this command line among them; the project's file as far as `place` has it.
 pub(super) fn sources(args: &Args, place: &Place) -> Sources {
     let mut sources = Sources::of_project(place.own.config.clone());
+    sources.remembered = Some(chosen::file(&place.paths));
     sources.extra = args.config.as_deref().map(absolute);
-    sources.flags.clone_from(&args.settings.given);
+    sources.flags = [&args.settings.given[..], &args.screen_flags()].concat();
     sources
 }
 

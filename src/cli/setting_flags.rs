@@ -24,6 +24,15 @@ impl clap::Args for SettingFlags {
     }
 }
 
+/// Settings that are typed so often that they have a letter.
+const LETTERS: [(&str, char); 5] = [
+    ("adapter", 'a'),
+    ("model", 'm'),
+    ("plan", 'p'),
+    ("goal", 'g'),
+    ("max-iterations", 'n'),
+];
+
 fn arg(flag: &SettingFlag) -> Arg {
     let name = id(flag);
     let action = match flag.adds {
@@ -31,8 +40,10 @@ fn arg(flag: &SettingFlag) -> Arg {
         false => ArgAction::Set,
     };
     let declared = flag.declared;
+    let letter = LETTERS.iter().find(|(of, _)| *of == name).map(|(_, letter)| *letter);
     Arg::new(name)
         .long(name)
+        .short(letter)
         .value_name(declared.value)
         .help(declared.help)
         .action(action)

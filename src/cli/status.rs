@@ -3,20 +3,27 @@
 use std::fmt::Write as _;
 
 use crate::{
-    console::{print, print_json},
+    console::{print, print_coloured, print_json},
     control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Status},
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, Question, RunId, SteeringKind},
-    run::RunView,
+    run::{GoalState, GoalStatus, RunView},
     store::paths::ProjectPaths,
     text::one_line,
+    ui::{
+        Presentation,
+        headless::{Format, limits_in_words},
+        report::Style,
+        tui::model::estimate_ms,
+    },
     words::{
-        asked_in_words, breaker_state_word, changes_in_words, counted, short_duration, stop_in_words, usage_in_words,
+        asked_in_words, breaker_state_word, changes_in_words, counted, goal_in_words, short_duration, stop_in_words,
+        usage_in_words,
     },
 };
 
-use super::{args::Args, run::place};
+use super::{args::Args, restore::no_runs, run::place};
 
 /// Prints the status with all that the records say.
 fn print_whole(view: RunView, pid: u32, quiet: Option<Quiet>, listen: Option<String>) {
@@ -31,11 +38,14 @@ fn print_last(view: RunView, json: bool) {
     if json {
         return print_whole(view, 0, None, None);
     }
+    let style = Presentation::of_stdout(Format::Text).style;
     let how = match view.stop_reason() {
         Some(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
         None => "not running; the next `ralph` resumes the last run".to_owned(),
     };
-    print(&in_words(&status_of(&view, 0, None), &how));
+    let mut status = status_of(&view, 0, None);
+    status.view = Some(Box::new(view));
+    print_coloured(&in_words(&status, &how, style));
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
@@ -47,8 +57,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
             print_whole(view, status.pid, status.quiet, status.listen);
             Ok(0)
         }
-        Ok(Reply::Status { status }) => {
-            print(&in_words(&status, &how_it_runs(&status)));
+        Ok(Reply::Status { mut status }) => {
+            let style = Presentation::of_stdout(Format::Text).style;
+            // The short form does without a journal that cannot be read.
+            status.view = read_view(&place.paths, &status.run).ok().map(Box::new);
+            print_coloured(&in_words(&status, &how_it_runs(&status), style));
             Ok(0)
         }
         Ok(Reply::Done { .. }) => Err(Failure::new(
@@ -58,8 +71,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
         Ok(Reply::Refused { why } | Reply::Forbidden { why }) => Err(Failure::new(FailureKind::Failed, why)),
         Err(ControlError::NotRunning) => {
             let Some(run) = place.paths.latest_run() else {
-                return Err(Failure::new(FailureKind::Failed, "no runs in this project yet")
-                    .hint("`ralph --plan PLAN.md` starts one, `ralph demo` shows one"));
+                return Err(no_runs());
             };
             let view = read_view(&place.paths, &run)?;
             print_last(view, json);
@@ -179,13 +191,31 @@ fn offer_in_words(ask: &PendingAsk) -> String {
     }
 }
 
-pub(super) fn in_words(status: &Status, how: &str) -> String {
+pub(super) fn in_words(status: &Status, how: &str, style: Style) -> String {
     let now_ms = now_ms();
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
-        writeln!(text, "{name:<10}{}", one_line(value)).expect("a string takes every write");
+        let label = style.paint("2", &format!("{name:<10}"));
+        let value = one_line(value);
+        let value = if name == "state" {
+            style.paint("1", &value)
+        } else {
+            value
+        };
+        writeln!(text, "{label}{value}").expect("a string takes every write");
     };
     line("state", how);
+    let view = status.view.as_deref();
+    if let Some(since_ms) = view.and_then(|view| view.phase.running_since_ms()) {
+        line(
+            "iteration",
+            &format!(
+                "{} for {}",
+                status.totals.iterations,
+                short_duration(now_ms.saturating_sub(since_ms))
+            ),
+        );
+    }
     if let Some(until_ms) = status.until_ms {
         line("left", &short_duration(until_ms.saturating_sub(now_ms)));
     }
@@ -224,6 +254,15 @@ pub(super) fn in_words(status: &Status, how: &str) -> String {
     work.extend(totals.changes.as_ref().map(changes_in_words));
     work.extend(usage_in_words(&totals.usage));
     line("work", &work.join(" · "));
+    if let Some(view) = view {
+        if let Some(left_ms) = estimate_ms(view, now_ms) {
+            line("ready in", &format!("about {}", short_duration(left_ms)));
+        }
+        for goal in &view.goals {
+            line("goal", &goal_state_in_words(goal));
+        }
+        line("limits", &limits_in_words(&view.settings.limits));
+    }
     if let Some(breaker) = breaker_in_words(&status.breaker) {
         line("stuck", &breaker);
     }
@@ -239,6 +278,15 @@ pub(super) fn in_words(status: &Status, how: &str) -> String {
         line("message", &format!("{} ({when}): {}", steering.id.0, steering.text));
     }
     text
+}
+
+/// What is known of a goal.
+fn goal_state_in_words(goal: &GoalStatus) -> String {
+    match &goal.state {
+        GoalState::Unknown => format!("{}: not checked yet", goal.name),
+        GoalState::Running => format!("{}: is being checked", goal.name),
+        GoalState::Checked { result } => goal_in_words(result),
+    }
 }
 
 /// What the stuck detector says and why, or what it has counted; none where there is nothing to say.

@@ -77,6 +77,15 @@ pub(super) fn place_to_run(args: &Args) -> Result<Place, Failure> {
     Ok(own.trusted())
 }
 
+/// Trusts the project's own files as they are, which the user has just had written.
+///
+/// # Errors
+/// A [`Failure`] if it cannot be kept.
+pub(super) fn trust_as_written(place: &Place) -> Result<(), Failure> {
+    let files = OwnFiles::read(&place.project);
+    Ok(trust(&place.paths, trusting(&files.texts(&place.project)))?)
+}
+
 /// The project for a command that only looks: files that are not trusted are left out, with a warning.
 ///
 /// # Errors

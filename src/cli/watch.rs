@@ -23,7 +23,7 @@ use crate::{
     run::RunView,
     store::{lock, paths::ProjectPaths},
     text::one_line,
-    ui::{Presentation, headless::Format},
+    ui::{Presentation, headless::Format, report::Style},
 };
 
 use super::{
@@ -208,7 +208,7 @@ impl Shown {
     fn show(&mut self, watched: &Watched) {
         let text = match (self.json, self.is_terminal) {
             (true, _) => serde_json::to_string(&watched.status).expect("a status has no failing serialisers"),
-            (false, true) => in_words(&watched.status, &how_it_runs(&watched.status)),
+            (false, true) => in_words(&watched.status, &how_it_runs(&watched.status), Style::PLAIN),
             (false, false) => line(&watched.status),
         };
         if text == self.last {

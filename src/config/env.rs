@@ -82,7 +82,7 @@ fn unknown(keys: &Keys, name: &str) -> String {
 }
 
 /// Names the variable of a setting: words in capitals, joined by underscores.
-fn variable(path: &str) -> String {
+pub(super) fn variable(path: &str) -> String {
     let mut name = PREFIX.to_owned();
     let letters: Vec<char> = path.chars().collect();
     for (at, &letter) in letters.iter().enumerate() {
@@ -167,7 +167,7 @@ mod tests {
         let read = read(&[("RALPH_MODEL".into(), OsString::from_vec(vec![0xff]))]);
         assert_eq!(
             read.mistakes[0].to_string(),
-            "RALPH_MODEL: `model` is not UTF-8; expected text in UTF-8"
+            "RALPH_MODEL is not UTF-8; expected text in UTF-8"
         );
     }
 }

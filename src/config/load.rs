@@ -1,6 +1,6 @@
 //! From the layers to the settings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -19,6 +19,11 @@ pub struct Loaded {
     pub config: Config,
     /// What the user should know that is no error, one sentence each.
     pub notices: Vec<String>,
+    /// The adapter is the one that the user chose when asked; nothing names one for this run or this project.
+    pub adapter_is_remembered: bool,
+    /// What the command line gave, and the file that it named.
+    pub flags: Vec<Flag>,
+    pub extra: Option<PathBuf>,
     pub(super) merged: Merged,
 }
 
@@ -66,15 +71,24 @@ pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
     match Mistakes::of(mistakes) {
         Some(mistakes) => Err(mistakes),
         None => Ok(Loaded {
+            adapter_is_remembered: is_of(&merged.origin("adapter"), sources.remembered.as_deref()),
             config,
             notices,
+            flags: sources.flags.clone(),
+            extra: sources.extra.clone(),
             merged,
         }),
     }
 }
 
+/// Whether a value was written in `file`.
+fn is_of(origin: &Origin, file: Option<&Path>) -> bool {
+    matches!((origin, file), (Origin::File { path, .. }, Some(file)) if **path == *file)
+}
+
 fn file_texts(sources: &Sources, mistakes: &mut Vec<Mistake>) -> Vec<(PathBuf, String)> {
-    let user = sources.user.iter().map(|path| (path, file::read_if_there(path)));
+    let remembered = sources.remembered.iter().chain(&sources.user);
+    let user = remembered.map(|path| (path, file::read_if_there(path)));
     let project = sources.project.iter().map(|own| (&own.path, file::of_project(own)));
     let extra = sources.extra.iter().map(|path| (path, file::read(path).map(Some)));
     let mut texts = Vec::new();

@@ -19,6 +19,7 @@ mod outputs;
 mod permissions;
 mod render;
 mod sandbox;
+mod screen;
 mod settings;
 mod sources;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use load::{Loaded, load};
 pub use permissions::Permissions;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
 pub use sandbox::{Sandbox, SandboxMode};
+pub use screen::{Screen, ScreenTheme, Signs};
 pub use settings::{Config, Keep};
 pub use sources::{Flag, ProjectContent, ProjectFile, Sources};
 pub use values::Notify;

@@ -1,10 +1,24 @@
 //! What `ralph config` prints, whole: a change to a setting shows here as what users see of it.
 
-use std::{env, fs, path::Path};
+use std::{fs, path::Path};
 
 use insta::assert_snapshot;
 
-use super::{example, schema, show, testing::Files};
+use super::{RUNTIME_VARIABLES, env::variable, example, file, schema, settings::Config, show, testing::Files};
+use crate::{
+    settings::{Field, reference},
+    testing::assert_committed,
+};
+
+const FILTER: &str = "the_example_file";
+
+const HEAD: &str = "\
+# Configuration
+
+Every setting, with what it may be and its default. [Settings](../guide/settings.md) says where they are written;
+`config.example.json` in the repository has all of them in one file, and [config.schema.json](../config.schema.json) tells editors the
+same. `ralph config show` prints the values in effect and where each comes from.
+";
 
 #[test]
 fn show_prints_every_setting_with_its_origin() {
@@ -18,24 +32,45 @@ fn show_prints_every_setting_with_its_origin() {
         .flag("--goal", "goals", "lint=make lint")
         .flag("--max-cost-usd", "limits.maxCostUsd", "2.50");
     let directory = format!("{}/", files.directory.path().display());
-    assert_snapshot!(show(&files.load()).replace(&directory, ""));
+    assert_snapshot!(show(&files.load(), |line, _| line.to_owned()).replace(&directory, ""));
 }
 
-/// Writes the file anew where `RALPH_TEST_WRITE` is set.
+/// The file, the schema that explains it to editors, and the page that explains it to people.
 #[test]
 fn the_example_file_is_what_the_declarations_say() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config.example.json");
-    if env::var_os("RALPH_TEST_WRITE").is_some() {
-        fs::write(&path, example()).unwrap();
-    }
-    let written = fs::read_to_string(path).unwrap();
-    assert!(
-        written == example(),
-        "config.example.json is not what the settings say: `RALPH_TEST_WRITE=1 cargo test the_example_file` writes it"
-    );
+    let text = example();
+    serde_json::from_str::<serde_json::Value>(&text).expect("JSON without comments");
+    assert_committed("config.example.json", &text, FILTER);
+    let schema = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    assert_committed("docs/config.schema.json", &schema, FILTER);
+    let page = format!("{HEAD}{}", reference::page::<Config>(&from_elsewhere));
+    assert_committed("docs/reference/configuration.md", &page, FILTER);
 }
 
+/// The variable and the flag of a setting.
+fn from_elsewhere(key: &str, field: &Field) -> Vec<(&'static str, String)> {
+    let variable = Some(variable(key)).filter(|name| !RUNTIME_VARIABLES.contains(&name.as_str()));
+    let variable = variable.map(|name| ("variable", format!("`{name}`")));
+    let flag = field
+        .flag
+        .map(|flag| ("flag", format!("`{} {}`", flag.name, flag.value)));
+    variable.into_iter().chain(flag).collect()
+}
+
+/// The blocks of JSON in the guide, which people paste.
 #[test]
-fn the_schema_describes_every_setting() {
-    assert_snapshot!(serde_json::to_string_pretty(&schema()).unwrap());
+fn every_configuration_that_the_guide_shows_is_one() {
+    let mut count = 0;
+    for page in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide")).unwrap() {
+        let page = page.unwrap().path();
+        let text = fs::read_to_string(&page).unwrap();
+        let blocks = ["```json\n", "```jsonc\n"].map(|fence| text.split(fence).skip(1));
+        for block in blocks.into_iter().flatten() {
+            let (block, _) = block.split_once("```").expect("its end");
+            let layer = file::layer(&page, block);
+            assert!(layer.mistakes.is_empty(), "{block}{:?}", layer.mistakes);
+            count += 1;
+        }
+    }
+    assert!(count >= 5, "only {count} examples were found");
 }

@@ -32,7 +32,7 @@ settings! {
         allow("allow"): Rules<Allow> = [],
         /// Time a question waits for an answer.
         timeout_ms("timeout"): Duration = "5m",
-        /// What becomes of a question that nobody answers: "deny", with a word about it, and the agent goes on without; "allow";
+        /// What becomes of a question that nobody answers: "deny", with an explanation, and the agent continues without; "allow";
         /// "pause", which holds the run; or "block", which sets the task aside.
         unanswered("onTimeout"): OneOf<Unanswered> = "deny",
         denials("limits"): Section<DenialLimits>,

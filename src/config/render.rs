@@ -9,18 +9,13 @@ use super::{
     settings::Config,
     sources::{ProjectContent, Sources},
 };
-use crate::settings::{self, FlagDeclaration, Keys};
+use crate::settings::{self, FlagDeclaration, Keys, Origin};
 
-/// What goes before the settings in the example file.
-const HEAD: &str = "\
-// Every setting of ralph with its default. Copy what you want to change to `.ralph/config.json` in your project, or to
-// `ralph/config.json` in your configuration directory (`ralph config path` names both). Comments and trailing commas are
-// fine. Weakest first: defaults, your file, the project's file, `--config FILE`, `RALPH_*` variables, flags.
-// A variable is named after its setting: `RALPH_LIMITS_MAX_TIME=2h`. `ralph config show` tells where each value is from.
-";
+/// Where the example file finds its schema.
+const SCHEMA: &str = "docs/config.schema.json";
 
-/// Lists each effective value with its origin, one a line.
-pub fn show(loaded: &Loaded) -> String {
+/// Lists each effective value with its origin, one a line. `paint` sets what differs from the default apart.
+pub fn show(loaded: &Loaded, paint: impl Fn(&str, bool) -> String) -> String {
     let rows = loaded.merged.rows().into_iter();
     let rows: Vec<_> = rows
         .map(|(key, node)| (key, node.value().to_string(), &node.origin))
@@ -29,7 +24,8 @@ pub fn show(loaded: &Loaded) -> String {
     let value_width = width(rows.iter().map(|(_, value, _)| value)).min(40);
     let mut text = String::new();
     for (key, value, origin) in rows {
-        writeln!(text, "{key:key_width$}  {value:value_width$}  {origin}").expect("a string takes every write");
+        let line = format!("{key:key_width$}  {value:value_width$}  {origin}");
+        writeln!(text, "{}", paint(&line, *origin != Origin::Default)).expect("a string takes every write");
     }
     text
 }
@@ -41,6 +37,9 @@ fn width<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
 /// Lists the files settings are read from, weakest first, and whether each is there and counts.
 pub fn paths(sources: &Sources) -> String {
     let there = |path: &Path| if path.exists() { "" } else { "  (not there)" };
+    // Most users have never been asked anything.
+    let remembered = sources.remembered.iter().filter(|path| path.exists());
+    let remembered = remembered.map(|path| ("chosen", path, ""));
     let user = sources.user.iter().map(|path| ("user", path, there(path)));
     let project = sources.project.iter().map(|file| {
         let state = match file.content {
@@ -52,7 +51,7 @@ pub fn paths(sources: &Sources) -> String {
     });
     let extra = sources.extra.iter().map(|path| ("--config", path, there(path)));
     let mut text = String::new();
-    for (layer, path, state) in user.chain(project).chain(extra) {
+    for (layer, path, state) in remembered.chain(user).chain(project).chain(extra) {
         writeln!(text, "{layer:8}  {}{state}", path.display()).expect("a string takes every write");
     }
     text
@@ -65,7 +64,7 @@ pub fn schema() -> Value {
 
 /// Writes a configuration file with every default, which is `config.example.json`.
 pub fn example() -> String {
-    settings::example::<Config>(HEAD)
+    settings::example::<Config>(SCHEMA)
 }
 
 /// A flag of the command line that sets a setting.
@@ -114,6 +113,7 @@ mod tests {
                 ..Sources::default()
             })
             .unwrap(),
+            |line, _| line.to_owned(),
         );
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         for expected in [

@@ -6,7 +6,7 @@
 
 use crate::{
     agent::Channel,
-    event::{Backoff, BreakerLimits, GoalsWhen, Limits, SessionMode},
+    event::{Backoff, BreakerLimits, GoalsWhen, Limits, Mode, SessionMode},
     settings::{
         Amount, BigCount, Choice, Count, Duration, FilePath, Limit, Line, Maybe, Names, OneOf, OptionalLimit, Percent,
         Prose, Record, Sample, Section, Share, Switch, Within, settings,
@@ -19,6 +19,7 @@ use super::{
     listen::{ListenAddress, ProxyHosts},
     permissions::Permissions,
     sandbox::Sandbox,
+    screen::Screen,
     values::{AdapterTables, Notify, PageAddress, Promise, ServerAddress},
 };
 
@@ -32,9 +33,10 @@ pub(super) const REMOVED: &[(&str, &str)] = &[(
 settings! {
     /// The configuration of ralph.
     pub struct Config {
-        /// The adapter of the agent to run: `ralph adapters list` has them all. null takes `opencode-server` if opencode is
-        /// installed or its server answers, else the first of claude, codex and gemini that is installed.
-        #[flag("--adapter", "ID", "The agent's adapter; `ralph adapters list` shows them [default: opencode-server, else the first of claude, codex, gemini that is installed]")]
+        /// The adapter of the agent to run: `ralph adapters list` has them all. null takes the one that is installed and logged
+        /// in; of several the one that was chosen when ralph asked or with `ralph adapters use`, else the first of
+        /// opencode-server, claude, codex, gemini, qwen-code and aider.
+        #[flag("--adapter", "ID", "The agent's adapter; `ralph adapters list` shows them [default: the one that is logged in; `ralph adapters use` says which of several]")]
         adapter("adapter"): Option<Line> = null,
         /// The model, as the agent names it. null leaves it to the agent.
         #[flag("--model", "NAME", "The model, as the agent names it")]
@@ -58,17 +60,25 @@ settings! {
         /// the turn, or text as it is written. `ralph adapters list` shows who has one.
         #[flag("--channel", "MODE", "How the agent is talked with: auto, one-way or live [default: auto]")]
         channel("channel"): OneOf<Channel> = "auto",
-        /// The plan, relative to the project. null takes the first that exists of PLAN.md, prd.json, IMPLEMENTATION_PLAN.md,
-        /// REFACTOR_PLAN.md and @fix_plan.md.
-        #[flag("--plan", "FILE", "The plan: a check-list in Markdown, or a prd.json [default: the first of PLAN.md, prd.json, IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md that exists]")]
+        /// The plan, relative to the project. null takes PLAN.md, or else the plan of a mode that exists: prd.json,
+        /// IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md or fix_plan.md; the last ones also in .ralph. At last, PROMPT.md.
+        #[flag("--plan", "FILE", "The plan: a check-list in Markdown, or a prd.json [default: PLAN.md, else that of a mode: prd.json, IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md]")]
         plan("plan"): Option<FilePath> = null,
-        /// Instructions in place of the built-in ones, with {plan}, {task}, {iteration} and {progress} in them;
+        /// What kind of work is done: "implementation", "refactor" (what the code does stays the same) or "fix" (reproduced before it is
+        /// fixed). It chooses the plan, what the built-in instructions ask for, and what the agent reads besides: PROMPT.md, PRD.md,
+        /// REFACTOR.md, specs, @AGENT.md, AGENT.md, progress.txt. null goes by the plan's name; PLAN.md stands for no mode.
+        #[flag("--mode", "MODE", "What kind of work: implementation, refactor or fix [default: by the plan's name]")]
+        mode("mode"): Option<OneOf<Mode>> = null,
+        /// Instructions in place of the built-in ones, with {plan}, {task}, {iteration}, {progress} and {last_message} in them;
         /// {{task}} is the text {task}. What the user steers and how to end is added by ralph.
-        #[flag("--prompt", "TEXT", "Instructions instead of the built-in ones; {plan}, {task}, {iteration} and {progress} are filled in")]
+        #[flag("--prompt", "TEXT", "Instructions instead of the built-in ones; {plan}, {task}, {iteration}, {progress} and {last_message} are filled in")]
         prompt("prompt"): Option<Prose> = null,
         /// A file with such instructions, relative to the project. Only one of the two may be set in one place.
         #[flag("--prompt-file", "FILE", "A file with such instructions [default: .ralph/prompt.md if it exists]")]
         prompt_file("promptFile"): Option<FilePath> = null,
+        /// Whether a prompt has what the session before reported at its end, quoted, and the names of the files that it changed:
+        /// 1 KB at most. A session that is continued is told neither.
+        handover("handover"): Switch = true,
         /// "fresh": every iteration begins without memory of the one before. "resume": it continues the session.
         #[flag("--session", "MODE", "Whether an iteration starts a new session or continues the last one: fresh or resume [default: fresh]")]
         session("session"): OneOf<SessionMode> = "fresh",
@@ -77,12 +87,18 @@ settings! {
         /// Adapters that take over while the first one is limited, in this order, until it is back: ["claude", "codex"]. One
         /// that is not installed is left out with a notice.
         fallback("fallback"): Names<Adapters> = [],
+        /// Who takes over a task that iterations get nowhere with, one after the other: models of the adapter, or of another as
+        /// `adapter/model`: ["sonnet", "codex/gpt-5.4"]. An iteration got nowhere if its claim was refused, it failed, or it made
+        /// no progress; limits and questions do not count. The last one stays, and the next task begins as every task does.
+        escalate("escalate"): Names<Workers> = [],
+        /// Iterations that get nowhere with a task, after which the next of `escalate` takes over.
+        escalate_after("escalateAfter"): Count = 2,
         /// What ralph runs itself before it believes that the work is done, by `sh -c` in the project. Without a target a goal
         /// passes when its command exits with 0; with one, the last number it prints has to reach it, too.
         /// "goals": [ { "name": "tests", "command": "cargo test", "timeout": "15m" },
         ///            { "name": "coverage", "command": "./coverage.sh", "target": 80 } ]
         /// 15m is the timeout of a goal that names none. `--goal NAME=COMMAND` adds one; `ralph goals check` runs them alone.
-        #[flag("--goal", "NAME=COMMAND", "Verify with COMMAND before a claim to be done is believed; can be repeated, and adds to the configured goals")]
+        #[flag("--goal", "NAME=COMMAND", "A command that has to pass; can be repeated, adds to configured goals")]
         goals("goals"): Goals = [],
         /// Whether goals are run side by side or one after the other.
         goals_parallel("goalsParallel"): Switch = true,
@@ -110,12 +126,13 @@ settings! {
         /// reach: ["ralph.example.org"]. Not for a project's own file: only yours.
         #[flag("--behind-proxy", "HOSTS", "Names under which an encrypting proxy passes requests on to that address, separated by commas")]
         behind_proxy("behindProxy"): ProxyHosts = [],
+        screen("screen"): Section<Screen>,
         keep("keep"): Section<Keep>,
     }
 }
 
 settings! {
-    /// Durations are written 500ms, 90s, 10m, 8h, 1h30m or 2d. A limit is given up by "unlimited" only.
+    /// Durations are written 500ms, 90s, 10m, 8h, 1h30m or 2d. Only "unlimited" removes a limit.
     impl Limits {
         /// Iterations in a run.
         #[flag("--max-iterations", "N", "Stop after N iterations, or \"unlimited\" [default: 50]")]
@@ -132,10 +149,10 @@ settings! {
         /// Time ralph's own work before an iteration may take, and after it: checkpoint, plan and prompt. A run whose
         /// checkpoint does not end is ended; a very large repository may need more.
         phase_timeout_ms("phaseTimeout"): Maybe<Duration> = "10m",
-        /// Dollars a run may cost, as far as the agent tells. null is unlimited.
+        /// Dollars a run may cost, as far as the agent reports them. null is unlimited.
         #[flag("--max-cost-usd", "USD", "Stop when the agent has reported this cost [default: unlimited]")]
         max_cost_usd("maxCostUsd"): OptionalLimit<Amount> = null,
-        /// Tokens a run may use, as far as the agent tells. null is unlimited.
+        /// Tokens a run may use, as far as the agent reports them. null is unlimited.
         #[flag("--max-tokens", "N", "Stop when the agent has reported so many tokens [default: unlimited]")]
         max_tokens("maxTokens"): OptionalLimit<BigCount> = null,
         /// Iterations that may begin within an hour. null is unlimited.
@@ -229,6 +246,14 @@ impl Choice for SessionMode {
     const CHOICES: &'static [(&'static str, Self)] = &[("fresh", SessionMode::Fresh), ("resume", SessionMode::Resume)];
 }
 
+impl Choice for Mode {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("implementation", Mode::Implementation),
+        ("refactor", Mode::Refactor),
+        ("fix", Mode::Fix),
+    ];
+}
+
 impl Choice for GoalsWhen {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("claim", GoalsWhen::Claim),
@@ -242,6 +267,13 @@ pub struct Adapters;
 
 impl Sample for Adapters {
     const SAMPLE: &'static str = r#"["claude", "codex"]"#;
+}
+
+/// Models, and adapters with one.
+pub struct Workers;
+
+impl Sample for Workers {
+    const SAMPLE: &'static str = r#"["sonnet", "codex/gpt-5.4"]"#;
 }
 
 /// Patterns of `.gitignore`.
@@ -344,6 +376,7 @@ mod tests {
         for (key, _) in Keys::of::<Config>().iter() {
             let other = match key {
                 "session" => "resume",
+                "mode" => "fix",
                 "server" => "http://127.0.0.1:7",
                 "listen" => "127.0.0.1:7",
                 "page" => "https://ralph.example.org",
@@ -355,7 +388,9 @@ mod tests {
                 "sandbox.write" | "sandbox.hide" | "sandbox.show" => "~/x",
                 "channel" => "live",
                 "goalsWhen" => "both",
-                "goalsParallel" => "false",
+                "goalsParallel" | "handover" | "screen.mouse" => "false",
+                "screen.theme" => "16",
+                "screen.glyphs" => "ascii",
                 "goals" => "tests=true",
                 "backoff.jitter" => "0.5",
                 "permissions.timeout"

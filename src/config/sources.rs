@@ -9,6 +9,8 @@ use crate::files::{self, CONFIG_CAP_BYTES, ReadError};
 /// Where settings may come from, weakest first.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
+    /// What the user has answered when ralph asked; need not exist.
+    pub remembered: Option<PathBuf>,
     /// The user's file; need not exist.
     pub user: Option<PathBuf>,
     /// The project's file, as far as it counts; need not exist.
@@ -25,6 +27,7 @@ impl Sources {
     /// process's environment.
     pub fn of_project(project: ProjectFile) -> Self {
         Sources {
+            remembered: None,
             user: dirs::config_dir().map(|directory| directory.join("ralph").join("config.json")),
             project: Some(project),
             extra: None,

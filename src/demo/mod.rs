@@ -26,10 +26,16 @@ const DEFAULT_PLAN: &str = "PLAN.md";
 
 const PROMPT_CAP_BYTES: u64 = 1024 * 1024;
 const MAX_SPEED: f64 = 20.0;
+const DEFAULT_COLUMNS: usize = 80;
 
-/// Returns a plan that the demo agent can carry out: four tasks, a few seconds each.
+/// Returns a plan that the demo agent can carry out: four tasks, a few seconds each, and another for what it got wrong.
 pub(crate) fn scratch_plan() -> &'static str {
     recipes::PLAN
+}
+
+/// Returns the goal of that plan, as `--goal` takes it: it refuses what the agent claims after the fourth task.
+pub(crate) fn scratch_goal() -> &'static str {
+    recipes::GOAL
 }
 
 /// Works on one task of the plan, as one session of an agent does. Returns the exit code.
@@ -38,7 +44,7 @@ pub(crate) fn run() -> u8 {
         .ok()
         .and_then(|speed| speed.parse().ok())
         .unwrap_or(1.0);
-    let mut stage = Stage::new(io::stdout(), f64::clamp(speed, 0.0, MAX_SPEED));
+    let mut stage = Stage::new(io::stdout(), f64::clamp(speed, 0.0, MAX_SPEED), columns());
     let plan = env::var_os(PLAN_VAR).map_or_else(|| PathBuf::from(DEFAULT_PLAN), PathBuf::from);
     match read_prompt().and_then(|prompt| worker::work(&mut stage, &prompt, &plan, &env::current_dir()?)) {
         Ok(()) => 0,
@@ -48,6 +54,13 @@ pub(crate) fn run() -> u8 {
             1
         }
     }
+}
+
+/// How wide the terminal is that the agent begins in.
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stdout());
+    let columns = size.map_or(0, |size| usize::from(size.ws_col));
+    if columns == 0 { DEFAULT_COLUMNS } else { columns }
 }
 
 fn read_prompt() -> io::Result<String> {

@@ -1,4 +1,7 @@
-//! The script: what the demo agent does for which task. Everything in it really works, wherever there is a shell.
+//! The script: what the demo agent does for which task, wherever there is a shell, and no other program than that and git.
+//!
+//! All of it works but one thing: the agent is sure of its last task without having run the tests. What it leaves out is what
+//! `GOAL` finds.
 
 /// A plan of tasks that all have a recipe.
 pub(super) const PLAN: &str = r#"# A greeter
@@ -7,9 +10,12 @@ A small program for the shell, with a test that proves what it does. One task at
 
 - [ ] Write `greet.sh`: it greets whoever is named, or the world
 - [ ] Write `test.sh`: it runs `greet.sh` and compares what it prints
-- [ ] Teach `greet.sh` the option `--shout`, and test it
 - [ ] Write `README.md`, with the examples that were run
+- [ ] Teach `greet.sh` the option `--shout`, and test it
 "#;
+
+/// What tells whether the plan is carried out, as name and command.
+pub(super) const GOAL: &str = "tests=sh test.sh";
 
 /// How one task is done.
 pub(super) struct Recipe {
@@ -19,7 +25,7 @@ pub(super) struct Recipe {
     /// Path and content of what is written.
     pub files: &'static [(&'static str, &'static str)],
     /// Run with `sh -c` once the files are there; it has to succeed.
-    pub command: &'static str,
+    pub command: Option<&'static str>,
     pub commit: &'static str,
     pub done: &'static str,
 }
@@ -30,20 +36,42 @@ pub(super) fn recipe_for(task: &str) -> Option<&'static Recipe> {
         .find(|recipe| recipe.task.iter().all(|word| task.contains(word)))
 }
 
+/// What the agent mends when its word was not taken.
+pub(super) struct Repair {
+    pub path: &'static str,
+    pub broken: &'static str,
+    pub sound: &'static str,
+    /// Fails before, and succeeds after.
+    pub command: &'static str,
+    pub thought: &'static str,
+    pub commit: &'static str,
+    pub done: &'static str,
+}
+
+pub(super) const REPAIR: Repair = Repair {
+    path: "greet.sh",
+    broken: GREET_HASTY,
+    sound: GREET_SHOUT,
+    command: "sh test.sh",
+    thought: "The option is taken for the name: a `shift` is missing. Running the tests would have told me.",
+    commit: "Take the option off before the name is looked at",
+    done: "The greeter shouts when it is told to, and three tests say so.",
+};
+
 const RECIPES: [Recipe; 4] = [
     Recipe {
         task: &["--shout"],
-        thought: "The option has to come off before the name is looked at. And what is not tested does not work.",
-        files: &[("greet.sh", GREET_SHOUT), ("test.sh", TEST_SHOUT)],
-        command: "sh test.sh",
+        thought: "One option and one test for it: I am sure that this works, even without running it.",
+        files: &[("greet.sh", GREET_HASTY), ("test.sh", TEST_SHOUT)],
+        command: None,
         commit: "Teach the greeter to shout",
-        done: "The greeter shouts when it is told to, and three tests say so.",
+        done: "The greeter shouts when it is told to.",
     },
     Recipe {
         task: &["Write", "test.sh"],
         thought: "A test should print what it expected when it fails. Then I run it, of course.",
         files: &[("test.sh", TEST)],
-        command: "sh test.sh",
+        command: Some("sh test.sh"),
         commit: "Test the greeter",
         done: "Both cases are tested, and pass.",
     },
@@ -51,15 +79,15 @@ const RECIPES: [Recipe; 4] = [
         task: &["Write", "README.md"],
         thought: "Examples are the best documentation, as long as somebody runs them. I do.",
         files: &[("README.md", README)],
-        command: "sh greet.sh && sh greet.sh Ada && sh greet.sh --shout Ada",
+        command: Some("sh greet.sh && sh greet.sh Ada"),
         commit: "Describe the greeter",
-        done: "The page shows three examples, and each of them was run.",
+        done: "The page shows two examples, and each of them was run.",
     },
     Recipe {
         task: &["Write", "greet.sh"],
         thought: "Plain sh will do: one line for the name, one to print it.",
         files: &[("greet.sh", GREET)],
-        command: "sh greet.sh && sh greet.sh Ada",
+        command: Some("sh greet.sh && sh greet.sh Ada"),
         commit: "Add the greeter",
         done: "It greets the world, and anybody by name.",
     },
@@ -69,6 +97,21 @@ const GREET: &str = r#"#!/bin/sh
 # Greets whoever is named, or the world.
 name=${1:-world}
 echo "Hello, $name!"
+"#;
+
+/// `GREET_SHOUT` without its `shift`.
+const GREET_HASTY: &str = r#"#!/bin/sh
+# Greets whoever is named, or the world; with --shout so that everybody hears it.
+shout=no
+if [ "$1" = "--shout" ]; then
+    shout=yes
+fi
+name=${1:-world}
+greeting="Hello, $name!"
+if [ "$shout" = yes ]; then
+    greeting="$greeting!!"
+fi
+echo "$greeting"
 "#;
 
 const GREET_SHOUT: &str = r#"#!/bin/sh
@@ -81,7 +124,7 @@ fi
 name=${1:-world}
 greeting="Hello, $name!"
 if [ "$shout" = yes ]; then
-    greeting=$(echo "$greeting" | tr '[:lower:]' '[:upper:]')
+    greeting="$greeting!!"
 fi
 echo "$greeting"
 "#;
@@ -121,7 +164,7 @@ check() {
 }
 check "Hello, world!"
 check "Hello, Ada!" Ada
-check "HELLO, ADA!" --shout Ada
+check "Hello, Ada!!!" --shout Ada
 exit $failed
 "#;
 
@@ -131,8 +174,6 @@ const README: &str = r#"# Greeter
     Hello, world!
     $ sh greet.sh Ada
     Hello, Ada!
-    $ sh greet.sh --shout Ada
-    HELLO, ADA!
 
 `sh test.sh` runs the tests.
 "#;

@@ -6,11 +6,14 @@ use std::{
     time::Duration,
 };
 
+use unicode_width::UnicodeWidthStr;
+
 use super::diff::{self, Change};
 
 /// Kept lines around a change.
 const CONTEXT_LINES: usize = 2;
 const TYPED_PIECE: usize = 3;
+const NOTE_INDENT: usize = 2;
 
 const TYPING: Duration = Duration::from_millis(14);
 const DIFF_LINE: Duration = Duration::from_millis(35);
@@ -19,12 +22,13 @@ const BEAT: Duration = Duration::from_millis(280);
 pub(super) struct Stage<W> {
     out: W,
     speed: f64,
+    columns: usize,
 }
 
 impl<W: Write> Stage<W> {
-    /// `speed` multiplies every pause.
-    pub(super) fn new(out: W, speed: f64) -> Self {
-        Self { out, speed }
+    /// `speed` multiplies every pause; text is wrapped at `columns`.
+    pub(super) fn new(out: W, speed: f64, columns: usize) -> Self {
+        Self { out, speed, columns }
     }
 
     pub(super) fn headline(&mut self, text: &str) -> io::Result<()> {
@@ -34,7 +38,7 @@ impl<W: Write> Stage<W> {
 
     /// Types a message as if it were being thought of.
     pub(super) fn say(&mut self, text: &str) -> io::Result<()> {
-        let characters: Vec<char> = text.chars().collect();
+        let characters: Vec<char> = wrapped(text, self.columns).join("\n").chars().collect();
         for piece in characters.chunks(TYPED_PIECE) {
             write!(self.out, "{}", piece.iter().collect::<String>())?;
             self.pause(TYPING)?;
@@ -44,7 +48,10 @@ impl<W: Write> Stage<W> {
     }
 
     pub(super) fn note(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "\x1b[2m  {text}\x1b[0m")?;
+        let indent = text.len() - text.trim_start().len() + NOTE_INDENT;
+        for line in wrapped(text.trim_start(), self.columns.saturating_sub(indent)) {
+            writeln!(self.out, "{:indent$}\x1b[2m{line}\x1b[0m", "")?;
+        }
         self.out.flush()
     }
 
@@ -60,11 +67,6 @@ impl<W: Write> Stage<W> {
 
     pub(super) fn failure(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "\x1b[31m✘ {text}\x1b[0m")?;
-        self.out.flush()
-    }
-
-    pub(super) fn plain(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{text}")?;
         self.out.flush()
     }
 
@@ -99,5 +101,35 @@ impl<W: Write> Stage<W> {
             thread::sleep(pause.mul_f64(self.speed));
         }
         Ok(())
+    }
+}
+
+/// The words of a text in lines of so many columns; a longer word has a line of its own.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.width() + 1 + word.width() <= columns {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_whole() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("a  table  of", 20), ["a  table  of"]);
+        assert_eq!(wrapped("unbreakable", 3), ["unbreakable"]);
+        assert_eq!(wrapped("", 3), [""]);
     }
 }

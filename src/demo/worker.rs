@@ -9,13 +9,18 @@ use std::{
 
 use super::{
     checklist::{self, Task},
-    recipes::{self, Recipe},
+    recipes::{self, REPAIR, Recipe},
     stage::Stage,
 };
 use crate::files::{self, PLAN_CAP_BYTES};
 
-const PROMISE_OPEN: &str = "<promise>";
-const PROMISE_CLOSE: &str = "</promise>";
+/// Created, it claims that all is done. The promise that the prompt asks for would do as well, but says nothing to whoever
+/// watches.
+const DONE_FILE: &str = ".ralph-done";
+
+/// What begins the parts of a prompt that are about the session before, and from whoever watches.
+const ABOUT_LAST: &str = "From ralph, about the session before this one:";
+const MESSAGES: &str = "From the user, for this session:";
 
 /// Where notes go about tasks that have no recipe.
 const NOTES: &str = "demo-notes.md";
@@ -29,10 +34,10 @@ pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cw
     let text = read(&plan)?;
     stage.note(&format!("prompt of {} bytes · plan {}", prompt.len(), name_of(&plan)))?;
     let Some(task) = checklist::current(&text) else {
-        stage.say("There is no open task left in the plan.")?;
-        return promise(stage, prompt);
+        return set_right(stage, prompt, cwd);
     };
     stage.headline(&task.text)?;
+    let heard = hear(stage, prompt, cwd)?;
     let done = match recipes::recipe_for(&task.text) {
         Some(recipe) => follow(stage, recipe, cwd)?,
         None => note_down(stage, &task, cwd)?,
@@ -51,15 +56,60 @@ pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cw
     fs::write(&plan, &ticked).map_err(|error| naming(&plan, &error))?;
 
     let mut paths = done.paths;
+    paths.extend(heard);
     paths.extend(plan.starts_with(cwd).then(|| plan.clone()));
     commit(stage, &done.commit, &paths, cwd)?;
     stage.success("task done")?;
     stage.say(&done.message)?;
     match checklist::open_count(&ticked) {
-        0 => promise(stage, prompt),
+        0 => claim(stage, cwd),
         1 => stage.say("One more task is open."),
         open => stage.say(&format!("{open} more tasks are open.")),
     }
+}
+
+/// Looks for what is wrong when all tasks are done and there is a session all the same.
+fn set_right<W: Write>(stage: &mut Stage<W>, prompt: &str, cwd: &Path) -> io::Result<()> {
+    stage.headline("No task is open.")?;
+    for line in section(prompt, ABOUT_LAST) {
+        stage.note(line)?;
+    }
+    if let Some(notes) = hear(stage, prompt, cwd)? {
+        commit(stage, "Note down a message", &[notes], cwd)?;
+    }
+    let path = cwd.join(REPAIR.path);
+    if read(&path).is_ok_and(|content| content == REPAIR.broken) {
+        stage.say(REPAIR.thought)?;
+        write_file(stage, &path, REPAIR.sound)?;
+        run(stage, REPAIR.command, cwd)?;
+        commit(stage, REPAIR.commit, &[path], cwd)?;
+        stage.success("fixed")?;
+        stage.say(REPAIR.done)?;
+    }
+    claim(stage, cwd)
+}
+
+/// Does what can be done without a model for the messages in the prompt: notes them down, in the file that is returned.
+fn hear<W: Write>(stage: &mut Stage<W>, prompt: &str, cwd: &Path) -> io::Result<Option<PathBuf>> {
+    let messages: Vec<&str> = section(prompt, MESSAGES).collect();
+    if messages.is_empty() {
+        return Ok(None);
+    }
+    stage.say("You have sent a message. I have no model, so I note it down for an agent that has.")?;
+    let path = cwd.join(NOTES);
+    write_file(stage, &path, &format!("{}{}\n", notes(&path), messages.join("\n")))?;
+    Ok(Some(path))
+}
+
+/// The notes so far.
+fn notes(path: &Path) -> String {
+    read(path).unwrap_or_else(|_| "# What the demo agent was asked to do\n\n".to_owned())
+}
+
+/// The lines of a part of the prompt.
+fn section<'a>(prompt: &'a str, heading: &str) -> impl Iterator<Item = &'a str> {
+    let lines = prompt.lines().skip_while(move |line| *line != heading);
+    lines.skip(1).take_while(|line| !line.is_empty())
 }
 
 /// What a task came to.
@@ -77,7 +127,9 @@ fn follow<W: Write>(stage: &mut Stage<W>, recipe: &Recipe, cwd: &Path) -> io::Re
         write_file(stage, &path, content)?;
         paths.push(path);
     }
-    run(stage, recipe.command, cwd)?;
+    if let Some(command) = recipe.command {
+        run(stage, command, cwd)?;
+    }
     Ok(Done {
         paths,
         commit: recipe.commit.to_owned(),
@@ -89,8 +141,7 @@ fn follow<W: Write>(stage: &mut Stage<W>, recipe: &Recipe, cwd: &Path) -> io::Re
 fn note_down<W: Write>(stage: &mut Stage<W>, task: &Task, cwd: &Path) -> io::Result<Done> {
     stage.say("I am only the demo agent and have no model: I note this task down and call it done.")?;
     let path = cwd.join(NOTES);
-    let notes = read(&path).unwrap_or_else(|_| "# What the demo agent was asked to do\n\n".to_owned());
-    write_file(stage, &path, &format!("{notes}- {}\n", task.text))?;
+    write_file(stage, &path, &format!("{}- {}\n", notes(&path), task.text))?;
     let message = format!("I wrote the task down in {NOTES}; a real agent would have done it.");
     Ok(Done {
         paths: vec![path],
@@ -166,19 +217,10 @@ fn checked(command: &mut Command) -> io::Result<String> {
     Err(io::Error::other(format!("git ended with {}: {why}", output.status)))
 }
 
-/// Repeats the promise that the prompt asks for, as the last line.
-fn promise<W: Write>(stage: &mut Stage<W>, prompt: &str) -> io::Result<()> {
-    match promise_in(prompt) {
-        Some(promise) => stage.plain(promise),
-        None => Ok(()),
-    }
-}
-
-fn promise_in(prompt: &str) -> Option<&str> {
-    let start = prompt.find(PROMISE_OPEN)?;
-    let length = prompt[start..].find(PROMISE_CLOSE)? + PROMISE_CLOSE.len();
-    let promise = &prompt[start..start + length];
-    (!promise.contains('\n')).then_some(promise)
+/// Says that all is done.
+fn claim<W: Write>(stage: &mut Stage<W>, cwd: &Path) -> io::Result<()> {
+    stage.say("All tasks are done.")?;
+    write_file(stage, &cwd.join(DONE_FILE), "")
 }
 
 fn name_of(path: &Path) -> String {
@@ -203,7 +245,7 @@ mod tests {
 
     fn session(cwd: &Path, prompt: &str) -> io::Result<String> {
         let mut out = Vec::new();
-        work(&mut Stage::new(&mut out, 0.0), prompt, Path::new("PLAN.md"), cwd)?;
+        work(&mut Stage::new(&mut out, 0.0, 80), prompt, Path::new("PLAN.md"), cwd)?;
         Ok(String::from_utf8(out).expect("UTF-8"))
     }
 
@@ -221,42 +263,48 @@ mod tests {
 
     const PROMPT: &str = "Work on the plan.\nWhen all is done, end with <promise>n-1</promise> on a line of its own.\n";
 
+    /// Takes the claim that all is done away, as ralph does, and returns whether there was one.
+    fn claimed(dir: &Path) -> bool {
+        fs::remove_file(dir.join(DONE_FILE)).is_ok()
+    }
+
+    fn tests_pass(dir: &Path) -> bool {
+        let tests = Command::new("sh").arg("test.sh").current_dir(dir).output();
+        tests.expect("the tests").status.success()
+    }
+
     #[test]
-    fn the_scratch_plan_is_carried_out_in_four_sessions_with_a_commit_each() {
+    fn the_scratch_plan_takes_four_sessions_and_another_for_a_claim_that_the_tests_refuse() {
         let dir = repository(super::super::scratch_plan());
-        for session_number in 1..=4 {
-            let shown = session(dir.path(), PROMPT).expect("a session");
-            let last = shown.lines().last().expect("a last line");
-            assert_eq!(
-                last == "<promise>n-1</promise>",
-                session_number == 4,
-                "session {session_number}: {last}"
-            );
+        for number in 1..=4 {
+            session(dir.path(), PROMPT).expect("a session");
+            assert_eq!(claimed(dir.path()), number == 4, "session {number}");
         }
         let plan = fs::read_to_string(dir.path().join("PLAN.md")).expect("the plan");
         assert_eq!(plan, super::super::scratch_plan().replace("[ ]", "[x]"));
-        assert_eq!(
-            checked(git(dir.path()).args(["rev-list", "--count", "HEAD"]))
-                .expect("a count")
-                .trim(),
-            "4"
+        assert!(!tests_pass(dir.path()));
+
+        let refused = format!("{PROMPT}\n{ABOUT_LAST}\n- goal `tests` did not pass. It ended with:\n  failed: HELLO\n");
+        let shown = session(dir.path(), &refused).expect("a session");
+        assert!(
+            shown.contains("failed: HELLO") && shown.contains("+     shift"),
+            "{shown}"
         );
-        assert_eq!(
-            checked(git(dir.path()).args(["status", "--porcelain"])).expect("a status"),
-            ""
-        );
-        let tests = Command::new("sh")
-            .arg("test.sh")
-            .current_dir(dir.path())
-            .output()
-            .expect("the tests");
-        assert_eq!(
-            String::from_utf8_lossy(&tests.stdout)
-                .lines()
-                .filter(|line| line.starts_with("ok"))
-                .count(),
-            3
-        );
+        assert!(claimed(dir.path()) && tests_pass(dir.path()));
+        let commits = checked(git(dir.path()).args(["rev-list", "--count", "HEAD"])).expect("a count");
+        assert_eq!(commits.trim(), "5");
+        let left = checked(git(dir.path()).args(["status", "--porcelain"])).expect("a status");
+        assert_eq!(left, "");
+    }
+
+    #[test]
+    fn a_message_is_noted_down_and_committed_with_the_task() {
+        let dir = repository(super::super::scratch_plan());
+        let prompt = format!("{PROMPT}\n{MESSAGES}\n- Greet in two languages,\n  at least\n");
+        let shown = session(dir.path(), &prompt).expect("a session");
+        assert!(shown.contains("You have sent a message"), "{shown}");
+        let notes = checked(git(dir.path()).args(["show", "HEAD:demo-notes.md"])).expect("committed notes");
+        assert!(notes.ends_with("- Greet in two languages,\n  at least\n"), "{notes}");
     }
 
     #[test]
@@ -283,11 +331,11 @@ mod tests {
     }
 
     #[test]
-    fn with_nothing_to_do_it_says_so_and_keeps_its_promise() {
+    fn with_nothing_to_do_it_says_so_and_claims_the_end_again() {
         let dir = scratch("- [x] one\n");
         let shown = session(dir.path(), PROMPT).expect("a session");
-        assert!(shown.contains("no open task"));
-        assert!(shown.ends_with("<promise>n-1</promise>\n"));
+        assert!(shown.contains("No task is open"));
+        assert!(claimed(dir.path()));
     }
 
     #[test]

@@ -19,6 +19,8 @@ use super::clock::Clock;
 pub struct RunConfig {
     pub settings: Settings,
     pub template: Template,
+    /// Whether a prompt has what the session before reported and changed.
+    pub handover: bool,
     /// The user's own token; else a fresh one is made.
     pub promise: Option<String>,
     /// The agent of the settings first, then those that stand in while it is limited.

@@ -170,7 +170,8 @@ pub fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>)
     };
     if run.state.view.is_over() {
         let by = RequestedBy::User;
-        run.journal.append(now_ms(), Event::RunReopened { by })?;
+        run.journal
+            .append(now_ms(), Event::RunReopened { by, continued: false })?;
     }
     if let Some(added) = left.added {
         add_rules(paths, &mut run, added)?;

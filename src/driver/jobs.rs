@@ -17,7 +17,7 @@ use crate::{
     },
     git::{Moment, Repository, fingerprint::Seen},
     machine::{LoopState, Preparation, Refusal, Settlement, Statement, Verification},
-    plan::{self, PlanChanges, PlanKind},
+    plan::{self, PlanChanges, PlanKind, Reading},
     proc::Supervisor,
     prompt::{self, Confined, Prompt, PromptInput, Template},
     run::Phase,
@@ -29,7 +29,8 @@ use crate::{
 use super::{
     autorun::Autorun,
     clock::random_share,
-    plan_file::{Taskless, read_plan},
+    handover::LastSession,
+    plan_file::{TaskRules, Taskless, read_plan},
 };
 
 /// An editor or an agent may be caught between emptying the plan and writing it.
@@ -37,14 +38,16 @@ const PLAN_READS: u32 = 4;
 const PLAN_READ_PAUSE: Duration = Duration::from_millis(50);
 
 /// What all jobs of a run share.
-#[derive(Debug)]
 pub(super) struct JobContext {
     pub(super) run: RunId,
     pub(super) paths: ProjectPaths,
     pub(super) files: RunPaths,
     pub(super) plan: PathBuf,
     pub(super) taskless: Taskless,
+    pub(super) task_rules: TaskRules,
     pub(super) template: Template,
+    /// Whether a prompt has what the session before reported and changed.
+    pub(super) handover: bool,
     pub(super) confined: Confined,
     pub(super) repository: Option<Repository>,
     pub(super) supervisor: Supervisor,
@@ -64,6 +67,7 @@ pub(super) struct Prepare {
     pub(super) promise: String,
     pub(super) steering: Vec<(SteeringId, SteeringKind, String)>,
     pub(super) feedback: Vec<String>,
+    pub(super) before: Option<LastSession>,
     pub(super) live_steering: bool,
     /// Tasks that nobody works on for now.
     pub(super) set_aside: Vec<String>,
@@ -96,6 +100,7 @@ impl Prepare {
                 .map(|steering| (steering.id, steering.kind, words::message_in_prompt(steering)))
                 .collect(),
             feedback: state.prompt_feedback().iter().map(words::prompt::feedback).collect(),
+            before: None,
             live_steering,
             set_aside: state.view.set_aside(),
             plan: state.view.plan.clone(),
@@ -127,7 +132,8 @@ impl JobContext {
         if self.take_done_file(&mut notices) == DoneFile::Taken {
             notices.push(Notice::StaleDoneFile);
         }
-        let plan = self.read_plan().map_err(|why| Refusal::Plan { why })?;
+        let reading = self.read_plan().map_err(|why| Refusal::Plan { why })?;
+        let plan = self.task_rules.followed(reading, Some(&mut notices));
         notices.extend(taken_out(&job.plan, &plan));
         // Whatever the last session ran may have taken a directory away.
         self.files.create().map_err(|error| Refusal::State {
@@ -174,7 +180,8 @@ impl JobContext {
             self.take_fingerprint(&mut notices)
         };
         notices.extend(self.autorun().changes());
-        let plan = self.read_plan();
+        let reading = self.read_plan();
+        let plan = reading.map(|reading| self.task_rules.followed(reading, Some(&mut notices)));
         let edits = edits(&job.plan, &plan);
         Settlement {
             plan,
@@ -204,6 +211,10 @@ impl JobContext {
             wanted.map(|(_, _, text)| text.clone()).collect()
         };
         let current = plan.current_except(&job.set_aside);
+        let before = job
+            .before
+            .as_ref()
+            .map(|before| before.handover(self.repository.as_ref()));
         let standing = texts(&[SteeringKind::Standing]);
         let once = texts(&[SteeringKind::Next, SteeringKind::Now]);
         let input = PromptInput {
@@ -217,12 +228,13 @@ impl JobContext {
             standing: &standing,
             once: &once,
             notices: &job.feedback,
+            before: before.as_ref(),
             confined: self.confined,
         };
         prompt::render(&self.template, &input)
     }
 
-    fn read_plan(&self) -> Result<PlanSnapshot, String> {
+    fn read_plan(&self) -> Result<Reading, String> {
         let mut reads = 1;
         loop {
             match read_plan(&self.plan, self.taskless) {
@@ -237,7 +249,7 @@ impl JobContext {
 
     /// Reads the plan after the goals were run: what they run may be the agent's.
     pub(super) fn look_again(&self, before: &PlanSnapshot, results: Vec<GoalResult>) -> Verification {
-        let plan = self.read_plan();
+        let plan = self.read_plan().map(|reading| self.task_rules.followed(reading, None));
         let edits = edits(before, &plan);
         Verification {
             results,
@@ -373,6 +385,7 @@ pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) ->
         blocked: status.blocked,
         denies_done: status.denies_done,
         question: claims::final_question(message).map(str::to_owned),
+        status: claims::status(message, place),
     }
 }
 

@@ -8,7 +8,9 @@ use std::{
 use thiserror::Error;
 
 use crate::{
-    event::{BreakerCause, BreakerState, Event, Notice, PlanSnapshot, Record, RunId, Settings, StopReason},
+    event::{
+        BreakerCause, BreakerState, Event, Notice, PlanSnapshot, Record, RequestedBy, RunId, Settings, StopReason,
+    },
     git::Repository,
     machine::LoopState,
     proc::Supervisor,
@@ -42,6 +44,15 @@ pub enum OpenError {
     },
 }
 
+/// Which run is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// The latest one if it was cut off, else a new one.
+    AsFound,
+    /// The latest one, whatever ended it but being done.
+    Continued,
+}
+
 /// A project that this process works in, and the run it works on.
 #[derive(Debug)]
 pub struct OpenRun {
@@ -71,6 +82,19 @@ impl OpenRun {
     /// # Errors
     /// `LockError::Held` if another ralph works here; the others if the state cannot be read or written.
     pub fn open(paths: ProjectPaths, plan: &Path, supervisor: &Supervisor) -> Result<Self, OpenError> {
+        Self::open_as(paths, plan, supervisor, Opening::AsFound)
+    }
+
+    /// Does the same with the run that `opening` says.
+    ///
+    /// # Errors
+    /// As [`OpenRun::open`].
+    pub fn open_as(
+        paths: ProjectPaths,
+        plan: &Path,
+        supervisor: &Supervisor,
+        opening: Opening,
+    ) -> Result<Self, OpenError> {
         paths.create()?;
         let mut lock = Lock::take(&paths)?;
         lock.describe(&Holder {
@@ -78,7 +102,10 @@ impl OpenRun {
             run: None,
         });
         let mut notices = Vec::new();
-        let latest = latest(&paths)?;
+        let mut latest = latest(&paths)?;
+        if let Some(run) = latest.take_if(|run| opening == Opening::Continued && run.can_continue(plan)) {
+            latest = Some(run.understood()?.reopened()?);
+        }
         sweep(&paths, supervisor, &mut notices);
         // What a run knows of those before it, it has from the last of them in turn.
         let earlier_starts_ms = latest
@@ -212,6 +239,24 @@ impl Earlier {
                 ralph: self.ralph,
             }),
         }
+    }
+
+    /// Whether the run is over, and not for good.
+    fn can_continue(&self, plan: &Path) -> bool {
+        let view = &self.state.view;
+        let is_for_good = |reason: &StopReason| matches!(reason, StopReason::Done { .. } | StopReason::Superseded);
+        view.stop_reason().is_some_and(|reason| !is_for_good(reason)) && is_same_file(&view.settings.plan, plan)
+    }
+
+    /// The run behind its end, as its user wants it continued.
+    fn reopened(mut self) -> Result<Self, JournalError> {
+        let reopened = Event::RunReopened {
+            by: RequestedBy::User,
+            continued: true,
+        };
+        let record = self.journal.append(now_ms(), reopened)?;
+        self.state.apply(&record);
+        Ok(self)
     }
 
     fn torn_notice(&self) -> Option<Notice> {

@@ -22,6 +22,7 @@ use super::{
     clock::random_share,
     config::Agent,
     goals::{self, GoalRun},
+    handover::LastSession,
     jobs::{Prepare, Settle},
     ruling::of_project,
     run::Driver,
@@ -139,11 +140,11 @@ impl Driver {
             return;
         };
         let idle = Duration::from_millis(idle_ms);
-        let Some(quiet) = self
-            .session
-            .as_mut()
-            .and_then(|session| session.news_of_quiet(lived, idle))
-        else {
+        let Some(session) = &mut self.session else { return };
+        if session.is_active_again(lived) {
+            self.pending_notices.push(Notice::AgentActive);
+        }
+        let Some(quiet) = session.news_of_quiet(lived, idle) else {
             return;
         };
         self.pending_notices.push(Notice::AgentIdle {
@@ -158,7 +159,11 @@ impl Driver {
             _ => None,
         };
         let live_steering = self.agent().adapter.capabilities().live_steering && !self.is_one_way();
-        let job = Prepare::of(self.state(), iteration, untouched, live_steering);
+        let before = self.jobs.handover.then(|| self.last_session()).flatten();
+        let job = Prepare {
+            before,
+            ..Prepare::of(self.state(), iteration, untouched, live_steering)
+        };
         let jobs = Arc::clone(&self.jobs);
         self.offload(
             move || jobs.prepare(&job),
@@ -167,6 +172,13 @@ impl Driver {
                 result: result.unwrap_or(Err(Refusal::Internal)),
             },
         );
+    }
+
+    fn last_session(&self) -> Option<LastSession> {
+        LastSession::of(self.state(), |adapter| {
+            let mut agents = self.agents.iter();
+            agents.any(|agent| agent.adapter.id() == adapter && !agent.last_line_claims)
+        })
     }
 
     fn settle(&mut self, iteration: u32) {
@@ -257,9 +269,9 @@ impl Driver {
         let is_first = self.state().view.adapter == settings.adapter;
         let recording = Recording::create(
             &jobs.files.recording(iteration),
-            self.size.cols,
-            self.size.rows,
+            (self.size.cols, self.size.rows),
             now_ms / 1000,
+            !self.agent().last_line_claims,
             self.recording_cap_bytes,
         );
         // A disk without room for a recording shows in the journal; the session itself can go on.
@@ -269,8 +281,8 @@ impl Driver {
             iteration,
             prompt: jobs.files.prompt(iteration),
             cwd: jobs.paths.project().to_owned(),
-            // They are named for the first adapter; another would not know them.
-            model: settings.model.clone().filter(|_| is_first),
+            model: self.state().view.iterations.latest().and_then(|row| row.model.clone()),
+            // It is named for the first adapter; another would not know it.
             agent: settings.agent.clone().filter(|_| is_first),
             resume: self.state().rules.session.clone(),
             size: self.size,

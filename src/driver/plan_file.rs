@@ -1,13 +1,22 @@
 //! The plan as it lies on disk, where an agent can put anything in its place.
 
-use std::path::Path;
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
 
 use crate::{
-    event::{Goal, PlanSnapshot},
+    event::{Goal, Notice, PlanSnapshot, TaskSettings},
     files::{self, PLAN_CAP_BYTES, ReadError},
-    plan::{self, PlanError, PlanKind},
+    plan::{self, PlanError, PlanKind, Reading, TaskMistake},
     text::with_causes,
 };
+
+use super::config::Agent;
+
+/// Most mistakes that are told of one reading of the plan.
+const MISTAKES_TOLD: usize = 8;
 
 /// What a plan without any task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,9 +28,10 @@ pub enum Taskless {
 
 impl Taskless {
     /// Goals are evidence enough to do without tasks. Where the user chose the words of the promise, the agent's own word was
-    /// asked for; else a plan without tasks is rather a mistake, and a run over it could only end unverified.
-    pub fn with(goals: &[Goal], promise: Option<&str>) -> Self {
-        if goals.is_empty() && promise.is_none() {
+    /// asked for, and some plans are descriptions by their names; else a plan without tasks is rather a mistake, and a run over
+    /// it could only end unverified.
+    pub fn with(plan: &Path, goals: &[Goal], promise: Option<&str>) -> Self {
+        if goals.is_empty() && promise.is_none() && !plan::is_description(plan) {
             Taskless::Refused
         } else {
             Taskless::Allowed
@@ -33,7 +43,7 @@ impl Taskless {
 ///
 /// # Errors
 /// What is wrong with it, with its path and the place in it, and what the user can do.
-pub fn read_plan(path: &Path, taskless: Taskless) -> Result<PlanSnapshot, (String, String)> {
+pub(crate) fn read_plan(path: &Path, taskless: Taskless) -> Result<Reading, (String, String)> {
     let bytes = files::read_bytes(path, PLAN_CAP_BYTES).map_err(|error| {
         let (why, hint) = match &error {
             error if error.is_missing() => (
@@ -55,9 +65,9 @@ pub fn read_plan(path: &Path, taskless: Taskless) -> Result<PlanSnapshot, (Strin
         };
         (format!("{}: {why}", path.display()), hint.to_owned())
     })?;
-    plan::parse_bytes(PlanKind::of(path), &bytes).or_else(|error| {
+    plan::read_bytes(PlanKind::of(path), &bytes).or_else(|error| {
         let hint = match (&error, taskless) {
-            (PlanError::NoTasks { .. }, Taskless::Allowed) => return Ok(PlanSnapshot::default()),
+            (PlanError::NoTasks { .. }, Taskless::Allowed) => return Ok(Reading::default()),
             (PlanError::NoTasks { .. }, Taskless::Refused) => format!(
                 "{}; or name what tells that the work is done: `--goal tests=\"cargo test\"`, or `--promise DONE` to take the \
                  agent's word for it",
@@ -67,6 +77,78 @@ pub fn read_plan(path: &Path, taskless: Taskless) -> Result<PlanSnapshot, (Strin
         };
         Err((format!("{}: {}", path.display(), with_causes(&error)), hint))
     })
+}
+
+/// What tasks may ask for in this run, and what was told of those that asked for something else.
+pub(super) struct TaskRules {
+    /// That of the run first.
+    agents: Vec<Agent>,
+    told: Mutex<BTreeSet<String>>,
+}
+
+impl TaskRules {
+    pub(super) fn new(agents: &[Agent]) -> Self {
+        Self {
+            agents: agents.to_vec(),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Takes the settings out of a plan that cannot be followed: whoever edits the plan while the run is under way makes
+    /// mistakes, or asks for an agent that this run was not started with.
+    ///
+    /// Each is told once, where `notices` are.
+    pub(super) fn followed(&self, reading: Reading, notices: Option<&mut Vec<Notice>>) -> PlanSnapshot {
+        let Reading {
+            mut plan,
+            mut mistakes,
+            places,
+        } = reading;
+        for (task, position) in places {
+            let Some(settings) = plan.tasks.get(task).map(|task| &task.settings) else {
+                continue;
+            };
+            let refused = self.refusal(settings);
+            let what = refused.map(|what| TaskMistake { task, position, what });
+            mistakes.extend(what);
+        }
+        for mistake in &mistakes {
+            if let Some(task) = plan.tasks.get_mut(mistake.task) {
+                task.settings = TaskSettings::default();
+            }
+        }
+        if let Some(notices) = notices {
+            self.tell(&plan, &mistakes, notices);
+        }
+        plan
+    }
+
+    /// Why the run cannot do as a task asks; none if it can.
+    fn refusal(&self, settings: &TaskSettings) -> Option<String> {
+        let agent = match &settings.adapter {
+            None => self.agents.first()?,
+            Some(id) => match self.agents.iter().find(|agent| agent.adapter.id() == id) {
+                Some(agent) => agent,
+                None => return Some(format!("the run was started without adapter `{}`", plan::shown(id))),
+            },
+        };
+        let model = settings.model.as_deref()?;
+        agent.adapter.takes_model(model).err().map(|error| with_causes(&error))
+    }
+
+    fn tell(&self, plan: &PlanSnapshot, mistakes: &[TaskMistake], notices: &mut Vec<Notice>) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = mistakes.iter().filter(|mistake| {
+            let task = plan.tasks.get(mistake.task).map_or("", |task| &task.text);
+            // Tasks move; what is wrong with them does not.
+            told.insert(format!("{}\n{task}", mistake.what))
+        });
+        notices.extend(news.take(MISTAKES_TOLD).map(|mistake| Notice::TaskSettingsIgnored {
+            line: mistake.position.line,
+            column: mistake.position.column,
+            why: mistake.what.clone(),
+        }));
+    }
 }
 
 #[cfg(test)]
@@ -103,7 +185,7 @@ mod tests {
         fs::write(&plan, "- [ ] one\n").unwrap();
         let link = dir.path().join("link.md");
         symlink(&plan, &link).unwrap();
-        assert_eq!(read_plan(&link, Taskless::Refused).unwrap().open(), 1);
+        assert_eq!(read_plan(&link, Taskless::Refused).unwrap().plan.open(), 1);
         fs::write(&plan, vec![b'x'; 5 << 20]).unwrap();
         assert!(why(&link).ends_with("it is larger than 4 MiB"), "{}", why(&link));
     }

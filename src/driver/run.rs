@@ -34,7 +34,7 @@ use super::{
     jobs::JobContext,
     log::log_step,
     open::OpenRun,
-    plan_file::Taskless,
+    plan_file::{TaskRules, Taskless},
     session::Current,
     timers::Timers,
 };
@@ -114,7 +114,7 @@ impl Driver {
     pub fn new(mut open: OpenRun, config: RunConfig, hub: Hub) -> Self {
         let paused = open.paths.pause_file().symlink_metadata().is_ok();
         let pid = std::process::id();
-        let taskless = Taskless::with(&config.settings.goals, config.promise.as_deref());
+        let taskless = Taskless::with(&config.settings.plan, &config.settings.goals, config.promise.as_deref());
         let first = if open.recovered {
             Input::Recover {
                 pid,
@@ -142,7 +142,9 @@ impl Driver {
             files: open.files.clone(),
             plan: config.settings.plan.clone(),
             taskless,
+            task_rules: TaskRules::new(&config.agents),
             template: config.template,
+            handover: config.handover,
             confined: config.confined,
             repository: config.repository,
             supervisor: config.supervisor,

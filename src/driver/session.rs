@@ -166,7 +166,18 @@ impl Current {
         (quiet >= idle / 2).then_some(quiet)
     }
 
-    /// The same after each quarter of the limit from the second on, once, as long as anything is left.
+    /// Whether the session does something again after it was announced that it does nothing; true once.
+    pub(super) fn is_active_again(&mut self, lived: Duration) -> bool {
+        self.quiet_for(lived);
+        let (since, quarters) = self.announced;
+        let is_active = quarters > 0 && since < self.quiet_since;
+        if is_active {
+            self.announced = (self.quiet_since, 0);
+        }
+        is_active
+    }
+
+    /// The same as [`Current::long_quiet`] after each quarter of the limit from the second on, once, as long as anything is left.
     pub(super) fn news_of_quiet(&mut self, lived: Duration, idle: Duration) -> Option<Duration> {
         let quiet = self.long_quiet(lived, idle)?;
         let quarters = quiet.as_millis().saturating_mul(4) / idle.as_millis().max(1);

@@ -182,7 +182,10 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         UserCommand::Steer { kind, .. } => done(message_in_words(*kind, events, state)),
         UserCommand::Withdraw { id } => done(format!("message {} withdrawn", id.0)),
         UserCommand::Pause => done("the running iteration finishes, the next does not start"),
-        UserCommand::Resume => done("the run resumes"),
+        UserCommand::Resume if events.iter().any(|event| matches!(event, Event::Unpaused { .. })) => {
+            done("the run resumes")
+        }
+        UserCommand::Resume | UserCommand::WithdrawStop => done("the run does not stop after this iteration"),
         UserCommand::Skip => done(match stopped_iteration(events) {
             Some(iteration) => format!("iteration {iteration} stopped; starting the next"),
             None => "starting the next iteration".to_owned(),
@@ -220,7 +223,8 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
             format!("no answer has added `{rule}`; `ralph permissions list` lists what there is")
         }
         UserCommand::Pause => "paused already".to_owned(),
-        UserCommand::Resume => "not paused".to_owned(),
+        UserCommand::Resume => "neither paused nor about to stop".to_owned(),
+        UserCommand::WithdrawStop => "no stop is planned".to_owned(),
         UserCommand::Skip => "no iteration is running".to_owned(),
         UserCommand::RetryNow => "not waiting".to_owned(),
         UserCommand::ResetCircuit => "the stuck detector has counted nothing".to_owned(),
@@ -334,6 +338,8 @@ mod tests {
             done: false,
             line: 1,
             depth: 0,
+            heading: None,
+            settings: Default::default(),
         };
         let mut view = RunView::default();
         let plan = PlanSnapshot { tasks: vec![task] };

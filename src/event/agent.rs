@@ -6,6 +6,7 @@ use super::{AskId, PermissionRequest, SessionId, SteeringId, clip::cut};
 
 /// What an agent's session tells, in the order it happened. `Ended` comes exactly once and last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum AgentSignal {
     Opened {
@@ -113,6 +114,7 @@ pub enum AgentSignal {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FileChange {
     Added,

@@ -264,6 +264,7 @@ impl Event {
             | Event::SteeringWithdrawn { .. }
             | Event::RunReopened { .. }
             | Event::StopRequested { .. }
+            | Event::StopWithdrawn
             | Event::Unknown { .. } => self,
         }
     }

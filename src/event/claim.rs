@@ -1,11 +1,18 @@
 //! Claims of being done, and what was found for and against one.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
     GoalFailure, TEXT_CAP_BYTES,
-    clip::{clip_start, cut},
+    clip::{clip, clip_start, cut},
 };
+
+/// What a record carries of a status block at most.
+const STATUS_KEYS: usize = 16;
+const STATUS_KEY_BYTES: usize = 40;
+const STATUS_VALUE_BYTES: usize = 400;
 
 /// The agent's word that it is done, never taken as true by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +24,47 @@ pub enum Claim {
     /// The final message's `RALPH_STATUS` block.
     StatusBlock,
     PlanComplete,
+}
+
+/// What an agent's `RALPH_STATUS` block says, by its keys in capitals. The values are the agent's, whatever it wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct AgentStatus(pub BTreeMap<String, String>);
+
+impl AgentStatus {
+    /// The keys that have a meaning, in the order in which they are shown.
+    pub const KEYS: [&str; 7] = [
+        "STATUS",
+        "TASKS_COMPLETED_THIS_LOOP",
+        "FILES_MODIFIED",
+        "TESTS_STATUS",
+        "WORK_TYPE",
+        "EXIT_SIGNAL",
+        "RECOMMENDATION",
+    ];
+
+    /// What it says for `key`; none where that is nothing.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let value = self.0.get(key).map(String::as_str);
+        value.filter(|value| !value.is_empty())
+    }
+
+    /// With so many keys and such values as a record may carry; those that have a meaning come first.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        let mut kept = BTreeMap::new();
+        for key in Self::KEYS {
+            kept.extend(self.0.remove_entry(key));
+        }
+        let short = self.0.into_iter().filter(|(key, _)| key.len() <= STATUS_KEY_BYTES);
+        let room = STATUS_KEYS - kept.len();
+        kept.extend(short.take(room));
+        for value in kept.values_mut() {
+            *value = clip(value, STATUS_VALUE_BYTES);
+        }
+        AgentStatus(kept)
+    }
 }
 
 /// What the agent says against being done.

@@ -38,7 +38,7 @@ pub(super) fn clip_start(text: &str, cap_bytes: usize) -> String {
 }
 
 /// Cuts `text` to at most `cap_bytes`, half of them its beginning and half its end.
-pub(super) fn clip_middle(text: &str, cap_bytes: usize) -> String {
+pub fn clip_middle(text: &str, cap_bytes: usize) -> String {
     if text.len() <= cap_bytes {
         return text.to_owned();
     }

@@ -28,6 +28,8 @@ pub enum UserCommand {
     Stop {
         stop: StopRequest,
     },
+    /// Take back a stop that was asked for after the running iteration.
+    WithdrawStop,
     /// Answers what an agent asked.
     Answer {
         /// Its number.
@@ -79,7 +81,7 @@ impl UserCommand {
             UserCommand::Steer { .. } => "steer",
             UserCommand::Withdraw { .. } => "withdraw",
             UserCommand::Pause => "pause",
-            UserCommand::Resume | UserCommand::RetryNow => "resume",
+            UserCommand::Resume | UserCommand::RetryNow | UserCommand::WithdrawStop => "resume",
             UserCommand::Skip => "skip",
             UserCommand::ResetCircuit => "reset-circuit",
             UserCommand::Stop { .. } => "stop",
@@ -109,6 +111,7 @@ impl UserCommand {
             | UserCommand::Skip
             | UserCommand::RetryNow
             | UserCommand::ResetCircuit
+            | UserCommand::WithdrawStop
             | UserCommand::Stop { .. } => None,
         }
     }

@@ -9,9 +9,9 @@ use super::{LimitKind, SteeringId, clip::cut};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Hint {
-    /// Run the same command to resume.
+    /// Continue the run, or start a new one.
     Resume,
-    /// Run the same command; the new run begins with a closed breaker.
+    /// Continue the run with the stuck detector reset, or start a new one.
     StartAgain,
     /// No goal was checked: look at the result, or give ralph a goal.
     SetGoal,

@@ -13,10 +13,13 @@ mod clip;
 mod command;
 mod goal;
 mod hint;
+mod mode;
 mod notice;
 mod permission;
 mod plan;
 mod question;
+#[cfg(test)]
+mod schema_tests;
 mod settings;
 mod stop;
 mod wait;
@@ -27,19 +30,22 @@ use serde::{Deserialize, Serialize};
 
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemKind, Usage};
 pub use breaker::{BreakerCause, BreakerState};
-pub use claim::{Claim, ConfidencePart, Denial, Evidence, Missing};
-pub use clip::{TEXT_CAP_BYTES, clip};
+pub use claim::{AgentStatus, Claim, ConfidencePart, Denial, Evidence, Missing};
+pub use clip::{TEXT_CAP_BYTES, clip, clip_middle};
 pub use command::{Answer, CommandRefusal, UserCommand};
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
+pub use mode::Mode;
 pub use notice::{ChoiceReason, Level, Notice, RunBy};
 pub use permission::{
     AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
 };
-pub use plan::{PlanSnapshot, PlanTask};
+pub use plan::{PlanSnapshot, PlanTask, TaskSettings};
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
-pub use settings::{Backoff, BreakerLimits, ChannelKind, Completion, Limits, SessionMode, Settings};
+pub use settings::{
+    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GivenSetting, Limits, SessionMode, Settings, Worker,
+};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use wait::{Wait, WaitCause, WaitEnd};
 
@@ -48,6 +54,7 @@ pub const MESSAGE_CAP_BYTES: usize = 64 * 1024;
 
 /// An event with its place in the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Record {
     /// Position in the journal, from 0 without gaps.
     pub seq: u64,
@@ -71,6 +78,7 @@ impl fmt::Display for RunId {
 
 /// The agent's own name for a session, as its command line takes it to resume.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SessionId(pub String);
 
@@ -82,6 +90,7 @@ pub struct SteeringId(pub u32);
 
 /// What happened. Past tense; one journal line each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Event {
     /// The first line of every journal: what this file is and who wrote it.
@@ -132,6 +141,9 @@ pub enum Event {
     IterationStarted {
         iteration: u32,
         adapter: String,
+        /// The model that is asked for; none leaves it to the agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
         task: Option<String>,
         /// The session that is continued; none for a fresh one.
         resume: Option<SessionId>,
@@ -187,6 +199,9 @@ pub enum Event {
         denies_done: Option<String>,
         /// The question its message ends with.
         question: Option<String>,
+        /// The whole of its `RALPH_STATUS` block.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<AgentStatus>,
     },
     ClaimMade {
         iteration: u32,
@@ -343,14 +358,19 @@ pub enum Event {
     SteeringWithdrawn {
         id: SteeringId,
     },
-    /// The run was over and goes on with a message of the user's; the limits count on.
+    /// The run was over and resumes; its limits keep counting.
     RunReopened {
         by: RequestedBy,
+        /// The user wants it continued as it was; else it goes on with a message, and the stuck detector counts anew.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        continued: bool,
     },
     StopRequested {
         stop: StopRequest,
         by: RequestedBy,
     },
+    /// The stop that was asked for after the running iteration is not wanted any more.
+    StopWithdrawn,
     RunStopped {
         reason: StopReason,
         /// What the user can do next.
@@ -450,6 +470,7 @@ pub enum CancelReason {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PausedBy {
     /// `.ralph-pause` is there.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CommandRefusal, OwnWork, RestoreMoment, SteeringId,
+    CommandRefusal, Mode, OwnWork, RestoreMoment, SteeringId,
     clip::{LIST_CAP, cut},
 };
 
@@ -19,9 +19,52 @@ pub enum Notice {
         adapter: String,
         why: ChoiceReason,
     },
+    /// What the run works through, where that goes without saying neither for the plan nor for what is done with it.
+    PlanChosen {
+        plan: String,
+        mode: Option<Mode>,
+        /// What the agent is told to read besides.
+        reads: Vec<String>,
+        /// The user's own prompt takes the place of the mode's.
+        own_prompt: bool,
+        /// Other plans that are there.
+        beside: Vec<String>,
+    },
+    /// The project has a configuration of another loop, which says nothing here.
+    OtherLoop {
+        file: String,
+        /// Whose file it is.
+        of: String,
+        /// What it sets, as it is typed here.
+        flags: Vec<String>,
+        /// What it sets that has nothing like it here, or that only a person decides.
+        left_out: Vec<String>,
+    },
     /// An adapter of `fallback` is not installed and is left out.
     FallbackMissing {
         adapter: String,
+    },
+    /// So many open tasks of the plan ask for this adapter, which is not the run's own.
+    TasksAskFor {
+        adapter: String,
+        tasks: u64,
+    },
+    /// The task of the next iteration asks for another agent or model than the run's own.
+    TaskAsksFor {
+        adapter: String,
+        model: Option<String>,
+    },
+    /// So many iterations got nowhere with the task, which is handed on.
+    TaskHandedOn {
+        adapter: String,
+        model: Option<String>,
+        attempts: u32,
+    },
+    /// Settings of a task cannot be followed, since they came while the run was under way: the run's own are used.
+    TaskSettingsIgnored {
+        line: u32,
+        column: u32,
+        why: String,
     },
     /// The arguments of the one-way channel are the user's, and those of the live one are not: it is not used.
     LiveArgsUnchanged {
@@ -173,6 +216,8 @@ pub enum Notice {
         /// Until it is stopped.
         left_ms: u64,
     },
+    /// The agent that was idle writes or computes again.
+    AgentActive,
     /// The agent could not be ended in time; what still runs of it is left behind.
     AgentLeftBehind {
         iteration: u32,
@@ -245,6 +290,12 @@ pub enum ChoiceReason {
     OpencodeInstalled,
     Installed,
     OnlyOneInstalled,
+    /// The only one with a login, as far as can be told.
+    OnlyOneLoggedIn,
+    /// Of several that are logged in, the first of ralph's order.
+    FirstLoggedIn,
+    /// Installed, and without a login as far as can be told.
+    NoneLoggedIn,
 }
 
 impl Notice {
@@ -261,13 +312,20 @@ impl Notice {
             Notice::NothingToDo
             | Notice::MessageOutstanding { .. }
             | Notice::AdapterSwitched { .. }
+            | Notice::TasksAskFor { .. }
+            | Notice::TaskAsksFor { .. }
+            | Notice::TaskHandedOn { .. }
             | Notice::AgentLingers
             | Notice::Listening { .. }
+            | Notice::PlanChosen { .. }
+            | Notice::OtherLoop { .. }
             | Notice::SandboxOn { .. }
             | Notice::SandboxStrict { .. }
-            | Notice::AgentIdle { .. } => Level::Info,
+            | Notice::AgentIdle { .. }
+            | Notice::AgentActive => Level::Info,
             Notice::AdapterChosen { .. }
             | Notice::FallbackMissing { .. }
+            | Notice::TaskSettingsIgnored { .. }
             | Notice::LiveArgsUnchanged { .. }
             | Notice::ProviderStripped { .. }
             | Notice::ServerUnused { .. }
@@ -316,6 +374,7 @@ impl Notice {
             | Notice::RulesNotKept { why }
             | Notice::OldRunKept { why }
             | Notice::PlanUnreadable { why }
+            | Notice::TaskSettingsIgnored { why, .. }
             | Notice::DoneFileStuck { why, .. }
             | Notice::NoRepository { why }
             | Notice::NoCheckpoint { why, .. }
@@ -331,7 +390,14 @@ impl Notice {
                 *more += tasks.len().saturating_sub(LIST_CAP) as u64;
                 tasks.truncate(LIST_CAP);
             }
+            Notice::OtherLoop { flags, left_out, .. } => {
+                for list in [flags, left_out] {
+                    list.truncate(LIST_CAP);
+                    list.iter_mut().for_each(|text| *text = cut(text));
+                }
+            }
             Notice::AdapterChosen { .. }
+            | Notice::PlanChosen { .. }
             | Notice::Listening { .. }
             | Notice::FallbackMissing { .. }
             | Notice::LiveArgsUnchanged { .. }
@@ -347,10 +413,14 @@ impl Notice {
             | Notice::NothingToDo
             | Notice::MessageOutstanding { .. }
             | Notice::AdapterSwitched { .. }
+            | Notice::TasksAskFor { .. }
+            | Notice::TaskAsksFor { .. }
+            | Notice::TaskHandedOn { .. }
             | Notice::SessionLost
             | Notice::SessionTooLong
             | Notice::AgentLingers
             | Notice::AgentIdle { .. }
+            | Notice::AgentActive
             | Notice::AgentLeftBehind { .. }
             | Notice::WorkOverdue { .. }
             | Notice::StaleDoneFile

@@ -21,6 +21,27 @@ pub struct PlanTask {
     pub line: u32,
     /// Nesting, 0 for a top-level task.
     pub depth: u8,
+    /// The heading between it and the task before it; of several the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
+    #[serde(default, skip_serializing_if = "TaskSettings::is_empty")]
+    pub settings: TaskSettings,
+}
+
+/// What a task asks for, in place of what the run goes by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TaskSettings {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl TaskSettings {
+    pub fn is_empty(&self) -> bool {
+        *self == TaskSettings::default()
+    }
 }
 
 impl PlanSnapshot {

@@ -34,6 +34,7 @@ pub struct Choice {
 
 /// What the agent asked that a message of the user's answers after it waited no more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AnsweredAsk {
     /// Its number.
     pub ask: u32,

@@ -30,6 +30,9 @@ pub struct Settings {
     /// Adapters that take over while the first is limited, in this order.
     #[serde(default)]
     pub fallback: Vec<String>,
+    /// Who takes over a task that iterations get nowhere with.
+    #[serde(default, skip_serializing_if = "Escalation::is_none")]
+    pub escalation: Escalation,
     /// How long answers to questions of agents are waited for.
     #[serde(default)]
     pub waiting: Waiting,
@@ -47,6 +50,46 @@ pub struct Settings {
     /// What to type to log in, for each adapter that says so.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub logins: BTreeMap<String, String>,
+    /// What the command line gave, by which the run is continued.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<GivenSetting>,
+}
+
+/// A setting as the command line of a run gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct GivenSetting {
+    /// As it was typed, with its dashes.
+    pub flag: String,
+    /// The dotted key that it sets; empty for `--config`, which names a file of them.
+    pub key: String,
+    pub value: String,
+}
+
+/// Who works: an agent, and the model that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Worker {
+    pub adapter: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// Who takes over a task that iterations get nowhere with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Escalation {
+    /// One after the other; the last one stays.
+    pub steps: Vec<Worker>,
+    /// So many iterations on a task that got nowhere take a step.
+    pub after: u32,
+}
+
+impl Escalation {
+    pub fn is_none(&self) -> bool {
+        self.steps.is_empty()
+    }
 }
 
 /// How an agent is talked with.

@@ -201,7 +201,7 @@ impl StopReason {
         }
     }
 
-    /// The exit code documented in README and `--help`.
+    /// The exit code documented in `docs/reference/exit-codes.md` and `--help`.
     pub fn exit_code(&self) -> u8 {
         match self {
             StopReason::Done { .. } => 0,

@@ -1,6 +1,6 @@
-//! Counts what differs between two trees without git, which takes longer to start than to count.
+//! Finds what differs between two trees without git, which takes longer to start than to look.
 //!
-//! Only where all ways to compare two files give the same numbers: one edit in one place, or lines of which none is on both sides.
+//! Lines are counted only where all ways to compare two files give the same numbers: one edit in one place, or lines of which none is on both sides.
 //! Whatever git may see otherwise (renames, attributes, objects in packs) is left to git.
 
 use std::{
@@ -30,9 +30,7 @@ pub(super) fn changes(loose: &Loose, layout: &Layout, from: &str, to: &str) -> O
         return None;
     }
     let mut walk = Walk {
-        loose,
-        objects: MOST_OBJECTS,
-        bytes: MOST_BYTES,
+        objects: Objects::of(loose),
         changes: Changes::default(),
         is_added_to: false,
         is_removed_from: false,
@@ -40,6 +38,27 @@ pub(super) fn changes(loose: &Loose, layout: &Layout, from: &str, to: &str) -> O
     walk.trees(Some(from), Some(to), &layout.root)?;
     // A file that went and one that came may be the same file.
     (!(walk.is_added_to && walk.is_removed_from)).then_some(walk.changes)
+}
+
+/// Names the files that differ between two trees; none where git has to. A renamed file is two.
+pub(super) fn names(loose: &Loose, from: &str, to: &str) -> Option<Vec<Vec<u8>>> {
+    let (mut names, mut objects) = (Vec::new(), Objects::of(loose));
+    let mut trees = vec![(Some(from.to_owned()), Some(to.to_owned()), Vec::new())];
+    while let Some((old, new, directory)) = trees.pop() {
+        for (name, sides) in objects.differing(old.as_deref(), new.as_deref())? {
+            let path = [&directory, &name[..]].concat();
+            let [old, new] = sides.map(|item| item.filter(|item| item.kind == Kind::Tree));
+            if sides.iter().flatten().any(|item| item.kind == Kind::File) {
+                names.push(path.clone());
+            }
+            if old.is_some() || new.is_some() {
+                let [old, new] = [old, new].map(|tree| tree.map(|tree| hex(&tree.id)));
+                trees.push((old, new, [&path[..], b"/"].concat()));
+            }
+        }
+    }
+    names.sort_unstable();
+    Some(names)
 }
 
 /// Whether a file outside of the work tree may say what git thinks of a file.
@@ -65,11 +84,49 @@ enum Kind {
     File,
 }
 
-struct Walk<'a> {
+/// An item in the old and in the new tree, one of which may not have it.
+type Sides = [Option<Item>; 2];
+
+/// The objects of a repository, as far as they are read.
+struct Objects<'a> {
     loose: &'a Loose,
-    /// How much more is read.
-    objects: usize,
+    /// How many more, and how much.
+    count: usize,
     bytes: usize,
+}
+
+impl<'a> Objects<'a> {
+    fn of(loose: &'a Loose) -> Self {
+        Self {
+            loose,
+            count: MOST_OBJECTS,
+            bytes: MOST_BYTES,
+        }
+    }
+
+    /// The items, by their names, that are not the same in two trees, of which one may not be there.
+    fn differing(&mut self, old: Option<&str>, new: Option<&str>) -> Option<BTreeMap<Vec<u8>, Sides>> {
+        let mut differing: BTreeMap<Vec<u8>, Sides> = BTreeMap::new();
+        for (side, tree) in [old, new].into_iter().enumerate() {
+            let items = tree.map_or_else(|| Some(BTreeMap::new()), |tree| read_items(&self.read("tree", tree)?));
+            for (name, item) in items? {
+                differing.entry(name).or_default()[side] = Some(item);
+            }
+        }
+        differing.retain(|_, [old, new]| old != new);
+        Some(differing)
+    }
+
+    fn read(&mut self, kind: &str, name: &str) -> Option<Vec<u8>> {
+        self.count = self.count.checked_sub(1)?;
+        let content = self.loose.read(kind, name, self.bytes)?;
+        self.bytes = self.bytes.checked_sub(content.len())?;
+        Some(content)
+    }
+}
+
+struct Walk<'a> {
+    objects: Objects<'a>,
     changes: Changes,
     is_added_to: bool,
     is_removed_from: bool,
@@ -78,23 +135,17 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Compares two trees, of which one may not be there, of this directory.
     fn trees(&mut self, old: Option<&str>, new: Option<&str>, directory: &Path) -> Option<()> {
-        let old = old.map_or_else(|| Some(BTreeMap::new()), |name| self.items(name))?;
-        let new = new.map_or_else(|| Some(BTreeMap::new()), |name| self.items(name))?;
+        let differing = self.objects.differing(old, new)?;
         // One that is ignored is in neither tree, and counts.
         if directory.join(ATTRIBUTES).symlink_metadata().is_ok() {
             return None;
         }
-        let names: HashSet<&Vec<u8>> = old.keys().chain(new.keys()).collect();
-        for name in names {
-            let (old, new) = (old.get(name), new.get(name));
-            if old == new {
-                continue;
-            }
+        for (name, [old, new]) in differing {
             let kinds = [old, new].map(|item| item.map(|item| item.kind));
             match kinds {
                 [Some(Kind::Tree) | None, Some(Kind::Tree) | None] => {
                     let [old, new] = [old, new].map(|item| item.map(|item| hex(&item.id)));
-                    let below: PathBuf = directory.join(process::path(name));
+                    let below: PathBuf = directory.join(process::path(&name));
                     self.trees(old.as_deref(), new.as_deref(), &below)?;
                 }
                 [Some(Kind::File) | None, Some(Kind::File) | None] => self.files(old, new)?,
@@ -105,15 +156,16 @@ impl Walk<'_> {
         Some(())
     }
 
-    fn files(&mut self, old: Option<&Item>, new: Option<&Item>) -> Option<()> {
+    fn files(&mut self, old: Option<Item>, new: Option<Item>) -> Option<()> {
         self.is_added_to |= old.is_none();
         self.is_removed_from |= new.is_none();
         self.changes.files += 1;
         if old.map(|item| item.id) == new.map(|item| item.id) {
             return Some(()); // another mode
         }
-        let mut content =
-            |item: Option<&Item>| item.map_or_else(|| Some(Vec::new()), |item| self.read("blob", &hex(&item.id)));
+        let mut content = |item: Option<Item>| {
+            item.map_or_else(|| Some(Vec::new()), |item| self.objects.read("blob", &hex(&item.id)))
+        };
         let (old, new) = (content(old)?, content(new)?);
         if !is_binary(&old) && !is_binary(&new) {
             let (added, removed) = lines_between(&old, &new)?;
@@ -121,18 +173,6 @@ impl Walk<'_> {
             self.changes.removed += removed;
         }
         Some(())
-    }
-
-    fn items(&mut self, tree: &str) -> Option<BTreeMap<Vec<u8>, Item>> {
-        let content = self.read("tree", tree)?;
-        read_items(&content)
-    }
-
-    fn read(&mut self, kind: &str, name: &str) -> Option<Vec<u8>> {
-        self.objects = self.objects.checked_sub(1)?;
-        let content = self.loose.read(kind, name, self.bytes)?;
-        self.bytes = self.bytes.checked_sub(content.len())?;
-        Some(content)
     }
 }
 

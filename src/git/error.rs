@@ -4,6 +4,8 @@ use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
+use crate::event::RunId;
+
 /// Why there can be no checkpoints here.
 #[derive(Debug, Error)]
 pub enum NoRepository {
@@ -63,8 +65,17 @@ pub enum GitError {
     NotAFile { path: PathBuf },
     #[error("{path} has more than 1 GiB, which git would read", path = path.display())]
     TooLarge { path: PathBuf },
-    #[error("no checkpoint {reference}")]
-    NoCheckpoint { reference: String },
+    #[error("there is no checkpoint {moment} iteration {n} of run {run}{}", counted_to(*.last))]
+    NoCheckpoint {
+        run: RunId,
+        n: u32,
+        /// Before or after.
+        moment: String,
+        /// The last iteration with any; none where there are none.
+        last: Option<u32>,
+    },
+    #[error("iteration {since} is later than iteration {n}")]
+    Later { since: u32, n: u32 },
     /// Restoring would overwrite what no checkpoint holds.
     #[error("{path}{and} would be overwritten and is in no checkpoint", path = path.display(), and = and_more(*more))]
     InTheWay { path: PathBuf, more: usize },
@@ -75,5 +86,12 @@ fn and_more(more: usize) -> String {
         String::new()
     } else {
         format!(" (and {more} more)")
+    }
+}
+
+fn counted_to(last: Option<u32>) -> String {
+    match last {
+        Some(last) => format!(": its last iteration is {last}"),
+        None => ": it has none".to_owned(),
     }
 }

@@ -74,6 +74,20 @@ impl Place {
     }
 }
 
+/// What to say where that checkpoint is not among those that were `saved`.
+pub(super) fn no_checkpoint(saved: &[Saved], run: &RunId, n: u32, moment: Moment) -> GitError {
+    let iterations = saved.iter().filter_map(|saved| match saved.place {
+        Place::Iteration { n, .. } => Some(n),
+        Place::Restore { .. } => None,
+    });
+    GitError::NoCheckpoint {
+        run: run.clone(),
+        n,
+        moment: moment.to_string(),
+        last: iterations.max(),
+    }
+}
+
 impl Repository {
     /// Lists the checkpoints of a run, in the order of its iterations.
     ///
@@ -102,9 +116,7 @@ impl Repository {
         let checkpoints = self.list(run)?;
         let place = Place::Iteration { n, moment };
         let Some(target) = checkpoints.iter().find(|saved| saved.place == place) else {
-            return Err(GitError::NoCheckpoint {
-                reference: place.reference(run),
-            });
+            return Err(no_checkpoint(&checkpoints, run, n, moment));
         };
         let last = checkpoints.iter().filter_map(|saved| match saved.place {
             Place::Restore { k } => Some(k),

@@ -1,6 +1,6 @@
 //! What lies between two checkpoints as people read it, and the end of a run's checkpoints.
 
-use super::{GitError, Moment, Place, Repository};
+use super::{GitError, Moment, Place, Repository, alone, process::nul_separated, restore::no_checkpoint};
 use crate::event::{Checkpoint, RunId};
 
 /// Most commits that are listed of one iteration.
@@ -10,6 +10,9 @@ const COMMITS: &str = "--max-count=50";
 const DIFFERENCE_BYTES: usize = 8 << 20;
 /// The same of the subjects of commits.
 const SUBJECTS_BYTES: usize = 1 << 20;
+
+/// The same of the names of files.
+const NAMES_BYTES: usize = 64 << 10;
 
 /// What is shown of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,22 +47,38 @@ pub struct Commit {
 }
 
 impl Repository {
-    /// Finds the checkpoints around iteration `n` of a run.
+    /// Finds the checkpoints around iteration `n` of a run, or around the last that has both; with `since`, around all from that
+    /// iteration on.
     ///
     /// # Errors
-    /// [`GitError::NoCheckpoint`] names the one that is not there.
-    pub fn around(&self, run: &RunId, n: u32) -> Result<(Checkpoint, Checkpoint), GitError> {
+    /// [`GitError::NoCheckpoint`] names the one that is not there; [`GitError::Later`] if `since` is none of those before.
+    pub fn around(
+        &self,
+        run: &RunId,
+        since: Option<u32>,
+        n: Option<u32>,
+    ) -> Result<(Checkpoint, Checkpoint), GitError> {
         let saved = self.list(run)?;
-        let find = |moment| {
+        let ended = saved.iter().filter_map(|saved| match saved.place {
+            Place::Iteration {
+                n,
+                moment: Moment::After,
+            } => Some(n),
+            Place::Iteration { .. } | Place::Restore { .. } => None,
+        });
+        let n = n.or_else(|| ended.max()).unwrap_or(1);
+        let since = since.unwrap_or(n);
+        if since > n {
+            return Err(GitError::Later { since, n });
+        }
+        let find = |n, moment| {
             let place = Place::Iteration { n, moment };
             let found = saved.iter().find(|saved| saved.place == place);
             found
                 .map(|saved| saved.checkpoint.clone())
-                .ok_or_else(|| GitError::NoCheckpoint {
-                    reference: place.reference(run),
-                })
+                .ok_or_else(|| no_checkpoint(&saved, run, n, moment))
         };
-        Ok((find(Moment::Before)?, find(Moment::After)?))
+        Ok((find(since, Moment::Before)?, find(n, Moment::After)?))
     }
 
     /// Renders the difference between two checkpoints, as git prints it, up to a bound. The contents of files are in it as
@@ -95,6 +114,25 @@ impl Repository {
             bytes: output.stdout,
             whole: output.cut.then_some(whole),
         })
+    }
+
+    /// Names the files that differ between two checkpoints, the first of very many.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] when a checkpoint is gone.
+    pub fn names_between(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Vec<String>, GitError> {
+        if from.tree == to.tree {
+            return Ok(Vec::new());
+        }
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        if let Some(names) = self.loose().and_then(|loose| alone::names(loose, &from.tree, &to.tree)) {
+            return Ok(names.iter().map(|name| text(name)).collect());
+        }
+        let git = self
+            .git()
+            .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames"]);
+        let output = git.output_cap(NAMES_BYTES).args([&from.tree, &to.tree]).run()?;
+        Ok(nul_separated(&output.stdout).map(text).collect())
     }
 
     /// Lists the commits that HEAD reached at `to` and did not at `from`, oldest first, the latest 50 at most.

@@ -11,7 +11,7 @@ use crate::{
     run::{Breaker, Observation},
 };
 
-use super::{decision::Decision, state::LoopState};
+use super::{decision::Decision, policy::takes_over, state::LoopState};
 
 /// Where the counts put the breaker, and why.
 fn due(breaker: &Breaker, limits: &BreakerLimits) -> (BreakerState, BreakerCause) {
@@ -46,6 +46,11 @@ pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, obs
         Observation::Progress => (BreakerState::Closed, BreakerCause::Progress),
         Observation::NoProgress | Observation::Failed { .. } => due(breaker, &decision.state.view.settings.breaker),
         Observation::Nothing => return Permit::GoOn,
+    };
+    // Whoever takes the task over may try once, however little the others came to.
+    let due = match takes_over(&decision.state) {
+        true => due.min(BreakerState::HalfOpen),
+        false => due,
     };
     // Only progress closes it: a failure of another kind is none. After a cooldown the counts are still those that
     // opened it, so that the one more try opens it again if it fails.

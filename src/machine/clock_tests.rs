@@ -47,6 +47,8 @@ fn running() -> LoopState {
         done: false,
         line: 1,
         depth: 0,
+        heading: None,
+        settings: Default::default(),
     };
     let preparation = Preparation {
         plan: PlanSnapshot { tasks: vec![task] },

@@ -23,6 +23,8 @@ fn plan() -> PlanSnapshot {
             done: false,
             line: 1,
             depth: 0,
+            heading: None,
+            settings: Default::default(),
         }],
     }
 }

@@ -9,6 +9,7 @@ mod budget;
 mod deadline;
 mod decision;
 mod effect;
+mod escalation;
 mod feedback;
 mod gate;
 mod hints;
@@ -44,15 +45,15 @@ pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::reachable_confidence;
 pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer};
-pub use rules::Rules;
+pub use rules::{Rules, Said};
 pub use state::{Closed, LoopState};
 pub use step::{Step, step};
 
 use std::path::PathBuf;
 
 use crate::event::{
-    AgentSignal, Changes, Checkpoint, Claim, GoalResult, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Ruling,
-    Settings, SteeringId, UserCommand,
+    AgentSignal, AgentStatus, Changes, Checkpoint, Claim, GoalResult, Notice, PermissionRequest, PlanSnapshot,
+    RequestedBy, Ruling, Settings, SteeringId, UserCommand,
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.
@@ -157,6 +158,8 @@ pub struct Statement {
     pub denies_done: Option<String>,
     /// The question that its last message ends with.
     pub question: Option<String>,
+    /// The whole of its `RALPH_STATUS` block.
+    pub status: Option<AgentStatus>,
 }
 
 /// What was found and made before an iteration.

@@ -66,6 +66,8 @@ impl Loop {
             done: false,
             line: 1,
             depth: 0,
+            heading: None,
+            settings: Default::default(),
         };
         let preparation = Preparation {
             plan: PlanSnapshot { tasks: vec![task] },

@@ -1,8 +1,11 @@
 //! How long to wait, and which failures end a run.
 
-use crate::event::{Backoff, CancelReason, LimitKind, ProblemKind, Wait};
+use crate::event::{Backoff, CancelReason, LimitKind, ProblemKind, Wait, Worker};
 
-use super::state::LoopState;
+use super::{
+    escalation::{escalated, handed_on},
+    state::LoopState,
+};
 
 const HOUR_MS: u64 = 3_600_000;
 /// First and longest delay after a rate limit that did not say when it ends.
@@ -108,19 +111,63 @@ pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {
         .map(|max| state.view.clock.started_ms.saturating_add(max))
 }
 
-/// The adapter for an iteration that starts now: the first that is not limited.
+/// Who works on the task that comes next, as long as nobody is limited: what the task asks for, and else what the run goes by,
+/// or whoever takes over from them.
+pub(super) fn wanted(state: &LoopState) -> Worker {
+    let settings = &state.view.settings;
+    let task = state.view.plan.current_except(&state.view.set_aside());
+    let asked = task.map(|task| task.settings.clone()).unwrap_or_default();
+    let adapter = asked.adapter.unwrap_or_else(|| settings.adapter.clone());
+    let model = asked.model.or_else(|| models_of(state, &adapter));
+    escalated(state, task.map(|task| task.text.as_str()), Worker { adapter, model })
+}
+
+/// Whether the next iteration is the first of somebody who takes the task over from those of the latest.
+pub(super) fn takes_over(state: &LoopState) -> bool {
+    let task = state.view.plan.current_except(&state.view.set_aside());
+    let latest = state.view.iterations.latest();
+    let next = wanted(state);
+    handed_on(state, task.map(|task| task.text.as_str())).is_some()
+        && latest.is_some_and(|latest| (&latest.adapter, &latest.model) != (&next.adapter, &next.model))
+}
+
+/// The run's model, which is that of its own adapter: another would not know it.
+fn models_of(state: &LoopState, adapter: &str) -> Option<String> {
+    let settings = &state.view.settings;
+    settings.model.clone().filter(|_| adapter == settings.adapter)
+}
+
+/// Who works in an iteration that starts now: whoever is wanted, or the first that stands in and is not limited.
 ///
 /// # Errors
 /// When the first of them is free again, if all are limited.
-pub(super) fn adapter_at(state: &LoopState, now_ms: u64) -> Result<&str, u64> {
+pub(super) fn worker_at(state: &LoopState, now_ms: u64) -> Result<Worker, u64> {
+    let settings = &state.view.settings;
+    let wanted = wanted(state);
+    // Without `fallback`, nobody is to stand in.
+    let own = Some(&settings.adapter).filter(|_| !settings.fallback.is_empty());
+    let others = own.into_iter().chain(&settings.fallback);
+    let others = others
+        .filter(|adapter| **adapter != wanted.adapter)
+        .map(|adapter| Worker {
+            model: models_of(state, adapter),
+            adapter: adapter.clone(),
+        });
     let mut first_free_ms = u64::MAX;
-    for adapter in std::iter::once(&state.view.settings.adapter).chain(&state.view.settings.fallback) {
-        match state.view.limited.get(adapter) {
+    for worker in std::iter::once(wanted.clone()).chain(others) {
+        match state.view.limited.get(&worker.adapter) {
             Some(until_ms) if *until_ms > now_ms => first_free_ms = first_free_ms.min(*until_ms),
-            Some(_) | None => return Ok(adapter),
+            Some(_) | None => return Ok(worker),
         }
     }
     Err(first_free_ms)
+}
+
+/// As [`worker_at`], where somebody has to work in any case.
+///
+/// All of them limited is met where the limit is told; here it means that a wait was ended by the user.
+pub(super) fn worker_now(state: &LoopState, now_ms: u64) -> Worker {
+    worker_at(state, now_ms).unwrap_or_else(|_| wanted(state))
 }
 
 /// When the next iteration may start under `callsPerHour`; none if it may now.

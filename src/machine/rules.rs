@@ -50,6 +50,8 @@ pub struct Rules {
     pub session: Option<SessionId>,
     /// Messages in the prompt of the running session, which has not shown yet that it has read it.
     pub prompted: Vec<SteeringId>,
+    /// What the latest session that said anything said last.
+    pub said: Option<Said>,
     /// What the next prompt has to tell the agent about the last iteration.
     pub feedback: Vec<Feedback>,
     /// The tree before the first iteration, which totals are counted from.
@@ -58,6 +60,13 @@ pub struct Rules {
     pub latest: Option<Checkpoint>,
     /// Trees seen in this run: coming back to one is no progress.
     pub trees: Vec<String>,
+}
+
+/// The last message of a session, as far as a record has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub iteration: u32,
+    pub text: String,
 }
 
 impl Rules {
@@ -89,9 +98,13 @@ impl Rules {
                 self.prompted.clone_from(messages);
                 self.start_iteration(view, checkpoint.as_ref());
             }
-            Event::AgentReported { signal, .. } => self.take_signal(view.settings.session, signal),
+            Event::AgentReported { iteration, signal } => {
+                self.hear(*iteration, signal);
+                self.take_signal(view.settings.session, signal);
+            }
             Event::DetailsOmitted { .. } => self.budget.omit(),
-            Event::IterationEnded { outcome, .. } => {
+            Event::IterationEnded { iteration, outcome, .. } => {
+                self.forget_said(*iteration, outcome);
                 self.end_iteration(outcome);
                 let reason = CancelReason::Denied;
                 if *outcome == (Outcome::Cancelled { reason }) {
@@ -107,6 +120,7 @@ impl Rules {
                 blocked,
                 denies_done,
                 question,
+                status,
                 ..
             } => {
                 self.stated = Statement {
@@ -114,6 +128,7 @@ impl Rules {
                     blocked: blocked.clone(),
                     denies_done: denies_done.clone(),
                     question: question.clone(),
+                    status: status.clone(),
                 };
             }
             Event::ClaimRefused { reasons, .. } => self.feedback.push(Feedback::ClaimRefused {
@@ -149,6 +164,7 @@ impl Rules {
             | Event::Held
             | Event::SteeringQueued { .. }
             | Event::StopRequested { .. }
+            | Event::StopWithdrawn
             | Event::RunStopped { .. }
             | Event::Unknown { .. } => {}
         }
@@ -174,6 +190,30 @@ impl Rules {
             self.baseline.get_or_insert_with(|| checkpoint.clone());
             self.remember_tree(&checkpoint.tree);
             self.latest = Some(checkpoint.clone());
+        }
+    }
+
+    /// Keeps what a session says last.
+    fn hear(&mut self, iteration: u32, signal: &AgentSignal) {
+        let (AgentSignal::Said { text }
+        | AgentSignal::TurnEnded {
+            message: Some(text), ..
+        }) = signal
+        else {
+            return;
+        };
+        if !text.trim().is_empty() {
+            let text = text.clone();
+            self.said = Some(Said { iteration, text });
+        }
+    }
+
+    /// Forgets what an earlier session said once this one is over, which said nothing: unless it is repeated, or was cut off
+    /// with ralph.
+    fn forget_said(&mut self, iteration: u32, outcome: &Outcome) {
+        let is_repeated = outcome.was_limited() || outcome.found_no_live_channel() || *outcome == Outcome::Interrupted;
+        if !is_repeated {
+            self.said = self.said.take().filter(|said| said.iteration == iteration);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What the running session tells, and what comes of it.
 
 use crate::{
-    event::{AgentSignal, CancelReason, Claim, Delivery, Event, TEXT_CAP_BYTES, clip},
+    event::{AgentSignal, AgentStatus, CancelReason, Claim, Delivery, Event, TEXT_CAP_BYTES, clip},
     run::Phase,
 };
 
@@ -107,6 +107,7 @@ pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statem
             blocked: cut(&statement.blocked),
             denies_done: cut(&statement.denies_done),
             question: cut(&statement.question),
+            status: statement.status.clone().map(AgentStatus::bounded),
         });
     }
 }
@@ -120,6 +121,7 @@ pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
         blocked,
         denies_done,
         question,
+        status,
     } = decision.state.rules.stated.clone();
     if settles && !claims.contains(&Claim::DoneFile) {
         claims.push(Claim::DoneFile);
@@ -129,6 +131,7 @@ pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
             blocked,
             denies_done,
             question,
+            status,
         });
     }
 }

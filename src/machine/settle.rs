@@ -295,7 +295,7 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
             if wait == Wait::LimitReset && !decision.state.view.settings.fallback.is_empty() {
                 let adapter = decision.state.view.adapter.clone();
                 decision.push(Event::AdapterLimited { adapter, until_ms });
-                match policy::adapter_at(&decision.state, now_ms) {
+                match policy::worker_at(&decision.state, now_ms) {
                     Ok(_) => return next(decision, now_ms),
                     Err(first_free_ms) => until_ms = first_free_ms,
                 }
@@ -376,11 +376,17 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
             why: BreakerCause::OneMoreTry,
         });
     }
-    // All of them limited is met where the limit is told; here it means that a wait was ended by the user.
-    let adapter = policy::adapter_at(&decision.state, now_ms)
-        .unwrap_or(&decision.state.view.settings.adapter)
-        .to_owned();
-    if !decision.state.view.adapter.is_empty() && decision.state.view.adapter != adapter {
+    prepare(decision, now_ms);
+}
+
+/// Has the next iteration prepared, for whoever will work in it.
+pub(super) fn prepare(decision: &mut Decision, now_ms: u64) {
+    let adapter = policy::worker_now(&decision.state, now_ms).adapter;
+    let view = &decision.state.view;
+    let was_another = !view.adapter.is_empty() && view.adapter != adapter;
+    // A task may ask for another one, which is told of in its own words.
+    let for_a_limit = view.limited.contains_key(&adapter) || adapter != policy::wanted(&decision.state).adapter;
+    if was_another && for_a_limit {
         decision.notice(Notice::AdapterSwitched {
             adapter: adapter.clone(),
         });

@@ -6,7 +6,7 @@
 use crate::{
     event::{
         Breakdown, CancelReason, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, SteeringKind, StopReason,
-        WaitCause, WaitEnd,
+        WaitCause, WaitEnd, Worker,
     },
     run::{Message, Phase},
 };
@@ -15,7 +15,8 @@ use super::{
     Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, deadline,
     decision::{Decision, is_running},
     effect::{Before, answer, effects, is_put_off, lingers},
-    permission, session, settle,
+    escalation::handed_on,
+    permission, policy, session, settle,
     state::LoopState,
     user::{self, Taken},
 };
@@ -238,14 +239,17 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         let cannot_wait = steering.kind == SteeringKind::Now || found.plan.is_complete();
         cannot_wait && steering.is_due() && !found.delivered.contains(&steering.id)
     };
-    if decision.state.view.messages.iter().any(is_late) {
-        // It cannot wait for the prompt after this one, and nothing has been started yet.
-        let adapter = decision.state.view.adapter.clone();
-        return decision.push(Event::PreparationStarted { iteration, adapter });
+    let worker = policy::worker_now(&decision.state, now_ms);
+    // A message cannot wait for the prompt after this one, and nothing has been started yet. The same if the plan, which has
+    // only now been read, asks for another agent.
+    if decision.state.view.messages.iter().any(is_late) || worker.adapter != decision.state.view.adapter {
+        return settle::prepare(decision, now_ms);
     }
+    say_who_works(decision, &worker);
     decision.push(Event::IterationStarted {
         iteration,
-        adapter: decision.state.view.adapter.clone(),
+        adapter: worker.adapter,
+        model: worker.model,
         task: found
             .plan
             .current_except(&decision.state.view.set_aside())
@@ -257,6 +261,34 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         overhead_bytes: found.overhead_bytes,
         messages: found.delivered.clone(),
     });
+}
+
+/// Says once for each task that it is another agent's or model's than the run's own, and once for each step that it is handed
+/// on.
+fn say_who_works(decision: &mut Decision, worker: &Worker) {
+    let view = &decision.state.view;
+    let task = view.plan.current_except(&view.set_aside());
+    let is_new = view
+        .iterations
+        .latest()
+        .is_none_or(|latest| latest.task.as_ref() != task.map(|task| &task.text));
+    let asks = task.is_some_and(|task| !task.settings.is_empty());
+    let Worker { adapter, model } = worker.clone();
+    if *worker != policy::wanted(&decision.state) {
+        return;
+    }
+    if is_new && asks {
+        return decision.notice(Notice::TaskAsksFor { adapter, model });
+    }
+    if let Some(attempts) = handed_on(&decision.state, task.map(|task| task.text.as_str()))
+        && policy::takes_over(&decision.state)
+    {
+        decision.notice(Notice::TaskHandedOn {
+            adapter,
+            model,
+            attempts,
+        });
+    }
 }
 
 fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {

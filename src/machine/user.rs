@@ -48,6 +48,7 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
         }
         UserCommand::ResetCircuit => reset_circuit(decision, now_ms),
         UserCommand::Stop { stop } => request_stop(decision, *stop, by),
+        UserCommand::WithdrawStop => withdraw_stop(decision),
         UserCommand::Answer { ask, answer, at } => {
             let pending = &decision.state.view.permissions.pending;
             match pending.iter().any(|known| known.number == *ask) {
@@ -85,7 +86,7 @@ pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand
     if decision.state.closed_for_good().is_some() {
         return;
     }
-    decision.push(Event::RunReopened { by });
+    decision.push(Event::RunReopened { by, continued: false });
     if let Some(added) = added {
         decision.push(added);
     }
@@ -165,7 +166,16 @@ fn resume(decision: &mut Decision, now_ms: u64) {
     if decision.state.view.paused_by_file {
         decision.push(Event::Unpaused { by: PausedBy::File });
     }
+    withdraw_stop(decision);
     leave_pause(decision, now_ms);
+}
+
+/// A stronger request is under way as soon as it is made, and is not taken back.
+fn withdraw_stop(decision: &mut Decision) {
+    let asked = decision.state.view.stop.map(|stop| stop.request);
+    if asked == Some(StopRequest::AfterIteration) && !decision.state.view.is_over() {
+        decision.push(Event::StopWithdrawn);
+    }
 }
 
 fn leave_pause(decision: &mut Decision, now_ms: u64) {

@@ -217,6 +217,8 @@ mod tests {
                     done: false,
                     line: 1,
                     depth: 0,
+                    heading: None,
+                    settings: Default::default(),
                 })
                 .collect(),
         };

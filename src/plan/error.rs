@@ -29,6 +29,19 @@ pub(crate) enum PlanError {
 }
 
 impl PlanError {
+    /// Where it is, if that is known.
+    pub(crate) fn position(&self) -> Option<Position> {
+        match self {
+            PlanError::NotUtf8 { position, .. }
+            | PlanError::NotJson { position, .. }
+            | PlanError::IllTyped { position, .. } => Some(*position),
+            PlanError::Empty { .. }
+            | PlanError::NoTasks { .. }
+            | PlanError::TooMany { .. }
+            | PlanError::TooMuchText { .. } => None,
+        }
+    }
+
     /// Says what to do about it, in one sentence.
     pub(crate) fn hint(&self) -> &'static str {
         match self {

@@ -7,6 +7,8 @@ pub(super) const TASKS_CAP: usize = 10_000;
 /// Most bytes of the texts of all tasks, as JSON has them. With [`TASKS_CAP`] it bounds the record of a plan: less than
 /// 2 MiB. One that names every task as vanished and as many as new stays below 3 MiB.
 pub(super) const ALL_TEXTS_CAP_BYTES: usize = 1 << 20;
+/// Most bytes of all headings, as JSON has them. A plan with more is read without them.
+pub(super) const ALL_HEADINGS_CAP_BYTES: usize = 128 << 10;
 
 /// How a plan is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,31 +8,42 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::line::one_line;
-use crate::{event::PlanTask, text::Lines};
+use super::{
+    group::{self, Group},
+    line::one_line,
+    reading::{Found, TaskMistake},
+};
+use crate::{
+    event::{PlanTask, TaskSettings},
+    text::Lines,
+};
 
 /// Lists the tasks of a check-list in file order.
 ///
 /// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`) that begins with a box and has a text; the text is the
 /// item's first paragraph without its markup. An empty box asks for nothing and is none. Whatever stands in code, in a
-/// block quote or in an HTML comment is an example. Depth counts the tasks around a task, not the lists.
-pub(super) fn tasks(text: &str) -> Vec<PlanTask> {
+/// block quote or in an HTML comment is an example. Depth counts the tasks around a task, not the lists. A group of settings
+/// at the end of the text is none of it.
+pub(super) fn tasks(text: &str) -> Found {
     let mut reader = Reader::new(text);
     for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
         reader.read(&event, range);
     }
-    reader.tasks
+    reader.found
 }
 
 struct Reader<'a> {
     text: &'a str,
-    tasks: Vec<PlanTask>,
+    found: Found,
     /// The items around the current place, outermost first.
     items: Vec<Item>,
     /// How many of them are tasks: counting them anew for each item would take for ever in a deep list.
     tasks_around: usize,
     /// Block quotes around the current place.
     quotes: usize,
+    /// The heading that is being read, and the one that no task has come after.
+    heading: Option<String>,
+    latest_heading: Option<String>,
     lines: Lines,
 }
 
@@ -50,16 +61,36 @@ struct Pending {
     /// Line of the box.
     line: u32,
     text: String,
+    /// Up to where the text is code.
+    code_end: usize,
+    /// Where each piece of the text begins, in it and in the source.
+    pieces: Vec<(usize, usize)>,
+}
+
+impl Pending {
+    fn push(&mut self, piece: &str, source: usize) {
+        self.pieces.push((self.text.len(), source));
+        self.text.push_str(piece);
+    }
+
+    /// Where in the source a byte of the text comes from.
+    fn source_of(&self, at: usize) -> usize {
+        let piece = self.pieces.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+        let (start, source) = self.pieces.get(piece).copied().unwrap_or_default();
+        source + at.saturating_sub(start)
+    }
 }
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Self {
         Reader {
             text,
-            tasks: Vec::new(),
+            found: Found::default(),
             items: Vec::new(),
             tasks_around: 0,
             quotes: 0,
+            heading: None,
+            latest_heading: None,
             lines: Lines::of(text),
         }
     }
@@ -68,7 +99,13 @@ impl<'a> Reader<'a> {
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(*tag),
-            Event::Text(text) | Event::Code(text) => self.append(text, range),
+            Event::Text(text) => self.append(text, range),
+            Event::Code(text) => {
+                self.append(text, range);
+                if let Some(pending) = self.items.last_mut().and_then(|item| item.pending.as_mut()) {
+                    pending.code_end = pending.text.len();
+                }
+            }
             Event::InlineHtml(html) if html.starts_with("<!--") => {}
             // `Vec<String>` outside a code span reads as a tag.
             Event::InlineHtml(html) => self.append(html, range),
@@ -97,6 +134,8 @@ impl<'a> Reader<'a> {
                 self.quotes += 1;
             }
             Tag::List(_) | Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_) => self.complete(),
+            // In an item it is text, and in a quote an example.
+            Tag::Heading { .. } if self.items.is_empty() && self.quotes == 0 => self.heading = Some(String::new()),
             // Inline markup, and blocks that hold the text or cannot stand in an item.
             Tag::Paragraph
             | Tag::Heading { .. }
@@ -127,6 +166,12 @@ impl<'a> Reader<'a> {
                 }
             }
             TagEnd::BlockQuote(_) => self.quotes -= 1,
+            TagEnd::Heading(_) if self.heading.is_some() => {
+                let text = one_line(&self.heading.take().unwrap_or_default());
+                if !text.is_empty() {
+                    self.latest_heading = Some(text);
+                }
+            }
             // A box alone in its paragraph takes the next one for its text.
             TagEnd::Paragraph | TagEnd::Heading(_) if self.has_text() => self.complete(),
             TagEnd::Paragraph
@@ -162,6 +207,8 @@ impl<'a> Reader<'a> {
             line: self.lines.line_of(check_box.start),
             check_box,
             text: String::new(),
+            code_end: 0,
+            pieces: Vec::new(),
         })
     }
 
@@ -172,34 +219,63 @@ impl<'a> Reader<'a> {
             .is_some_and(|pending| !pending.text.trim().is_empty())
     }
 
-    /// Adds to the text of the innermost item, without the part that is its box.
+    /// Adds to the heading, or to the text of the innermost item, without the part that is its box.
     fn append(&mut self, text: &str, range: Range<usize>) {
+        if let Some(heading) = &mut self.heading {
+            heading.push_str(text);
+        }
         let Some(pending) = self.items.last_mut().and_then(|item| item.pending.as_mut()) else {
             return;
         };
         let of_the_box = pending.check_box.end.saturating_sub(range.start);
         // Nothing but plain text can straddle the end of a box, and that is the source itself.
-        pending.text.push_str(text.get(of_the_box..).unwrap_or_default());
+        let piece = text.get(of_the_box..).unwrap_or_default();
+        pending.push(piece, range.start + of_the_box);
     }
 
     /// Makes a task of the innermost item, if it has a box and a text.
     fn complete(&mut self) {
         let Some(item) = self.items.last_mut() else { return };
         let Some(pending) = item.pending.take() else { return };
-        let text = one_line(&pending.text);
+        let group = group::trailing(&pending.text, pending.code_end)
+            .filter(|group| !is_escaped(self.text, pending.source_of(group.start)));
+        let end = group.as_ref().map_or(pending.text.len(), |group| group.start);
+        let text = one_line(&pending.text[..end]);
         if text.is_empty() {
             return;
         }
         item.is_task = true;
+        let settings = group.map(|group| self.settings(&pending, group)).unwrap_or_default();
         let depth = self.tasks_around;
         self.tasks_around += 1;
-        self.tasks.push(PlanTask {
+        self.found.tasks.push(PlanTask {
             text,
             done: pending.check_box.ticked,
             line: pending.line,
             depth: u8::try_from(depth).unwrap_or(u8::MAX),
+            heading: self.latest_heading.take(),
+            settings,
         });
     }
+
+    /// What a group sets, which stands behind the task that is about to be found.
+    fn settings(&mut self, pending: &Pending, group: Group) -> TaskSettings {
+        let task = self.found.tasks.len();
+        let position = |at| self.lines.position(self.text, pending.source_of(at));
+        let mistakes = group.mistakes.iter().map(|(at, mistake)| TaskMistake {
+            task,
+            position: position(*at),
+            what: mistake.to_string(),
+        });
+        self.found.mistakes.extend(mistakes);
+        self.found.places.push((task, position(group.start)));
+        group.settings
+    }
+}
+
+/// Whether the character at `offset` has a backslash before it, which makes it text.
+fn is_escaped(source: &str, offset: usize) -> bool {
+    source.as_bytes()[..offset.min(source.len())].ends_with(b"\\")
 }
 
 /// `[ ]` or `[x]` at the beginning of an item, by its place in the source.
@@ -248,7 +324,7 @@ mod tests {
 
     /// Each task as a person would sketch it: `1:  [x] text`, indented by depth.
     fn sketch(text: &str) -> Vec<String> {
-        let tasks = tasks(text);
+        let tasks = tasks(text).tasks;
         let sketch = |task: &PlanTask| {
             let indent = "  ".repeat(task.depth.into());
             let mark = if task.done { 'x' } else { ' ' };
@@ -259,7 +335,7 @@ mod tests {
 
     /// The texts alone.
     fn texts(text: &str) -> Vec<String> {
-        tasks(text).into_iter().map(|task| task.text).collect()
+        tasks(text).tasks.into_iter().map(|task| task.text).collect()
     }
 
     #[test]
@@ -285,7 +361,13 @@ mod tests {
     fn loose_and_tight_lists_are_the_same() {
         let tight = tasks("- [ ] a\n- [ ] b\n  - [ ] c\n");
         let loose = tasks("- [ ] a\n\n- [ ] b\n\n  - [ ] c\n");
-        let shape = |tasks: Vec<PlanTask>| tasks.into_iter().map(|t| (t.text, t.done, t.depth)).collect::<Vec<_>>();
+        let shape = |found: Found| {
+            found
+                .tasks
+                .into_iter()
+                .map(|t| (t.text, t.done, t.depth))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(shape(tight), shape(loose));
     }
 
@@ -382,7 +464,7 @@ mod tests {
             ("- [ ]\n  a", false),
             ("- [ ]\n\n  a", false),
         ] {
-            let tasks = tasks(line);
+            let tasks = tasks(line).tasks;
             assert_eq!(tasks.len(), 1, "{line:?}");
             assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("a", done), "{line:?}");
         }
@@ -447,6 +529,70 @@ mod tests {
     }
 
     #[test]
+    fn the_first_task_after_a_heading_has_it() {
+        let plan = "- [ ] a\n\n# Plan\n## The `parser`,\tagain\n- [ ] b\n  - [ ] c\n- # no\n- [ ] d\n> # no\n\n```\n# no\n```\n\
+            - [ ] e\n\nPrinter\n---\n\n#\n- [ ] f\n\n# Later\n- [ ] g\n";
+        let headings: Vec<_> = tasks(plan).tasks.into_iter().map(|task| task.heading).collect();
+        let named = |name: &str| Some(name.to_owned());
+        let (parser, printer, later) = (named("The parser, again"), named("Printer"), named("Later"));
+        assert_eq!(headings, [None, parser, None, None, None, printer, later]);
+    }
+
+    #[test]
+    fn settings_of_a_task_are_no_text_of_it_and_their_places_are_those_of_the_source() {
+        let plan = "# Plan\n- [ ] port *it* {adapter=codex model=gpt-5.4}\n  - [x] ä &amp; b\n    {model=\"a b\"} <!-- 3 -->\n\
+            - [ ] next {modle=x}\n";
+        let found = tasks(plan);
+        let settings = |adapter: Option<&str>, model: Option<&str>| TaskSettings {
+            adapter: adapter.map(str::to_owned),
+            model: model.map(str::to_owned),
+        };
+        let read: Vec<_> = found
+            .tasks
+            .iter()
+            .map(|task| (task.text.as_str(), task.settings.clone()))
+            .collect();
+        assert_eq!(
+            read,
+            [
+                ("port it", settings(Some("codex"), Some("gpt-5.4"))),
+                ("ä & b", settings(None, Some("a b"))),
+                ("next", settings(None, None)),
+            ]
+        );
+        let places: Vec<_> = found
+            .places
+            .iter()
+            .map(|(task, at)| (*task, at.line, at.column))
+            .collect();
+        assert_eq!(places, [(0, 2, 17), (1, 4, 5), (2, 5, 12)]);
+        let mistakes: Vec<_> = found
+            .mistakes
+            .iter()
+            .map(|it| (it.task, it.position.line, it.position.column))
+            .collect();
+        assert_eq!(mistakes, [(2, 5, 13)]);
+    }
+
+    #[test]
+    fn braces_in_code_behind_a_backslash_or_without_a_setting_are_text() {
+        for (item, text) in [
+            ("run `x {adapter=codex}`", "run x {adapter=codex}"),
+            ("keep \\{adapter=codex}", "keep {adapter=codex}"),
+            ("return {}", "return {}"),
+            ("render {name}", "render {name}"),
+            ("{adapter=codex}", "{adapter=codex}"),
+        ] {
+            let found = tasks(&format!("- [ ] {item}\n"));
+            assert_eq!(found.tasks[0].text, text);
+            assert!(
+                found.tasks[0].settings.is_empty() && found.mistakes.is_empty(),
+                "{item}"
+            );
+        }
+    }
+
+    #[test]
     fn equal_and_placeholder_tasks_are_tasks() {
         assert_eq!(texts("- [ ] TODO\n- [ ] TODO\n- [ ] …\n"), ["TODO", "TODO", "…"]);
     }
@@ -455,7 +601,7 @@ mod tests {
     fn any_cut_of_a_plan_is_read_without_panic() {
         let plan = "# P\r\n\r\n- [ ] ä `c` [l](u)\r\n  1) [x] b\n> - [ ] q\n```\n- [ ] f\n```\n- [ x ] 🦀 <!-- c -->\n\t- [ ]\n";
         for (cut, _) in plan.char_indices() {
-            for task in tasks(&plan[..cut]) {
+            for task in tasks(&plan[..cut]).tasks {
                 assert!(!task.text.is_empty() && task.line >= 1);
             }
         }
@@ -477,7 +623,7 @@ mod tests {
         let plan: String = (0..1_000)
             .map(|depth| format!("{}- [ ] {depth}\n", "  ".repeat(depth)))
             .collect();
-        let tasks = tasks(&plan);
+        let tasks = tasks(&plan).tasks;
         assert_eq!(tasks.first().map(|task| task.depth), Some(0));
         assert_eq!(tasks.iter().map(|task| task.depth).max(), Some(u8::MAX));
     }

@@ -6,17 +6,22 @@ use jsonc_parser::{
     parse_to_ast,
 };
 
-use super::{error::PlanError, line::one_line};
+use super::{
+    error::PlanError,
+    group::{KEYS, Set},
+    line::one_line,
+    reading::{Found, TaskMistake},
+};
 use crate::{
-    event::PlanTask,
+    event::{PlanTask, TaskSettings},
     text::{Lines, Position, STRICT_JSON},
 };
 
-/// Lists the stories of `{"userStories": […]}`, or of a bare list, in file order: `priority` does not reorder them.
+/// Lists the stories of `{"userStories": […]}` or `{"items": […]}`, or of a bare list, in file order: `priority` does not reorder them.
 ///
 /// A story's text is its `title`, or else its `description`, after its `id`; it is done when `passes` is true, and open
-/// when that is absent. Other fields are the user's.
-pub(super) fn tasks(text: &str) -> Result<Vec<PlanTask>, PlanError> {
+/// when that is absent. `adapter` and `model` are its settings. Other fields are the user's.
+pub(super) fn tasks(text: &str) -> Result<Found, PlanError> {
     // The file is read by `jq` and agents alike.
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).map_err(|error| PlanError::NotJson {
         position: Position::of(text, error.range().start),
@@ -28,11 +33,12 @@ pub(super) fn tasks(text: &str) -> Result<Vec<PlanTask>, PlanError> {
     })?;
     let (prefix, stories) = reader.stories(root)?;
     let lines = Lines::of(text);
-    stories
-        .iter()
-        .enumerate()
-        .map(|(index, story)| reader.task(&format!("{prefix}[{index}]"), story, &lines))
-        .collect()
+    let mut found = Found::default();
+    for (index, story) in stories.iter().enumerate() {
+        let task = reader.task(&format!("{prefix}[{index}]"), story, &lines, &mut found)?;
+        found.tasks.push(task);
+    }
+    Ok(found)
 }
 
 struct Reader<'a> {
@@ -44,10 +50,11 @@ impl Reader<'_> {
         const EXPECTED: &str = "a list `userStories` in an object, or a bare list of stories";
         match root {
             Value::Array(list) => Ok(("the list", &list.elements)),
-            Value::Object(object) => match field(object, "userStories") {
-                Some(Value::Array(list)) => Ok(("userStories", &list.elements)),
-                Some(other) => Err(self.ill_typed("`userStories`", other, "a list of stories")),
-                None => Err(PlanError::IllTyped {
+            Value::Object(object) => match (field(object, "userStories"), field(object, "items")) {
+                (Some(Value::Array(list)), _) => Ok(("userStories", &list.elements)),
+                (Some(other), _) => Err(self.ill_typed("`userStories`", other, "a list of stories")),
+                (None, Some(Value::Array(list))) => Ok(("items", &list.elements)),
+                (None, _) => Err(PlanError::IllTyped {
                     position: Position::of(self.text, object.range.start),
                     key: "the plan".to_owned(),
                     found: match object.properties.first() {
@@ -63,7 +70,7 @@ impl Reader<'_> {
         }
     }
 
-    fn task(&self, place: &str, story: &Value<'_>, lines: &Lines) -> Result<PlanTask, PlanError> {
+    fn task(&self, place: &str, story: &Value<'_>, lines: &Lines, found: &mut Found) -> Result<PlanTask, PlanError> {
         let Value::Object(object) = story else {
             return Err(self.ill_typed(&quoted(place), story, "an object with `title` and `passes`"));
         };
@@ -94,7 +101,34 @@ impl Reader<'_> {
             done,
             line: lines.line_of(object.range.start),
             depth: 0,
+            heading: None,
+            settings: self.settings(object, lines, found),
         })
+    }
+
+    /// Reads the settings of the story that is about to be found; null is none.
+    fn settings(&self, story: &Object<'_>, lines: &Lines, found: &mut Found) -> TaskSettings {
+        let task = found.tasks.len();
+        let mut settings = TaskSettings::default();
+        let mut first = None;
+        for key in KEYS {
+            let Some(value) = field(story, key) else { continue };
+            let position = lines.position(self.text, value.range().start);
+            let set = match value {
+                Value::NullKeyword(_) => continue,
+                Value::StringLit(text) if one_line(&text.value).is_empty() => Err(format!("`{key}` is empty")),
+                Value::StringLit(text) => settings
+                    .set(key, &one_line(&text.value))
+                    .map_err(|mistake| mistake.to_string()),
+                other => Err(format!("`{key}` is {}; expected a text", described(other))),
+            };
+            first.get_or_insert(position);
+            if let Err(what) = set {
+                found.mistakes.push(TaskMistake { task, position, what });
+            }
+        }
+        found.places.extend(first.map(|position| (task, position)));
+        settings
     }
 
     /// Reads a text or a number as text; none if it is absent, null or blank.
@@ -121,7 +155,7 @@ impl Reader<'_> {
 }
 
 /// Finds a field; of several with the same name the last counts, as in other readers of JSON.
-fn field<'v, 'a>(object: &'v Object<'a>, name: &str) -> Option<&'v Value<'a>> {
+pub(super) fn field<'v, 'a>(object: &'v Object<'a>, name: &str) -> Option<&'v Value<'a>> {
     let property = object
         .properties
         .iter()
@@ -173,7 +207,7 @@ mod tests {
     { "id": "US-001", "title": "Add a shop", "priority": 1, "passes": false }
   ]
 }"#;
-        let tasks = tasks(text).unwrap();
+        let tasks = tasks(text).unwrap().tasks;
         let seen: Vec<_> = tasks
             .iter()
             .map(|t| (t.text.as_str(), t.done, t.line, t.depth))
@@ -187,9 +221,16 @@ mod tests {
     #[test]
     fn a_bare_list_is_a_plan() {
         let text = r#"[{"category": "ui", "description": "Show a list", "steps": ["open"], "passes": false}, {"title": "b", "passes": true}]"#;
-        let tasks = tasks(text).unwrap();
+        let tasks = tasks(text).unwrap().tasks;
         assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("Show a list", false));
         assert_eq!((tasks[1].text.as_str(), tasks[1].done), ("b", true));
+    }
+
+    #[test]
+    fn a_list_of_items_is_a_plan() {
+        let text = r#"{"metadata": {"generated": true}, "items": [{"description": "a", "passes": true}]}"#;
+        let tasks = tasks(text).unwrap().tasks;
+        assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("a", true));
     }
 
     #[test]
@@ -202,19 +243,24 @@ mod tests {
             (r#"{"id": "US-1"}"#, "US-1"),
             (r#"{"title": "\u001b[31ma"}"#, "[31ma"),
         ] {
-            assert_eq!(tasks(&format!("[{story}]")).unwrap()[0].text, text, "{story}");
+            assert_eq!(tasks(&format!("[{story}]")).unwrap().tasks[0].text, text, "{story}");
         }
     }
 
     #[test]
     fn a_story_without_passes_is_open() {
-        assert!(!tasks(r#"[{"title": "a"}]"#).unwrap()[0].done);
-        assert!(!tasks(r#"[{"title": "a", "passes": null}]"#).unwrap()[0].done);
+        assert!(!tasks(r#"[{"title": "a"}]"#).unwrap().tasks[0].done);
+        assert!(!tasks(r#"[{"title": "a", "passes": null}]"#).unwrap().tasks[0].done);
     }
 
     #[test]
     fn of_a_repeated_field_the_last_counts() {
-        assert!(tasks(r#"[{"title": "a", "passes": false, "passes": true}]"#).unwrap()[0].done);
+        assert!(
+            tasks(r#"[{"title": "a", "passes": false, "passes": true}]"#)
+                .unwrap()
+                .tasks[0]
+                .done
+        );
     }
 
     #[test]
@@ -283,5 +329,27 @@ mod tests {
     #[test]
     fn deep_nesting_is_an_error_and_no_crash() {
         assert!(error(&"[".repeat(100_000)).contains("not valid JSON"));
+    }
+
+    #[test]
+    fn settings_of_a_story_are_texts_and_what_is_none_is_a_mistake_with_its_place() {
+        let found = tasks(
+            r#"[{"title": "a", "adapter": "codex", "model": null},
+                {"title": "b", "model": 5},
+                {"title": "c", "adapter": " "}]"#,
+        )
+        .unwrap();
+        assert_eq!(found.tasks[0].settings.adapter.as_deref(), Some("codex"));
+        let mistakes = found
+            .mistakes
+            .iter()
+            .map(|it| format!("{} at {}: {}", it.task, it.position, it.what));
+        assert_eq!(
+            mistakes.collect::<Vec<_>>(),
+            [
+                "1 at line 2, column 41: `model` is the number 5; expected a text",
+                "2 at line 3, column 43: `adapter` is empty",
+            ]
+        );
     }
 }

@@ -2,8 +2,9 @@
 
 use super::{
     error::PlanError,
-    kind::{ALL_TEXTS_CAP_BYTES, PlanKind, TASKS_CAP},
+    kind::{ALL_HEADINGS_CAP_BYTES, ALL_TEXTS_CAP_BYTES, PlanKind, TASKS_CAP},
     markdown, prd,
+    reading::{Found, Reading},
 };
 use crate::{
     event::{PlanSnapshot, PlanTask, clip},
@@ -12,21 +13,29 @@ use crate::{
 
 /// Most bytes of a task's text, the mark of a cut included.
 const TEXT_CAP_BYTES: usize = 1024;
+/// Most bytes of a heading. What the record of a plan has around one is among [`ALL_HEADINGS_CAP_BYTES`].
+const HEADING_CAP_BYTES: usize = 256;
+const AROUND_HEADING_BYTES: usize = r#","heading":"""#.len();
+/// The same of a setting of a task, which is among [`ALL_TEXTS_CAP_BYTES`].
+const AROUND_SETTING_BYTES: usize = r#","settings":{"adapter":""}"#.len();
+
 /// Reads a plan's bytes; a UTF-8 byte order mark is skipped.
 ///
 /// # Errors
-/// [`PlanError::NotUtf8`], and those of [`parse`].
-pub(crate) fn parse_bytes(kind: PlanKind, bytes: &[u8]) -> Result<PlanSnapshot, PlanError> {
+/// [`PlanError::NotUtf8`], and those of [`read`].
+pub(crate) fn read_bytes(kind: PlanKind, bytes: &[u8]) -> Result<Reading, PlanError> {
     match std::str::from_utf8(bytes) {
-        Ok(text) => parse(kind, text),
-        Err(error) => {
-            let (valid, _) = bytes.split_at(error.valid_up_to());
-            let valid = String::from_utf8_lossy(valid);
-            Err(PlanError::NotUtf8 {
-                position: Position::of(&valid, valid.len()),
-                utf16: bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]),
-            })
-        }
+        Ok(text) => read(kind, text),
+        Err(_) => Err(not_utf8(bytes)),
+    }
+}
+
+/// What is wrong with bytes that are no text, and where.
+pub(super) fn not_utf8(bytes: &[u8]) -> PlanError {
+    let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    PlanError::NotUtf8 {
+        position: Position::of(valid, valid.len()),
+        utf16: bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]),
     }
 }
 
@@ -34,19 +43,39 @@ pub(crate) fn parse_bytes(kind: PlanKind, bytes: &[u8]) -> Result<PlanSnapshot, 
 ///
 /// # Errors
 /// [`PlanError`] if there is no task, or if a `prd.json` is not what it should be.
-pub(crate) fn parse(kind: PlanKind, text: &str) -> Result<PlanSnapshot, PlanError> {
+fn read(kind: PlanKind, text: &str) -> Result<Reading, PlanError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         return Err(PlanError::Empty { kind });
     }
-    let tasks = match kind {
+    let Found {
+        tasks,
+        mistakes,
+        places,
+    } = match kind {
         PlanKind::Markdown => markdown::tasks(text),
         PlanKind::Prd => prd::tasks(text)?,
     };
     if tasks.is_empty() {
         return Err(PlanError::NoTasks { kind });
     }
-    Ok(PlanSnapshot { tasks: bounded(tasks)? })
+    Ok(Reading {
+        plan: PlanSnapshot { tasks: bounded(tasks)? },
+        mistakes,
+        places,
+    })
+}
+
+/// As [`read_bytes`], where mistakes in the settings of tasks are no matter.
+#[cfg(test)]
+pub(crate) fn parse_bytes(kind: PlanKind, bytes: &[u8]) -> Result<PlanSnapshot, PlanError> {
+    read_bytes(kind, bytes).map(|reading| reading.plan)
+}
+
+/// As [`parse_bytes`].
+#[cfg(test)]
+pub(super) fn parse(kind: PlanKind, text: &str) -> Result<PlanSnapshot, PlanError> {
+    read(kind, text).map(|reading| reading.plan)
 }
 
 /// Cuts long texts, and refuses what a journal could not carry from iteration to iteration.
@@ -54,19 +83,35 @@ fn bounded(mut tasks: Vec<PlanTask>) -> Result<Vec<PlanTask>, PlanError> {
     if tasks.len() > TASKS_CAP {
         return Err(PlanError::TooMany { tasks: tasks.len() });
     }
-    let mut bytes = 0;
+    let (mut bytes, mut headings) = (0, 0);
     for task in &mut tasks {
         if task.text.len() > TEXT_CAP_BYTES {
             task.text = cut(&task.text);
         }
-        // A quote and a backslash take two bytes; other characters are as they are.
-        let escapes = task.text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
-        bytes += task.text.len() + escapes;
+        bytes += bytes_in_json(&task.text);
+        let settings = &task.settings;
+        for value in settings.adapter.iter().chain(&settings.model) {
+            bytes += bytes_in_json(value) + AROUND_SETTING_BYTES;
+        }
+        if let Some(heading) = &mut task.heading {
+            *heading = clip(heading, HEADING_CAP_BYTES);
+            headings += bytes_in_json(heading) + AROUND_HEADING_BYTES;
+        }
     }
     if bytes > ALL_TEXTS_CAP_BYTES {
         return Err(PlanError::TooMuchText { bytes });
     }
+    if headings > ALL_HEADINGS_CAP_BYTES {
+        // They are for reading alone.
+        tasks.iter_mut().for_each(|task| task.heading = None);
+    }
     Ok(tasks)
+}
+
+/// A quote and a backslash take two bytes; other characters are as they are.
+fn bytes_in_json(text: &str) -> usize {
+    let escapes = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    text.len() + escapes
 }
 
 /// Cuts a long text. What is left ends in a hash of the whole, since a task is its text: one whose end is reworded must
@@ -164,6 +209,33 @@ mod tests {
             let every = vec![&plan.tasks[0].text; 2 * plan.tasks.len()];
             assert!(serde_json::to_vec(&every).unwrap().len() < 3 << 20);
         }
+    }
+
+    #[test]
+    fn settings_do_not_make_the_record_of_a_plan_too_long() {
+        let plan = |value: usize| {
+            let one = format!("- [ ] {} {{adapter=a model={}}}\n", "a".repeat(40), "m".repeat(value));
+            parse(PlanKind::Markdown, &one.repeat(TASKS_CAP))
+        };
+        let most = serde_json::to_vec(&plan(10).unwrap()).unwrap();
+        assert!(most.len() < 2 << 20, "{} bytes", most.len());
+        assert!(matches!(plan(60), Err(PlanError::TooMuchText { .. })));
+    }
+
+    #[test]
+    fn headings_do_not_make_the_record_of_a_plan_too_long() {
+        let plan = |heading: &str| {
+            let text = "a".repeat(104);
+            let one = format!("# {heading}\n- [ ] {text}\n");
+            let plan = parse(PlanKind::Markdown, &one.repeat(TASKS_CAP)).unwrap();
+            assert!(serde_json::to_vec(&plan).unwrap().len() < 2 << 20);
+            plan.tasks[TASKS_CAP - 1].heading.clone()
+        };
+        assert_eq!(plan("\""), None);
+        assert_eq!(plan(&"ä".repeat(1000)), None);
+        let long = parse(PlanKind::Markdown, &format!("# {}\n- [ ] a\n", "ä".repeat(1000))).unwrap();
+        let heading = long.tasks[0].heading.as_ref().unwrap();
+        assert!((200..=HEADING_CAP_BYTES).contains(&heading.len()), "{heading}");
     }
 
     #[test]

@@ -149,7 +149,9 @@ mod tests {
             let server = listener.local_addr().unwrap();
             let client = TcpStream::connect(server).unwrap();
             let (_accepted, from) = listener.accept().unwrap();
-            assert_eq!(end_of(from, server), End::Held(vec![getpid()]));
+            // A child that another test starts has it, too, until it becomes another program.
+            let is_alone = (0..100).any(|_| end_of(from, server) == End::Held(vec![getpid()]));
+            assert!(is_alone, "{:?}", end_of(from, server));
             // What has been sent is still read once nobody has this end any more.
             drop(client);
             assert_eq!(end_of(from, server), End::Gone);

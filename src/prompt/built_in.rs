@@ -1,9 +1,12 @@
 //! ralph's own instructions.
 
-use super::draft::{Confined, Draft, PromptInput, progress};
-use crate::plan::PlanKind;
+use super::{
+    draft::{Confined, Draft, PromptInput, progress},
+    template::Brief,
+};
+use crate::{event::Mode, plan::PlanKind};
 
-pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>) {
+pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief) {
     draft.ours("You are one session of a loop that works through the plan in ");
     draft.ours(input.plan);
     draft.ours(&format!(
@@ -27,11 +30,35 @@ pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>) {
              below, and set it right.\n",
         ),
     }
+    write_brief(draft, brief);
     draft.ours(
         "\nNobody answers while you work: decide for yourself, and leave what others must know as a note with \
          the task. Stop every process you start in the background before you end.\n\n",
     );
     write_last_words(draft, input);
+}
+
+/// What this kind of work asks for, and what to read for it.
+///
+/// What a project has written for another loop says how *that* one is run: which file to tick off, which words to end with.
+fn write_brief(draft: &mut Draft, brief: &Brief) {
+    draft.ours(match brief.mode {
+        None => "",
+        Some(Mode::Implementation) => "\nLook whether something is there already before you write it.\n",
+        Some(Mode::Refactor) => {
+            "\nThis is a refactoring: what the code does stays the same. Run the tests before the first change and after each step. \
+             Change no test so that it passes; where code has none, first write one that holds what it does now.\n"
+        }
+        Some(Mode::Fix) => {
+            "\nWhere the task is something that goes wrong, reproduce it first, with a test that fails because of it; then fix the cause, \
+             not the symptom, and keep the test.\n"
+        }
+    });
+    if !brief.reads.is_empty() {
+        draft.ours("\nRead first what the project says about the work: ");
+        draft.ours(&brief.reads.join(", "));
+        draft.ours(". If that asks for a status block, a word or a file to end with, this prompt counts instead.\n");
+    }
 }
 
 /// The user's message is all there is to do.

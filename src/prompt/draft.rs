@@ -2,6 +2,8 @@
 
 use crate::{claims::promise_line, plan::PlanKind};
 
+use super::handover::Handover;
+
 /// What a prompt is made of besides the instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptInput<'a> {
@@ -25,6 +27,8 @@ pub struct PromptInput<'a> {
     /// What ralph has to say about the iteration before: why a claim was refused, how it was cut off. Each is clipped to
     /// `TEXT_CAP_BYTES`.
     pub notices: &'a [String],
+    /// What the session before this one hands over; none where it is not told.
+    pub before: Option<&'a Handover>,
     pub confined: Confined,
 }
 
@@ -43,7 +47,8 @@ pub enum Confined {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prompt {
     pub text: String,
-    /// Bytes of the text that are ralph's words: all but the user's template, task and messages.
+    /// Bytes of the text that are ralph's words: all but the user's template, task and messages, and what an earlier
+    /// session said.
     pub overhead_bytes: usize,
 }
 
@@ -76,7 +81,7 @@ impl Draft {
     }
 
     pub(super) fn end_line(&mut self) {
-        if !self.prompt.text.ends_with('\n') {
+        if !self.prompt.text.is_empty() && !self.prompt.text.ends_with('\n') {
             self.ours("\n");
         }
     }

@@ -2,17 +2,25 @@
 
 use thiserror::Error;
 
-use crate::text::Position;
+use crate::{event::Mode, text::Position};
 
-/// The instructions of a prompt: the built-in ones, or a text of the user's with `{plan}`, `{task}`, `{iteration}` and
-/// `{progress}` in it.
+/// The instructions of a prompt: the built-in ones, or a text of the user's with `{plan}`, `{task}`, `{iteration}`,
+/// `{progress}` and `{last_message}` in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template(pub(super) Instructions);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Instructions {
-    BuiltIn,
+    BuiltIn(Brief),
     Custom(Vec<Part>),
+}
+
+/// What the built-in instructions say beyond the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Brief {
+    pub(super) mode: Option<Mode>,
+    /// Files and directories of the project that the agent reads first.
+    pub(super) reads: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +36,17 @@ pub(super) enum Placeholder {
     Task,
     Iteration,
     Progress,
+    /// What the session before reported.
+    LastMessage,
 }
 
 impl Placeholder {
-    const ALL: [Placeholder; 4] = [
+    const ALL: [Placeholder; 5] = [
         Placeholder::Plan,
         Placeholder::Task,
         Placeholder::Iteration,
         Placeholder::Progress,
+        Placeholder::LastMessage,
     ];
 
     fn name(self) -> &'static str {
@@ -44,6 +55,7 @@ impl Placeholder {
             Placeholder::Task => "task",
             Placeholder::Iteration => "iteration",
             Placeholder::Progress => "progress",
+            Placeholder::LastMessage => "last_message",
         }
     }
 }
@@ -79,9 +91,27 @@ impl PromptError {
 }
 
 impl Template {
+    /// Whether the instructions themselves have what the session before reported.
+    pub(super) fn has_last_message(&self) -> bool {
+        match &self.0 {
+            Instructions::BuiltIn(_) => false,
+            Instructions::Custom(parts) => parts.contains(&Part::Value(Placeholder::LastMessage)),
+        }
+    }
+
     /// The instructions ralph comes with.
     pub fn built_in() -> Self {
-        Template(Instructions::BuiltIn)
+        Template(Instructions::BuiltIn(Brief::default()))
+    }
+
+    /// Those for a kind of work, with what the agent reads first.
+    pub fn of_mode(mode: Option<Mode>, reads: Vec<String>) -> Self {
+        Template(Instructions::BuiltIn(Brief { mode, reads }))
+    }
+
+    /// Whether they are ralph's own.
+    pub fn is_built_in(&self) -> bool {
+        matches!(self.0, Instructions::BuiltIn(_))
     }
 
     /// Reads a text of the user's.
@@ -179,7 +209,7 @@ mod tests {
     fn parts(text: &str) -> Vec<Part> {
         match Template::parse(text).unwrap().0 {
             Instructions::Custom(parts) => parts,
-            Instructions::BuiltIn => panic!("a text is not the built-in prompt"),
+            Instructions::BuiltIn(_) => panic!("a text is not the built-in prompt"),
         }
     }
 
@@ -234,7 +264,7 @@ mod tests {
             error.hints(),
             [
                 "did you mean `{task}`?",
-                "ralph knows `{plan}`, `{task}`, `{iteration}`, `{progress}`; write `{{tasks}}` for the text `{tasks}` itself"
+                "ralph knows `{plan}`, `{task}`, `{iteration}`, `{progress}`, `{last_message}`; write `{{tasks}}` for the text `{tasks}` itself"
             ]
         );
     }

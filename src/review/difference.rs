@@ -1,4 +1,4 @@
-//! What one iteration changed.
+//! What iterations changed.
 
 use std::io;
 
@@ -21,20 +21,22 @@ pub(crate) enum DifferenceError {
     Git(#[from] GitError),
 }
 
-/// Renders what iteration `n` of `run` changed, as git prints it, up to a bound.
+/// Renders what iteration `n` of `run` changed, or the last that is over, as git prints it, up to a bound; with `since`, what
+/// all from that iteration on did.
 ///
 /// # Errors
 /// [`DifferenceError::Git`] as [`Repository::around`] and [`Repository::difference`]; the others if there is nothing to ask.
 pub(crate) fn difference(
     paths: &ProjectPaths,
     run: &RunId,
-    n: u32,
+    since: Option<u32>,
+    n: Option<u32>,
     detail: Detail,
     colour: Colour,
     supervisor: &Supervisor,
 ) -> Result<Difference, DifferenceError> {
     let scratch = tempfile::tempdir().map_err(DifferenceError::Scratch)?;
     let (repository, _) = Repository::discover(paths.project(), scratch.path(), supervisor)?;
-    let (before, after) = repository.around(run, n)?;
+    let (before, after) = repository.around(run, since, n)?;
     Ok(repository.difference(&before, &after, detail, colour)?)
 }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResult, Missing, Outcome, Usage};
+use crate::event::{
+    AgentStatus, Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResult, Missing, Outcome, Usage,
+};
 
 /// One session and what became of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -11,6 +13,12 @@ use crate::event::{Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResul
 pub struct Iteration {
     pub number: u32,
     pub adapter: String,
+    /// The model that was asked for; none left it to the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The model as the agent named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_named: Option<String>,
     pub task: Option<String>,
     /// It continued the session of the one before.
     pub resumed: bool,
@@ -25,6 +33,9 @@ pub struct Iteration {
     pub changes: Option<Changes>,
     /// It got somewhere; none where that cannot be told.
     pub progress: Option<bool>,
+    /// How many tasks were ticked in it.
+    #[serde(default)]
+    pub closed: u32,
     pub before: Option<Checkpoint>,
     pub after: Option<Checkpoint>,
     /// Tasks that it took out of the plan.
@@ -37,6 +48,11 @@ pub struct Iteration {
 }
 
 impl Iteration {
+    /// The model as the agent named it, or as it was asked for before.
+    pub fn shown_model(&self) -> Option<&str> {
+        self.model_named.as_deref().or(self.model.as_deref())
+    }
+
     /// A limit of the agent's ended it: it is repeated and does not count.
     pub fn was_limited(&self) -> bool {
         self.outcome.as_ref().is_some_and(Outcome::was_limited)
@@ -69,4 +85,7 @@ pub struct Look {
     pub refused: Vec<Missing>,
     /// What the agent said against being done.
     pub denied: Option<Denial>,
+    /// What its `RALPH_STATUS` block says: the agent's word, of which nothing is checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<AgentStatus>,
 }

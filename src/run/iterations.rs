@@ -35,6 +35,7 @@ impl Iterations {
             Event::IterationStarted {
                 iteration,
                 adapter,
+                model,
                 task,
                 resume,
                 checkpoint,
@@ -42,6 +43,7 @@ impl Iterations {
             } => self.start(Iteration {
                 number: *iteration,
                 adapter: adapter.clone(),
+                model: model.clone(),
                 task: task.clone(),
                 resumed: resume.is_some(),
                 started_ms: at_ms,
@@ -54,6 +56,14 @@ impl Iterations {
             } => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.usage = found.usage.plus(*usage);
+                }
+            }
+            Event::AgentReported {
+                iteration,
+                signal: AgentSignal::Opened { model: Some(model), .. },
+            } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.model_named = Some(model.clone());
                 }
             }
             Event::IterationEnded {
@@ -105,6 +115,11 @@ impl Iterations {
                     found.question = Some(question.clone());
                 }
             }
+            Event::AgentStated {
+                iteration,
+                status: Some(status),
+                ..
+            } => self.look_mut(*iteration).status = Some(status.clone()),
             Event::ClaimMade { iteration, claim } => self.look_mut(*iteration).claims.push(*claim),
             Event::CompletionDenied { iteration, why } => self.look_mut(*iteration).denied = Some(why.clone()),
             Event::VerificationStarted { iteration, .. } => self.look_mut(*iteration).goals.clear(),
@@ -181,6 +196,13 @@ impl Iterations {
     /// What was claimed and found in the latest iteration, or before the first.
     pub fn latest_look(&self) -> &Look {
         self.latest().map_or(&self.at_start, |iteration| &iteration.look)
+    }
+
+    /// Counts tasks that were ticked in an iteration.
+    pub(super) fn close(&mut self, number: u32, tasks: usize) {
+        if let Some(found) = self.numbered_mut(number) {
+            found.closed += u32::try_from(tasks).unwrap_or(u32::MAX);
+        }
     }
 
     fn look_mut(&mut self, number: u32) -> &mut Look {

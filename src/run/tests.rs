@@ -115,6 +115,8 @@ impl Chaos {
             done: chaos.coin(),
             line: chaos.number(),
             depth: 0,
+            heading: None,
+            settings: Default::default(),
         };
         PlanSnapshot {
             tasks: (0..self.below(5)).map(|_| task(self)).collect(),
@@ -218,6 +220,7 @@ impl Chaos {
             7 | 8 => Event::IterationStarted {
                 iteration,
                 adapter: self.text(),
+                model: self.maybe(Self::text),
                 task: self.maybe(Self::text),
                 resume: self.maybe(|chaos| SessionId(chaos.text())),
                 live_steering: self.coin(),
@@ -322,6 +325,7 @@ impl Chaos {
                 iteration,
                 how: Delivery::Prompt,
             },
+            31 if self.coin() => Event::StopWithdrawn,
             31 => Event::StopRequested {
                 stop: self.any(&[
                     StopRequest::AfterIteration,
@@ -336,7 +340,10 @@ impl Chaos {
                     hints: self.texts().into_iter().map(|how| Hint::LogIn { how }).collect(),
                     totals: Totals::default(),
                 },
-                false => Event::RunReopened { by: RequestedBy::User },
+                false => Event::RunReopened {
+                    by: RequestedBy::User,
+                    continued: self.coin(),
+                },
             },
         }
     }
@@ -486,6 +493,8 @@ fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered(
             done: false,
             line: 1,
             depth: 0,
+            heading: None,
+            settings: Default::default(),
         };
         let tasks = texts.iter().map(task).collect();
         Event::PlanRead {

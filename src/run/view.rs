@@ -98,8 +98,12 @@ impl RunView {
                 self.go_by(settings);
                 self.stop = None;
             }
-            Event::RunReopened { .. } => self.reopen(),
+            Event::RunReopened { continued, .. } => self.reopen(*continued),
             Event::PlanRead { plan } => {
+                if let Phase::Settling { iteration, .. } = self.phase {
+                    let closed = plan.done().saturating_sub(self.plan.done());
+                    self.iterations.close(iteration, closed);
+                }
                 plan.take_back(&self.plan, &mut self.missing);
                 self.plan.clone_from(plan);
             }
@@ -110,9 +114,13 @@ impl RunView {
             Event::IterationStarted {
                 iteration,
                 adapter,
+                model,
                 live_steering,
                 ..
-            } => self.start_iteration(at_ms, *iteration, adapter, *live_steering),
+            } => {
+                self.start_iteration(at_ms, *iteration, adapter, *live_steering);
+                self.ask_for(model.as_deref());
+            }
             Event::IterationEnded { iteration, outcome, .. } => {
                 self.tool = None;
                 self.enter(Phase::Settling {
@@ -203,6 +211,7 @@ impl RunView {
                 };
                 self.stop = Some(self.stop.map_or(asked, |earlier| earlier.and(asked)));
             }
+            Event::StopWithdrawn => self.stop = None,
             Event::RunStopped { reason, hints, totals } => self.enter(Phase::Stopped {
                 end: Box::new(End {
                     at_ms,
@@ -285,10 +294,17 @@ impl RunView {
         }
     }
 
-    /// Begins anew after an end: whoever speaks now has seen what there was to count.
-    fn reopen(&mut self) {
+    /// Begins anew after an end: whoever speaks now has seen what there was to count. A run that is continued counts on, except
+    /// for what ended it.
+    fn reopen(&mut self, continued: bool) {
+        let reason = self.stop_reason().cloned();
         self.stop = None;
-        self.breaker = Breaker::default();
+        if !continued || matches!(reason, Some(StopReason::BreakerOpen { .. })) {
+            self.breaker = Breaker::default();
+        }
+        if continued && matches!(reason, Some(StopReason::Blocked { .. })) {
+            self.blocks.clear();
+        }
         self.enter(Phase::Idle);
     }
 
@@ -308,6 +324,14 @@ impl RunView {
             started_ms: at_ms,
             live_steering,
         });
+    }
+
+    /// Another model than before is asked for: until the agent names it, it is known by that name.
+    fn ask_for(&mut self, model: Option<&str>) {
+        let before = self.iterations.rows.iter().rev().nth(1);
+        if before.is_some_and(|before| before.model.as_deref() != model) {
+            self.model = model.map(str::to_owned);
+        }
     }
 
     fn start_verification(&mut self, iteration: u32, goals: &[String]) {

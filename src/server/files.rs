@@ -70,6 +70,9 @@ pub(super) struct Difference {
     /// Only the files, with counts of lines.
     #[serde(default)]
     stat: bool,
+    /// With what all iterations from this one on have changed.
+    #[serde(default)]
+    since: Option<u32>,
 }
 
 pub(super) async fn diff(
@@ -78,16 +81,17 @@ pub(super) async fn diff(
     wanted: Result<Query<Difference>, QueryRejection>,
 ) -> Answered<Response> {
     let Path(n) = n.map_err(|why| Problem::bad_request(why.body_text()))?;
-    let Query(Difference { stat }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let Query(Difference { stat, since }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
     let detail = match stat {
         true => Detail::Stat { columns: COLUMNS },
         false => Detail::Patch,
     };
     let made = kept.read(move |paths, run, supervisor| {
-        difference(paths, run, n, detail, Colour::No, supervisor).map_err(|error| match error {
+        difference(paths, run, since, Some(n), detail, Colour::No, supervisor).map_err(|error| match error {
             DifferenceError::Git(GitError::NoCheckpoint { .. }) | DifferenceError::NoRepository(_) => {
                 Problem::not_found(with_causes(&error))
             }
+            DifferenceError::Git(GitError::Later { .. }) => Problem::bad_request(with_causes(&error)),
             DifferenceError::Git(_) | DifferenceError::Scratch(_) => Problem::failed(with_causes(&error)),
         })
     });

@@ -63,9 +63,9 @@ fn in_one(about: &str) -> String {
     lines.join(" ").trim().to_owned()
 }
 
-/// Writes a file that says every default, each below what it is for. `head` goes before all, as it is.
-pub fn example<R: Record>(head: &str) -> String {
-    let mut text = format!("{head}{{\n");
+/// Writes a file that says every default. What each is for is in the schema, which `schema` leads to.
+pub fn example<R: Record>(schema: &str) -> String {
+    let mut text = format!("{{\n  \"$schema\": \"{schema}\",\n\n");
     write_fields(R::FIELDS, 1, &mut text);
     text.push_str("}\n");
     text
@@ -74,26 +74,17 @@ pub fn example<R: Record>(head: &str) -> String {
 fn write_fields(fields: &[Field], depth: usize, text: &mut String) {
     let indent = "  ".repeat(depth);
     for (at, field) in fields.iter().enumerate() {
-        if at > 0 && depth == 1 {
-            text.push('\n');
-        }
-        let about = match field.kind.form {
-            Form::Leaf | Form::Open => field.about,
-            Form::Section { about, .. } => about,
-        };
-        for line in about.lines() {
-            writeln!(text, "{}", format!("{indent}//{line}").trim_end()).expect("a string takes every write");
-        }
         let key = field.key;
+        let comma = if at + 1 < fields.len() { "," } else { "" };
         match field.kind.form {
             Form::Section { fields, .. } => {
-                text.push_str(&format!("{indent}\"{key}\": {{\n"));
+                writeln!(text, "{indent}\"{key}\": {{").expect("a string takes every write");
                 write_fields(fields, depth + 1, text);
-                text.push_str(&format!("{indent}}},\n"));
+                writeln!(text, "{indent}}}{comma}").expect("a string takes every write");
             }
             Form::Leaf | Form::Open => {
                 let default = field.default.unwrap_or("null");
-                text.push_str(&format!("{indent}\"{key}\": {default},\n"));
+                writeln!(text, "{indent}\"{key}\": {default}{comma}").expect("a string takes every write");
             }
         }
     }

@@ -33,7 +33,7 @@ pub enum Mistake {
         /// The setting that was probably meant.
         near: Option<String>,
     },
-    #[error("{origin}: {key} is {found}; expected {expected}")]
+    #[error("{}; expected {expected}", ill_typed_in_words(.origin, .key, .found))]
     IllTyped {
         origin: Origin,
         /// The setting in backquotes, or what else is meant.
@@ -71,6 +71,17 @@ impl Mistake {
         }
     }
 
+    /// Whether it was typed on the command line.
+    pub fn is_of_flag(&self) -> bool {
+        match self {
+            Mistake::Unknown { origin, .. }
+            | Mistake::IllTyped { origin, .. }
+            | Mistake::Repeated { origin, .. }
+            | Mistake::Conflict { origin, .. } => matches!(origin, Origin::Flag(_)),
+            Mistake::Unreadable { .. } | Mistake::NotUtf8 { .. } | Mistake::Syntax { .. } => false,
+        }
+    }
+
     /// Says what to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -90,6 +101,23 @@ impl Mistake {
             | Mistake::IllTyped { .. }
             | Mistake::Repeated { .. }
             | Mistake::Conflict { .. } => None,
+        }
+    }
+}
+
+/// Names the setting as it was written: whoever typed a flag or set a variable has not seen its key, nor that it is a text.
+fn ill_typed_in_words(origin: &Origin, key: &str, found: &str) -> String {
+    // What is typed for a list is one of its elements.
+    let element = found
+        .split_once(" is the text ")
+        .map(|(_, element)| element.trim_end_matches(')'));
+    let text = element.or_else(|| found.strip_prefix("the text "));
+    match origin {
+        Origin::Flag(name) if element == Some("\"\"") => format!("{name} is incomplete"),
+        Origin::Flag(name) => format!("{name} is {}", text.unwrap_or(found)),
+        Origin::Env(name) if !key.contains('[') && element.is_none() => format!("{name} is {}", text.unwrap_or(found)),
+        Origin::Env(_) | Origin::Default | Origin::BuiltIn | Origin::File { .. } => {
+            format!("{origin}: {key} is {found}")
         }
     }
 }

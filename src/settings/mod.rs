@@ -23,6 +23,8 @@ mod numbers;
 mod optional;
 mod origin;
 mod record;
+#[cfg(test)]
+pub(crate) mod reference;
 mod texts;
 mod toml;
 

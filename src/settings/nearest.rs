@@ -16,13 +16,27 @@ pub fn closest<'n>(unknown: &str, names: impl IntoIterator<Item = &'n str>) -> O
 fn likeness(unknown: &str, known: &str) -> f64 {
     let (unknown_section, unknown_name) = split(unknown);
     let (known_section, known_name) = split(known);
-    let names = strsim::jaro_winkler(&folded(unknown_name), &folded(known_name));
+    let (unknown_name, known_name) = (folded(unknown_name), folded(known_name));
+    let names = strsim::jaro_winkler(&unknown_name, &known_name);
+    // Letters are swapped more often than left out.
+    let names = names
+        + if sorted(&unknown_name) == sorted(&known_name) {
+            0.01
+        } else {
+            0.0
+        };
     // The same name elsewhere is near, a like name in the same place is nearer than one elsewhere.
     if unknown_section == known_section {
         names
     } else {
         names - 0.02
     }
+}
+
+fn sorted(name: &str) -> Vec<char> {
+    let mut letters: Vec<char> = name.chars().collect();
+    letters.sort_unstable();
+    letters
 }
 
 fn split(path: &str) -> (&str, &str) {

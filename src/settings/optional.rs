@@ -88,6 +88,10 @@ impl<G: Grammar> Grammar for Option<G> {
 
     fn schema() -> Value {
         let mut schema = G::schema();
+        if let Some(choices) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+            choices.push(Value::Null);
+            return json!({ "enum": choices });
+        }
         let kind = schema["type"].take();
         schema["type"] = json!([kind, "null"]);
         schema

@@ -92,13 +92,26 @@ enum State {
 impl Recording {
     /// Creates the recording at `path`, replacing an earlier one of the same iteration.
     ///
-    /// At most `cap_bytes` are written; `unix_seconds` goes into the header.
+    /// At most `cap_bytes` are written; `unix_seconds` goes into the header, and so does whether it is a transcript, which is
+    /// wrapped where it is shown.
     ///
     /// # Errors
     /// Whatever the file system says.
-    pub(crate) fn create(path: &Path, cols: u16, rows: u16, unix_seconds: u64, cap_bytes: u64) -> io::Result<Self> {
+    pub(crate) fn create(
+        path: &Path,
+        (cols, rows): (u16, u16),
+        unix_seconds: u64,
+        transcript: bool,
+        cap_bytes: u64,
+    ) -> io::Result<Self> {
         let mut file = BufWriter::with_capacity(64 * 1024, create_anew(path)?);
-        let header = json!({"version": 2, "width": cols, "height": rows, "timestamp": unix_seconds});
+        let header = json!({
+            "version": 2,
+            "width": cols,
+            "height": rows,
+            "timestamp": unix_seconds,
+            "transcript": transcript,
+        });
         writeln!(file, "{header}")?;
         // Whoever follows the terminal begins with its size.
         file.flush()?;
@@ -231,7 +244,7 @@ mod tests {
     fn recorded(chunks: &[&[u8]], cap_bytes: u64) -> String {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("0001.cast");
-        let mut recording = Recording::create(&path, 80, 24, 0, cap_bytes).unwrap();
+        let mut recording = Recording::create(&path, (80, 24), 0, true, cap_bytes).unwrap();
         for chunk in chunks {
             recording.output(chunk);
         }
@@ -259,7 +272,7 @@ mod tests {
     fn a_recording_has_each_size_of_its_terminal_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("0001.cast");
-        let mut recording = Recording::create(&path, 80, 24, 0, 1 << 20).unwrap();
+        let mut recording = Recording::create(&path, (80, 24), 0, true, 1 << 20).unwrap();
         recording.resize(80, 24);
         recording.output(b"a");
         recording.resize(100, 30);

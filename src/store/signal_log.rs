@@ -4,11 +4,12 @@
 
 use std::{
     fs::File,
-    io::{self, BufWriter, Write},
+    io::{self, BufRead, BufReader, BufWriter, Write},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
+use serde::Deserialize;
 use serde_json::json;
 
 use super::paths::create_anew;
@@ -94,12 +95,32 @@ impl SignalLog {
         }
         file.write_all(&line)?;
         *written_bytes += line.len() as u64;
-        if flushed.elapsed() >= FLUSH_EVERY {
+        // What a screen folds is looked up here by whoever wants to see it now.
+        let is_folded = matches!(signal, AgentSignal::ToolEnded { .. } | AgentSignal::Thought { .. });
+        if is_folded || flushed.elapsed() >= FLUSH_EVERY {
             file.flush()?;
             *flushed = Instant::now();
         }
         Ok(())
     }
+}
+
+/// Hands out the signals of the log at `path`, in their order. What is no signal is left out: the last line, which may still be
+/// being written, and signals of another version.
+///
+/// # Errors
+/// Whatever reading says.
+pub(crate) fn read(path: &Path, mut each: impl FnMut(AgentSignal)) -> io::Result<()> {
+    #[derive(Deserialize)]
+    struct Line {
+        signal: AgentSignal,
+    }
+    for line in BufReader::new(File::open(path)?).split(b'\n') {
+        if let Ok(Line { signal }) = serde_json::from_slice(&line?) {
+            each(signal);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -64,6 +64,14 @@ impl Lines {
         self.starts[at.min(self.starts.len() - 1)]
     }
 
+    /// Returns the place of a byte offset of `text`, whose lines these are, without a look at the lines before it.
+    pub(crate) fn position(&self, text: &str, offset: usize) -> Position {
+        let line = self.line_of(offset);
+        let in_line = text.get(self.start_of(line)..).unwrap_or_default();
+        let column = Position::of(in_line, offset.saturating_sub(self.start_of(line))).column;
+        Position { line, column }
+    }
+
     /// Returns the line of a byte offset, from 1.
     pub(crate) fn line_of(&self, offset: usize) -> u32 {
         u32::try_from(self.starts.partition_point(|&start| start <= offset)).unwrap_or(u32::MAX)
@@ -104,6 +112,7 @@ mod tests {
         let lines = Lines::of(text);
         for (offset, _) in text.char_indices() {
             assert_eq!(lines.line_of(offset), Position::of(text, offset).line, "at {offset}");
+            assert_eq!(lines.position(text, offset), Position::of(text, offset), "at {offset}");
         }
     }
 

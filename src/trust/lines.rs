@@ -23,11 +23,12 @@ impl Kind {
 }
 
 /// Settings that neither start a program nor widen what an agent may do nor lead it elsewhere. Whatever is missing here does.
-const HARMLESS: [&str; 12] = [
+const HARMLESS: [&str; 13] = [
     "model",
     "serverTimeout",
     "channel",
     "session",
+    "handover",
     "limits",
     "backoff",
     "goalsParallel",

@@ -24,13 +24,13 @@ use crate::{
     store::paths::ProjectPaths,
     text::with_causes,
     ui::{
-        front_end::{differ, theme},
+        front_end::{differ, theme, unfolder},
         headless,
         presentation::{Presentation, ScreenOptions},
         remote::{Ending, Remote},
         signals::{Meaning, Signals},
         terminal,
-        tui::{self, DiffRequest, Differ as MakeDiff, Left, Notifier, Recordings, ScreenError, Setup},
+        tui::{self, DiffRequest, Differ as MakeDiff, Left, Notifier, Recordings, ScreenError, Setup, Unfolder},
     },
 };
 
@@ -123,6 +123,10 @@ impl<'a> Visitor<'a> {
         attached();
         let run = hello.run.clone();
         let reach = remote.reach(self.started).map_err(AttachError::Threads)?;
+        let unfolder: Unfolder = match self.place {
+            Place::Here(paths) => unfolder(paths.run(&hello.run), paths.project()),
+            Place::There(_) => Arc::new(|_, _, _| Err("What is folded is on the machine of the run.".to_owned())),
+        };
         let (differ, recordings) = self.files(&hello, self.scratch.path());
         let setup = Setup {
             reach: Some(Arc::new(reach)),
@@ -131,6 +135,11 @@ impl<'a> Visitor<'a> {
             transcript: hello.show.transcript,
             differ,
             recordings,
+            unfolder,
+            project: match self.place {
+                Place::Here(paths) => Some(paths.project().to_owned()),
+                Place::There(_) => None,
+            },
             remembered: match self.place {
                 Place::Here(paths) => Some(paths.state().join("messages")),
                 Place::There(_) => None,
@@ -140,6 +149,7 @@ impl<'a> Visitor<'a> {
                 Signalling::Bell => Notifier::Bell,
                 Signalling::Osc9 => Notifier::Osc9,
             },
+            shows_progress: terminal::shows_progress(),
         };
         self.signals.mean(Meaning::OfScreen);
         let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut remote)));
@@ -221,7 +231,8 @@ impl<'a> Visitor<'a> {
                 };
                 let asked = address.clone();
                 let differ = move |request: &DiffRequest| {
-                    let patch = fetch(&asked, &format!("/diff/{}", request.iteration), PATCH_CAP_BYTES);
+                    let route = format!("/diff/{}?since={}", request.iteration, request.since);
+                    let patch = fetch(&asked, &route, PATCH_CAP_BYTES);
                     let patch = patch.map_err(|error| with_causes(&error))?;
                     Ok(String::from_utf8_lossy(&patch).into_owned())
                 };

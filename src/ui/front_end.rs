@@ -6,6 +6,7 @@ use std::{
     convert::Infallible,
     io,
     panic::{self, AssertUnwindSafe},
+    path::Path,
     sync::Arc,
     thread,
     time::Duration,
@@ -18,7 +19,7 @@ use crate::{
     config::{Config, Notify},
     console,
     diagnostics::inherited,
-    driver::{Handle, Hub, OpenRun, Subscription, UiEvent, WhenSlow},
+    driver::{Handle, Hub, OpenRun, Subscription, UiEvent, Unfold, WhenSlow, unfolded},
     event::{Record, RunId},
     git::Differ,
     proc::Supervisor,
@@ -29,7 +30,7 @@ use crate::{
         notify::{Teller, notifier},
         presentation::{Presentation, ScreenOptions},
         terminal::{self, surroundings},
-        tui::{self, DiffRequest, Notifier, Player, Recordings, ScreenError, Setup, theme::Theme},
+        tui::{self, DiffRequest, Notifier, Player, Recordings, ScreenError, Setup, Unfolder, theme::Theme},
     },
 };
 
@@ -231,8 +232,11 @@ impl FrontEnd {
                 &self.supervisor,
             )),
             recordings: Arc::new(move |iteration| files.recording(iteration)),
+            unfolder: unfolder(self.files.clone(), self.paths.project()),
+            project: Some(self.paths.project().to_owned()),
             remembered: Some(self.paths.state().join("messages")),
             notifier: self.notifier(running),
+            shows_progress: terminal::shows_progress(),
         }
     }
 }
@@ -259,8 +263,11 @@ pub(crate) fn replay(
         transcript: true,
         differ: differ(Differ::new(paths, scratch.path().to_owned(), Vec::new(), supervisor)),
         recordings: Arc::clone(&recordings),
+        unfolder: unfolder(paths.run(run), paths.project()),
+        project: None,
         remembered: None,
         notifier: Notifier::None,
+        shows_progress: false,
     };
     let _terminal = tui::terminal::Guard;
     tui::run(setup, &mut Player::new(records, recordings, speed))?;
@@ -269,6 +276,18 @@ pub(crate) fn replay(
 
 pub(super) fn theme(options: ScreenOptions) -> Theme {
     Theme::suiting(&surroundings(), options.palette, options.ascii)
+}
+
+pub(super) fn unfolder(files: RunPaths, project: &Path) -> Unfolder {
+    let project = project.to_owned();
+    Arc::new(move |iteration, what, columns| {
+        let path = files.signals(iteration);
+        let text = unfolded(&path, what, &project, columns).map_err(|error| format!("{}: {error}", path.display()))?;
+        text.ok_or_else(|| match what {
+            Unfold::Last => format!("Nothing is folded in iteration {iteration}."),
+            Unfold::All => "The agent has reported nothing yet.".to_owned(),
+        })
+    })
 }
 
 pub(super) fn differ(differ: Differ) -> tui::Differ {

@@ -1,6 +1,7 @@
 //! How a run is shown: what the user asked for, as far as stdout can have it.
 
 use crate::{
+    config::{Screen, ScreenTheme, Signs},
     console,
     ui::{
         headless::{Format, Style},
@@ -21,8 +22,28 @@ pub struct Presentation {
 #[derive(Debug, Clone, Copy)]
 pub struct ScreenOptions {
     pub palette: Option<Palette>,
-    pub ascii: bool,
+    pub ascii: Option<bool>,
     pub mouse: bool,
+}
+
+impl From<&Screen> for ScreenOptions {
+    fn from(screen: &Screen) -> Self {
+        Self {
+            palette: match screen.theme {
+                ScreenTheme::Auto => None,
+                ScreenTheme::Dark => Some(Palette::Dark),
+                ScreenTheme::Light => Some(Palette::Light),
+                ScreenTheme::Sixteen => Some(Palette::Sixteen),
+                ScreenTheme::None => Some(Palette::Mono),
+            },
+            ascii: match screen.glyphs {
+                Signs::Auto => None,
+                Signs::Unicode => Some(false),
+                Signs::Ascii => Some(true),
+            },
+            mouse: screen.mouse,
+        }
+    }
 }
 
 impl Presentation {
@@ -34,9 +55,17 @@ impl Presentation {
             style: Style {
                 colour: console::is_terminal() && !no_colour,
                 columns: terminal::columns(),
+                ascii: console::is_terminal() && !terminal::surroundings().is_unicode(),
             },
             screen: None,
         }
+    }
+
+    /// Takes what the user asks of a screen as far as text has it, too.
+    pub fn suiting(mut self, options: ScreenOptions) -> Self {
+        self.style.colour &= options.palette != Some(Palette::Mono);
+        self.style.ascii = options.ascii.unwrap_or(self.style.ascii);
+        self
     }
 
     /// Whether there can be a screen: text for people, on a terminal that can address its cells.

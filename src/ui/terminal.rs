@@ -7,7 +7,7 @@ use crate::{
     proc::Size,
     ui::{
         headless::Pace,
-        tui::{Layout, theme::Surroundings},
+        tui::{self, Layout, theme::Surroundings},
     },
 };
 
@@ -51,6 +51,11 @@ pub(crate) fn pace() -> Pace {
 pub(crate) fn is_addressable() -> bool {
     let dumb = env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     console::is_terminal() && !dumb
+}
+
+/// Whether the terminal shows how far something is.
+pub(crate) fn shows_progress() -> bool {
+    tui::shows_progress(|name| env::var(name).unwrap_or_default())
 }
 
 /// What the environment says of the terminal.

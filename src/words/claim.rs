@@ -1,6 +1,6 @@
 //! Claims and goals in words.
 
-use crate::event::{Claim, ConfidencePart, Evidence, GoalFailure, GoalResult, Missing};
+use crate::event::{AgentStatus, Claim, ConfidencePart, Evidence, GoalFailure, GoalResult, Missing};
 
 use super::{exit_in_words, short_duration};
 
@@ -33,6 +33,32 @@ fn evidence_in_words(evidence: &Evidence) -> &str {
         Evidence::TasksTicked => "all tasks ticked",
         Evidence::GoalsPassed => "all goals passed",
         Evidence::Text { text } => text,
+    }
+}
+
+/// `the agent's status: IN_PROGRESS · tests PASSING · recommends: look at the lexer`: what the agent wrote, in one line.
+pub fn status_in_words(status: &AgentStatus) -> String {
+    let known = AgentStatus::KEYS.iter().filter_map(|key| {
+        let value = status.get(key)?;
+        Some(match *key {
+            "STATUS" => value.to_owned(),
+            "TASKS_COMPLETED_THIS_LOOP" => format!("tasks completed: {value}"),
+            "FILES_MODIFIED" => format!("files modified: {value}"),
+            "TESTS_STATUS" => format!("tests {value}"),
+            "EXIT_SIGNAL" => format!("exit signal {value}"),
+            "RECOMMENDATION" => format!("recommends: {value}"),
+            _ => value.to_owned(),
+        })
+    });
+    let others = status
+        .0
+        .iter()
+        .filter(|(key, _)| !AgentStatus::KEYS.contains(&key.as_str()));
+    let others = others.map(|(key, value)| format!("{key}: {value}"));
+    let said: Vec<String> = known.chain(others).collect();
+    match &said[..] {
+        [] => "the agent's status: empty".to_owned(),
+        said => format!("the agent's status: {}", said.join(" · ")),
     }
 }
 

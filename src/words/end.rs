@@ -11,7 +11,7 @@ use super::{
 /// Why a run is over, as a clause after "ralph: ".
 pub fn stop_in_words(reason: &StopReason) -> String {
     match reason {
-        StopReason::Done { verified: true } => "done".to_owned(),
+        StopReason::Done { verified: true } => "done (verified)".to_owned(),
         StopReason::Done { verified: false } => "done (not verified)".to_owned(),
         StopReason::AgentFailed { adapter, problem } => format!("failed: {}", failure_in_words(adapter, problem.kind)),
         StopReason::Broken { why } => format!("failed: ralph cannot continue ({})", breakdown_in_words(why)),
@@ -40,6 +40,27 @@ pub fn stop_in_words(reason: &StopReason) -> String {
         StopReason::Terminated => "terminated".to_owned(),
         StopReason::HungUp => "stopped: the terminal is gone".to_owned(),
         StopReason::Superseded => "cut off, and followed by another run".to_owned(),
+    }
+}
+
+/// The same in so few words that a headline has room for it: what was asked and what went wrong stand elsewhere.
+pub(super) fn end_headline(reason: &StopReason) -> String {
+    match reason {
+        StopReason::Broken { .. } => "failed: ralph cannot continue".to_owned(),
+        StopReason::PlanInvalid { .. } => "failed: the plan cannot be read".to_owned(),
+        StopReason::Blocked { .. } => "blocked: needs your answer".to_owned(),
+        StopReason::BreakerOpen {
+            why: BreakerCause::NoProgress { .. },
+        }
+        | StopReason::Done { .. }
+        | StopReason::AgentFailed { .. }
+        | StopReason::LimitReached { .. }
+        | StopReason::Requested
+        | StopReason::Interrupted
+        | StopReason::Terminated
+        | StopReason::HungUp
+        | StopReason::Superseded => stop_in_words(reason),
+        StopReason::BreakerOpen { .. } => "stopped: no progress".to_owned(),
     }
 }
 

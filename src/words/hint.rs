@@ -5,9 +5,9 @@ use crate::event::{Hint, LimitKind, RestoreMoment};
 /// One thing the user can do when a run is over, with the command that does it.
 pub fn hint_in_words(hint: &Hint) -> String {
     match hint {
-        Hint::Resume => "run the same command to resume".to_owned(),
+        Hint::Resume => "`ralph continue` continues this run, `ralph` starts a new one".to_owned(),
         Hint::StartAgain => {
-            "run the same command to start again; a new run begins with the stuck detector reset".to_owned()
+            "`ralph continue` continues this run with the stuck detector reset, `ralph` starts a new one".to_owned()
         }
         Hint::SetGoal => {
             "no goal was checked: look at the result, or let ralph check it with `--goal tests='COMMAND'`".to_owned()
@@ -16,7 +16,9 @@ pub fn hint_in_words(hint: &Hint) -> String {
             format!("see `ralph diff {iteration}`, then split the task or adjust the prompt")
         }
         Hint::Answer => {
-            "answer with `ralph answer N \"ANSWER\"` (`ralph asks` lists the questions), or press `:` on the screen: the run resumes with it".to_owned()
+            "answer with `ralph answer N \"ANSWER\"` (`ralph asks` lists the questions), or on the screen (`a` opens the line \
+             for it): the run resumes with it"
+                .to_owned()
         }
         Hint::LogIn { how } => how.clone(),
         Hint::CheckAdapter { adapter } => {
@@ -27,8 +29,8 @@ pub fn hint_in_words(hint: &Hint) -> String {
              channel, neither `permissions` nor `--channel live` can be kept"
         ),
         Hint::NameModel => "name another model with `--model`".to_owned(),
-        Hint::FixPlan => "fix the plan and run the same command to resume".to_owned(),
-        Hint::FixCause => "fix the cause and run the same command to resume".to_owned(),
+        Hint::FixPlan => "fix the plan, then `ralph continue`".to_owned(),
+        Hint::FixCause => "fix the cause, then `ralph continue`".to_owned(),
         Hint::Restore { iteration, moment } => match moment {
             RestoreMoment::Before => format!(
                 "`ralph restore {iteration} --before` brings back the files as they were before iteration {iteration}"
@@ -38,12 +40,12 @@ pub fn hint_in_words(hint: &Hint) -> String {
             }
         },
         Hint::RaiseLimit { limit } => format!(
-            "run the same command to continue, or allow more with `{}`",
+            "`ralph continue {}` continues this run with a higher limit, `ralph` starts a new one",
             match limit {
-                LimitKind::MaxIterations => "--max-iterations",
-                LimitKind::MaxTime => "--max-time",
-                LimitKind::MaxCost => "--max-cost-usd",
-                LimitKind::MaxTokens => "--max-tokens",
+                LimitKind::MaxIterations => "--iterations N",
+                LimitKind::MaxTime => "--max-time TIME",
+                LimitKind::MaxCost => "--max-cost-usd USD",
+                LimitKind::MaxTokens => "--max-tokens N",
             }
         ),
         Hint::MessageUndelivered { message, text } => {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::event::{
-    AgentSignal, BreakerState, Decider, Delivery, Denial, Event, Level, PausedBy, RequestedBy, SteeringKind,
+    AgentSignal, BreakerState, Claim, Decider, Delivery, Denial, Event, Level, PausedBy, RequestedBy, SteeringKind,
     StopRequest, WaitEnd,
 };
 
@@ -13,7 +13,7 @@ use super::{
     iteration::{cancel_reason, wait_in_words},
     missing_in_words, notice_in_words, outcome_in_words,
     permission::{answered, asked_in_words, decided, scope_in_words},
-    short_duration,
+    short_duration, status_in_words,
 };
 
 /// One event in words, without its time.
@@ -38,7 +38,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::RunResumed { .. } => line(Tone::Note, "resuming the run where it left off"),
         Event::Noticed { notice } => match notice.level() {
             Level::Info => line(Tone::Note, notice_in_words(notice)),
-            Level::Warning => line(Tone::Bad, format!("warning: {}", notice_in_words(notice))),
+            Level::Warning => line(Tone::Warning, format!("warning: {}", notice_in_words(notice))),
         },
         Event::IterationStarted {
             iteration,
@@ -80,6 +80,12 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             line(Tone::Note, format!("{}{stuck}", changes_in_words(changes)))
         }
         Event::IterationSettled { changes: None, .. } => None,
+        // It is recorded again with the claim of the file.
+        Event::AgentStated {
+            claims,
+            status: Some(status),
+            ..
+        } if !claims.contains(&Claim::DoneFile) => line(Tone::Note, status_in_words(status)),
         Event::ClaimMade { claim, .. } => line(Tone::Note, claim_in_words(*claim)),
         Event::ClaimRefused { reasons, .. } => {
             let reasons: Vec<String> = reasons.iter().map(missing_in_words).collect();
@@ -233,8 +239,10 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             )
         }
         Event::SteeringWithdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
+        Event::RunReopened { continued: true, .. } => line(Tone::User, "continuing the run after its end"),
         Event::RunReopened { .. } => line(Tone::User, "the run resumes with your message"),
         Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
+        Event::StopWithdrawn => line(Tone::User, "not stopping after this iteration"),
         Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
         // Shown by the head, the tasks and the summary.
         Event::JournalOpened { .. }

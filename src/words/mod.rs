@@ -20,7 +20,9 @@ pub(crate) mod prompt;
 mod tone;
 
 pub use channel::agent_with_channel;
-pub use claim::{claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words};
+pub use claim::{
+    claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words, status_in_words,
+};
 pub use end::stop_in_words;
 pub use fate::{fate_in_words, place_of_decision};
 pub use figures::{changes_in_words, counted, short_count, short_duration, ticking, usage_in_words};
@@ -38,7 +40,7 @@ pub use permission::{
     not_an_answer_in_words, scope_in_words,
 };
 pub use permission::{because_in_words, decision_in_words};
-pub use phase::{phase_headline, phase_in_words};
+pub use phase::{phase_headline, phase_in_words, phase_word};
 pub use place::{lacking_in_words, place_in_words};
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
 pub use tone::Tone;

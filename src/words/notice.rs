@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::{
-    event::{ChoiceReason, CommandRefusal, LimitKind, MESSAGE_CAP_BYTES, Notice, OwnWork, RestoreMoment, RunBy},
+    event::{ChoiceReason, CommandRefusal, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice, OwnWork, RestoreMoment, RunBy},
     machine::Closed,
 };
 
-use super::{place::lacking_in_words, short_duration};
+use super::{counted, place::lacking_in_words, short_duration};
 
 /// A notice in a sentence, without its level.
 pub fn notice_in_words(notice: &Notice) -> String {
@@ -21,8 +21,48 @@ pub fn notice_in_words(notice: &Notice) -> String {
             ChoiceReason::OnlyOneInstalled => {
                 format!("no adapter is named: using `{adapter}`, the only one that is installed")
             }
+            ChoiceReason::OnlyOneLoggedIn => {
+                format!("no adapter is named: using `{adapter}`, the only one that is logged in")
+            }
+            ChoiceReason::FirstLoggedIn => format!(
+                "no adapter is named: using `{adapter}`, the first of those that are logged in; `ralph adapters use ID` takes \
+                 another for good"
+            ),
+            ChoiceReason::NoneLoggedIn => {
+                format!("no adapter is named: using `{adapter}`, which is installed; no login was found")
+            }
         },
+        Notice::PlanChosen {
+            plan,
+            mode,
+            reads,
+            own_prompt,
+            beside,
+        } => plan_in_words(plan, *mode, reads, *own_prompt, beside),
+        Notice::OtherLoop {
+            file,
+            of,
+            flags,
+            left_out,
+        } => other_loop_in_words(file, of, flags, left_out),
         Notice::FallbackMissing { adapter } => format!("`{adapter}` of `fallback` is not installed and is left out"),
+        Notice::TasksAskFor { adapter, tasks: 1 } => format!("1 task of the plan asks for {adapter}"),
+        Notice::TasksAskFor { adapter, tasks } => format!("{tasks} tasks of the plan ask for {adapter}"),
+        Notice::TaskAsksFor { adapter, model } => {
+            format!("the task asks for {}", worker(adapter, model.as_deref()))
+        }
+        Notice::TaskHandedOn {
+            adapter,
+            model,
+            attempts,
+        } => format!(
+            "{} got nowhere with this task: handing it to {}",
+            counted(u64::from(*attempts), "iteration"),
+            worker(adapter, model.as_deref())
+        ),
+        Notice::TaskSettingsIgnored { line, column, why } => {
+            format!("the plan, line {line}, column {column}: {why}; using the settings of the run")
+        }
         Notice::LiveArgsUnchanged { adapter } => format!(
             "messages do not reach a running turn of `{adapter}`: `command.args` is changed and `live.args` is not"
         ),
@@ -44,6 +84,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             short_duration(*quiet_ms),
             short_duration(*left_ms)
         ),
+        Notice::AgentActive => "the agent works again".to_owned(),
         Notice::AgentLeftBehind { iteration, after_ms } => format!(
             "ending iteration {iteration} took longer than {}: whatever of it still runs is left behind",
             whole(*after_ms)
@@ -161,6 +202,34 @@ pub fn notice_in_words(notice: &Notice) -> String {
     }
 }
 
+fn plan_in_words(plan: &str, mode: Option<Mode>, reads: &[String], own_prompt: bool, beside: &[String]) -> String {
+    let mut text = match mode {
+        Some(mode) => format!("mode {} ({plan})", mode.name()),
+        None => format!("the plan is {plan}"),
+    };
+    if own_prompt {
+        text += ", with your own prompt";
+    } else if !reads.is_empty() {
+        text += &format!("; the agent also reads {}", reads.join(", "));
+    }
+    if !beside.is_empty() {
+        let others = beside.join(", ");
+        text += &format!("; not worked on: {others} (`--plan FILE` names another)");
+    }
+    text
+}
+
+fn other_loop_in_words(file: &str, of: &str, flags: &[String], left_out: &[String]) -> String {
+    let mut text = format!("{file} is {of}'s configuration and sets nothing here");
+    if !flags.is_empty() {
+        text += &format!("; the same for ralph: `ralph {}`", flags.join(" "));
+    }
+    if !left_out.is_empty() {
+        text += &format!("; without an equivalent: {}", left_out.join(", "));
+    }
+    text
+}
+
 fn autorun_in_words(path: &Path, by: RunBy, gone: bool) -> String {
     let what = if gone { "was taken away" } else { "was changed" };
     let then = match by {
@@ -211,13 +280,13 @@ pub fn closed_in_words(closed: Closed) -> String {
 
 /// Says that nothing can go on below a limit, and what can be done.
 pub fn used_up_in_words(limit: LimitKind) -> String {
-    let what = match limit {
-        LimitKind::MaxIterations => "iterations",
-        LimitKind::MaxTime => "time",
-        LimitKind::MaxCost => "money",
-        LimitKind::MaxTokens => "tokens",
+    let (what, how) = match limit {
+        LimitKind::MaxIterations => ("iterations", "--iterations 10` allows 10 more"),
+        LimitKind::MaxTime => ("time", "--max-time TIME` allows more"),
+        LimitKind::MaxCost => ("money", "--max-cost-usd USD` allows more"),
+        LimitKind::MaxTokens => ("tokens", "--max-tokens N` allows more"),
     };
-    format!("the run has used up its {what}: the same command starts a new one, which takes messages")
+    format!("the run has used up its {what}: `ralph continue {how}")
 }
 
 /// Work of ralph's own, as what took too long.
@@ -238,6 +307,14 @@ pub(super) fn whole(duration_ms: u64) -> String {
     match duration_ms {
         0..60_000 => format!("{} s", duration_ms.div_ceil(1000)),
         60_000.. => format!("{} min", duration_ms.div_ceil(60_000)),
+    }
+}
+
+/// An agent and its model: `codex/gpt-5.4`.
+fn worker(adapter: &str, model: Option<&str>) -> String {
+    match model {
+        Some(model) => format!("{adapter}/{model}"),
+        None => adapter.to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     run::{Phase, RunView},
 };
 
-use super::{counted, stop_in_words, ticking};
+use super::{counted, end::end_headline, stop_in_words, ticking};
 
 /// What the loop does now, in a clause that holds until the next record.
 pub fn phase_in_words(view: &RunView) -> String {
@@ -42,6 +42,7 @@ pub fn phase_headline(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String)
         phase @ (Phase::Preparing { .. } | Phase::Cancelling { .. } | Phase::Settling { .. }) => {
             format!("{}{}", still(phase, view), then(view))
         }
+        Phase::Stopped { end } => end_headline(&end.reason),
         Phase::Waiting { wait, until_ms, .. } => {
             let what = match wait {
                 Wait::Backoff => "trying again",
@@ -52,7 +53,24 @@ pub fn phase_headline(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String)
             let left_ms = until_ms.saturating_sub(now_ms).div_ceil(1000) * 1000;
             format!("{what} in {} ({})", ticking(left_ms), time(*until_ms))
         }
-        phase @ (Phase::Idle | Phase::Verifying { .. } | Phase::Paused | Phase::Stopped { .. }) => still(phase, view),
+        phase @ (Phase::Idle | Phase::Verifying { .. } | Phase::Paused) => still(phase, view),
+    }
+}
+
+/// The same where the number of the iteration and its time have a place of their own.
+pub fn phase_word(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String) -> String {
+    match &view.phase {
+        Phase::Running { .. } if !view.permissions.pending.is_empty() => {
+            let asks = counted(view.permissions.pending.len() as u64, "question");
+            format!("waiting for your answer · {asks}")
+        }
+        Phase::Running { .. } => format!("running{}", then(view)),
+        Phase::Preparing { .. } => format!("preparing{}", then(view)),
+        Phase::Cancelling { .. } => format!("ending the iteration{}", then(view)),
+        Phase::Settling { .. } => format!("checking the result{}", then(view)),
+        Phase::Idle | Phase::Verifying { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => {
+            phase_headline(view, now_ms, time)
+        }
     }
 }
 
@@ -75,9 +93,9 @@ fn still(phase: &Phase, view: &RunView) -> String {
 /// What follows the iteration, where that is not the next one.
 fn then(view: &RunView) -> &'static str {
     match (view.stop.map(|stop| stop.request), view.is_paused()) {
-        (Some(StopRequest::AfterIteration), _) => " · will stop after it",
+        (Some(StopRequest::AfterIteration), _) => " · stops after this iteration",
         (Some(StopRequest::Graceful | StopRequest::Immediate), _) => " · stopping",
-        (None, true) => " · will pause after it",
+        (None, true) => " · pauses after this iteration",
         (None, false) => "",
     }
 }
@@ -103,7 +121,11 @@ mod tests {
             request: StopRequest::AfterIteration,
             by: RequestedBy::User,
         });
-        assert_eq!(headline(&view), "iteration 3 · 0:12 · will stop after it");
+        assert_eq!(headline(&view), "iteration 3 · 0:12 · stops after this iteration");
         assert_eq!(phase_in_words(&view), "running iteration 3");
+        assert_eq!(
+            phase_word(&view, 13_000, |_| String::new()),
+            "running · stops after this iteration"
+        );
     }
 }

@@ -9,6 +9,8 @@ pub enum Tone {
     Start,
     Good,
     Bad,
+    /// Nothing failed, and it should be known.
+    Warning,
     Wait,
     User,
     Note,

@@ -5,9 +5,12 @@ mod a_failing_server;
 mod a_plan;
 mod a_refused_key;
 mod an_interrupt;
+mod first_hour;
+mod importing;
 mod nobody_listens;
 mod one_of_your_own;
 mod resuming;
+mod two_agents;
 mod whichever;
 
 use std::time::Duration;

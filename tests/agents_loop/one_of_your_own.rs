@@ -1,4 +1,4 @@
-//! The agent that `adapters/README.md` adds as an example, with the file that stands there and nothing else.
+//! The agent that `docs/guide/adapters.md` adds as an example, with the file that stands there and nothing else.
 
 use nix::sys::signal::Signal;
 use ralph::event::{AgentSignal, Event, ProblemKind, StopReason};
@@ -9,7 +9,7 @@ use crate::{
     stand_in::{Scenario, StandIn, http, say, shell},
 };
 
-const README: &str = include_str!("../../adapters/README.md");
+const README: &str = include_str!("../../docs/guide/adapters.md");
 
 /// A sandbox with the agent, which asks `model`, and with its adapter; none where the agent cannot be installed.
 fn sandbox(model: &StandIn) -> Option<Sandbox> {

@@ -224,7 +224,7 @@ fn what_is_no_number_no_run_or_no_path_of_the_api_is_refused_by_name() {
         assert!(!refused.detail().is_empty(), "{body}: {refused:?}");
     }
     let paused = send(at, &format!("POST /commands HTTP/1.1\n{known}"), r#"{"type":"resume"}"#);
-    assert!(paused.detail().contains("not paused"), "{paused:?}");
+    assert!(paused.detail().contains("neither paused"), "{paused:?}");
     sandbox.let_go("go");
     assert_eq!(running.wait(SOON).code(), Some(0));
 }

@@ -138,6 +138,8 @@ impl Watched {
         self.screen.press("\x15move it to attic/\r");
         self.screen.sees("asked by the rule Bash(rm granted.txt)");
         self.presses("y", "an answer", |run| decided_by_now(&run.sandbox, 2));
+        // What was pressed again when it was answered has asked what to copy.
+        self.screen.press("\x1b[27u");
         let (code, said) = answer(&self.sandbox, &["2", "no"]);
         assert!(
             code == Some(1) && said.contains("question 2 was allowed by you"),
@@ -184,7 +186,9 @@ impl Watched {
     }
 
     /// What is written is seen before it is all there, and a message comes meanwhile.
-    fn message_while_it_writes(&self) {
+    fn message_while_it_writes(&mut self) {
+        // What was pressed again when it was answered has shown the log.
+        self.screen.press("1");
         self.screen.sees("Nearly");
         let now: &[&str] = if self.waits() { &[] } else { &["--now"] };
         let steered = self

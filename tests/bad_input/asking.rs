@@ -71,7 +71,7 @@ done
 "#;
     let (sandbox, agent) = asking(r#"{ "deny": ["Bash(rm *)"] }"#, flood);
     let mut terminal = watching(&sandbox, &agent);
-    terminal.sees("iteration 1 ");
+    terminal.sees("iteration 1");
     let records = |least: usize| {
         wait_until(SOON, &format!("{least} decisions"), || {
             let records = sandbox.journal();
@@ -84,7 +84,7 @@ done
     terminal.press("?");
     terminal.sees("╭─ keys ─");
     terminal.press("?");
-    terminal.sees("iteration 2 ");
+    terminal.sees("iteration 2");
     let late = processes.map(peak);
     let grew = early.iter().zip(late).any(|(early, late)| late >= early + 30 * 1024);
     assert!(!grew, "{early:?} KiB, then {late:?} KiB");

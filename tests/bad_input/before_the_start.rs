@@ -213,7 +213,7 @@ fn a_variable_or_flag_with_a_value_that_means_nothing() {
         &["--max-time", "soon"],
         3,
         &["--max-time", "soon", "90s"],
-        "ralph config",
+        "ralph --help",
     );
     let finished = sandbox
         .looping([] as [&str; 0])
@@ -258,7 +258,19 @@ fn a_command_line_that_makes_no_sense() {
         &["yaml", "text, jsonl"],
         "ralph --help",
     );
-    refused(&sandbox, &["frobnicate"], 2, &["frobnicate"], "ralph --help");
+    refused(&sandbox, &["frobnicate"], 2, &["frobnicate"], "ralph -h");
+    refused(&sandbox, &["stauts"], 2, &["stauts"], "ralph status");
+    refused(&sandbox, &["logs"], 2, &["logs"], "ralph status --watch");
+    refused(&sandbox, &["build a web app"], 2, &["build a web app"], "- [ ] ");
+    refused(&sandbox, &["TODO.md"], 3, &["TODO.md"], "- [ ] ");
+    refused(&sandbox, &["PLAN.md", "--plan", "PLAN.md"], 2, &["PLAN.md"], "once");
+    refused(
+        &sandbox,
+        &["diff", "abc"],
+        2,
+        &["abc", "a whole number"],
+        "ralph diff --help",
+    );
     refused(
         &sandbox,
         &["--prompt", "a", "--prompt-file", "b"],
@@ -293,7 +305,13 @@ fn commands_to_a_loop_that_is_not_there() {
     let finished = sandbox.ralph(["status"]).run(SOON);
     assert_refused(&sandbox, &finished, 1, &["no runs in this project yet"], "ralph demo");
     let finished = sandbox.ralph(["restore"]).run(SOON);
-    assert_refused(&sandbox, &finished, 1, &["no runs in this project yet"], "ralph --plan");
+    assert_refused(
+        &sandbox,
+        &finished,
+        1,
+        &["no runs in this project yet"],
+        "ralph PLAN.md",
+    );
 }
 
 #[test]
@@ -397,4 +415,65 @@ fn a_plan_whose_name_is_not_utf8_is_refused_by_name() {
     let naming = ["`caf\u{fffd}.md` on the command line is not valid UTF-8"];
     let finished = sandbox.looping([OsStr::new("--plan"), name]).run(SOON);
     assert_refused(&sandbox, &finished, 3, &naming, "mv $'caf\\xe9.md' NEW-NAME");
+}
+
+#[test]
+fn settings_of_tasks_that_are_mistakes_are_refused_with_line_column_and_suggestion() {
+    let sandbox = sandbox();
+    let plan = |task: &str| sandbox.write("T.md", &format!("# Plan\n\n- [ ] one\n- [x] two\n- [ ] three {task}\n"));
+    for (task, code, wrong, hint) in [
+        (
+            "{modle=x}",
+            3,
+            "line 5, column 14: a task has no setting `modle`",
+            "in backticks",
+        ),
+        (
+            "{adapter=codx}",
+            3,
+            "line 5, column 13: there is no adapter `codx`",
+            "did you mean `codex`?",
+        ),
+        (
+            "{model=x}",
+            3,
+            "line 5, column 13: adapter `script` has no way to be given a model",
+            "out of the task",
+        ),
+        (
+            "{adapter=gone}",
+            4,
+            "line 5, column 13: adapter `gone`: program",
+            "PATH",
+        ),
+    ] {
+        sandbox.install_adapter(
+            "gone",
+            "id = \"gone\"\ndialect = \"terminal\"\ntitle = \"gone\"\n[command]\nprogram = \"no-such-program\"\nprompt = \"stdin\"\nargs = []\n",
+        );
+        plan(task);
+        refused(&sandbox, &["--plan", "T.md"], code, &["T.md", wrong], hint);
+    }
+    sandbox.write("t.json", r#"[{"title": "a", "adapter": "script", "model": true}]"#);
+    refused(
+        &sandbox,
+        &["--plan", "t.json"],
+        3,
+        &["t.json", "line 1, column 47", "`model` is true"],
+        "",
+    );
+    let before = tree(&sandbox);
+    let escalating = sandbox.looping([] as [&str; 0]).env("RALPH_ESCALATE", "big");
+    let naming = ["`escalate`, \"big\": adapter `script` has no way to be given a model"];
+    assert_refused(
+        &sandbox,
+        &escalating.run(SOON),
+        3,
+        &naming,
+        "ralph adapters show script",
+    );
+    assert_eq!(tree(&sandbox), before);
+    // Nobody works on it any more.
+    plan("{adapter=script}\n- [x] four {adapter=codx}");
+    assert_eq!(sandbox.looping(["--plan", "T.md"]).run(SOON).code(), Some(0));
 }

@@ -58,17 +58,23 @@ impl Agent {
 
     /// A sandbox as [`Agent::sandbox`], in which the agent does all that it does on a user's machine.
     pub fn sandbox_as_installed(self, model: &StandIn, retries: u32) -> Option<Sandbox> {
-        let program = agents::program(self.program())?;
         let mut sandbox = Sandbox::new();
-        sandbox.add_agent(&program);
+        self.join(&mut sandbox, model, retries)?;
         sandbox.share_what_is_known_of_agents();
+        Some(sandbox)
+    }
+
+    /// Has the agent answer to its name in `sandbox`, too.
+    pub fn join(self, sandbox: &mut Sandbox, model: &StandIn, retries: u32) -> Option<()> {
+        let program = agents::program(self.program())?;
+        sandbox.add_agent(&program);
         match self {
             Agent::Codex => sandbox.connect_codex(model, retries),
             Agent::Claude => sandbox.connect_claude(model, retries),
             Agent::Gemini => sandbox.connect_gemini(model, retries),
             Agent::Opencode | Agent::OpencodeServer => sandbox.connect_opencode(model),
         }
-        Some(sandbox)
+        Some(())
     }
 
     /// The agent by itself, without ralph: headless, allowed everything, its prompt on standard input.

@@ -15,7 +15,7 @@ const POLICY: &str = "RALPH_TEST_AGENTS";
 
 const PACKAGE: &str = include_str!("../agents/package.json");
 const LOCK: &str = include_str!("../agents/package-lock.json");
-/// The agent of the example in `adapters/README.md`, in a directory of its own.
+/// The agent of the example in `docs/guide/adapters.md`, in a directory of its own.
 const EXAMPLE: &str = include_str!("../agents/example/package.json");
 
 /// Packages whose own scripts put the program in place. No other script runs: those of gemini's optional packages
@@ -38,7 +38,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
     Some(installed(name)?.join("node_modules/.bin").join(name))
 }
 
-/// The agent of the example in `adapters/README.md`, as [`codex`].
+/// The agent of the example in `docs/guide/adapters.md`, as [`codex`].
 ///
 /// # Panics
 /// As [`codex`].

@@ -182,6 +182,13 @@ impl Looping<'_> {
         self
     }
 
+    /// Lets tasks ask for `agent`.
+    #[must_use]
+    pub fn with_agent(mut self, agent: &Agent) -> Self {
+        self.agents.push(agent.clone());
+        self
+    }
+
     pub async fn run(self) -> Finished {
         self.start().wait().await
     }
@@ -208,6 +215,7 @@ impl Looping<'_> {
         let config = RunConfig {
             settings,
             template: Template::built_in(),
+            handover: true,
             promise,
             agents: agents.into_iter().map(adapter).collect(),
             goals_parallel: false,
@@ -414,6 +422,8 @@ pub struct Turn {
     pub prompt: String,
     /// The session that is resumed.
     pub resume: Option<String>,
+    /// The model that is asked for.
+    pub model: Option<String>,
     project: PathBuf,
     plan: PathBuf,
     gates: watch::Receiver<BTreeSet<String>>,
@@ -600,6 +610,7 @@ impl AgentAdapter for InProcess {
             n: request.iteration,
             prompt: fs::read_to_string(&request.prompt).expect("a prompt"),
             resume: request.resume.map(|SessionId(id)| id),
+            model: request.model,
             project: request.cwd,
             plan: plan.expect("the plan is named").1.clone().into(),
             gates: self.gates.subscribe(),

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use super::{
     processes::{self, MARK, Process},
     running::Program,
-    wait::SOON,
+    wait::{SOON, wait_until},
 };
 
 const PLAN: &str = "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n";
@@ -239,6 +239,15 @@ impl Sandbox {
     #[track_caller]
     pub fn assert_nothing_runs(&self) {
         assert_eq!(self.processes(), [], "processes were left running");
+    }
+
+    /// Waits until nothing of the sandbox runs any more: a run outlives the screens that are attached to it, and whoever guards
+    /// an agent a ralph that was killed.
+    #[track_caller]
+    pub fn waits_until_nothing_runs(&self) {
+        wait_until(SOON, "end of all processes", || {
+            self.processes().is_empty().then_some(())
+        });
     }
 
     fn directories(&self) -> [(&'static str, PathBuf); 8] {

@@ -205,7 +205,14 @@ fn what_a_hung_agent_had_changed_is_kept_counted_and_progress() {
     });
     assert_eq!(settled, Some((Some(1), Some(true))));
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
-    assert!(report.contains("0 commits, 1 file, +1 −0"), "{report}");
+    let ended = report.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut ended = ended.filter(|words| words.get(1) == Some(&"ended"));
+    // Commits, files, and the lines that were added and removed.
+    assert_eq!(
+        ended.next().map(|words| words[3..7].join(" ")).as_deref(),
+        Some("0 1 1 0"),
+        "{report}"
+    );
     let patch = sandbox.ralph(["diff", "1"]).run(SOON).stdout;
     assert!(patch.contains("+half"), "{patch}");
 }
@@ -228,6 +235,46 @@ async fn a_silent_agent_that_computes_is_spared_by_the_idle_limit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn that_an_agent_was_called_idle_is_taken_back_when_it_computes_again() {
+    let project = Project::new();
+    project.plan(1);
+    let agent = Agent::terminal(|turn| async move {
+        turn.wait_for("awake").await;
+        turn.compute(Duration::from_secs(3)).await;
+        turn.work();
+    });
+    let looping = project.looping(&agent);
+    let running = looping
+        .with(|settings| settings.limits.idle_timeout_ms = Some(6_000))
+        .start();
+    let is_idle = |event: &Event| {
+        matches!(
+            event,
+            Event::Noticed {
+                notice: Notice::AgentIdle { .. }
+            }
+        )
+    };
+    running.wait_for_record(is_idle).await;
+    project.let_go("awake");
+    let finished = running.wait().await;
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let records = finished.records();
+    let told: Vec<bool> = events(&records)
+        .filter_map(|event| match event {
+            Event::Noticed {
+                notice: Notice::AgentIdle { .. },
+            } => Some(true),
+            Event::Noticed {
+                notice: Notice::AgentActive,
+            } => Some(false),
+            _ => None,
+        })
+        .collect();
+    assert!(matches!(told[..], [true, false] | [true, true, false]), "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_the_flag() {
     let project = Project::new();
     project.plan(3);
@@ -241,9 +288,9 @@ async fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_
     let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
     let limit = LimitKind::MaxIterations;
     assert_eq!(*reason, StopReason::LimitReached { limit });
-    assert!(hints[0].contains("--max-iterations"), "{hints:?}");
+    assert!(hints[0].contains("`ralph continue --iterations N`"), "{hints:?}");
     assert_eq!((totals.iterations, totals.tasks_open), (2, 1));
-    // As the hint says, the same command goes on.
+    // As the hint says, the same command starts a new run.
     let finished = looping().run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
 }

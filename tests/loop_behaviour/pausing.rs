@@ -207,7 +207,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
     let sandbox = Sandbox::new();
     let running = running(&sandbox);
     for (args, why) in [
-        (&["resume"][..], "not paused"),
+        (&["resume"][..], "neither paused"),
         (&["resume", "--now"], "neither paused nor waiting"),
         (&["withdraw", "7"], "no queued message 7"),
     ] {

@@ -1,9 +1,12 @@
 //! Sessions that go on from one iteration to the next.
 
-use ralph::event::{Event, Record, SessionId, SessionMode, Settings};
+use ralph::{
+    event::{Event, Record, SessionId, SessionMode, Settings, UserCommand},
+    run::RunView,
+};
 use serde_json::json;
 
-use super::notices;
+use super::{notices, said};
 
 use crate::harness::{
     SOON, Sandbox, Script, events,
@@ -173,4 +176,85 @@ prompt = "stdin"
     let said = "`script` is given the model `gpt-5`: it takes names without the provider `openai`";
     let records = finished.records();
     assert!(notices(&records).iter().any(|text| text == said), "{finished:?}");
+}
+
+const STATUS: &str = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nTESTS_STATUS: most of them\nRECOMMENDATION: the lexer \
+                      first\n---END_RALPH_STATUS---";
+
+/// Ends its first turn with a report, is skipped in the second, breaks down without a word in the third.
+async fn reports(turn: Turn) {
+    match turn.n {
+        1 => turn.over(&format!(
+            "Input 3 still hangs.\n<promise>{}</promise>\n{STATUS}",
+            turn.promise()
+        )),
+        2 => {
+            turn.said("Half of the lexer is there.");
+            turn.hang().await;
+        }
+        3 => turn.failed(&json!("network"), "no route"),
+        _ => done(turn).await,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fresh_session_is_told_what_the_one_before_reported_and_how_it_ended() {
+    let project = Project::new();
+    let running = project.looping(&Agent::jsonl(reports)).start();
+    running.wait_for_record(said("Half of the lexer is there.")).await;
+    let second = project.prompt(2);
+    assert!(second.contains("\nSession 1 reported ("), "{second}");
+    assert!(
+        second.contains("\n> Input 3 still hangs.\n> It recommends: the lexer first\nSee the tree"),
+        "{second}"
+    );
+    assert_eq!(second.matches("<promise>").count(), 1, "{second}");
+    assert!(!second.contains("RALPH_STATUS"), "{second}");
+    running.command(UserCommand::Skip).await.expect("it runs");
+    let finished = running.wait().await;
+    let third = project.prompt(3);
+    assert!(third.contains("\nSession 2 said before it was cut off ("), "{third}");
+    assert!(third.contains("\n> Half of the lexer is there.\n"), "{third}");
+    let fourth = project.prompt(4);
+    assert!(!fourth.contains("> "), "{fourth}");
+    // What was said is the agent's word; it is kept as it was said.
+    let mut view = RunView::default();
+    finished.records().iter().for_each(|record| view.apply(record));
+    let status = view
+        .iterations
+        .numbered(1)
+        .and_then(|iteration| iteration.look.status.clone());
+    assert_eq!(status.expect("a status").get("TESTS_STATUS"), Some("most of them"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_reported_survives_a_killed_ralph_and_a_continued_session_is_not_told_it() {
+    let project = Project::new();
+    project.plan(4);
+    let agent = opening(|turn| async move {
+        match turn.n {
+            1 | 3 => {
+                turn.work();
+                turn.over("Input 3 still hangs.");
+            }
+            2 => {
+                turn.opened("again");
+                turn.wait_for("never").await;
+            }
+            _ => done(turn).await,
+        }
+    });
+    let running = project.looping(&agent).start();
+    running
+        .wait_for_record(|event| matches!(event, Event::IterationStarted { iteration: 2, .. }))
+        .await;
+    running.kill().await;
+    let looping = project
+        .looping(&agent)
+        .with(|settings| settings.session = SessionMode::Resume);
+    let finished = looping.run().await;
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let prompt = |n| project.prompt(n);
+    assert!(prompt(3).contains("> Input 3 still hangs."), "{}", prompt(3));
+    assert!(!prompt(4).contains("> "), "the session is continued:\n{}", prompt(4));
 }

@@ -188,7 +188,7 @@ fn what_to_type_next_is_said_at_the_end() {
     let finished = ended(running, 130);
     assert!(finished.stdout.contains("ralph: interrupted"), "{}", finished.stdout);
     assert!(
-        finished.stdout.contains("hint: run the same command to resume"),
+        finished.stdout.contains("hint: `ralph continue` continues this run"),
         "{}",
         finished.stdout
     );

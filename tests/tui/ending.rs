@@ -27,6 +27,59 @@ fn an_end_stays_on_the_screen_until_it_was_seen_and_leaves_a_summary() {
 }
 
 #[test]
+fn every_end_is_a_page_that_says_what_to_type_and_what_nobody_has_checked() {
+    let works = || Script::terminal("work; promise");
+    let login = Script::jsonl(r#"failed '{"kind":"auth"}' 'unexpected status 401 Unauthorized'"#);
+    type Case<'c> = (Script, &'c [&'c str], &'c [&'c str], u32);
+    let cases: [Case<'_>; 4] = [
+        (
+            works(),
+            &["--goal", "tests=true"],
+            &["done (verified)", "every goal passed at the end"],
+            0,
+        ),
+        (
+            works(),
+            &[],
+            &["done (not verified)", "so nothing was checked", "--goal"],
+            0,
+        ),
+        (
+            login,
+            &[],
+            &[
+                "failed: script is not logged in",
+                "it said: unexpected status 401",
+                "run script login",
+            ],
+            1,
+        ),
+        (
+            Script::terminal("work"),
+            &["--max-iterations", "1"],
+            &["iteration limit reached", "decide whether to continue"],
+            6,
+        ),
+    ];
+    for (script, args, words, code) in cases {
+        let sandbox = Sandbox::new();
+        let hint = r#"{ "adapters": { "script": { "login": { "hint": "run `script login`" } } } }"#;
+        sandbox.install(&script);
+        std::fs::write(sandbox.config().join("ralph/config.json"), hint).expect("written");
+        let mut terminal = Terminal::start(&screen(&sandbox).args(args), 100, 40);
+        for words in words.iter().chain(&["Unverified", "Write hello.txt"]) {
+            terminal.sees(words);
+        }
+        terminal.press("\x1b");
+        terminal.sees_no("Unverified");
+        terminal.press("R");
+        terminal.sees("Unverified");
+        terminal.press("q");
+        assert_eq!(terminal.ends(), code, "{args:?}");
+    }
+}
+
+#[test]
 fn leaving_asks_while_the_run_is_not_over() {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
@@ -50,7 +103,7 @@ fn leaving_after_the_iteration_lets_it_finish() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     terminal.press("qa");
-    terminal.sees("will stop after it");
+    terminal.sees("stops after this");
     sandbox.let_go("go1");
     assert_eq!(terminal.ends(), 130);
     assert_eq!(sandbox.commits(), 2, "the iteration did its work");
@@ -64,7 +117,7 @@ fn one_ctrl_c_stops_in_order_and_a_second_one_at_once() {
     let mut terminal = watching(&sandbox, &stubborn);
     terminal.sees("ready");
     terminal.press("\x03");
-    terminal.sees("ending iteration 1 · stopping");
+    terminal.sees("ending the iteration · stopping");
     terminal.press("\x03");
     assert_eq!(terminal.ends(), 130);
     assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Interrupted));
@@ -144,7 +197,7 @@ fn the_window_is_named_after_the_run_and_gets_its_name_back() {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
     terminal.writes("\x1b]2;ralph 2/2 · done", 0);
-    terminal.writes("\x1b]9;ralph: done", 0);
+    terminal.writes("\x1b]9;ralph project: done", 0);
     terminal.press("q");
     terminal.ends();
     let written = terminal.written();
@@ -165,7 +218,10 @@ fn a_command_is_told_why_the_run_ended() {
     let told = wait_until(SOON, "the command", || {
         sandbox.read_home("told").filter(|told| !told.is_empty())
     });
-    assert!(told.starts_with("ralph: done") && told.ends_with(", no key"), "{told}");
+    assert!(
+        told.starts_with("ralph project: done") && told.ends_with(", no key"),
+        "{told}"
+    );
     terminal.press("q");
     terminal.ends();
 }

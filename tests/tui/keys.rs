@@ -18,11 +18,14 @@ pub(super) fn bytes(chord: keys::Chord) -> String {
         KeyCode::Char(character) => character.to_string(),
         KeyCode::Up => "\x1b[A".to_owned(),
         KeyCode::Down => "\x1b[B".to_owned(),
+        KeyCode::Left => "\x1b[D".to_owned(),
+        KeyCode::Right => "\x1b[C".to_owned(),
         KeyCode::PageUp => "\x1b[5~".to_owned(),
         KeyCode::PageDown => "\x1b[6~".to_owned(),
         KeyCode::Home => "\x1b[H".to_owned(),
         KeyCode::End => "\x1b[F".to_owned(),
         KeyCode::F(1) => "\x1bOP".to_owned(),
+        KeyCode::BackTab => "\x1b[Z".to_owned(),
         KeyCode::Tab => "\t".to_owned(),
         KeyCode::Enter => "\r".to_owned(),
         KeyCode::Esc => "\x1b".to_owned(),
@@ -41,9 +44,9 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
         }
         Action::PauseOrResume => {
             terminal.press(key);
-            terminal.sees("will pause after it");
+            terminal.sees("pauses after this");
             terminal.press(key);
-            terminal.sees_no("will pause after it");
+            terminal.sees_no("pauses after this");
         }
         Action::RetryNow => {
             terminal.press(key);
@@ -59,11 +62,18 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press("\x1d");
             terminal.sees_no("Ctrl-] leaves");
         }
-        Action::NextPane => {
+        Action::NextFocus | Action::FocusPlan => {
             terminal.press(key);
-            terminal.sees("iteration 1: Write hello.txt");
-            terminal.press(key);
+            terminal.press("z");
+            terminal.sees_no("line 299");
+            terminal.press("z1");
             terminal.sees("line 299");
+        }
+        Action::Zoom => {
+            terminal.press(key);
+            terminal.sees_no("─ plan ─");
+            terminal.press(key);
+            terminal.sees("─ plan ─");
         }
         Action::Show(pane) => {
             terminal.press(key);
@@ -75,6 +85,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
                 Pane::Messages => "No messages.",
                 Pane::Asks => "No agent has asked anything.",
                 Pane::Limits => "calls per hour",
+                Pane::Report => "The run is not over.",
             });
             terminal.press("t");
             terminal.sees("line 299");
@@ -85,23 +96,45 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press("n");
             terminal.sees_no("skip iteration 1?");
         }
+        Action::Unfold(_) => {
+            terminal.press(key);
+            terminal.sees("nothing is folded");
+        }
         Action::NextMatch | Action::PreviousMatch => {
             terminal.press("/line 12\r");
-            terminal.sees("line 129");
+            terminal.sees("11/11");
             terminal.press("n");
-            terminal.sees_no("line 129");
+            terminal.sees("10/11");
             if action == Action::PreviousMatch {
                 terminal.press(key);
-                terminal.sees("line 120");
+                terminal.sees("11/11");
             }
             terminal.press("G");
             terminal.sees_no("rows below");
         }
+        Action::Copy => {
+            let before = terminal.written().len();
+            terminal.press(key);
+            terminal.sees("what is shown");
+            terminal.press("l");
+            // "line 299"
+            terminal.writes("\x1b]52;c;bGluZSAyOTk=\x07", before);
+            terminal.sees("copied 1 line");
+        }
+        Action::Filter => {
+            terminal.press("l");
+            terminal.press(key);
+            terminal.sees("only problems");
+            terminal.press("ffff");
+            terminal.sees("iteration 1: Write hello.txt");
+            terminal.press("t");
+            terminal.sees("line 299");
+        }
         Action::Search => {
             terminal.press(key);
-            terminal.sees("Enter older");
+            terminal.sees("Enter keeps it");
             terminal.press("\x1b");
-            terminal.sees_no("Enter older");
+            terminal.sees_no("Enter keeps it");
         }
         Action::LineUp | Action::PageUp | Action::Top => {
             terminal.press(key);
@@ -136,9 +169,17 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
         }
         Action::Help => {
             terminal.press(key);
-            terminal.sees("these keys");
+            terminal.sees("─ keys ─");
             terminal.press("\x1b");
-            terminal.sees_no("these keys");
+            terminal.sees_no("─ keys ─");
+        }
+        Action::Palette => {
+            terminal.press(key);
+            terminal.press("event l");
+            terminal.press("\r");
+            terminal.sees("iteration 1: Write hello.txt");
+            terminal.press("t");
+            terminal.sees("line 299");
         }
         Action::Redraw => {
             let before = terminal.written().len();
@@ -155,8 +196,21 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
         // Tested on their own, where they end something; those of replays there.
         Action::StopAfterIteration
         | Action::Withdraw
+        | Action::Fold
+        | Action::Edit
         | Action::Suspend
         | Action::Interrupt
+        | Action::NextPart
+        | Action::PreviousPart
+        | Action::SeekForward
+        | Action::SeekBackward
+        | Action::NextFile
+        | Action::PreviousFile
+        | Action::Wrap
+        | Action::Leftwards
+        | Action::Rightwards
+        | Action::CompareEarlier
+        | Action::CompareLater
         | Action::PreviousIteration
         | Action::NextIteration
         | Action::Slower
@@ -170,7 +224,7 @@ fn every_key_does_what_the_help_says() {
     let body = r#"echo "new of the agent" > new.txt; i=0; while [ $i -lt 300 ]; do echo "line $i"; i=$((i+1)); done; await go"#;
     let mut terminal = watching(&sandbox, &Script::terminal(body));
     terminal.sees("line 299");
-    for binding in keys::bindings(false) {
+    for binding in keys::TABLE.iter().filter(|binding| binding.when != keys::When::Replay) {
         for key in binding.keys {
             check(&mut terminal, binding.action, &bytes(*key));
         }

@@ -100,9 +100,9 @@ fn the_wheel_scrolls_and_a_click_shows_a_pane() {
         .lines()
         .map(str::to_owned)
         .enumerate()
-        .find(|(_, line)| line.contains("l log"))
+        .find(|(_, line)| line.contains("2 log"))
         .expect("the panes' names");
-    let column = line[..line.find("l log").expect("found")].chars().count();
+    let column = line[..line.find("2 log").expect("found")].chars().count();
     terminal.press(&format!("\x1b[<0;{};{}M", column + 1, row + 1));
     terminal.sees("iteration 1: Write hello.txt");
 }
@@ -111,6 +111,22 @@ fn the_wheel_scrolls_and_a_click_shows_a_pane() {
 fn without_the_mouse_selecting_is_left_to_the_terminal() {
     assert!(written(&[], &[]).contains("\x1b[?1000h"));
     assert!(!written(&["--no-mouse"], &[]).contains("\x1b[?1000h"));
+}
+
+#[test]
+fn settings_say_how_the_screen_looks_and_flags_override_them() {
+    let variables = [
+        ("RALPH_SCREEN_THEME", "light"),
+        ("RALPH_SCREEN_GLYPHS", "ascii"),
+        ("RALPH_SCREEN_MOUSE", "false"),
+    ];
+    let written = written(&["--theme", "dark"], &variables);
+    let colours = colours(&written);
+    assert!(
+        colours.iter().any(|colour| colour.starts_with("38;5;81;")),
+        "{colours:?}"
+    );
+    assert!(written.is_ascii() && !written.contains("\x1b[?1000h"));
 }
 
 #[test]
@@ -128,6 +144,44 @@ fn who_stops_it_with_a_signal_gets_the_terminal_back_until_it_is_continued() {
     kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).unwrap();
     terminal.writes("\x1b[?1049h", stopped);
     terminal.sees("ready 1");
+    terminal.sees("the run went on meanwhile");
+    terminal.press("qy");
+    assert_eq!(terminal.ends(), 130);
+}
+
+#[test]
+fn a_terminal_is_asked_for_its_background_and_what_is_typed_meanwhile_is_no_answer() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(COLOURFUL));
+    terminal.writes("\x1b]11;?\x1b\\\x1b[c", 0);
+    // The log is asked for before, the help in between.
+    terminal.press("l\x1b]11;rgb:ffff/ffff/ffff\x1b\\?\x1b[?62;4c");
+    terminal.sees("PgUp");
+    terminal.press("\x1b");
+    terminal.sees("iteration 1: Write hello.txt");
+    let light = colours(&terminal.written());
+    assert!(light.iter().any(|colour| colour.starts_with("38;5;25;")), "{light:?}");
+    assert!(
+        !light.iter().any(|colour| colour.starts_with("36")),
+        "no frame was drawn before: {light:?}"
+    );
+    terminal.press("qy");
+    assert_eq!(terminal.ends(), 130);
+}
+
+#[test]
+fn an_answer_that_comes_late_changes_the_colours_and_presses_no_key() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(COLOURFUL));
+    terminal.sees("ready");
+    let before = terminal.written().len();
+    // `:` would open the box for messages, and `g` scroll.
+    terminal.press("\x1b]11;rgb:1111/1111/1111\x07");
+    terminal.writes("\x1b[38;5;81;", before);
+    terminal.press("?");
+    terminal.sees("PgUp");
+    terminal.press("\x1b");
+    terminal.sees_no("PgUp");
     terminal.press("qy");
     assert_eq!(terminal.ends(), 130);
 }

@@ -1,7 +1,9 @@
 //! What agents write: shown as it is, and kept inside.
 
+use std::fs;
+
 use super::{PATIENT, pane, watching};
-use crate::harness::{Sandbox, Script};
+use crate::harness::{SOON, Sandbox, Script, wait_until};
 
 #[test]
 fn the_agent_has_the_size_of_its_pane_and_gets_the_new_one_in_the_middle_of_a_flood() {
@@ -29,9 +31,9 @@ fn keys_work_while_the_agent_floods() {
     let mut terminal = watching(&sandbox, &Script::terminal(body));
     terminal.sees("step ");
     terminal.press("?");
-    terminal.sees("these keys");
+    terminal.sees("─ keys ─");
     terminal.press("\x1b");
-    terminal.sees_no("these keys");
+    terminal.sees_no("─ keys ─");
     terminal.press("l");
     terminal.sees("iteration 1: Write hello.txt");
     terminal.press("\x03");
@@ -45,7 +47,7 @@ fn broken_bytes_break_nothing() {
     let body = r#""$FAKE_AGENT" 'garbage 200000'; printf '\033c\n'; echo "after it"; await go"#;
     let mut terminal = watching(&sandbox, &Script::terminal(body));
     terminal.sees("after it");
-    terminal.sees("plan 0/2");
+    terminal.sees("─ plan ─");
     terminal.press("qy");
     assert_eq!(terminal.ends(), 130);
 }
@@ -72,7 +74,7 @@ fn a_tiny_terminal_shows_the_agent_and_a_larger_one_the_rest() {
     let mut terminal = super::Terminal::start(&super::screen(&sandbox), 20, 6);
     terminal.sees("ready 1");
     terminal.resize(200, 60);
-    terminal.sees("plan 0/2");
+    terminal.sees("─ plan ─");
     terminal.sees("ready 1");
     terminal.resize(2, 1);
     terminal.resize(80, 24);
@@ -89,12 +91,39 @@ fn what_has_scrolled_away_is_found_again() {
     let mut terminal = watching(&sandbox, &Script::terminal(body));
     terminal.sees("ready");
     terminal.sees_no("the needle");
-    terminal.press("/NEEDLE\r");
+    terminal.press("/need");
     terminal.sees("the needle");
-    terminal.press("G");
+    terminal.sees("1/1");
+    terminal.press("\x1b");
     terminal.sees("ready");
     terminal.press("g");
     terminal.sees("the needle");
     terminal.press("G/nothing of the kind\r");
     terminal.sees("not found");
+}
+
+#[test]
+fn what_a_transcript_folds_is_shown_whole_in_its_place() {
+    let sandbox = Sandbox::new();
+    let body = r#"
+        echo '{"type":"tool-started","call":"1","tool":"shell","input":"seq 40"}'
+        printf '%s\n' '{"type":"tool-ended","call":"1","tool":"shell","ok":true,"output":"'"$(seq -f 'result-%g' -s '\n' 40)"'"}'
+        said ready; await go"#;
+    let mut terminal = watching(&sandbox, &Script::jsonl(body));
+    terminal.sees("ready");
+    terminal.sees("… 32 more lines");
+    wait_until(SOON, "the log of the signals", || {
+        let log = fs::read_to_string(sandbox.the_run().signals(1)).ok()?;
+        log.contains("result-40").then_some(())
+    });
+    terminal.press("o");
+    terminal.sees("result-9");
+    terminal.sees_no("ready");
+    terminal.press("/result-40\r");
+    terminal.sees("result-40");
+    terminal.press("\x1b");
+    terminal.sees("… 32 more lines");
+    terminal.press("O");
+    terminal.sees("result-40");
+    terminal.sees("ready");
 }

@@ -22,9 +22,9 @@ fn a_past_run_is_played_and_one_moves_in_it_by_iterations() {
     terminal.sees("replay · end");
     terminal.sees("here is 2");
     terminal.sees("✔ done");
-    terminal.press("bp");
-    terminal.press("b");
-    terminal.sees("plan 0/2");
+    terminal.press("[p");
+    terminal.press("[");
+    terminal.sees("─ plan ─");
     terminal.sees("replay · paused");
     terminal.press("p");
     terminal.sees("here is 2");
@@ -65,10 +65,10 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press(key);
             terminal.sees("replay · end");
             // Back to the first iteration, and on hold again.
-            terminal.press("bb");
+            terminal.press("[[");
             terminal.press(key);
             terminal.sees("replay · paused");
-            terminal.press("bb");
+            terminal.press("[[");
         }
         Action::Faster => {
             terminal.press(key);
@@ -83,12 +83,23 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
         Action::NextIteration => {
             terminal.press(key);
             terminal.sees("iteration 2");
-            terminal.press("b");
+            terminal.press("[");
         }
         Action::PreviousIteration => {
             terminal.press("]");
             terminal.sees("iteration 2");
             terminal.press(key);
+        }
+        // The run is shorter than what they go: to its end, and to its beginning.
+        Action::SeekForward => {
+            terminal.press(key);
+            terminal.sees("replay · end");
+            terminal.press("[[");
+        }
+        Action::SeekBackward => {
+            terminal.press(key);
+            terminal.sees("before the first of 2");
+            terminal.press("]");
         }
         other => panic!("{other:?} is not of a replay"),
     }
@@ -101,12 +112,12 @@ fn every_key_of_a_replay_does_what_the_help_says() {
     let sandbox = past();
     let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "32"]), 100, 30);
     terminal.sees("replay · end");
-    terminal.press("bb");
+    terminal.press("[[");
     terminal.press("p");
     terminal.sees("paused · 32×");
-    terminal.press("bb");
+    terminal.press("[[");
     terminal.sees("iteration 1");
-    for binding in keys::bindings(true).filter(|binding| binding.when == When::Replay) {
+    for binding in keys::TABLE.iter().filter(|binding| binding.when == When::Replay) {
         for key in binding.keys {
             check(&mut terminal, binding.action, &bytes(*key));
         }

@@ -3,7 +3,7 @@
 use ralph::event::{CancelReason, Event, Outcome, PausedBy, StopReason};
 
 use super::{PATIENT, reason, watching};
-use crate::harness::{Sandbox, Script, events};
+use crate::harness::{SOON, Sandbox, Script, events};
 
 #[test]
 fn a_message_is_queued_shown_and_in_the_next_prompt() {
@@ -52,6 +52,8 @@ fn a_standing_message_is_in_every_prompt_until_it_is_taken_back() {
     terminal.sees("ready 3");
     assert!(sandbox.prompt(2).contains("Use tabs") && sandbox.prompt(3).contains("Use tabs"));
     terminal.press("mx");
+    terminal.sees("take standing message 1 back?");
+    terminal.press("y");
     terminal.sees("withdrawn");
     sandbox.let_go("go3");
     terminal.press("t");
@@ -76,10 +78,18 @@ fn a_message_of_many_lines_is_typed_pasted_and_recalled_in_the_next_run() {
     assert!(sandbox.prompt(2).contains("q four"), "{}", sandbox.prompt(2));
     terminal.press("qy");
     terminal.ends();
+    // Its iteration has been let go already: it may be over by now, and takes messages then, too.
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
-    terminal.sees("plan 1/2");
+    // The run before has ended with an open task: it could be continued.
+    terminal.sees("ended: stopped by user (1 of 2 tasks done)");
+    terminal.sees("Continue it?");
+    terminal.press("n\r");
+    terminal.sees("─ plan ");
     terminal.press(":\x1b[A");
     terminal.sees("q four");
+    // Ctrl-R
+    terminal.press("\x12three");
+    terminal.sees("/three  1/1");
 }
 
 #[test]
@@ -88,7 +98,7 @@ fn the_run_is_paused_and_goes_on_by_key() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     terminal.press("p");
-    terminal.sees("will pause after it");
+    terminal.sees("pauses after this");
     sandbox.let_go("go1");
     terminal.sees("… paused");
     sandbox.let_go("go2");
@@ -104,7 +114,7 @@ fn the_pause_file_pauses_and_the_key_takes_it_away() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     sandbox.write(".ralph-pause", "");
-    terminal.sees("will pause after it");
+    terminal.sees("pauses after this");
     sandbox.let_go("go1");
     terminal.sees("paused by `.ralph-pause`");
     sandbox.let_go("go2");
@@ -135,7 +145,20 @@ fn the_run_stops_after_the_iteration() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     terminal.press("s");
-    terminal.sees("will stop after it");
+    terminal.sees("stops after this");
+    // A second time takes it back, and so does `ralph resume`.
+    terminal.press("s");
+    terminal.sees_no("stops after this");
+    terminal.press("s");
+    terminal.sees("stops after this");
+    let resumed = sandbox.ralph(["resume"]).run(SOON);
+    assert!(
+        resumed.stdout.contains("does not stop after this iteration"),
+        "{resumed:?}"
+    );
+    terminal.sees_no("stops after this");
+    terminal.press("s");
+    terminal.sees("stops after this");
     sandbox.let_go("go1");
     assert_eq!(terminal.ends(), 130);
     assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Requested));
@@ -155,7 +178,7 @@ fn a_wait_is_ended_by_key() {
     terminal.sees("trying again in ");
     terminal.press("r");
     terminal.sees("again");
-    terminal.sees("iteration 2 ·");
+    terminal.sees("iteration 2/50 · ");
 }
 
 #[test]
@@ -171,5 +194,5 @@ fn keys_are_typed_to_the_agent_and_mean_nothing_else() {
     terminal.press("\x1d");
     terminal.sees_no("you type to the agent");
     terminal.press("?");
-    terminal.sees("these keys");
+    terminal.sees("─ keys ─");
 }

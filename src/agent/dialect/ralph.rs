@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_signals_in_the_reference_are_signals() {
-        let reference = include_str!("../../../adapters/README.md");
+        let reference = include_str!("../../../docs/guide/adapters.md");
         let quoted = reference
             .lines()
             .map(|line| line.trim().trim_start_matches("echo ").trim_matches('\''));

@@ -1,4 +1,4 @@
-//! Every key of a manifest, declared. `adapters/README.md` is the reference for users.
+//! Every key of a manifest, declared. `docs/guide/adapters.md` is the reference for users.
 
 use serde_json::{Value, json};
 
@@ -300,9 +300,12 @@ impl Choice for StopSignal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Form, Keys};
+    use crate::{
+        settings::{Form, Keys, reference},
+        testing::assert_committed,
+    };
 
-    const REFERENCE: &str = include_str!("../../../adapters/README.md");
+    const REFERENCE: &str = include_str!("../../../docs/guide/adapters.md");
 
     #[test]
     fn the_reference_has_a_row_for_every_key_and_no_other() {
@@ -320,6 +323,18 @@ mod tests {
         let mut known: Vec<String> = declared.collect();
         known.sort_by_key(|key| rows.iter().position(|row| row == key));
         assert_eq!(rows, known);
+    }
+
+    #[test]
+    fn the_page_of_all_keys_is_the_committed_one() {
+        let head = "# Keys of an adapter\n\nEvery key of an adapter's file, as it is declared. \
+                    [Adapters](../guide/adapters.md) explains them and how they work together.\n";
+        let page = reference::page::<Written>(&|_, _| Vec::new());
+        assert_committed(
+            "docs/reference/adapter.md",
+            &format!("{head}{page}"),
+            "the_page_of_all_keys",
+        );
     }
 
     #[test]

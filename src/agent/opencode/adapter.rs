@@ -74,6 +74,10 @@ impl AgentAdapter for ServerAdapter {
     }
 
     /// Asks the server that was named; else looks for the program.
+    fn takes_model(&self, model: &str) -> Result<(), AgentError> {
+        self.manifest.can_be_given(Some(model), None)
+    }
+
     fn check(&self, cwd: &Path) -> Result<(), AgentError> {
         let wrong = |source: ServerError| AgentError::Server {
             id: self.manifest.id.clone(),

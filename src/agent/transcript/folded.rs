@@ -6,18 +6,20 @@ use super::lines::{CYAN, DIM, GREEN, RED, RESET, line};
 pub(super) const SHOWN_LINES: usize = 8;
 
 /// A result of which lines are shown as they come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Folded {
     shown: usize,
+    most: usize,
     is_difference: bool,
 }
 
 impl Folded {
-    /// The result of a tool that changes files is a difference, even without the head of one.
-    pub(super) fn of(tool: &str) -> Self {
+    /// At most so many lines of the result of `tool`: of one that changes files a difference, even without the head of one.
+    pub(super) fn of(tool: &str, most: usize) -> Self {
         let tool = tool.to_ascii_lowercase();
         Self {
             shown: 0,
+            most,
             is_difference: ["edit", "write", "patch", "replace"]
                 .iter()
                 .any(|word| tool.contains(word)),
@@ -25,12 +27,12 @@ impl Folded {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.shown >= SHOWN_LINES
+        self.shown >= self.most
     }
 
     /// Shows what of `text` there is room for.
     pub(super) fn show(&mut self, text: &str, out: &mut Vec<u8>) {
-        for text in text.lines().take(SHOWN_LINES - self.shown) {
+        for text in text.lines().take(self.most - self.shown) {
             self.shown += 1;
             self.is_difference |= ["@@ -", "diff --git "].iter().any(|head| text.starts_with(head));
             let colour = match text.bytes().next() {

@@ -18,15 +18,24 @@ use crate::{
 
 use crate::cli::adapters::DEMO;
 
+/// The row about the agent that runs where none is named.
+const DEFAULT: &str = "default";
+
 /// What a run would use first, then what else is there, then what is not.
-pub(super) fn findings(place: &Place, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Vec<Finding> {
-    let chosen = app::chosen_adapter(catalog, config, &place.project, supervisor);
+pub(super) fn findings(
+    place: &Place,
+    config: &Config,
+    remembered: bool,
+    catalog: &Catalog,
+    supervisor: &Supervisor,
+) -> Vec<Finding> {
+    let chosen = app::chosen_adapter(catalog, config, remembered, &place.project, supervisor);
     let checked: Vec<_> = catalog
         .check_all(&place.project, supervisor)
         .into_iter()
         .filter(|(id, _)| *id != DEMO)
         .collect();
-    let mut run = run(&chosen, config);
+    let mut run = run(&chosen, config, remembered);
     if let Ok(chosen) = &chosen
         && let Some(but) = without_login(&checked, chosen)
     {
@@ -37,6 +46,11 @@ pub(super) fn findings(place: &Place, config: &Config, catalog: &Catalog, superv
         .into_iter()
         .map(|(id, checked)| finding(id, checked, chosen.as_ref().is_ok_and(|chosen| chosen == id)))
         .collect();
+    if findings.iter().any(|finding| finding.state != State::Absent) {
+        // How others are installed is for whoever has none, and for whoever asks: `ralph adapters check ID`.
+        let absent = findings.iter_mut().filter(|finding| finding.state == State::Absent);
+        absent.for_each(|finding| finding.todo.clear());
+    }
     findings.sort_by_key(|finding| {
         let is_chosen = chosen.as_ref().is_ok_and(|chosen| *chosen == finding.name);
         (!is_chosen, finding.state == State::Absent)
@@ -64,20 +78,27 @@ fn without_login(checked: &[(&str, Checked)], chosen: &str) -> Option<&'static s
 }
 
 /// What `ralph` without further words would run.
-fn run(chosen: &Result<String, Failure>, config: &Config) -> Finding {
+fn run(chosen: &Result<String, Failure>, config: &Config, remembered: bool) -> Finding {
     match chosen {
-        Ok(id) if config.adapter.is_some() => Finding::new("run", State::Good, format!("uses `{id}`, as configured")),
-        Ok(id) => Finding::new(
-            "run",
+        Ok(id) if remembered && config.adapter.as_ref() == Some(id) => Finding::new(
+            DEFAULT,
             State::Good,
-            format!("uses `{id}`; `--adapter ID` names another, `\"adapter\"` in the settings for good"),
+            format!("uses `{id}`, as you chose; `ralph adapters use ID` chooses another"),
+        ),
+        Ok(id) if config.adapter.is_some() && !remembered => {
+            Finding::new(DEFAULT, State::Good, format!("uses `{id}`, as configured"))
+        }
+        Ok(id) => Finding::new(
+            DEFAULT,
+            State::Good,
+            format!("uses `{id}`; `--adapter ID` names another, `ralph adapters use ID` for good"),
         ),
         Err(failure) => {
             let why = match failure.kind {
                 FailureKind::Configuration | FailureKind::Usage => Fatal::Configuration,
                 FailureKind::AgentUnavailable | FailureKind::Failed | FailureKind::Locked => Fatal::Agent,
             };
-            Finding::fatal("run", why, failure)
+            Finding::fatal(DEFAULT, why, failure)
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::{
     config::Config,
     driver::read_view,
     error::Failure,
+    event::EndKind,
     git::{NoRepository, Repository},
     proc::Supervisor,
     store::lock,
@@ -59,7 +60,8 @@ fn repository(place: &Place, supervisor: &Supervisor) -> Option<Finding> {
 
 fn plan(place: &Place, config: &Config) -> Finding {
     match app::chosen_plan(place, config) {
-        Ok((path, plan)) => {
+        Ok((path, reading)) => {
+            let plan = &reading.plan;
             let path = path.strip_prefix(&place.project).unwrap_or(&path);
             let tasks = match (plan.open(), plan.tasks.len()) {
                 (_, 0) => "no tasks: the goals decide when it is done".to_owned(),
@@ -85,7 +87,13 @@ fn runs(place: &Place) -> Finding {
     };
     match read_view(paths, &latest) {
         Ok(view) => match view.stop_reason() {
-            Some(reason) => Finding::new("runs", State::Good, format!("the last one: {}", stop_in_words(reason))),
+            Some(reason) => {
+                let text = format!("the last one: {}", stop_in_words(reason));
+                match reason.kind() {
+                    EndKind::Bad => Finding::new("runs", State::Weak, text).todo("`ralph report` says what it did"),
+                    EndKind::Good | EndKind::Unfinished => Finding::new("runs", State::Good, text),
+                }
+            }
             None => Finding::new("runs", State::Weak, format!("run {latest} was interrupted"))
                 .todo("`ralph` with the same plan resumes it"),
         },

@@ -463,6 +463,7 @@ fn who_comes_in_the_middle_of_an_iteration_is_shown_nothing_of_the_one_before() 
         event: Event::IterationStarted {
             iteration: 1,
             adapter: String::new(),
+            model: None,
             task: None,
             resume: None,
             live_steering: false,

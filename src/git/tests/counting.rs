@@ -33,6 +33,11 @@ fn assert_counted(project: &Project, steps: &[(By, &str, &dyn Fn())]) {
         assert_eq!(counted.unwrap(), [expected], "{name}");
         let alone = alone::changes(repository.loose().unwrap(), &repository.layout, from, to);
         assert_eq!(alone, (*by == By::Ralph).then_some(expected), "{name}");
+        let named = project.git(["diff-tree", "-r", "--name-only", "--no-renames", from, to]);
+        let mut named: Vec<&[u8]> = named.lines().map(str::as_bytes).collect();
+        named.sort_unstable();
+        let alone = alone::names(repository.loose().unwrap(), from, to);
+        assert!(alone.map_or(*by == By::Git, |alone| alone == named), "{name}");
         last = taken.checkpoint;
     }
 }

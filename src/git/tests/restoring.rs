@@ -112,7 +112,7 @@ fn an_unknown_checkpoint_is_refused_before_anything_is_done() {
     let error = repository.restore(&run(), 3, Moment::After).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no checkpoint refs/ralph/20261120-102835-4f2a/3-after"
+        "there is no checkpoint after iteration 3 of run 20261120-102835-4f2a: it has none"
     );
     assert_eq!(repository.list(&run()).unwrap(), []);
 }

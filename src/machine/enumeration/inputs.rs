@@ -6,8 +6,8 @@ use super::super::{
 use super::STEP_MS;
 use crate::{
     event::{
-        AgentSignal, Backoff, BreakerLimits, Claim, Goal, GoalFailure, GoalResult, Limits, PlanSnapshot, PlanTask,
-        Problem, ProblemKind, RequestedBy, Settings, SteeringKind, StopRequest, UserCommand,
+        AgentSignal, Backoff, BreakerLimits, Claim, Escalation, Goal, GoalFailure, GoalResult, Limits, PlanSnapshot,
+        PlanTask, Problem, ProblemKind, RequestedBy, Settings, SteeringKind, StopRequest, UserCommand, Worker,
     },
     run::Phase,
 };
@@ -18,6 +18,8 @@ pub(in crate::machine) fn plan(open: bool) -> PlanSnapshot {
         done,
         line: 1,
         depth: 0,
+        heading: None,
+        settings: Default::default(),
     };
     PlanSnapshot {
         tasks: vec![task("first", true), task("second", !open)],
@@ -51,6 +53,14 @@ pub(super) fn settings() -> Settings {
     }
 }
 
+/// Who takes over.
+pub(super) fn stronger() -> Worker {
+    Worker {
+        adapter: "fake".to_owned(),
+        model: Some("strong".to_owned()),
+    }
+}
+
 /// As `settings`, and with all that has to do with being done and with other agents.
 pub(super) fn demanding_settings() -> Settings {
     let goal = Goal {
@@ -62,6 +72,10 @@ pub(super) fn demanding_settings() -> Settings {
     Settings {
         goals: vec![goal],
         fallback: vec!["other".to_owned()],
+        escalation: Escalation {
+            steps: vec![stronger()],
+            after: 1,
+        },
         breaker: BreakerLimits {
             no_progress: Some(1),
             same_error: Some(1),
@@ -294,6 +308,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         steer(SteeringKind::Next),
         steer(SteeringKind::Standing),
         stop(StopRequest::AfterIteration, RequestedBy::User),
+        user(UserCommand::WithdrawStop),
         stop(StopRequest::Graceful, RequestedBy::Interrupt),
         stop(StopRequest::Immediate, RequestedBy::Terminate),
     ];
@@ -346,6 +361,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 UserCommand::Resume | UserCommand::Skip | UserCommand::Answer { .. } | UserCommand::Forget { .. } => {
                     false
                 }
+                UserCommand::WithdrawStop => false,
                 UserCommand::RetryNow | UserCommand::ResetCircuit => true,
                 UserCommand::Stop { stop } => *stop == StopRequest::Graceful,
             },

@@ -7,9 +7,10 @@ mod text;
 
 use std::io::{self, Write};
 
-use crate::driver::UiEvent;
+use crate::{driver::UiEvent, text::signs::AsciiSigns};
 
 pub use crate::ui::report::Style;
+pub(crate) use text::limits_in_words;
 pub use text::{Pace, TextPrinter};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,6 +24,14 @@ pub enum Format {
 /// Shows a run until it is over. When `out` breaks (a pipe that was closed), the rest is taken and shown to nobody:
 /// the loop goes on.
 pub fn show(events: impl Iterator<Item = UiEvent>, format: Format, style: Style, pace: Pace, out: &mut dyn Write) {
+    let mut plain;
+    let out: &mut dyn Write = match (format, style.ascii) {
+        (Format::Text, true) => {
+            plain = AsciiSigns(out);
+            &mut plain
+        }
+        (Format::Text, false) | (Format::Jsonl, _) => out,
+    };
     let mut printer = TextPrinter::new(style, pace);
     let mut broken = false;
     for event in events {
@@ -47,5 +56,23 @@ fn show_json(event: &UiEvent, out: &mut dyn Write) -> io::Result<()> {
         }
         // Records and nothing else: what is printed is the journal.
         UiEvent::Output(_) | UiEvent::Resized(_) | UiEvent::Detail(_) | UiEvent::Skipped { .. } => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_plain_where_they_have_to_be_and_words_of_others_are_not() {
+        let written = |ascii| {
+            let mut out = Vec::new();
+            let events = [UiEvent::Output("▸ ls → 漢\n".as_bytes().to_vec())];
+            let style = Style { ascii, ..Style::PLAIN };
+            show(events.into_iter(), Format::Text, style, Pace::Lines, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(written(true), "| > ls > 漢\n");
+        assert_eq!(written(false), "│ ▸ ls → 漢\n");
     }
 }

@@ -112,6 +112,7 @@ impl TextPrinter {
             Tone::Start => ("1;36", "▶"),
             Tone::Good => ("32", "✔"),
             Tone::Bad => ("31", "✖"),
+            Tone::Warning => ("33", "!"),
             Tone::Wait => ("33", "…"),
             Tone::User => ("35", "»"),
             Tone::Note => ("2", "·"),
@@ -281,7 +282,8 @@ fn keep(style: Style) -> Keep {
 }
 
 /// The effective limits, so that nobody is surprised by one, or by its absence.
-fn limits_in_words(limits: &Limits) -> String {
+/// All limits of a run on one line.
+pub(crate) fn limits_in_words(limits: &Limits) -> String {
     let unlimited = |what: &str| format!("unlimited {what}");
     let time = |limit: Option<u64>, what: &str| match limit {
         Some(limit_ms) => format!("{} {what}", crate::config::format_duration(limit_ms)),
@@ -326,7 +328,7 @@ mod tests {
     use crate::event::Notice;
 
     fn style(colour: bool) -> Style {
-        Style { colour, columns: None }
+        Style { colour, ..Style::PLAIN }
     }
 
     /// What is written after each of these.
@@ -402,7 +404,10 @@ mod tests {
 
     #[test]
     fn a_terminal_gets_words_whole_behind_the_gutter_and_a_pipe_gets_lines_as_they_are() {
-        let style = |columns| Style { colour: false, columns };
+        let style = |columns| Style {
+            columns,
+            ..Style::PLAIN
+        };
         let pieces = [output("I will run the te"), output("sts and more.\n")];
         let mut watched = TextPrinter::new(style(Some(20)), Pace::AsWritten);
         assert_eq!(

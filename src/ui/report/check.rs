@@ -10,6 +10,9 @@ use crate::{
     words::{asked_in_words, counted, goal_failure_in_words, stop_in_words},
 };
 
+/// What a run that only claims to be done asks for.
+pub(super) const UNVERIFIED: &str = "a look at the result: it is unverified";
+
 /// The last result of each goal, with the iteration it is of; 0 for the look before the first.
 fn last_results(report: &Report) -> BTreeMap<&str, (u32, &GoalResult)> {
     let at_start = report.at_start.goals.iter().map(|result| (0, result));
@@ -115,7 +118,7 @@ fn end_needs(report: &Report) -> Option<String> {
     let Some(end) = &report.end else { return None };
     match &end.reason {
         StopReason::Done { verified: true } => None,
-        StopReason::Done { verified: false } => Some("a look at the result: it is unverified".to_owned()),
+        StopReason::Done { verified: false } => Some(UNVERIFIED.to_owned()),
         StopReason::LimitReached { .. }
         | StopReason::Requested
         | StopReason::Interrupted

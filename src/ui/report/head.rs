@@ -38,7 +38,8 @@ pub(crate) fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> 
 pub(super) fn end_in_words(report: &Report) -> String {
     match &report.end {
         Some(end) => one_line(&stop_in_words(&end.reason)),
-        None => "not finished: still running, or interrupted (the next `ralph` resumes it)".to_owned(),
+        None if report.is_running => "still running".to_owned(),
+        None => "interrupted; resumes with the next `ralph`".to_owned(),
     }
 }
 

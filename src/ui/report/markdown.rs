@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use super::{
     Report,
     head::{end_in_words, totals_in_words},
-    sections::{origin_in_words, sections, waits_in_words},
+    sections::{Telling, origin_in_words, sections, waits_in_words},
 };
 use crate::{
+    run::TaskState,
     text::one_line,
     words::{changes_in_words, outcome_word, short_duration},
 };
@@ -20,11 +21,8 @@ pub(crate) fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String 
     for origin in origin_in_words(report, time).into_iter().chain(waits_in_words(report)) {
         line(format!("- {}", escaped(&origin)));
     }
-    for hint in report.end.iter().flat_map(|end| &end.hints) {
-        line(format!("- hint: {}", escaped(hint)));
-    }
     if !report.iterations.is_empty() {
-        line("\n| # | task | outcome | time | changes |\n|--:|---|---|--:|---|".to_owned());
+        line("\n| # | task | outcome | time | changes | cost |\n|--:|---|---|--:|---|--:|".to_owned());
     }
     for iteration in &report.iterations {
         let cells = [
@@ -36,16 +34,25 @@ pub(crate) fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String 
                 .changes
                 .as_ref()
                 .map_or_else(|| "unknown".to_owned(), changes_in_words),
+            iteration
+                .usage
+                .cost_usd
+                .map_or_else(|| "unknown".to_owned(), |cost| format!("${cost:.2}")),
         ];
         line(format!("| {} |", cells.join(" | ")));
     }
-    for section in sections(report) {
+    for section in sections(report, Telling::BesideTable) {
         line(format!("\n## {}\n", section.title));
         if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {
             line(text.to_owned());
         }
         for item in section.items {
-            line(format!("- {}", escaped(&item.text)));
+            let check_box = match item.task {
+                Some(TaskState::Done) => "[x] ",
+                Some(TaskState::Open | TaskState::Blocked) => "[ ] ",
+                Some(TaskState::Vanished) | None => "",
+            };
+            line(format!("- {check_box}{}", escaped(&item.text)));
             for detail in item.details {
                 line(format!("  - {}", escaped(&detail)));
             }

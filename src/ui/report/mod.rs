@@ -7,6 +7,7 @@ mod check;
 mod head;
 mod markdown;
 mod model;
+mod page;
 mod sections;
 mod style;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use crate::{
 
 pub(crate) use head::write_head;
 pub(crate) use markdown::markdown;
+pub(crate) use page::{Mark, PageLine, PageTone, goals_page, messages_page, page};
 pub use style::Style;
 pub(crate) use text::write_text;
 
@@ -40,6 +42,9 @@ pub(crate) struct Report {
     pub last_ms: u64,
     /// None while it runs, and when it was cut off.
     pub end: Option<End>,
+    /// A ralph works on it, as far as whoever made the report has looked.
+    #[serde(skip)]
+    pub is_running: bool,
     pub totals: Totals,
     pub tasks: Vec<Task>,
     /// The look at a plan that had no open task when the run began.
@@ -78,6 +83,10 @@ pub(crate) struct Task {
     pub depth: u8,
     /// The iterations that were to work on it.
     pub iterations: Vec<u32>,
+    /// How long those of them took that have ended.
+    pub duration_ms: u64,
+    /// What they cost, as far as the agent told.
+    pub cost_usd: Option<f64>,
     /// What the agent wants to know before it goes on.
     pub question: Option<String>,
 }
@@ -88,6 +97,7 @@ pub(crate) struct Task {
 pub(crate) struct Iteration {
     pub number: u32,
     pub adapter: String,
+    pub model: Option<String>,
     pub task: Option<String>,
     pub resumed: bool,
     /// None while it runs, and when nobody saw its end.

@@ -1,5 +1,7 @@
 //! From the view of a run to its report, which can be made while the run still goes on.
 
+use std::collections::BTreeMap;
+
 use super::{End, Iteration, Message, Report, Task, check};
 use crate::{
     event::{Decider, Level},
@@ -17,6 +19,7 @@ impl Report {
         let warnings = view.incidents.notices.iter();
         let warnings = warnings.filter(|noticed| noticed.notice.level() == Level::Warning);
         let mut report = Self {
+            is_running: false,
             run: view.run.clone(),
             project: view.project.display().to_string(),
             plan: view.settings.plan.display().to_string(),
@@ -38,9 +41,24 @@ impl Report {
             unverified: Vec::new(),
             needs_person: Vec::new(),
         };
+        add_costs(&mut report);
         report.unverified = check::unverified(&report);
         report.needs_person = check::needs_person(&report, view);
         report
+    }
+}
+
+/// Sums up for each task what its iterations cost, where the agent told. One that was limited was repeated under its number.
+fn add_costs(report: &mut Report) {
+    let mut costs: BTreeMap<u32, f64> = BTreeMap::new();
+    for iteration in &report.iterations {
+        if let Some(cost) = iteration.usage.cost_usd {
+            *costs.entry(iteration.number).or_default() += cost;
+        }
+    }
+    for task in &mut report.tasks {
+        let known = task.iterations.iter().filter_map(|number| costs.get(number).copied());
+        task.cost_usd = known.reduce(|one, other| one + other);
     }
 }
 
@@ -135,6 +153,8 @@ impl From<run::Task> for Task {
             state: task.state,
             depth: task.depth,
             iterations: task.work.iterations,
+            duration_ms: task.work.duration_ms,
+            cost_usd: None,
             question: task.question,
         }
     }
@@ -145,6 +165,7 @@ impl From<&run::Iteration> for Iteration {
         Self {
             number: iteration.number,
             adapter: iteration.adapter.clone(),
+            model: iteration.shown_model().map(str::to_owned),
             task: iteration.task.clone(),
             resumed: iteration.resumed,
             outcome: iteration.outcome.clone(),

@@ -7,7 +7,7 @@ use crate::{
     text::one_line,
     words::{
         changes_in_words, claim_in_words, confidence_in_words, counted, goal_in_words, missing_in_words,
-        outcome_in_words, short_duration, usage_in_words, wait_cause_in_words,
+        outcome_in_words, short_duration, status_in_words, usage_in_words, wait_cause_in_words,
     },
 };
 
@@ -26,6 +26,8 @@ pub(super) struct Section {
 
 /// A line, and the lines that explain it. None of them has a control character or a line break in it.
 pub(super) struct Item {
+    /// The state of the task that it is about.
+    pub(super) task: Option<TaskState>,
     pub(super) text: String,
     pub(super) details: Vec<String>,
 }
@@ -38,14 +40,23 @@ impl Item {
     fn with(text: impl AsRef<str>, details: Vec<String>) -> Self {
         let details = details.iter().map(|detail| shortened(detail, LINE_COLUMNS));
         Self {
+            task: None,
             details: details.filter(|detail| !detail.is_empty()).collect(),
             text: shortened(text.as_ref(), LINE_COLUMNS),
         }
     }
 }
 
+/// How much is said of each iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    Whole,
+    /// A table before it has outcomes, times and changes.
+    BesideTable,
+}
+
 /// All sections that say something, those that matter first.
-pub(super) fn sections(report: &Report) -> Vec<Section> {
+pub(super) fn sections(report: &Report, telling: Telling) -> Vec<Section> {
     let said = |title, items| Section {
         title,
         items,
@@ -54,7 +65,7 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
     let plain = |texts: &[String]| texts.iter().map(Item::new).collect();
     let sections = vec![
         Section {
-            title: "Needs a person",
+            title: "Needs your attention",
             items: plain(&report.needs_person),
             if_empty: Some("nothing"),
         },
@@ -65,7 +76,7 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
         },
         said("Tasks", tasks(report)),
         said("Goals", goals(report)),
-        said("Iterations", iterations(report)),
+        said("Iterations", iterations(report, telling)),
         said("Messages", messages(report)),
         said(
             "Waits",
@@ -81,12 +92,6 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
 
 fn tasks(report: &Report) -> Vec<Item> {
     let tasks = report.tasks.iter().map(|task| {
-        let state = match task.state {
-            TaskState::Done => "done",
-            TaskState::Open => "open",
-            TaskState::Blocked => "blocked",
-            TaskState::Vanished => "vanished",
-        };
         let numbers: Vec<String> = task.iterations.iter().map(u32::to_string).collect();
         let worked_on = match &numbers[..] {
             [] => String::new(),
@@ -94,10 +99,18 @@ fn tasks(report: &Report) -> Vec<Item> {
             several => format!(" (iterations {})", several.join(", ")),
         };
         let question = task.question.as_ref().map(|question| format!("asks: {question}"));
-        Item::with(
-            format!("{state}: {}{worked_on}", task.text),
-            question.into_iter().collect(),
-        )
+        let state = match task.state {
+            TaskState::Done | TaskState::Open => "",
+            TaskState::Blocked => "blocked: ",
+            TaskState::Vanished => "removed from the plan: ",
+        };
+        Item {
+            task: Some(task.state),
+            ..Item::with(
+                format!("{state}{}{worked_on}", task.text),
+                question.into_iter().collect(),
+            )
+        }
     });
     tasks.collect()
 }
@@ -130,7 +143,7 @@ fn goals(report: &Report) -> Vec<Item> {
     goals.collect()
 }
 
-fn tail(result: &GoalResult) -> Vec<String> {
+pub(super) fn tail(result: &GoalResult) -> Vec<String> {
     if result.passed {
         return Vec::new();
     }
@@ -139,22 +152,31 @@ fn tail(result: &GoalResult) -> Vec<String> {
     last.iter().map(|line| format!("| {line}")).collect()
 }
 
-fn iterations(report: &Report) -> Vec<Item> {
+fn iterations(report: &Report, telling: Telling) -> Vec<Item> {
     let at_start = look_in_words(&report.at_start);
     let before = (!at_start.is_empty()).then(|| Item::with("before the first", at_start));
     let each = report.iterations.iter().map(|iteration| {
         let outcome = match &iteration.outcome {
             Some(outcome) => outcome_in_words(outcome).1,
-            None => "running or interrupted".to_owned(),
+            None if report.is_running => "running".to_owned(),
+            None => "interrupted".to_owned(),
         };
         let task = iteration.task.as_deref().unwrap_or("check that everything is done");
         let took = short_duration(iteration.duration_ms);
+        let model = iteration
+            .model
+            .as_ref()
+            .map(|model| format!("/{model}"))
+            .unwrap_or_default();
         let resumed = if iteration.resumed { ", session resumed" } else { "" };
+        let is_plain = iteration.outcome == Some(Outcome::Completed) && !iteration.resumed;
+        let is_told =
+            telling == Telling::BesideTable && is_plain && model.is_empty() && iteration.adapter == report.adapter;
+        let how = (!is_told).then(|| format!("{outcome} after {took} ({}{model}{resumed})", iteration.adapter));
         Item::with(
             format!("{}: {task}", iteration.number),
-            [format!("{outcome} after {took} ({}{resumed})", iteration.adapter)]
-                .into_iter()
-                .chain(work_in_words(iteration))
+            how.into_iter()
+                .chain(work_in_words(iteration, telling))
                 .chain(look_in_words(&iteration.look))
                 .collect(),
         )
@@ -162,16 +184,16 @@ fn iterations(report: &Report) -> Vec<Item> {
     before.into_iter().chain(each).collect()
 }
 
-fn work_in_words(iteration: &Iteration) -> Vec<String> {
-    let stuck = if iteration.progress == Some(false) {
-        ", no progress"
-    } else {
-        ""
-    };
-    let mut lines = vec![match &iteration.changes {
-        Some(changes) => format!("{}{stuck}", changes_in_words(changes)),
-        None => format!("changes: unknown{stuck}"),
-    }];
+fn work_in_words(iteration: &Iteration, telling: Telling) -> Vec<String> {
+    let is_stuck = iteration.progress == Some(false);
+    let stuck = if is_stuck { ", no progress" } else { "" };
+    let mut lines = Vec::new();
+    match (&iteration.changes, telling) {
+        (Some(changes), Telling::Whole) => lines.push(format!("{}{stuck}", changes_in_words(changes))),
+        (None, Telling::Whole) => lines.push(format!("changes: unknown{stuck}")),
+        (_, Telling::BesideTable) if is_stuck => lines.push("no progress".to_owned()),
+        (_, Telling::BesideTable) => {}
+    }
     lines.extend(
         iteration
             .commits
@@ -216,15 +238,18 @@ fn look_in_words(look: &Look) -> Vec<String> {
             .iter()
             .map(|result| format!("goal {}", goal_in_words(result))),
     );
-    if let Some(confidence) = look.confidence {
-        lines.push(confidence_in_words(confidence, &look.confidence_parts));
-    }
-    lines.extend(
-        look.refused
-            .iter()
-            .map(|reason| format!("refused: {}", missing_in_words(reason))),
-    );
+    lines.extend(judged_in_words(look));
     lines
+}
+
+/// What the agent said of its work, how far a claim was believed, and why it was not.
+pub(super) fn judged_in_words(look: &Look) -> Vec<String> {
+    let status = look.status.iter().map(status_in_words);
+    let confidence = look.confidence.iter();
+    let confidence = confidence.map(|confidence| confidence_in_words(*confidence, &look.confidence_parts));
+    let refused = look.refused.iter();
+    let refused = refused.map(|reason| format!("refused: {}", missing_in_words(reason)));
+    status.chain(confidence).chain(refused).collect()
 }
 
 fn messages(report: &Report) -> Vec<Item> {

@@ -8,6 +8,8 @@ pub struct Style {
     pub colour: bool,
     /// The terminal's width, where there is one.
     pub columns: Option<u16>,
+    /// ralph's signs are ASCII.
+    pub ascii: bool,
 }
 
 impl Style {
@@ -15,6 +17,7 @@ impl Style {
     pub const PLAIN: Style = Style {
         colour: false,
         columns: None,
+        ascii: false,
     };
 
     /// What such text holds.

@@ -44,6 +44,8 @@ fn plan(tasks: &[(&str, bool)]) -> Event {
         done: *done,
         line: 1,
         depth: 0,
+        heading: None,
+        settings: Default::default(),
     });
     Event::PlanRead {
         plan: PlanSnapshot { tasks: tasks.collect() },
@@ -164,18 +166,18 @@ codex · /project/PLAN.md
 
 ralph: stopped: time limit reached
   1 of 2 tasks done · 1 iteration · 1m04s · 900 tokens in
-hint: run the same command to resume
+hint: `ralph continue` continues this run, `ralph` starts a new one
   1 wait, 1m00s in all
 
-Needs a person
+Needs your attention
   decide whether to continue (1 task open)
 
 Unverified
   goal tests did not pass when it was last run: exit code 1
 
 Tasks
-  done: One (iteration 1)
-  open: Two
+  ✔ One (iteration 1)
+  ○ Two
 
 Goals
   tests did not pass in 1.0s: exit code 1, after iteration 1
@@ -185,11 +187,8 @@ Goals
 Iterations
   1: One
       failed (rate limited: too many requests) after 2.0s (codex)
-      changes: unknown
       900 tokens in, cost unknown
   1: One
-      completed after 2.0s (codex)
-      changes: unknown
       tokens and cost: unknown
       goal tests did not pass in 1.0s: exit code 1
 

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use super::{
     Report, Style,
     head::write_head,
-    sections::{origin_in_words, sections, waits_in_words},
+    sections::{Telling, origin_in_words, sections, waits_in_words},
 };
+use crate::run::TaskState;
 
 /// Writes all of a report. `time` renders a moment, given in milliseconds since the Unix epoch.
 ///
@@ -25,17 +26,30 @@ pub(crate) fn write_text(
     if let Some(waits) = waits_in_words(report) {
         writeln!(out, "  {waits}")?;
     }
-    for section in sections(report) {
+    for section in sections(report, Telling::BesideTable) {
         writeln!(out, "\n{}", style.paint("1", section.title))?;
         if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {
             writeln!(out, "  {text}")?;
         }
         for item in section.items {
-            writeln!(out, "  {}", item.text)?;
+            match item.task {
+                Some(state) => writeln!(out, "  {} {}", sign(state, style), item.text)?,
+                None => writeln!(out, "  {}", item.text)?,
+            }
             for detail in item.details {
                 writeln!(out, "      {}", style.paint("2", &detail))?;
             }
         }
     }
     Ok(())
+}
+
+fn sign(state: TaskState, style: Style) -> String {
+    let (sign, ascii, code) = match state {
+        TaskState::Done => ("✔", "x", "32"),
+        TaskState::Open => ("○", "-", "2"),
+        TaskState::Blocked => ("?", "?", "33"),
+        TaskState::Vanished => ("–", "~", "33"),
+    };
+    style.paint(code, if style.ascii { ascii } else { sign })
 }

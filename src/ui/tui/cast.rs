@@ -4,12 +4,17 @@ use serde::Deserialize;
 
 use crate::proc::{Size, screen::Screen};
 
+use super::screens::{Page, SCROLLBACK_ROWS};
+
 /// The first line of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) struct Header {
     version: u32,
     width: u16,
     height: u16,
+    /// What it shows was made from signals. Older recordings do not say.
+    #[serde(default)]
+    transcript: Option<bool>,
 }
 
 impl Header {
@@ -26,6 +31,10 @@ impl Header {
             rows: self.height,
         }
         .clamped()
+    }
+
+    pub(super) fn transcript(self) -> Option<bool> {
+        self.transcript
     }
 }
 
@@ -67,25 +76,30 @@ impl Moment {
     }
 }
 
-/// Plays all lines of a recording into a screen that fits into `pane`; none if this is no recording.
-pub(super) fn play(mut lines: impl Iterator<Item = String>, pane: Size, scrollback_rows: usize) -> Option<Screen> {
+/// Plays all lines of a recording into a screen; none if this is no recording. A conversation is wrapped for `pane`, as
+/// `is_transcript` says where the recording does not; what a program drew itself has the size it was drawn in, as far as there
+/// is room.
+pub(super) fn play(mut lines: impl Iterator<Item = String>, pane: Size, is_transcript: bool) -> Option<Screen> {
     let header = Header::parse(&lines.next()?)?;
-    let fitting = |size: Size| Size {
-        cols: size.cols.min(pane.cols),
-        rows: size.rows.min(pane.rows),
+    let is_transcript = header.transcript().unwrap_or(is_transcript);
+    let fitting = |size: Size| match is_transcript {
+        true => pane,
+        false => Size {
+            cols: size.cols.min(pane.cols),
+            rows: size.rows.min(pane.rows),
+        },
     };
-    let mut screen = Screen::new(fitting(header.size()), scrollback_rows);
+    let mut page = Page::new(fitting(header.size()), SCROLLBACK_ROWS, is_transcript);
     for moment in lines.filter_map(|line| Moment::parse(&line)) {
         match moment {
             Moment::Output { text, .. } => {
-                screen.process(text.as_bytes());
-                // Who asked is not there any more.
-                screen.take_replies();
+                page.process(text.as_bytes());
+                page.forget_questions();
             }
-            Moment::Resized { size, .. } => screen.resize(fitting(size)),
+            Moment::Resized { size, .. } => page.resize(fitting(size)),
         }
     }
-    Some(screen)
+    Some(page.into_screen())
 }
 
 #[cfg(test)]
@@ -103,7 +117,7 @@ mod tests {
             r#"[1.5, "o", "cut o"#,
         ];
         let pane = Size { cols: 80, rows: 24 };
-        let screen = play(lines.into_iter().map(str::to_owned), pane, 10).unwrap();
+        let screen = play(lines.into_iter().map(str::to_owned), pane, false).unwrap();
         assert_eq!((screen.contents().as_str(), screen.size().cols), ("one\ntwo", 10));
     }
 
@@ -111,7 +125,25 @@ mod tests {
     fn another_file_is_no_recording() {
         let pane = Size { cols: 80, rows: 24 };
         for first in ["", "x", r#"{"version": 3, "width": 1, "height": 1}"#] {
-            assert!(play([first.to_owned()].into_iter(), pane, 10).is_none());
+            assert!(play([first.to_owned()].into_iter(), pane, true).is_none());
         }
+    }
+
+    #[test]
+    fn a_conversation_is_wrapped_for_the_pane_and_a_program_of_a_terminal_keeps_its_size() {
+        let pane = Size { cols: 12, rows: 6 };
+        let rows = |said: &str| {
+            let header = format!(r#"{{"version": 2, "width": 8, "height": 4{said}}}"#);
+            let lines = [header, r#"[0.5, "o", "one two three\r\n"]"#.to_owned()];
+            let screen = play(lines.into_iter(), pane, true).unwrap();
+            screen.contents().replace(" \n", "\n")
+        };
+        assert_eq!(rows(r#", "transcript": true"#), "one two\nthree");
+        assert_eq!(
+            rows(r#", "transcript": false"#),
+            "one two three",
+            "a line that the program wrapped itself"
+        );
+        assert_eq!(rows(""), "one two\nthree", "as the run says");
     }
 }

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::needle::Needle;
 use crate::text::{LINE_CAP_BYTES, sanitized};
 
 /// Most bytes of a text; the rest of a longer paste is dropped.
 const CAP_BYTES: usize = 64 * 1024;
 /// Most texts that are remembered.
-const RECALLED: usize = 100;
+pub(super) const RECALLED: usize = 100;
 
 /// Text being typed. Characters are what a person takes for one: grapheme clusters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -216,14 +217,7 @@ impl Recall {
 
     /// Puts the next older text into `editor`.
     pub fn older(&mut self, editor: &mut Editor) {
-        if self.back == self.texts.len() {
-            return;
-        }
-        if self.back == 0 {
-            self.draft = editor.text().to_owned();
-        }
-        self.back += 1;
-        *editor = Editor::of(&self.texts[self.texts.len() - self.back]);
+        self.go_back(self.back + 1, editor);
     }
 
     /// Puts the next newer text into `editor`, at last what was being written.
@@ -236,6 +230,25 @@ impl Recall {
             0 => Editor::of(&self.draft),
             back => Editor::of(&self.texts[self.texts.len() - back]),
         };
+    }
+
+    /// The texts that have what is searched for, newest first, with the steps back to each; all of them where nothing is.
+    pub(super) fn found(&self, needle: Option<&Needle>) -> impl Iterator<Item = (usize, &str)> {
+        let texts = self.texts.iter().rev().map(String::as_str);
+        let numbered = (1..).zip(texts);
+        numbered.filter(move |(_, text)| needle.is_none_or(|needle| needle.is_in(text)))
+    }
+
+    /// Puts the text that is so many steps back into `editor`.
+    pub(super) fn go_back(&mut self, steps: usize, editor: &mut Editor) {
+        let Some(at) = self.texts.len().checked_sub(steps).filter(|_| steps > 0) else {
+            return;
+        };
+        if self.back == 0 {
+            self.draft = editor.text().to_owned();
+        }
+        self.back = steps;
+        *editor = Editor::of(&self.texts[at]);
     }
 
     /// Starts from the newest again.

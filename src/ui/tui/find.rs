@@ -1,50 +1,152 @@
-//! Looks for text in a terminal's history.
+//! Looks for text in a terminal and its history.
 
 use crate::proc::screen::Screen;
 
-use super::update::Direction;
+use super::{
+    needle::{self, Direction, From, Match, Needle},
+    update::Wanted,
+};
 
-/// Scrolls to the nearest place beyond what is in view that shows `query`, whatever its case. Returns false, and leaves
-/// the view where it is, if there is none.
-pub(super) fn find(screen: &mut Screen, query: &str, direction: Direction) -> bool {
-    let query = query.to_lowercase();
-    let height = usize::from(screen.size().rows);
-    let start = screen.vt().scrollback();
-    let mut offset = start;
-    loop {
-        let next = match direction {
-            Direction::Older => offset + height,
-            Direction::Newer if offset == 0 => break,
-            Direction::Newer => offset.saturating_sub(height),
-        };
-        screen.scroll_to(next);
-        let reached = screen.vt().scrollback();
-        if reached == offset {
-            break;
-        }
-        // At either end a page overlaps with the one before; what was in view there is not looked at again.
-        let seen = height - reached.abs_diff(offset);
-        if let Some(row) = row_with(screen, &query, direction, seen) {
-            // The match goes into the middle.
-            screen.scroll_to((reached + height / 2).saturating_sub(row));
-            return true;
-        }
-        offset = reached;
-    }
-    screen.scroll_to(start);
-    false
+/// A search through a terminal. Its rows are read once for as long as they do not change, and not for each key.
+pub(super) struct Finder {
+    /// Rows above the view where the search began; none at the end, where the view follows.
+    origin: Option<usize>,
+    rows: Vec<String>,
+    /// Of which state of the terminal these rows are.
+    version: Option<u64>,
+    /// The match that was gone to.
+    at: Option<usize>,
 }
 
-/// The row that shows `query`, nearest to where the search comes from; `seen` rows there have been looked at.
-fn row_with(screen: &Screen, query: &str, direction: Direction, seen: usize) -> Option<usize> {
-    let size = screen.size();
-    let rows: Vec<String> = screen.vt().rows(0, size.cols).map(|row| row.to_lowercase()).collect();
-    let hit = |row: &usize| rows.get(*row).is_some_and(|row| row.contains(query));
-    let height = usize::from(size.rows);
-    match direction {
-        Direction::Older => (0..height.saturating_sub(seen)).rev().find(hit),
-        Direction::Newer => (seen..height).find(hit),
+impl Finder {
+    /// Begins at what is in view.
+    pub(super) fn new(screen: &Screen) -> Self {
+        let is_end = screen.vt().scrollback() == 0;
+        Self {
+            origin: (!is_end).then(|| top(screen)),
+            rows: Vec::new(),
+            version: None,
+            at: None,
+        }
     }
+
+    /// Goes to a match; none, and the view stays where it is, if there is none. `version` changes with the screen's rows.
+    pub(super) fn seek(&mut self, screen: &mut Screen, version: u64, needle: &Needle, wanted: Wanted) -> Option<Match> {
+        if self.version != Some(version) {
+            self.rows = rows(screen);
+            self.version = Some(version);
+        }
+        let height = usize::from(screen.size().rows);
+        let view = top(screen);
+        let in_view = self.at.filter(|at| (view..view + height).contains(at));
+        let (from, direction) = match wanted {
+            Wanted::First => {
+                let bottom = self.origin.map_or(usize::MAX, |origin| origin + height - 1);
+                (From::At(bottom), Direction::Up)
+            }
+            Wanted::Next(direction) => match (in_view, direction) {
+                (Some(at), _) => (From::Behind(at), direction),
+                (None, Direction::Up) => (From::At(view + height - 1), direction),
+                (None, Direction::Down) => (From::At(view), direction),
+            },
+        };
+        let lines: Vec<usize> = (0..self.rows.len())
+            .filter(|at| needle.is_in(&self.rows[*at]))
+            .collect();
+        let found = needle::next(&lines, from, direction)?;
+        // The match goes into the middle.
+        go(screen, found.line.saturating_sub(height / 2));
+        self.at = Some(found.line);
+        Some(found)
+    }
+
+    /// The row of the match, if it is in view.
+    fn row(&self, screen: &Screen) -> Option<String> {
+        let (view, height) = (top(screen), usize::from(screen.size().rows));
+        let at = self.at.filter(|at| (view..view + height).contains(at))?;
+        self.rows.get(at).cloned()
+    }
+
+    /// Shows what was in view when the search began.
+    pub(super) fn go_back(&self, screen: &mut Screen) {
+        match self.origin {
+            Some(origin) => go(screen, origin),
+            None => screen.scroll_to(0),
+        }
+    }
+}
+
+/// The rows above the view.
+fn top(screen: &Screen) -> usize {
+    let vt = screen.vt();
+    vt.scrollback_len().saturating_sub(vt.scrollback())
+}
+
+/// Scrolls to where `rows` are above the view.
+fn go(screen: &mut Screen, rows: usize) {
+    let all = screen.vt().scrollback_len();
+    screen.scroll_to(all.saturating_sub(rows));
+}
+
+/// All of the text, the oldest first. What the terminal has broken at its edge is one line.
+pub(super) fn text(screen: &mut Screen) -> String {
+    let mut text = String::new();
+    each_row(screen, |row, goes_on| {
+        text.push_str(row);
+        if !goes_on {
+            text.push('\n');
+        }
+    });
+    text
+}
+
+/// The text in view.
+pub(super) fn shown(screen: &Screen) -> String {
+    let (vt, cols) = (screen.vt(), screen.size().cols);
+    let mut text = String::new();
+    for (at, row) in (0..).zip(vt.rows(0, cols)) {
+        text.push_str(&row);
+        if !vt.row_wrapped(at) {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The row of the match, or else the last one in view that is not empty.
+pub(super) fn line(screen: &Screen, finder: Option<&Finder>) -> String {
+    let found = finder.and_then(|finder| finder.row(screen));
+    let shown = shown(screen);
+    let last = shown.lines().rfind(|line| !line.trim().is_empty());
+    found.unwrap_or_else(|| last.unwrap_or_default().to_owned())
+}
+
+/// All rows, the oldest first. The view stays where it is.
+fn rows(screen: &mut Screen) -> Vec<String> {
+    let mut rows = Vec::new();
+    each_row(screen, |row, _| rows.push(row.to_owned()));
+    rows
+}
+
+/// Hands over every row, the oldest first, and whether the next one goes on with it. The view stays where it is.
+fn each_row(screen: &mut Screen, mut take: impl FnMut(&str, bool)) {
+    let (view, size) = (screen.vt().scrollback(), screen.size());
+    let height = usize::from(size.rows);
+    let mut above = screen.vt().scrollback_len();
+    loop {
+        screen.scroll_to(above);
+        // The last page overlaps with the one before.
+        let fresh = if above == 0 { height } else { height.min(above) };
+        let vt = screen.vt();
+        for (at, row) in (0..).zip(vt.rows(0, size.cols).take(fresh)) {
+            take(&row, vt.row_wrapped(at));
+        }
+        if above == 0 {
+            break;
+        }
+        above = above.saturating_sub(height);
+    }
+    screen.scroll_to(view);
 }
 
 #[cfg(test)]
@@ -52,6 +154,7 @@ mod tests {
     use super::*;
     use crate::proc::Size;
 
+    /// 46 rows above the view of five.
     fn screen() -> Screen {
         let mut screen = Screen::new(Size { cols: 20, rows: 5 }, 100);
         for n in 0..50 {
@@ -70,24 +173,67 @@ mod tests {
             .collect()
     }
 
-    #[test]
-    fn a_search_goes_from_match_to_match_and_back() {
-        let mut screen = screen();
-        for expected in ["43 Needle", "33 Needle", "23 Needle"] {
-            assert!(find(&mut screen, "needle", Direction::Older));
-            assert_eq!(shown(&screen), [expected]);
-        }
-        assert!(find(&mut screen, "needle", Direction::Newer));
-        assert_eq!(shown(&screen), ["33 Needle"]);
+    fn needle() -> Needle {
+        Needle::of("needle").unwrap()
     }
 
     #[test]
-    fn where_there_is_no_more_the_view_stays() {
+    fn every_row_is_read_once_whatever_the_view_shows() {
+        for (count, height) in [(0, 4), (3, 4), (4, 4), (7, 4), (8, 4), (9, 4), (50, 7)] {
+            let mut screen = Screen::new(Size { cols: 20, rows: height }, 100);
+            let text: Vec<String> = (0..count).map(|n| format!("row {n}")).collect();
+            screen.process(text.join("\r\n").as_bytes());
+            screen.scroll_to(2);
+            let view = screen.vt().scrollback();
+            let mut read = rows(&mut screen);
+            read.retain(|row| !row.is_empty());
+            assert_eq!(read, text, "{count} in {height}");
+            assert_eq!(screen.vt().scrollback(), view);
+        }
+    }
+
+    #[test]
+    fn all_of_the_text_is_read_with_its_lines_whole() {
+        let mut screen = Screen::new(Size { cols: 5, rows: 2 }, 100);
+        screen.process(b"one\r\ntwo and three\r\nfour");
+        assert_eq!(text(&mut screen), "one\ntwo and three\nfour\n");
+        assert_eq!(super::shown(&screen), "ree\nfour\n");
+    }
+
+    #[test]
+    fn a_search_goes_from_match_to_match_back_and_around() {
         let mut screen = screen();
-        while find(&mut screen, "needle", Direction::Older) {}
-        assert_eq!(shown(&screen), ["3 Needle"]);
-        let at = screen.vt().scrollback();
-        assert!(!find(&mut screen, "nowhere", Direction::Newer));
-        assert_eq!(screen.vt().scrollback(), at);
+        let mut finder = Finder::new(&screen);
+        let mut go = |screen: &mut Screen, wanted| {
+            let found = finder.seek(screen, 1, &needle(), wanted).unwrap();
+            (shown(screen).join(""), found.nth, found.of, found.wrapped)
+        };
+        let (up, down) = (Wanted::Next(Direction::Up), Wanted::Next(Direction::Down));
+        assert_eq!(go(&mut screen, Wanted::First), ("43 Needle".to_owned(), 5, 5, false));
+        assert_eq!(go(&mut screen, up), ("33 Needle".to_owned(), 4, 5, false));
+        assert_eq!(go(&mut screen, up), ("23 Needle".to_owned(), 3, 5, false));
+        assert_eq!(go(&mut screen, down), ("33 Needle".to_owned(), 4, 5, false));
+        // Who has scrolled goes on from what is in view.
+        screen.scroll_to(usize::MAX);
+        assert_eq!(go(&mut screen, down), ("3 Needle".to_owned(), 1, 5, false));
+        assert_eq!(go(&mut screen, up), ("43 Needle".to_owned(), 5, 5, true));
+    }
+
+    #[test]
+    fn what_was_in_view_comes_back_and_a_search_in_vain_moves_nothing() {
+        let mut screen = screen();
+        for origin in [0, 20] {
+            screen.scroll_to(origin);
+            let mut finder = Finder::new(&screen);
+            finder.seek(&mut screen, 1, &needle(), Wanted::First).unwrap();
+            let at = screen.vt().scrollback();
+            let nowhere = Needle::of("nowhere").unwrap();
+            assert_eq!(finder.seek(&mut screen, 1, &nowhere, Wanted::First), None);
+            assert_eq!(screen.vt().scrollback(), at);
+            screen.process(b"more\r\n");
+            finder.seek(&mut screen, 2, &Needle::of("more").unwrap(), Wanted::First);
+            finder.go_back(&mut screen);
+            assert_eq!(screen.vt().scrollback(), if origin == 0 { 0 } else { origin + 1 });
+        }
     }
 }

@@ -2,14 +2,9 @@
 
 use std::{
     cell::RefCell,
-    fs::{self, File},
-    io::{self, BufRead, BufReader, Write},
+    io::{self, Write},
     rc::Rc,
-    sync::{
-        Arc,
-        mpsc::{Receiver, RecvTimeoutError},
-    },
-    thread,
+    sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
 
@@ -26,20 +21,26 @@ use crate::{
     event::{Event, Record, RequestedBy},
     proc::{Size, screen::Screen},
     text::sanitized,
-    words::Tone,
+    words::{Tone, short_duration},
 };
 
 use super::{
-    AfterSignal, DiffRequest, Setup, cast,
+    AfterSignal, Setup,
+    clipboard::{Clip, Keep},
     editor::Recall,
-    find,
+    find::{self, Finder},
     inputs::{self, Arrived, Mailbox},
-    model::{DiffState, Model, Pane, PlaybackState},
-    notify::{self, Notifier},
-    screens::{LiveScreen, SCROLLBACK_ROWS},
+    jobs::Jobs,
+    lending::Lent,
+    memory,
+    model::{Model, Pane, Portion},
+    needle::{Match, Needle},
+    notify::{self, Notifier, Progress},
+    opening::{Document, Loan},
+    screens::LiveScreen,
     source::Source,
     terminal, typing,
-    update::{Order, ScreenEvent, Scroll, show_question, update},
+    update::{Edited, Order, ScreenEvent, Scroll, Wanted, refresh_report, show_end, show_question, update},
     view::{self, Screens},
 };
 
@@ -80,8 +81,14 @@ pub fn run(setup: Setup, source: &mut dyn Source) -> Result<Left, ScreenError> {
     let (cols, rows) = crossterm::terminal::size().map_err(ScreenError::Terminal)?;
     inputs::watch_signals(mailbox.clone()).map_err(ScreenError::Inputs)?;
     terminal::take(setup.mouse).map_err(ScreenError::Terminal)?;
-    inputs::read_keys(mailbox.clone()).map_err(ScreenError::Inputs)?;
-    let result = FrameLoop::new(setup, source, mailbox, arrivals, (cols, rows)).and_then(FrameLoop::run);
+    let lent = Lent::default();
+    let asks = setup.theme.goes_by_background() && inputs::can_be_asked();
+    inputs::read_keys(mailbox.clone(), asks, lent.clone()).map_err(ScreenError::Inputs)?;
+    // Whoever sees a frame may press any key, and until the terminal has answered not all of them are known: the thread that
+    // reads them says when it is over.
+    let first_frame = Instant::now() + if asks { inputs::ANSWER_PATIENCE } else { Duration::ZERO };
+    let result =
+        FrameLoop::new(setup, source, mailbox, arrivals, (cols, rows), first_frame, lent).and_then(FrameLoop::run);
     terminal::give_back();
     result.map_err(ScreenError::Terminal)
 }
@@ -127,10 +134,16 @@ struct FrameLoop<'a> {
     pressed: bool,
     /// When the last frame was.
     drawn: Instant,
+    /// A search through the terminal that is shown.
+    finder: Option<(Pane, Finder)>,
+    /// How often the rows of a terminal have changed.
+    version: u64,
     /// Nothing more comes from the source.
     over: bool,
-    diffing: bool,
+    jobs: Jobs,
+    loan: Loan,
     title: String,
+    progress: Progress,
     pane: Size,
     /// The size that a recording says its terminal had; none in a running loop.
     recorded: Option<Size>,
@@ -143,6 +156,8 @@ impl<'a> FrameLoop<'a> {
         mailbox: Mailbox,
         arrivals: Receiver<Arrived>,
         (cols, rows): (u16, u16),
+        first_frame: Instant,
+        lent: Lent,
     ) -> io::Result<Self> {
         let frame = FrameBytes::default();
         let terminal = Terminal::new(CrosstermBackend::new(frame.clone()))?;
@@ -155,11 +170,14 @@ impl<'a> FrameLoop<'a> {
         model.ui.mouse = setup.mouse;
         model.ui.transcript = setup.transcript;
         model.ui.replay = source.replay();
+        model.ui.timeline = source.timeline();
         model.ui.detaches = setup.reach.as_ref().is_some_and(|reach| reach.outlives_screen());
-        model.ui.recall = Recall::of(setup.remembered.as_deref().map(read_messages).unwrap_or_default());
+        model.ui.recall = Recall::of(setup.remembered.as_deref().map(memory::read).unwrap_or_default());
         source.past(&mut |record| model.apply(record));
         model.ui.toast = None;
-        let pane = model.layout().pane();
+        show_end(&mut model);
+        let pane = model.pane();
+        let jobs = Jobs::new(&setup, mailbox.clone());
         let mut frames = Self {
             live: LiveScreen::new(pane, setup.transcript),
             setup,
@@ -174,11 +192,14 @@ impl<'a> FrameLoop<'a> {
             processed: 0,
             dirty: true,
             pressed: false,
-            // The first frame is due at once.
-            drawn: Instant::now().checked_sub(FRAME).unwrap_or_else(Instant::now),
+            drawn: first_frame.checked_sub(FRAME).unwrap_or(first_frame),
+            finder: None,
+            version: 0,
             over: false,
-            diffing: false,
+            jobs,
+            loan: Loan::of(lent),
             title: String::new(),
+            progress: Progress::None,
             pane,
             recorded: None,
         };
@@ -206,7 +227,7 @@ impl<'a> FrameLoop<'a> {
             }
         }
         let now = Instant::now();
-        if self.dirty && self.due() <= now {
+        if self.dirty && self.due() <= now && !self.loan.is_out() {
             self.draw()?;
         }
         if self.processed < self.pending.len() {
@@ -226,7 +247,7 @@ impl<'a> FrameLoop<'a> {
             Poll::Over => {
                 self.over = true;
                 // A replay stays to be looked at. After a run, the loop stays until its end was seen.
-                if self.model.ui.replay.is_none() {
+                if self.model.ui.replay.is_none() && !self.loan.is_out() {
                     return Ok(Turn::Leave(Left::Over));
                 }
             }
@@ -241,6 +262,9 @@ impl<'a> FrameLoop<'a> {
 
     /// When there is something to draw without any message.
     fn deadline(&self) -> Option<Instant> {
+        if self.loan.is_out() {
+            return None;
+        }
         if self.dirty {
             return Some(self.due());
         }
@@ -283,18 +307,56 @@ impl<'a> FrameLoop<'a> {
 
     fn take(&mut self, arrived: Arrived) -> io::Result<Turn> {
         match arrived {
+            // Typed ahead, for a program that has the terminal by now.
+            Arrived::Ui(ScreenEvent::Input(input)) if self.loan.is_out() && !matches!(input, Input::Resize(..)) => {
+                Ok(Turn::Next)
+            }
             Arrived::Ui(event) => {
                 self.pressed |= matches!(event, ScreenEvent::Input(_));
                 if matches!(event, ScreenEvent::DiffLoaded { .. }) {
-                    self.diffing = false;
+                    self.jobs.has_diffed();
                 }
                 self.model.now_ms = self.model.now_ms.max(self.source.now_ms());
                 self.apply(event)
             }
             Arrived::Recording { iteration, screen } => {
+                let open = self.model.ui.history.open.as_ref().map(|open| open.iteration);
+                let wanted = open.unwrap_or(iteration);
+                if !self.jobs.has_played(wanted, self.pane) && open.is_some() {
+                    // Another one was opened meanwhile, or there is another width to wrap it for.
+                    self.jobs.play(wanted, self.pane);
+                    return Ok(Turn::Next);
+                }
                 let result = screen.map(|screen| self.played = Some(screen));
+                self.finder = None;
                 self.apply(ScreenEvent::Played { iteration, result })
             }
+            Arrived::Unfolded {
+                iteration,
+                what,
+                screen,
+            } => {
+                let result = screen.map(|screen| self.played = Some(screen));
+                self.finder = None;
+                self.apply(ScreenEvent::Unfolded {
+                    iteration,
+                    what,
+                    result,
+                })
+            }
+            Arrived::Background(found) => {
+                if let Some(background) = found {
+                    self.setup.theme = self.setup.theme.on(background);
+                }
+                // The first frame waits for nothing else.
+                let now = Instant::now();
+                self.drawn = self.drawn.min(now.checked_sub(FRAME).unwrap_or(now));
+                self.dirty = true;
+                Ok(Turn::Next)
+            }
+            Arrived::Returned(failure) => self.take_back(failure),
+            // Whoever has the terminal is who was stopped and continued.
+            Arrived::Stop | Arrived::Continued if self.loan.is_out() => Ok(Turn::Next),
             Arrived::Stop => self.suspend(),
             Arrived::Continued => {
                 // Whoever stopped and continued this process may have changed the terminal.
@@ -314,6 +376,10 @@ impl<'a> FrameLoop<'a> {
                 return Ok(turn);
             }
         }
+        // A search is one of a terminal, and ends with its query.
+        if self.model.ui.search.query.is_empty() || !self.model.ui.shows_cells() {
+            self.finder = None;
+        }
         self.fit();
         Ok(Turn::Next)
     }
@@ -327,19 +393,21 @@ impl<'a> FrameLoop<'a> {
             }
             Order::Type(input) => self.type_to_agent(&input),
             Order::Scroll(scroll) => self.scroll(scroll),
-            Order::Find(direction) => {
-                let query = self.model.ui.search.query.text().to_owned();
-                let found = self
-                    .shown_screen()
-                    .is_some_and(|screen| find::find(screen, &query, direction));
+            Order::Find(wanted) => {
+                let found = self.find(wanted);
                 return self.apply(ScreenEvent::Searched { found });
             }
-            Order::LoadDiff { iteration } => self.load_diff(iteration),
-            Order::Play { iteration } => self.play(iteration),
+            Order::LoadDiff => self.jobs.load_diff(&mut self.model),
+            Order::EndFind => self.end_find(),
+            Order::Edit(edited) => self.edit(edited),
+            Order::Copy(text) => self.copy(&text, Keep::Beginning),
+            Order::CopyFrom(part) => self.copy_from(part),
+            Order::Play { iteration } => self.jobs.play(iteration, self.pane),
+            Order::Unfold { iteration, what } => self.jobs.unfold(iteration, what, self.pane),
             Order::RememberMessages => self.remember_messages(),
             Order::Replay(replay) => {
-                if let Some(records) = self.source.steer(replay) {
-                    self.jump(&records);
+                if let Some(past) = self.source.steer(replay) {
+                    self.jump(past.records());
                 }
                 self.model.ui.replay = self.source.replay();
             }
@@ -366,9 +434,68 @@ impl<'a> FrameLoop<'a> {
     fn suspend(&mut self) -> io::Result<Turn> {
         terminal::give_back();
         // All of the process group, as a terminal would; the agent has a terminal of its own and works on.
+        let since = Instant::now();
         kill(Pid::from_raw(0), Signal::SIGSTOP)?;
         terminal::take(self.setup.mouse)?;
+        let away = short_duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let meanwhile = match &self.setup.reach {
+            Some(reach) if reach.outlives_screen() => "; the run went on meanwhile",
+            Some(_) => "; ralph stood still meanwhile, its agent did not",
+            None => "",
+        };
+        let now_ms = self.source.now_ms();
+        self.model
+            .ui
+            .toast(Tone::Note, format!("back after {away}{meanwhile}"), now_ms);
         self.redraw()
+    }
+
+    /// Lends the terminal to the user's editor. What happens meanwhile is taken in, and not drawn.
+    fn edit(&mut self, edited: Edited) {
+        let document = match edited {
+            Edited::Plan => match &self.setup.project {
+                Some(project) => Ok(Document::Real(project.join(&self.model.run.settings.plan))),
+                None => return self.tell(Tone::Note, "the plan is on the machine of the run: edit it there"),
+            },
+            Edited::Text { name, text } => Document::of(name, &text),
+            Edited::Terminal => {
+                let text = self.shown_screen().map(find::text);
+                self.live.fold();
+                Document::of("transcript.txt", &text.unwrap_or_default())
+            }
+        };
+        match document {
+            Ok(document) => {
+                terminal::give_back();
+                self.loan.begin(document, self.mailbox.clone());
+            }
+            Err(error) => self.tell(Tone::Bad, &format!("no temporary file: {error}")),
+        }
+    }
+
+    /// Takes the terminal back from the editor, which may have failed.
+    fn take_back(&mut self, failure: Option<String>) -> io::Result<Turn> {
+        let is_left = self.over && self.model.ui.replay.is_none();
+        if !is_left {
+            terminal::take(self.setup.mouse)?;
+        }
+        let was_plan = self.loan.end();
+        if is_left {
+            return Ok(Turn::Leave(Left::Over));
+        }
+        match failure {
+            Some(why) => self.tell(Tone::Bad, &why),
+            None if was_plan && !self.model.run.is_over() => {
+                self.tell(Tone::Note, "changes to the plan count from the next iteration");
+            }
+            None => {}
+        }
+        self.redraw()
+    }
+
+    fn tell(&mut self, tone: Tone, what: &str) {
+        self.model.ui.toast(tone, sanitized(what), self.source.now_ms());
+        self.dirty = true;
     }
 
     fn redraw(&mut self) -> io::Result<Turn> {
@@ -378,14 +505,17 @@ impl<'a> FrameLoop<'a> {
         // Not `clear`: that asks the terminal where its cursor is, and the answer would be taken for keys.
         self.terminal.resize(Rect::new(0, 0, cols, rows))?;
         self.title.clear();
+        self.progress = Progress::None;
         self.dirty = true;
         Ok(Turn::Next)
     }
 
     fn draw(&mut self) -> io::Result<()> {
         self.model.advance(self.source.now_ms());
+        refresh_report(&mut self.model);
         self.live.catch_up();
         self.write_title()?;
+        self.write_progress()?;
         // The terminal shows a frame whole or not at all, where it knows this.
         self.frame.write_all(b"\x1b[?2026h")?;
         let screens = Screens {
@@ -414,17 +544,31 @@ impl<'a> FrameLoop<'a> {
         Ok(())
     }
 
+    fn write_progress(&mut self) -> io::Result<()> {
+        let progress = Progress::of(&self.model.run);
+        if self.setup.shows_progress && progress != self.progress {
+            terminal::shows_progress();
+            write!(self.frame, "{}", progress.sequence())?;
+            self.progress = progress;
+        }
+        Ok(())
+    }
+
     fn take_event(&mut self, event: UiEvent) -> Turn {
         match event {
             UiEvent::Record(record) => self.take_record(&record),
-            UiEvent::Output(bytes) => (self.pending, self.processed) = (bytes, 0),
+            UiEvent::Output(bytes) => {
+                self.model.vitals.hear(self.source.now_ms());
+                (self.pending, self.processed) = (bytes, 0);
+            }
             UiEvent::Resized(size) => {
                 self.recorded = Some(size);
                 self.live.resize(self.live_size());
+                self.version += 1;
                 self.dirty = true;
             }
             UiEvent::Detail(detail) => {
-                self.model.log.tell(&detail);
+                self.model.tell(&detail);
                 self.dirty |= self.model.ui.pane == Pane::Log;
             }
             UiEvent::Skipped { bytes } => {
@@ -437,10 +581,11 @@ impl<'a> FrameLoop<'a> {
 
     fn take_record(&mut self, record: &Record) {
         if let Event::IterationStarted { .. } = record.event {
-            self.live.restart();
+            self.restart_terminal();
         }
         self.model.apply(record);
         show_question(&mut self.model);
+        show_end(&mut self.model);
         self.model.ui.replay = self.source.replay();
         self.dirty = true;
         self.fit();
@@ -448,7 +593,7 @@ impl<'a> FrameLoop<'a> {
             && self.model.ui.pane == Pane::Diff
             && self.model.ui.diff.iteration == Some(iteration)
         {
-            self.load_diff(iteration);
+            self.jobs.load_diff(&mut self.model);
         }
         if let Some(reason) = notify::reason(&record.event, &self.model.run) {
             self.notify(reason);
@@ -468,6 +613,7 @@ impl<'a> FrameLoop<'a> {
         let end = self.pending.len().min(self.processed + SLICE_BYTES);
         self.live.process(&self.pending[self.processed..end]);
         self.processed = end;
+        self.version += 1;
         self.dirty |= self.model.ui.pane == Pane::Terminal;
     }
 
@@ -475,7 +621,7 @@ impl<'a> FrameLoop<'a> {
     fn jump(&mut self, records: &[Record]) {
         self.model.forget_run();
         self.model.now_ms = 0;
-        self.live.restart();
+        self.restart_terminal();
         (self.pending, self.processed) = (Vec::new(), 0);
         for record in records {
             self.model.apply(record);
@@ -483,6 +629,13 @@ impl<'a> FrameLoop<'a> {
         self.model.ui.toast = None;
         self.over = false;
         self.fit();
+    }
+
+    /// Begins with an empty terminal, of the kind that comes: adapters of one run may differ.
+    fn restart_terminal(&mut self) {
+        let transcript = self.source.is_transcript().unwrap_or(self.setup.transcript);
+        self.live.restart(transcript);
+        self.version += 1;
     }
 
     /// The size of the terminal that is shown: in a replay that of the recording, as far as there is room.
@@ -498,19 +651,24 @@ impl<'a> FrameLoop<'a> {
 
     /// Gives terminals and agents the size that their pane has now.
     fn fit(&mut self) {
-        let pane = self.model.layout().pane();
+        let pane = self.model.pane();
         if pane == self.pane {
             return;
         }
         self.pane = pane;
         self.live.resize(self.live_size());
+        // A conversation is wrapped for the room there is.
+        if let Some(open) = &self.model.ui.history.open {
+            self.jobs.play(open.iteration, self.pane);
+        }
+        self.version += 1;
         if let Some(reach) = &self.setup.reach {
             reach.resize(pane);
         }
     }
 
     fn type_to_agent(&mut self, input: &Input) {
-        let bytes = typing::bytes(input, self.live.screen().vt(), self.model.layout().main);
+        let bytes = typing::bytes(input, self.live.screen().vt(), self.model.layout().terminal());
         if let Some(reach) = self.setup.reach.as_ref().filter(|_| !bytes.is_empty()) {
             reach.type_bytes(bytes);
         }
@@ -519,8 +677,8 @@ impl<'a> FrameLoop<'a> {
     /// The terminal that is shown, if one is.
     fn shown_screen(&mut self) -> Option<&mut Screen> {
         match (self.model.ui.pane, &self.model.ui.history.open) {
-            (Pane::Terminal, _) => Some(self.live.unfolded()),
-            (Pane::History, Some(playback)) if playback.state == PlaybackState::Loaded => self.played.as_deref_mut(),
+            (Pane::Terminal, _) if self.model.ui.unfolded.is_none() => Some(self.live.unfolded()),
+            (Pane::Terminal, _) | (Pane::History, Some(_)) if self.model.ui.shows_cells() => self.played.as_deref_mut(),
             _ => None,
         }
     }
@@ -537,63 +695,60 @@ impl<'a> FrameLoop<'a> {
         self.live.fold();
     }
 
-    fn load_diff(&mut self, number: u32) {
-        let Some(iteration) = self.model.run.iterations.numbered(number) else {
-            return;
-        };
-        let Some(before) = iteration.before.clone() else {
-            let lines = Err("There is no checkpoint to compare with.".to_owned());
-            self.model.ui.diff.state = DiffState::None;
-            _ = self.mailbox.send(Arrived::Ui(ScreenEvent::DiffLoaded {
-                iteration: number,
-                lines,
-            }));
-            return;
-        };
-        if std::mem::replace(&mut self.diffing, true) {
-            return;
-        }
-        let request = DiffRequest {
-            iteration: number,
-            before,
-            after: iteration.after.clone(),
-        };
-        let (differ, mailbox) = (self.setup.differ.clone(), self.mailbox.clone());
-        thread::spawn(move || {
-            let lines = differ(&request).map(|text| diff_lines(&text));
-            mailbox.send(Arrived::Ui(ScreenEvent::DiffLoaded {
-                iteration: number,
-                lines,
-            }))
-        });
+    fn find(&mut self, wanted: Wanted) -> Option<Match> {
+        let needle = Needle::of(self.model.ui.search.query.text())?;
+        let (version, pane) = (self.version, self.model.ui.pane);
+        let finder = self.finder.take().filter(|(of, _)| *of == pane);
+        let screen = self.shown_screen()?;
+        let mut finder = finder.map_or_else(|| Finder::new(screen), |(_, finder)| finder);
+        let found = finder.seek(screen, version, &needle, wanted);
+        self.finder = Some((pane, finder));
+        found
     }
 
-    fn play(&mut self, iteration: u32) {
-        let recordings = Arc::clone(&self.setup.recordings);
-        let (mailbox, pane) = (self.mailbox.clone(), self.pane);
-        thread::spawn(move || {
-            let path = recordings(iteration);
-            let screen = File::open(&path)
-                .map_err(|error| format!("{}: {error}", path.display()))
-                .and_then(|file| {
-                    let lines = BufReader::new(file).lines().map_while(Result::ok);
-                    cast::play(lines, pane, SCROLLBACK_ROWS)
-                        .map(Box::new)
-                        .ok_or_else(|| format!("{}: not a recording", path.display()))
-                });
-            mailbox.send(Arrived::Recording { iteration, screen })
-        });
+    fn copy(&mut self, text: &str, keep: Keep) {
+        let now_ms = self.source.now_ms();
+        self.dirty = true;
+        let Some(clip) = Clip::of(text, keep) else {
+            return self.model.ui.toast(Tone::Note, "there is nothing to copy", now_ms);
+        };
+        // With the next frame: one writer, one order.
+        self.frame.0.borrow_mut().extend_from_slice(&clip.sequence());
+        self.model.ui.toast(Tone::User, clip.in_words(), now_ms);
     }
 
-    fn remember_messages(&self) {
-        let Some(path) = &self.setup.remembered else { return };
-        let mut text = String::new();
-        for message in self.model.ui.recall.texts() {
-            text += &serde_json::to_string(message).expect("a string has no failing serialiser");
-            text.push('\n');
+    fn copy_from(&mut self, part: Portion) {
+        let finder = self.finder.take();
+        let text = self.shown_screen().map(|screen| match part {
+            Portion::All => find::text(screen),
+            Portion::Line => find::line(screen, finder.as_ref().map(|(_, finder)| finder)),
+            Portion::Shown | Portion::Block | Portion::Message => find::shown(screen),
+        });
+        self.finder = finder;
+        self.live.fold();
+        let keep = if part == Portion::All {
+            Keep::End
+        } else {
+            Keep::Beginning
+        };
+        self.copy(&text.unwrap_or_default(), keep);
+    }
+
+    fn end_find(&mut self) {
+        if let (Some((_, finder)), Some(screen)) = (self.finder.take(), self.shown_screen()) {
+            finder.go_back(screen);
+            self.live.fold();
         }
-        // The messages themselves are in the journal; without this they are only typed again.
-        _ = fs::write(path, text);
+    }
+
+    fn remember_messages(&mut self) {
+        let recall = &mut self.model.ui.recall;
+        if let (Some(path), Some(newest)) = (&self.setup.remembered, recall.texts().last())
+            // The messages themselves are in the journal; without this they are only typed again.
+            && let Ok(texts) = memory::add(path, newest)
+        {
+            *recall = Recall::of(texts);
+        }
     }
 }
 
@@ -608,19 +763,7 @@ fn break_on_request(event: &ScreenEvent) {
     }
 }
 
-fn read_messages(path: &std::path::Path) -> Vec<String> {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
-}
-
 /// What the user's clock is ahead of UTC now.
 fn utc_offset_s() -> i64 {
     i64::from(jiff::Zoned::now().offset().seconds())
-}
-
-/// Lines of a patch as they can be shown.
-fn diff_lines(text: &str) -> Vec<String> {
-    sanitized(text).lines().map(|line| line.replace('\t', "    ")).collect()
 }

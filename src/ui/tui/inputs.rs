@@ -1,20 +1,36 @@
 //! What reaches the screen from outside of the loop: keys, signals, results of jobs. Each from a thread of its own.
 
 use std::{
-    io,
+    io::{self, IsTerminal},
+    os::fd::AsFd,
     sync::{
         Arc,
         mpsc::{self, Receiver, Sender},
     },
     thread,
+    time::{Duration, Instant},
 };
 
-use crossterm::event::Event;
+use crossterm::event::{Event, poll, read};
+use nix::poll::{PollFd, PollFlags, PollTimeout};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{event::RequestedBy, proc::screen::Screen};
+use crate::{driver::Unfold, event::RequestedBy, proc::screen::Screen};
 
-use super::{source::Wake, update::ScreenEvent};
+use super::{
+    background::{Background, Heard, LateAnswer, Listener, QUESTION, Sifted},
+    lending::Lent,
+    source::Wake,
+    terminal,
+    update::ScreenEvent,
+};
+
+/// How long the first frame waits for what the terminal says of its background.
+const ANSWER: Duration = Duration::from_millis(80);
+/// The same for whoever waits for the thread that hears it, which a busy machine may start late.
+pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the rest of an answer may take that has begun.
+const REST_OF_ANSWER: Duration = Duration::from_millis(50);
 
 /// What arrived.
 pub(super) enum Arrived {
@@ -24,6 +40,16 @@ pub(super) enum Arrived {
         iteration: u32,
         screen: Result<Box<Screen>, String>,
     },
+    /// What is folded was rendered.
+    Unfolded {
+        iteration: u32,
+        what: Unfold,
+        screen: Result<Box<Screen>, String>,
+    },
+    /// The terminal was asked for its background, and has said it, or says nothing in time.
+    Background(Option<Background>),
+    /// A program that was lent the terminal has ended, and this is how it failed, if it did.
+    Returned(Option<String>),
     /// SIGTSTP.
     Stop,
     /// SIGCONT.
@@ -57,21 +83,112 @@ impl Mailbox {
     }
 }
 
-/// Reads keys until the terminal is gone. The thread outlives the screen: only a key would end its wait.
+/// Whether the terminal can be asked something: the answer comes where keys come.
+pub(super) fn can_be_asked() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Reads keys until the terminal is gone, and asks the terminal for its background before, if that is wanted. The thread outlives
+/// the screen: only a key would end its wait.
 ///
 /// # Errors
 /// If there can be no thread.
-pub(super) fn read_keys(mailbox: Mailbox) -> io::Result<()> {
-    let keys = move || {
-        while let Ok(event) = crossterm::event::read() {
-            // A terminal that tells of focus was asked by somebody else.
-            let wanted = !matches!(event, Event::FocusGained | Event::FocusLost);
-            if wanted && !mailbox.send(Arrived::Ui(ScreenEvent::Input(event))) {
-                return;
-            }
-        }
+pub(super) fn read_keys(mailbox: Mailbox, asks: bool, lent: Lent) -> io::Result<()> {
+    let keys = move || match asks {
+        true => _ = ask_and_read(&mailbox, &lent),
+        false => while read_own(&lent).is_ok_and(|event| send_input(&mailbox, event)) {},
     };
     thread::Builder::new().name("keys".to_owned()).spawn(keys).map(drop)
+}
+
+/// Reads what comes next while the terminal is ralph's.
+fn read_own(lent: &Lent) -> io::Result<Event> {
+    lent.wait_while_lent();
+    read()
+}
+
+/// Returns false when the screen is gone.
+fn send_input(mailbox: &Mailbox, event: Event) -> bool {
+    // A terminal that tells of focus was asked by somebody else.
+    matches!(event, Event::FocusGained | Event::FocusLost) || mailbox.send(Arrived::Ui(ScreenEvent::Input(event)))
+}
+
+/// Returns when the terminal or the screen is gone.
+fn ask_and_read(mailbox: &Mailbox, lent: &Lent) -> io::Result<()> {
+    // What was typed before comes first. From here on crossterm hears of new sizes, too.
+    while poll(Duration::ZERO)? {
+        if !send_input(mailbox, read()?) {
+            return Ok(());
+        }
+    }
+    terminal::ask(QUESTION)?;
+    let found = hear(mailbox)?;
+    mailbox.send(Arrived::Background(found));
+    let mut late = LateAnswer::default();
+    loop {
+        let sifted = match late.is_midway() && !poll(REST_OF_ANSWER)? {
+            true => late.give_up(None),
+            false => late.take(read_own(lent)?),
+        };
+        match sifted {
+            Sifted::Held => {}
+            Sifted::Background(background) => {
+                terminal::answered();
+                mailbox.send(Arrived::Background(Some(background)));
+            }
+            Sifted::Keys(events) => {
+                if !events.into_iter().all(|event| send_input(mailbox, event)) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Reads what the terminal answers to [`QUESTION`] until nothing more is to come of it, or for as long as that is waited for. What
+/// is typed meanwhile is sent on.
+fn hear(mailbox: &Mailbox) -> io::Result<Option<Background>> {
+    let stdin = io::stdin();
+    let (mut listener, mut found) = (Listener::default(), None);
+    let mut until = Instant::now() + ANSWER;
+    let mut bytes = [0; 1024];
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let mut ready = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+        match nix::poll::poll(&mut ready, PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO)) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(nix::errno::Errno::EINTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        }
+        let count = match rustix::io::read(&stdin, &mut bytes) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        };
+        let mut is_last = false;
+        for heard in listener.take(&bytes[..count]) {
+            match heard {
+                Heard::Background(background) => found = Some(background),
+                Heard::Last => is_last = true,
+                Heard::Key(key) => _ = send_input(mailbox, Event::Key(key)),
+                Heard::Paste(text) => _ = send_input(mailbox, Event::Paste(text)),
+            }
+        }
+        if is_last {
+            terminal::answered();
+            break;
+        }
+        // Its end would be taken for keys.
+        if listener.is_midway() {
+            until = until.max(Instant::now() + REST_OF_ANSWER);
+        }
+    }
+    if let Some(Heard::Key(key)) = listener.finish() {
+        send_input(mailbox, Event::Key(key));
+    }
+    Ok(found)
 }
 
 /// Listens for signals until the screen is gone.

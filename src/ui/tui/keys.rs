@@ -2,7 +2,12 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::model::Pane;
+use crate::driver::Unfold;
+
+use super::{
+    layout::Focus,
+    model::{Pane, Ui},
+};
 
 /// What a key in the table does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,12 +20,21 @@ pub enum Action {
     Type,
     /// Bring back a question that was left for later.
     Answer,
-    NextPane,
+    /// From the plan to the main area and back.
+    NextFocus,
+    FocusPlan,
+    /// The focused area takes the room of the other.
+    Zoom,
     Show(Pane),
     Search,
-    /// The next match, in the direction of the search: older.
+    /// The next match: older where the newest is at the end, further down elsewhere.
     NextMatch,
     PreviousMatch,
+    Copy,
+    /// Show the lines of the next kind.
+    Filter,
+    /// What is shown, in the user's editor.
+    Edit,
     LineUp,
     LineDown,
     PageUp,
@@ -28,13 +42,32 @@ pub enum Action {
     Top,
     Bottom,
     Open,
+    /// Fold what is below the heading of the chosen task, or unfold it.
+    Fold,
     Back,
     Withdraw,
+    PreviousFile,
+    NextFile,
+    Wrap,
+    Leftwards,
+    Rightwards,
+    /// Compare with one iteration earlier, or one later.
+    CompareEarlier,
+    CompareLater,
+    /// The part of an iteration that is beside the one that is shown.
+    PreviousPart,
+    NextPart,
+    SeekBackward,
+    SeekForward,
+    /// Show what is folded in the transcript.
+    Unfold(Unfold),
     PreviousIteration,
     NextIteration,
     Slower,
     Faster,
     Help,
+    /// Every action by name.
+    Palette,
     Redraw,
     Suspend,
     Interrupt,
@@ -51,6 +84,88 @@ pub enum When {
     Replay,
 }
 
+/// What has the focus, where a key means something there alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Plan,
+    View(Pane),
+}
+
+/// Where a binding counts that names no place.
+const ANYWHERE: &[Place] = &[];
+
+/// Where the keys that go through files in the diff are free.
+const NOT_DIFF: &[Place] = &[
+    Place::Plan,
+    Place::View(Pane::Terminal),
+    Place::View(Pane::Log),
+    Place::View(Pane::History),
+    Place::View(Pane::Messages),
+    Place::View(Pane::Asks),
+    Place::View(Pane::Limits),
+    Place::View(Pane::Report),
+];
+
+/// Where nothing is beside what is shown.
+const NO_SIDES: &[Place] = &[
+    Place::Plan,
+    Place::View(Pane::Terminal),
+    Place::View(Pane::Log),
+    Place::View(Pane::Messages),
+    Place::View(Pane::Asks),
+    Place::View(Pane::Limits),
+    Place::View(Pane::Report),
+];
+
+/// What decides which bindings count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Here {
+    pub place: Place,
+    pub replay: bool,
+}
+
+impl Here {
+    pub fn of(ui: &Ui) -> Self {
+        Self {
+            place: Place::of(ui),
+            replay: ui.replay.is_some(),
+        }
+    }
+}
+
+impl Place {
+    pub fn of(ui: &Ui) -> Self {
+        match ui.focus {
+            Focus::Plan => Place::Plan,
+            Focus::Main => Place::View(ui.pane),
+        }
+    }
+}
+
+/// What bindings are about, in the order of the help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    Control,
+    Views,
+    Move,
+    Find,
+    Other,
+}
+
+impl Group {
+    pub const ALL: [Self; 5] = [Group::Control, Group::Views, Group::Move, Group::Find, Group::Other];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Control => "control",
+            Group::Views => "views",
+            Group::Move => "move",
+            Group::Find => "find and copy",
+            Group::Other => "other",
+        }
+    }
+}
+
 /// A key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chord {
@@ -62,6 +177,9 @@ pub struct Binding {
     pub keys: &'static [Chord],
     pub action: Action,
     pub when: When,
+    /// What has to have the focus; anything if it names none.
+    pub places: &'static [Place],
+    pub group: Group,
     /// For the footer, where there is room; empty for none.
     pub hint: &'static str,
     /// For the help.
@@ -86,85 +204,123 @@ const fn ctrl(character: char) -> Chord {
     }
 }
 
-const fn row(keys: &'static [Chord], action: Action, when: When, hint: &'static str, about: &'static str) -> Binding {
+const fn row(
+    group: Group,
+    keys: &'static [Chord],
+    action: Action,
+    when: When,
+    hint: &'static str,
+    about: &'static str,
+) -> Binding {
     Binding {
         keys,
         action,
         when,
+        places: ANYWHERE,
+        group,
         hint,
         about,
     }
 }
 
-/// Every key there is outside of a line that is typed. Where a key has two meanings, the first that counts is taken.
+/// The binding, where one of `places` has the focus.
+const fn at(places: &'static [Place], binding: Binding) -> Binding {
+    Binding { places, ..binding }
+}
+
+/// Every key there is outside of a line that is typed.
 #[rustfmt::skip]
-pub const TABLE: &[Binding] = &[
-    row(&[char(':')], Action::Steer, When::Live, "steer", "message the agent (`!` now, `+` every prompt); resumes an ended run"),
-    row(&[char('p')], Action::PauseOrResume, When::Live, "pause", "pause after this iteration; again to resume"),
-    row(&[char('s')], Action::StopAfterIteration, When::Live, "stop after", "stop when this iteration is finished"),
-    row(&[char('S')], Action::Skip, When::Live, "skip", "end this iteration and start the next; asks first"),
-    row(&[char('r')], Action::RetryNow, When::Live, "", "end a wait and try again now"),
-    row(&[char('i')], Action::Type, When::Live, "", "type into the agent's terminal; Ctrl-] leaves"),
-    row(&[char('a')], Action::Answer, When::Live, "", "answer what the agent asks"),
-    row(&[char('p'), char(' ')], Action::PauseOrResume, When::Replay, "pause", "pause the replay; again to resume"),
-    row(&[char('+'), char('=')], Action::Faster, When::Replay, "faster", "play twice as fast"),
-    row(&[char('-')], Action::Slower, When::Replay, "slower", "play half as fast"),
-    row(&[char(']')], Action::NextIteration, When::Replay, "next", "go to the next iteration"),
-    row(&[char('['), char('b')], Action::PreviousIteration, When::Replay, "back", "go to the iteration before"),
-    row(&[key(KeyCode::Tab)], Action::NextPane, When::Always, "", "terminal, log, terminal, …"),
-    row(&[char('t')], Action::Show(Pane::Terminal), When::Always, "", "the agent's terminal"),
-    row(&[char('l')], Action::Show(Pane::Log), When::Always, "log", "event log"),
-    row(&[char('d')], Action::Show(Pane::Diff), When::Always, "diff", "what this iteration changed; again to refresh"),
-    row(&[char('h')], Action::Show(Pane::History), When::Always, "history", "the iterations so far"),
-    row(&[char('P')], Action::Show(Pane::Asks), When::Always, "asks", "what the agent asks and asked; Enter answers or shows it"),
-    row(&[char('m')], Action::Show(Pane::Messages), When::Always, "", "your messages and what became of them"),
-    row(&[char('c')], Action::Show(Pane::Limits), When::Always, "", "limits, how much of them is used, settings"),
-    row(&[char('/')], Action::Search, When::Always, "", "search backwards; Enter goes to the match, Esc leaves"),
-    row(&[char('n')], Action::NextMatch, When::Always, "", "the next match (older)"),
-    row(&[char('N')], Action::PreviousMatch, When::Always, "", "the previous match (newer)"),
-    row(&[key(KeyCode::Up), char('k')], Action::LineUp, When::Always, "", "a line up"),
-    row(&[key(KeyCode::Down), char('j')], Action::LineDown, When::Always, "", "a line down"),
-    row(&[key(KeyCode::PageUp), ctrl('b')], Action::PageUp, When::Always, "", "a page up"),
-    row(&[key(KeyCode::PageDown), ctrl('f')], Action::PageDown, When::Always, "", "a page down"),
-    row(&[char('g'), key(KeyCode::Home)], Action::Top, When::Always, "", "to the beginning"),
-    row(&[char('G'), key(KeyCode::End)], Action::Bottom, When::Always, "", "to the end, and follow it"),
-    row(&[key(KeyCode::Enter)], Action::Open, When::Always, "", "in the history: the transcript of the iteration"),
-    row(&[key(KeyCode::Esc)], Action::Back, When::Always, "", "back to the terminal"),
-    row(&[char('x')], Action::Withdraw, When::Live, "", "in the messages: take one back"),
-    row(&[char('?'), key(KeyCode::F(1))], Action::Help, When::Always, "help", "these keys"),
-    row(&[ctrl('l')], Action::Redraw, When::Always, "", "redraw the screen"),
-    row(&[ctrl('z')], Action::Suspend, When::Always, "", "back to the shell; `fg` returns"),
-    row(&[ctrl('c')], Action::Interrupt, When::Always, "", "stop gracefully; twice to force"),
-    row(&[char('q')], Action::Quit, When::Always, "quit", "leave; asks whether to detach or stop while the run is not over"),
-];
+pub const TABLE: &[Binding] = {
+    use Group::{Control, Find, Move, Other, Views};
+    use When::{Always, Live, Replay};
+    &[
+        row(Control, &[char(':')], Action::Steer, Live, "message", "message the agent (`!` now, `+` every prompt); resumes an ended run"),
+        row(Control, &[char('p')], Action::PauseOrResume, Live, "pause", "pause after this iteration; again to resume"),
+        row(Control, &[char('s')], Action::StopAfterIteration, Live, "stop after this", "stop when this iteration is finished; again to take it back"),
+        row(Control, &[char('S')], Action::Skip, Live, "skip", "end this iteration and start the next; asks first"),
+        row(Control, &[char('r')], Action::RetryNow, Live, "retry now", "end a wait and try again now"),
+        row(Control, &[char('i')], Action::Type, Live, "type", "type into the agent's terminal; Ctrl-] leaves"),
+        row(Control, &[char('a')], Action::Answer, Live, "answer", "answer what the agent asks"),
+        at(&[Place::View(Pane::Messages)], row(Control, &[char('x')], Action::Withdraw, Live, "take back", "take the chosen message back; asks first if it is a standing one")),
+        row(Control, &[char('p'), char(' ')], Action::PauseOrResume, Replay, "pause", "pause the replay; again to resume"),
+        row(Control, &[char('+'), char('=')], Action::Faster, Replay, "faster", "play twice as fast"),
+        row(Control, &[char('-')], Action::Slower, Replay, "slower", "play half as fast"),
+        at(NOT_DIFF, row(Control, &[char(']')], Action::NextIteration, Replay, "next", "go to the next iteration")),
+        at(NOT_DIFF, row(Control, &[char('[')], Action::PreviousIteration, Replay, "previous", "go to the iteration before")),
+        at(NO_SIDES, row(Control, &[key(KeyCode::Right)], Action::SeekForward, Replay, "+10 s", "10 seconds on")),
+        at(NO_SIDES, row(Control, &[key(KeyCode::Left)], Action::SeekBackward, Replay, "", "10 seconds back")),
+        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextFocus, Always, "plan", "focus the plan, or what is beside it"),
+        row(Views, &[char('0')], Action::FocusPlan, Always, "", "the plan"),
+        row(Views, &[char('1'), char('t')], Action::Show(Pane::Terminal), Always, "", "what the agent writes"),
+        row(Views, &[char('2'), char('l')], Action::Show(Pane::Log), Always, "", "event log"),
+        row(Views, &[char('3'), char('d')], Action::Show(Pane::Diff), Always, "", "what this iteration changed; again to refresh"),
+        row(Views, &[char('4'), char('h')], Action::Show(Pane::History), Always, "", "the iterations so far"),
+        row(Views, &[char('5'), char('m')], Action::Show(Pane::Messages), Always, "", "your messages and what became of them"),
+        row(Views, &[char('6'), char('P')], Action::Show(Pane::Asks), Always, "", "what the agent asks and asked"),
+        row(Views, &[char('7'), char('c')], Action::Show(Pane::Limits), Always, "", "limits, how much of them is used, settings"),
+        row(Views, &[char('R')], Action::Show(Pane::Report), Always, "", "report: why the run is over, what to do next, what it did"),
+        row(Views, &[char('z')], Action::Zoom, Always, "zoom", "give what has the focus all of the room; again to share it"),
+        at(&[Place::View(Pane::Terminal)], row(Views, &[char('o')], Action::Unfold(Unfold::Last), Always, "", "the latest result or thought that is folded, whole")),
+        at(&[Place::View(Pane::Terminal)], row(Views, &[char('O')], Action::Unfold(Unfold::All), Always, "", "all of this iteration, with nothing folded")),
+        at(&[Place::View(Pane::History)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "the chosen iteration whole: transcript, diff, goals, messages")),
+        at(&[Place::View(Pane::History)], row(Views, &[key(KeyCode::Right)], Action::NextPart, Always, "", "of an iteration that is shown whole, the next part")),
+        at(&[Place::View(Pane::History)], row(Views, &[key(KeyCode::Left)], Action::PreviousPart, Always, "", "the part before")),
+        at(&[Place::View(Pane::Asks)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "answer what is chosen, or show it whole")),
+        at(&[Place::View(Pane::Messages)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "edit the chosen message while it waits, or show it whole")),
+        at(&[Place::View(Pane::Diff)], row(Views, &[char('w')], Action::Wrap, Always, "wrap", "wrap long lines, or cut them")),
+        at(&[Place::View(Pane::Diff)], row(Views, &[char('b')], Action::CompareEarlier, Always, "since", "compare with the state before one iteration earlier")),
+        at(&[Place::View(Pane::Diff)], row(Views, &[char('B')], Action::CompareLater, Always, "", "the same the other way; first, of the whole run")),
+        at(&[Place::Plan], row(Views, &[key(KeyCode::Enter)], Action::Fold, Always, "fold", "fold the heading of the chosen task, or unfold it")),
+        row(Views, &[key(KeyCode::Esc)], Action::Back, Always, "", "back to where you came from"),
+        row(Move, &[key(KeyCode::Up), char('k')], Action::LineUp, Always, "", "a line up"),
+        row(Move, &[key(KeyCode::Down), char('j')], Action::LineDown, Always, "", "a line down"),
+        row(Move, &[key(KeyCode::PageUp), ctrl('b')], Action::PageUp, Always, "", "a page up"),
+        row(Move, &[key(KeyCode::PageDown), ctrl('f')], Action::PageDown, Always, "", "a page down"),
+        at(&[Place::View(Pane::Diff)], row(Move, &[char(']')], Action::NextFile, Always, "next file", "the next file")),
+        at(&[Place::View(Pane::Diff)], row(Move, &[char('[')], Action::PreviousFile, Always, "", "the previous file")),
+        at(&[Place::View(Pane::Diff)], row(Move, &[key(KeyCode::Left)], Action::Leftwards, Always, "", "to the left, where lines are cut")),
+        at(&[Place::View(Pane::Diff)], row(Move, &[key(KeyCode::Right)], Action::Rightwards, Always, "", "to the right, where lines are cut")),
+        row(Move, &[char('g'), key(KeyCode::Home)], Action::Top, Always, "", "to the beginning"),
+        row(Move, &[char('G'), key(KeyCode::End)], Action::Bottom, Always, "", "to the end, and follow it"),
+        row(Find, &[char('/')], Action::Search, Always, "search", "search here; Enter keeps the match, Esc goes back"),
+        row(Find, &[char('n')], Action::NextMatch, Always, "", "the next match; older in the agent pane and the log"),
+        row(Find, &[char('N')], Action::PreviousMatch, Always, "", "the match before"),
+        at(&[Place::View(Pane::Log)], row(Find, &[char('f')], Action::Filter, Always, "filter", "only problems, then messages, tools, files, and all again")),
+        row(Find, &[char('y')], Action::Copy, Always, "", "copy what is chosen; in the agent pane, what you say"),
+        row(Find, &[char('e')], Action::Edit, Always, "", "open what is shown in your editor; from the plan, the plan itself"),
+        row(Other, &[char('?'), key(KeyCode::F(1))], Action::Help, Always, "help", "these keys"),
+        row(Other, &[ctrl('p')], Action::Palette, Always, "", "every action by its name"),
+        row(Other, &[ctrl('l')], Action::Redraw, Always, "", "redraw the screen"),
+        row(Other, &[ctrl('z')], Action::Suspend, Always, "", "back to the shell; `fg` returns"),
+        row(Other, &[ctrl('c')], Action::Interrupt, Always, "", "stop gracefully; twice to force"),
+        row(Other, &[char('q')], Action::Quit, Always, "quit", "leave; asks whether to detach or stop while the run is not over"),
+    ]
+};
 
 /// Finds what a key does.
-pub fn action(chord: Chord, replay: bool) -> Option<Action> {
-    TABLE
-        .iter()
-        .filter(|binding| counts(binding.when, replay))
+pub fn action(chord: Chord, here: Here) -> Option<Action> {
+    bindings(here)
         .find(|binding| binding.keys.contains(&chord))
         .map(|binding| binding.action)
 }
 
 /// The bindings that count, in the order of the table.
-pub fn bindings(replay: bool) -> impl Iterator<Item = &'static Binding> {
-    TABLE.iter().filter(move |binding| counts(binding.when, replay))
-}
-
-fn counts(when: When, replay: bool) -> bool {
-    match when {
-        When::Always => true,
-        When::Live => !replay,
-        When::Replay => replay,
-    }
+pub fn bindings(here: Here) -> impl Iterator<Item = &'static Binding> {
+    TABLE.iter().filter(move |binding| {
+        let is_now = match binding.when {
+            When::Always => true,
+            When::Live => !here.replay,
+            When::Replay => here.replay,
+        };
+        is_now && (binding.places.is_empty() || binding.places.contains(&here.place))
+    })
 }
 
 impl Chord {
-    /// Takes a key as it was pressed; the shift that made a capital letter is in the letter.
+    /// Takes a key as it was pressed; the shift that made a capital letter is in the letter, and that of Shift-Tab in its code.
     pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
         let modifiers = match code {
-            KeyCode::Char(_) => modifiers - KeyModifiers::SHIFT,
+            KeyCode::Char(_) | KeyCode::BackTab => modifiers - KeyModifiers::SHIFT,
             _ => modifiers,
         };
         Self { code, modifiers }
@@ -178,6 +334,7 @@ impl Chord {
                 character.to_uppercase().collect()
             }
             KeyCode::Char(character) => character.to_string(),
+            KeyCode::BackTab => "Shift-Tab".to_owned(),
             KeyCode::PageUp => "PgUp".to_owned(),
             KeyCode::PageDown => "PgDn".to_owned(),
             KeyCode::F(number) => format!("F{number}"),
@@ -194,21 +351,74 @@ impl Chord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::assert_committed;
+
+    const PLACES: [Place; 9] = [
+        Place::Plan,
+        Place::View(Pane::Terminal),
+        Place::View(Pane::Log),
+        Place::View(Pane::Diff),
+        Place::View(Pane::History),
+        Place::View(Pane::Messages),
+        Place::View(Pane::Asks),
+        Place::View(Pane::Limits),
+        Place::View(Pane::Report),
+    ];
 
     #[test]
-    fn no_key_means_two_things() {
-        for replay in [false, true] {
-            let keys: Vec<Chord> = bindings(replay).flat_map(|binding| binding.keys).copied().collect();
-            for (at, key) in keys.iter().enumerate() {
-                assert!(!keys[..at].contains(key), "{} twice", key.name());
+    fn no_key_means_two_things_in_any_place() {
+        for place in PLACES {
+            for replay in [false, true] {
+                let here = Here { place, replay };
+                let keys: Vec<Chord> = bindings(here).flat_map(|binding| binding.keys).copied().collect();
+                for (at, key) in keys.iter().enumerate() {
+                    assert!(!keys[..at].contains(key), "{} twice in {place:?}", key.name());
+                }
             }
         }
+    }
+
+    /// A table for each group, with where and when a key counts.
+    #[test]
+    fn the_page_of_all_keys_of_the_screen_is_the_committed_one() {
+        let head = "# Keys of the screen\n\n`?` on the screen shows those that have something to do now. \
+                    [The screen](../guide/screen.md) begins with the ones you need first.\n";
+        let mut page = head.to_owned();
+        for group in Group::ALL {
+            let name = group.name();
+            page += &format!(
+                "\n## {}{}\n\n| key | what it does |\n|---|---|\n",
+                name[..1].to_uppercase(),
+                &name[1..]
+            );
+            for binding in TABLE.iter().filter(|binding| binding.group == group) {
+                let keys: Vec<String> = binding.keys.iter().map(|chord| format!("`{}`", chord.name())).collect();
+                let when = match (binding.when, binding.places) {
+                    (When::Replay, _) => "in a replay: ",
+                    (When::Always | When::Live, [Place::Plan]) => "in the plan: ",
+                    (When::Always | When::Live, [Place::View(Pane::Messages)]) => "in the messages: ",
+                    (When::Always | When::Live, [Place::View(Pane::Terminal)]) => "in the terminal: ",
+                    (When::Always | When::Live, [Place::View(Pane::History)]) => "in the history: ",
+                    (When::Always | When::Live, [Place::View(Pane::Asks)]) => "in what the agent asked: ",
+                    (When::Always | When::Live, [Place::View(Pane::Diff)]) => "in the diff: ",
+                    (When::Always | When::Live, [Place::View(Pane::Log)]) => "in the log: ",
+                    (When::Always | When::Live, []) => "",
+                    (When::Always | When::Live, places) => panic!("{places:?} has no name on the page"),
+                };
+                page += &format!("| {} | {when}{} |\n", keys.join(" "), binding.about);
+            }
+        }
+        assert_committed("docs/reference/keys.md", &page, "the_page_of_all_keys");
     }
 
     #[test]
     fn a_shifted_letter_is_that_letter() {
         let chord = Chord::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
-        assert_eq!(action(chord, false), Some(Action::Bottom));
+        let here = Here {
+            place: Place::View(Pane::Terminal),
+            replay: false,
+        };
+        assert_eq!(action(chord, here), Some(Action::Bottom));
         assert_eq!(Chord::new(KeyCode::Char('c'), KeyModifiers::CONTROL).name(), "Ctrl-C");
     }
 }

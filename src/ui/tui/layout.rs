@@ -1,10 +1,10 @@
 //! Where things are: one function from the terminal's size to rectangles, for drawing, for the mouse and for the size
 //! that agents get. Pure.
 //!
-//! What a small terminal has no room for goes in a fixed order: the side bar becomes a strip, the strip goes, then the
-//! second rows of header and footer, then the title of the main area.
+//! What a small terminal has no room for goes in a fixed order: the line above the footer, the side bar becomes a strip,
+//! the strip goes, then the second rows of header and footer, then the title of the main area.
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Margin, Rect};
 
 use crate::proc::Size;
 
@@ -16,6 +16,19 @@ const STRIP_ROWS: u16 = 20;
 const TALL_ROWS: u16 = 16;
 /// From this height on the main area has a title.
 const TITLE_ROWS: u16 = 8;
+/// From this height on a line closes the middle.
+const BASE_ROWS: u16 = 30;
+/// From this width on a terminal has a free column on either side.
+const PADDED_COLS: u16 = 40;
+
+/// Which of the two areas between header and footer keys and search are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Focus {
+    /// What the chosen pane shows.
+    #[default]
+    Main,
+    Plan,
+}
 
 /// The rectangles of one screen; those without room are empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,6 +42,8 @@ pub struct Layout {
     /// The title of the main area.
     pub title: Rect,
     pub main: Rect,
+    /// The line above the footer.
+    pub base: Rect,
     pub footer: Rect,
 }
 
@@ -42,7 +57,9 @@ impl Layout {
         };
         let header = Rect::new(0, 0, cols, bars);
         let footer = Rect::new(0, rows - bars, cols, bars);
-        let mut rest = Rect::new(0, bars, cols, rows - 2 * bars);
+        let base_rows = u16::from(rows >= BASE_ROWS);
+        let base = Rect::new(0, rows - bars - base_rows, cols, base_rows);
+        let mut rest = Rect::new(0, bars, cols, rows - 2 * bars - base_rows);
         let (mut list, mut divider) = (Rect::default(), Rect::default());
         if cols >= SIDE_COLS && rows >= TITLE_ROWS {
             let width = (cols * 3 / 10).clamp(32, 52);
@@ -63,17 +80,62 @@ impl Layout {
             divider,
             title: Rect::new(rest.x, rest.y, rest.width, title_rows),
             main: Rect::new(rest.x, rest.y + title_rows, rest.width, rest.height - title_rows),
+            base,
             footer,
         }
     }
 
-    /// The size of the pane that shows the agent's terminal.
+    /// The layout in which one of the two areas between header and footer has the room of both.
+    pub fn zoomed(self, focus: Focus) -> Self {
+        let top = self.header.bottom();
+        let between = Rect::new(0, top, self.whole.width, self.base.y - top);
+        let none = Rect::default();
+        match focus {
+            Focus::Plan => Self {
+                tasks: between,
+                divider: none,
+                title: none,
+                main: none,
+                ..self
+            },
+            Focus::Main => Self {
+                tasks: none,
+                divider: none,
+                title: Rect {
+                    height: self.title.height,
+                    ..between
+                },
+                main: Rect {
+                    y: top + self.title.height,
+                    height: between.height - self.title.height,
+                    ..between
+                },
+                ..self
+            },
+        }
+    }
+
+    /// Where a terminal is drawn: as every text, a column away from what is beside it.
+    pub fn terminal(&self) -> Rect {
+        match self.main.width {
+            PADDED_COLS.. => self.main.inner(Margin::new(1, 0)),
+            ..PADDED_COLS => self.main,
+        }
+    }
+
+    /// The size of the agent's terminal.
     pub fn pane(&self) -> Size {
+        let terminal = self.terminal();
         Size {
-            cols: self.main.width,
-            rows: self.main.height,
+            cols: terminal.width,
+            rows: terminal.height,
         }
         .clamped()
+    }
+
+    /// Whether the tasks have a few rows above the main area.
+    pub fn has_strip(&self) -> bool {
+        !self.tasks.is_empty() && !self.main.is_empty() && !self.has_side_bar()
     }
 
     /// Whether the tasks are beside the main area.
@@ -90,14 +152,16 @@ mod tests {
     fn no_size_breaks_it_and_nothing_overlaps() {
         for cols in 0..=260 {
             for rows in 0..=130 {
-                for tasks in [0, 3, 200] {
+                for (tasks, zoomed) in [(0, None), (3, Some(Focus::Main)), (9, Some(Focus::Plan)), (200, None)] {
                     let layout = Layout::of(cols, rows, tasks);
+                    let layout = zoomed.map_or(layout, |focus| layout.zoomed(focus));
                     let parts = [
                         layout.header,
                         layout.tasks,
                         layout.divider,
                         layout.title,
                         layout.main,
+                        layout.base,
                         layout.footer,
                     ];
                     let cells: u32 = parts.iter().map(|part| part.area()).sum();

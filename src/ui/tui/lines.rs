@@ -1,28 +1,37 @@
-//! The lines that are typed: messages to the agent, searches. Pure.
+//! The lines that are typed, above all messages to the agent. Pure.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::{
-    event::{SteeringKind, UserCommand},
+    event::{SteeringId, SteeringKind, UserCommand},
     ui::tui::editor::Editor,
     words::Tone,
 };
 
 use super::{
-    model::{DiffState, Mode, Model, Pane, ask_in_words, listed, position, select},
-    update::{Direction, Order},
+    model::{Mode, Model, Recalling},
+    needle::Needle,
+    update::Order,
 };
 
 pub(super) fn steering(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     let ui = &mut model.ui;
+    if key.code == KeyCode::Char('r') && key.modifiers.contains(KeyModifiers::CONTROL) {
+        ui.mode = Mode::Recalling(Recalling::default());
+        return Vec::new();
+    }
     match typed(&mut ui.steering, key) {
         Typed::Edited => {}
         Typed::TooLong => too_long(model),
         Typed::Entered => return send(model),
-        Typed::Cancelled => ui.mode = Mode::Normal,
+        Typed::Cancelled => {
+            ui.mode = Mode::Normal;
+            stop_editing(model);
+        }
         Typed::Interrupted => {
             ui.steering.take();
             ui.mode = Mode::Normal;
+            stop_editing(model);
         }
         Typed::Above => ui.recall.older(&mut ui.steering),
         Typed::Below => ui.recall.newer(&mut ui.steering),
@@ -83,134 +92,88 @@ pub(super) fn too_long(model: &mut Model) {
 fn send(model: &mut Model) -> Vec<Order> {
     model.ui.mode = Mode::Normal;
     let typed = model.ui.steering.take();
-    let Some((kind, text)) = parse_message(&typed) else {
+    let edited = stop_editing(model);
+    let message = parse_message(&typed);
+    if message.is_some() {
+        model.ui.recall.push(typed.trim().to_owned());
+    }
+    if let Some(old) = edited {
+        return replace(model, old, message);
+    }
+    let Some((kind, text)) = message else {
         return Vec::new();
     };
-    model.ui.recall.push(typed.trim().to_owned());
     vec![
         Order::by_user(UserCommand::Steer { kind, text }),
         Order::RememberMessages,
     ]
 }
 
-pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<Order> {
-    let ui = &mut model.ui;
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    match key.code {
-        KeyCode::Esc => {
-            ui.search.query.take();
-            ui.mode = Mode::Normal;
-        }
-        KeyCode::Char('c') if control => {
-            ui.search.query.take();
-            ui.mode = Mode::Normal;
-        }
-        KeyCode::Enter => {
-            ui.mode = Mode::Normal;
-            return find_again(model, Direction::Older);
-        }
-        KeyCode::Up => return find(model, Direction::Older),
-        KeyCode::Down => return find(model, Direction::Newer),
-        _ => {
-            edit(&mut ui.search.query, key);
-            ui.search.missed = false;
-        }
-    }
-    Vec::new()
+/// Leaves the message that is being edited as it is; what was being written before is there again.
+fn stop_editing(model: &mut Model) -> Option<SteeringId> {
+    let editing = model.ui.editing.take()?;
+    model.ui.steering = editing.draft;
+    Some(editing.id)
 }
 
-/// Goes to the next match of the last search, and says so if there is none.
-pub(super) fn find_again(model: &mut Model, direction: Direction) -> Vec<Order> {
-    if model.ui.search.query.text().is_empty() {
+/// Sends a message in place of another one: as it was, or with nothing in it, that stays.
+fn replace(model: &mut Model, old: SteeringId, new: Option<(SteeringKind, String)>) -> Vec<Order> {
+    let known = model.run.messages.iter().find(|message| message.id == old);
+    let is_due = known.is_some_and(|message| message.is_due());
+    let is_same = known
+        .zip(new.as_ref())
+        .is_some_and(|(known, (kind, text))| (known.kind, known.text.as_str()) == (*kind, text.as_str()));
+    let Some((kind, text)) = new.filter(|_| !is_same) else {
         model
             .ui
-            .toast(Tone::Note, "nothing was searched for yet; `/` does", model.now_ms);
+            .toast(Tone::Note, format!("message {} stays as it was", old.0), model.now_ms);
         return Vec::new();
+    };
+    let mut orders = vec![Order::by_user(UserCommand::Steer { kind, text })];
+    if is_due {
+        orders.push(Order::by_user(UserCommand::Withdraw { id: old }));
+    } else {
+        let text = format!("message {} was delivered meanwhile; this one is sent as well", old.0);
+        model.ui.toast(Tone::Note, text, model.now_ms);
     }
-    let orders = find(model, direction);
-    if orders.is_empty() {
-        return tell_missed(model);
-    }
+    orders.push(Order::RememberMessages);
     orders
 }
 
-/// Says that a search found nothing, where no line for it is open.
-pub(super) fn tell_missed(model: &mut Model) -> Vec<Order> {
-    if model.ui.search.missed && model.ui.mode == Mode::Normal {
-        let text = format!("not found: {}", model.ui.search.query.text());
-        model.ui.toast(Tone::Note, text, model.now_ms);
-    }
-    Vec::new()
-}
-
-/// Goes to the next match, where the lines are the model's own; terminals are searched by who owns them.
-fn find(model: &mut Model, direction: Direction) -> Vec<Order> {
-    let query = model.ui.search.query.text().to_lowercase();
-    if query.is_empty() {
-        return Vec::new();
-    }
-    if model.ui.shows_cells() {
-        return vec![Order::Find(direction)];
-    }
-    let has = |text: &str| text.to_lowercase().contains(&query);
-    let found = match model.ui.pane {
-        Pane::Log => {
-            let log = &model.log;
-            let newest = log.len().saturating_sub(1);
-            let at = newest.saturating_sub(model.ui.log_below);
-            let hit = |at: &usize| log.get(*at).is_some_and(|line| has(&line.text));
-            let hit = match direction {
-                Direction::Older => (0..at).rev().find(hit),
-                Direction::Newer => (at + 1..log.len()).find(hit),
-            };
-            hit.map(|at| model.ui.log_below = newest - at).is_some()
+/// Takes a key of the search in what was sent before.
+pub(super) fn recalling(model: &mut Model, key: KeyEvent, mut shown: Recalling) {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let needle = Needle::of(shown.query.text());
+    let recall = &mut model.ui.recall;
+    let found: Vec<usize> = recall.found(needle.as_ref()).map(|(steps, _)| steps).collect();
+    let is_older = key.code == KeyCode::Up || control && key.code == KeyCode::Char('r');
+    model.ui.mode = match key.code {
+        KeyCode::Esc => Mode::Steering,
+        KeyCode::Char('c' | 'g') if control => Mode::Steering,
+        KeyCode::Enter => {
+            if let Some(steps) = found.get(shown.nth) {
+                recall.go_back(*steps, &mut model.ui.steering);
+            }
+            Mode::Steering
         }
-        Pane::Diff => {
-            let DiffState::Loaded(lines) = &model.ui.diff.state else {
-                return Vec::new();
-            };
-            let top = model.ui.diff.top;
-            let hit = |at: &usize| lines.get(*at).is_some_and(|line| has(line));
-            let hit = match direction {
-                Direction::Older => (0..top.min(lines.len())).rev().find(hit),
-                Direction::Newer => (top + 1..lines.len()).find(hit),
-            };
-            hit.map(|at| model.ui.diff.top = at).is_some()
+        _ if is_older => {
+            shown.nth = (shown.nth + 1).min(found.len().saturating_sub(1));
+            Mode::Recalling(shown)
         }
-        Pane::History => {
-            let rows = &model.run.iterations.rows;
-            let at = rows.len().saturating_sub(1).saturating_sub(model.ui.history.selected);
-            let hit = |at: &usize| {
-                rows.get(*at)
-                    .is_some_and(|row| has(row.task.as_deref().unwrap_or_default()))
-            };
-            let hit = match direction {
-                Direction::Older => (0..at).rev().find(hit),
-                Direction::Newer => (at + 1..rows.len()).find(hit),
-            };
-            hit.map(|at| model.ui.history.selected = rows.len() - 1 - at).is_some()
+        KeyCode::Down => {
+            shown.nth = shown.nth.saturating_sub(1);
+            Mode::Recalling(shown)
         }
-        Pane::Asks if model.ui.asks.reading.is_none() => {
-            let at = position(model);
-            // The newest are the first rows.
-            let hit = {
-                let rows = listed(model).enumerate().filter(|(_, entry)| has(&ask_in_words(entry)));
-                let mut rows = rows.map(|(row, _)| row);
-                match direction {
-                    Direction::Older => rows.find(|row| *row > at),
-                    Direction::Newer => rows.take_while(|row| *row < at).last(),
-                }
-            };
-            hit.map(|row| select(model, row)).is_some()
+        _ => {
+            edit(&mut shown.query, key);
+            shown.nth = 0;
+            Mode::Recalling(shown)
         }
-        Pane::Terminal | Pane::Messages | Pane::Asks | Pane::Limits => false,
     };
-    model.ui.search.missed = !found;
-    Vec::new()
 }
 
 /// The keys that every line knows.
-fn edit(editor: &mut Editor, key: KeyEvent) {
+pub(super) fn edit(editor: &mut Editor, key: KeyEvent) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     match key.code {

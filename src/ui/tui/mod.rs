@@ -4,16 +4,25 @@
 //! `frame_loop` is the thread around them: it owns the terminal's cells and draws only when something has changed, at most
 //! every 33 ms. Keys are looked at between slices of output, so a flood delays none.
 
+mod background;
 mod cast;
+mod clipboard;
 pub(crate) mod editor;
 mod find;
 mod frame_loop;
 mod inputs;
+mod jobs;
 pub mod keys;
 pub(crate) mod layout;
+mod lending;
 mod lines;
+mod memory;
 pub mod model;
+mod needle;
 mod notify;
+mod offers;
+mod opening;
+pub mod patch;
 mod player;
 mod screens;
 mod skim;
@@ -29,21 +38,24 @@ pub(crate) mod view;
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{
+    driver::Unfold,
     event::{Checkpoint, RequestedBy, UserCommand},
     proc::Size,
 };
 
 pub use frame_loop::{Left, ScreenError, run};
 pub use layout::Layout;
-pub use notify::Notifier;
+pub use notify::{Notifier, shows_progress};
 pub(super) use notify::{Reason, reason};
 pub use player::Player;
 pub use source::{Live, Source, Wake};
 
-/// What the patch of an iteration is made from: the trees before and after it; without one after it, the files as they
-/// are now.
+/// What the patch of an iteration, or of several in a row, is made from: the trees before the first and after the last; without
+/// one after it, the files as they are now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffRequest {
+    pub since: u32,
+    /// The last.
     pub iteration: u32,
     pub before: Checkpoint,
     pub after: Option<Checkpoint>,
@@ -54,6 +66,9 @@ pub type Differ = Arc<dyn Fn(&DiffRequest) -> Result<String, String> + Send + Sy
 
 /// Names the recording of an iteration. Called off the screen's thread; may take its time.
 pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
+
+/// Renders what is folded in the transcript of an iteration, for so many columns. Called off the screen's thread; may take its time.
+pub type Unfolder = Arc<dyn Fn(u32, Unfold, u16) -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// The loop behind a screen, in this process or in another.
 pub trait Reach: Send + Sync {
@@ -91,8 +106,13 @@ pub struct Setup {
     pub transcript: bool,
     pub differ: Differ,
     pub recordings: Recordings,
+    pub unfolder: Unfolder,
+    /// The project, if it is on this machine and what is shown is its run of today.
+    pub project: Option<PathBuf>,
     /// Where sent messages are kept for the next run.
     pub remembered: Option<PathBuf>,
     /// How somebody who looks elsewhere is told that the run needs them.
     pub notifier: Notifier,
+    /// The terminal shows how far the run is, apart from its cells.
+    pub shows_progress: bool,
 }

@@ -1,16 +1,18 @@
-//! Tells somebody who looks elsewhere that the run is over or needs them.
+//! Tells somebody who looks elsewhere that the run is over or needs them, and how far it is.
 
 use std::sync::Arc;
 
 use crate::{
     event::{AgentSignal, Event, Question},
-    run::RunView,
+    run::{Phase, RunView},
     text::one_line,
     words::{answer_command, asked_in_words, counted, stop_in_words},
 };
 
 /// Most characters of a reason: notifications are short.
 const REASON_CHARS: usize = 200;
+/// Most characters of the project's name in it.
+const PROJECT_CHARS: usize = 40;
 
 /// The way to tell.
 #[derive(Clone)]
@@ -76,11 +78,80 @@ pub(crate) fn reason(event: &Event, view: &RunView) -> Option<Reason> {
     };
     let how = how.map(|how| format!(" · {how}")).unwrap_or_default();
     let room = REASON_CHARS - how.chars().count();
-    let reason: String = one_line(&format!("ralph: {reason}")).chars().take(room).collect();
+    let reason: String = one_line(&format!("{}: {reason}", sender(view)))
+        .chars()
+        .take(room)
+        .collect();
     Some(Reason {
         text: reason + &how,
         route: route(view, asked_as),
     })
+}
+
+/// Who tells: several projects may have a run each.
+fn sender(view: &RunView) -> String {
+    match view.project.file_name() {
+        Some(project) => {
+            let project: String = project.to_string_lossy().chars().take(PROJECT_CHARS).collect();
+            format!("ralph {project}")
+        }
+        None => "ralph".to_owned(),
+    }
+}
+
+/// How far a run is, as terminals show it in their tab or in the task bar (OSC 9;4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Progress {
+    /// Nothing is shown.
+    #[default]
+    None,
+    /// Per cent of the tasks.
+    Working(u8),
+    /// It works, and there is no plan to measure it by.
+    Unmeasured,
+    /// It pauses, or waits for something.
+    Waiting(u8),
+}
+
+impl Progress {
+    pub(super) fn of(view: &RunView) -> Self {
+        let (done, all) = (view.plan.done(), view.plan.tasks.len());
+        let share = (done * 100).checked_div(all).and_then(|share| u8::try_from(share).ok());
+        match (&view.phase, share) {
+            (Phase::Stopped { .. }, _) => Progress::None,
+            (Phase::Waiting { .. } | Phase::Paused, share) => Progress::Waiting(share.unwrap_or(0)),
+            (_, Some(share)) => Progress::Working(share),
+            (_, None) => Progress::Unmeasured,
+        }
+    }
+
+    pub(super) fn sequence(self) -> String {
+        let parameters = match self {
+            Progress::None => "0".to_owned(),
+            Progress::Working(share) => format!("1;{share}"),
+            Progress::Unmeasured => "3".to_owned(),
+            Progress::Waiting(share) => format!("4;{share}"),
+        };
+        format!("\x1b]9;4;{parameters}\x1b\\")
+    }
+}
+
+/// Whether the terminal shows progress, by the variables that it sets. Others take the sequence for a notification.
+pub fn shows_progress(variable: impl Fn(&str) -> String) -> bool {
+    // Whoever is in between sets none of the rest, and hands on those of the terminal it was started in.
+    let is_nested = ["TMUX", "STY", "ZELLIJ"].iter().any(|name| !variable(name).is_empty());
+    let version = variable("TERM_PROGRAM_VERSION");
+    let knows = match variable("TERM_PROGRAM").as_str() {
+        "ghostty" => version != "1.0" && !version.starts_with("1.0.") && !version.starts_with("1.1."),
+        // Versions are dates.
+        "WezTerm" => version.as_str() >= "20250209",
+        _ => {
+            !variable("WT_SESSION").is_empty()
+                || variable("ConEmuANSI") == "ON"
+                || !variable("KONSOLE_VERSION").is_empty()
+        }
+    };
+    knows && !is_nested
 }
 
 /// Where the run is on ralph's page, or what is asked in it.
@@ -114,6 +185,8 @@ pub(super) fn bytes(notifier: &Notifier, reason: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::{
         event::{StopReason, Totals},
@@ -140,8 +213,43 @@ mod tests {
     #[test]
     fn an_end_that_nobody_asked_for_is_told() {
         let done = told(&stopped(StopReason::Done { verified: true }));
-        assert_eq!(done.as_deref(), Some("ralph: done · 4 of 4 tasks"));
+        assert_eq!(done.as_deref(), Some("ralph: done (verified) · 4 of 4 tasks"));
         assert_eq!(told(&stopped(StopReason::Interrupted)), None);
+    }
+
+    #[test]
+    fn a_notification_names_the_project() {
+        let mut view = RunView {
+            project: PathBuf::from("/home/me/shop").into(),
+            ..RunView::default()
+        };
+        let done = stopped(StopReason::Done { verified: true });
+        view.apply_event(1, &done);
+        let reason = reason(&done, &view).map(|reason| reason.text);
+        assert_eq!(reason.as_deref(), Some("ralph shop: done (verified) · 4 of 4 tasks"));
+    }
+
+    #[test]
+    fn progress_is_shown_by_terminals_that_have_it_until_the_run_is_over() {
+        let shown = |set: &[(&str, &str)]| {
+            let value = |name: &str| {
+                set.iter()
+                    .find(|(known, _)| *known == name)
+                    .map(|(_, value)| (*value).to_owned())
+            };
+            shows_progress(|name| value(name).unwrap_or_default())
+        };
+        let ghostty = ("TERM_PROGRAM", "ghostty");
+        assert!(shown(&[("WT_SESSION", "x")]) && shown(&[ghostty, ("TERM_PROGRAM_VERSION", "1.2.0")]));
+        assert!(!shown(&[
+            ("TERM_PROGRAM", "WezTerm"),
+            ("TERM_PROGRAM_VERSION", "20240203-110809")
+        ]));
+        assert!(!shown(&[]) && !shown(&[("TMUX", "x"), ghostty]));
+        let mut view = RunView::default();
+        assert_eq!(Progress::of(&view).sequence(), "\x1b]9;4;3\x1b\\");
+        view.apply_event(1, &stopped(StopReason::Interrupted));
+        assert_eq!(Progress::of(&view), Progress::None);
     }
 
     #[test]

@@ -16,22 +16,26 @@ use crate::{
 use super::{
     Recordings,
     cast::{Header, Moment},
-    model::ReplayState,
-    source::{Source, Wake},
-    update::Replay,
+    model::{ReplayState, Timeline},
+    source::{Past, Source, Wake},
+    update::{Replay, Seek},
 };
 
 /// Nobody wants to watch an agent think for longer, in the time of the run.
 const LONGEST_GAP_MS: u64 = 2_000;
 /// So much later, going back leads to the start of the same iteration.
 const JUST_BEGUN_MS: u64 = 3_000;
+/// How far a key goes on or back, in the time of the run.
+const SEEK_MS: u64 = 10_000;
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.125..=64.0;
 
 /// Plays a run.
 pub struct Player {
-    records: Vec<Record>,
+    records: Arc<[Record]>,
     /// The record that comes next.
     next: usize,
+    /// Up to this time everything comes at once: somebody went there.
+    sought_ms: u64,
     recordings: Recordings,
     cast: Option<Cast>,
     /// Where it is, in the time of the run.
@@ -49,6 +53,8 @@ struct Cast {
     /// When the iteration began.
     base_ms: u64,
     next: Option<Moment>,
+    /// What it shows was made from signals; none where that was not written down.
+    transcript: Option<bool>,
 }
 
 impl Cast {
@@ -60,6 +66,7 @@ impl Cast {
             lines,
             base_ms,
             next: Some(Moment::Resized { at_ms: 0, size }),
+            transcript: header.transcript(),
         })
     }
 
@@ -82,8 +89,9 @@ impl Player {
     pub fn new(records: Vec<Record>, recordings: Recordings, speed: f64) -> Self {
         Self {
             position_ms: records.first().map_or(0, |record| record.at_ms),
-            records,
+            records: records.into(),
             next: 0,
+            sought_ms: 0,
             recordings,
             cast: None,
             since: Instant::now(),
@@ -95,14 +103,18 @@ impl Player {
 
     /// When the next thing happens, in the time of the run; none at its end.
     fn next_ms(&self) -> Option<u64> {
+        Some(self.comes_ms()?.max(self.position_ms))
+    }
+
+    /// When the next thing happened.
+    fn comes_ms(&self) -> Option<u64> {
         let record = self.records.get(self.next);
         let output = self.cast.as_ref().and_then(Cast::next_ms);
-        let next = match (record, output) {
-            (None, output) => output?,
-            (Some(record), None) => record.at_ms,
-            (Some(record), Some(output)) => record.at_ms.min(output),
-        };
-        Some(next.max(self.position_ms))
+        match (record, output) {
+            (None, output) => output,
+            (Some(record), None) => Some(record.at_ms),
+            (Some(record), Some(output)) => Some(record.at_ms.min(output)),
+        }
     }
 
     /// Takes what happens next.
@@ -150,16 +162,50 @@ impl Player {
     }
 
     /// Goes behind the record at `at`; returns all records up to there.
-    fn jump(&mut self, at: usize) -> Vec<Record> {
-        let Some(record) = self.records.get(at).cloned() else {
-            return Vec::new();
-        };
-        self.cast = None;
-        self.open_cast(&record);
-        self.next = at + 1;
-        self.position_ms = record.at_ms;
+    fn jump(&mut self, at: usize) -> Option<Past> {
+        let at_ms = self.records.get(at)?.at_ms;
+        Some(self.go_to(at, at_ms))
+    }
+
+    /// Goes on, or back; returns all records up to there where it is back.
+    fn seek(&mut self, way: Seek) -> Option<Past> {
+        let now_ms = self.now_ms();
         self.hold_here();
-        self.records[..=at].to_vec()
+        match way {
+            // Everything until there comes as it came, only at once.
+            Seek::Forward => {
+                let last_ms = self.records.last()?.at_ms;
+                self.position_ms = now_ms.saturating_add(SEEK_MS).min(last_ms).max(now_ms);
+                self.sought_ms = self.position_ms;
+                None
+            }
+            Seek::Backward => {
+                let first_ms = self.records.first()?.at_ms;
+                let target_ms = now_ms.saturating_sub(SEEK_MS).max(first_ms);
+                // The clock may have been set back: what counts is the order.
+                let before = self.records[..self.next]
+                    .iter()
+                    .rposition(|record| record.at_ms <= target_ms);
+                Some(self.go_to(before.unwrap_or(0), target_ms))
+            }
+        }
+    }
+
+    /// Goes to a time behind the record at `at`. The terminal is drawn again from the beginning of its iteration.
+    fn go_to(&mut self, at: usize, position_ms: u64) -> Past {
+        self.cast = None;
+        let started = self.starts().rfind(|start| *start <= at);
+        if let Some(record) = started.map(|start| self.records[start].clone()) {
+            self.open_cast(&record);
+        }
+        self.next = at + 1;
+        self.position_ms = position_ms;
+        self.sought_ms = position_ms;
+        self.hold_here();
+        Past {
+            records: Arc::clone(&self.records),
+            until: at + 1,
+        }
     }
 }
 
@@ -169,8 +215,11 @@ impl Source for Player {
             let Some(next_ms) = self.next_ms() else {
                 return Poll::Over;
             };
-            let due = (!self.paused).then(|| self.since + self.wait(next_ms));
             let now = Instant::now();
+            let due = match self.comes_ms() {
+                Some(comes_ms) if comes_ms <= self.sought_ms => Some(now),
+                _ => (!self.paused).then(|| self.since + self.wait(next_ms)),
+            };
             if due.is_some_and(|due| due <= now) {
                 self.position_ms = next_ms;
                 self.hold_here();
@@ -213,7 +262,24 @@ impl Source for Player {
         })
     }
 
-    fn steer(&mut self, order: Replay) -> Option<Vec<Record>> {
+    fn timeline(&self) -> Option<Timeline> {
+        let (first, last) = (self.records.first()?, self.records.last()?);
+        let start = |at: usize| match self.records[at].event {
+            Event::IterationStarted { iteration, .. } => Some((iteration, self.records[at].at_ms)),
+            _ => None,
+        };
+        Some(Timeline {
+            from_ms: first.at_ms,
+            until_ms: last.at_ms.max(first.at_ms),
+            iterations: self.starts().filter_map(start).collect(),
+        })
+    }
+
+    fn is_transcript(&self) -> Option<bool> {
+        self.cast.as_ref()?.transcript
+    }
+
+    fn steer(&mut self, order: Replay) -> Option<Past> {
         match order {
             Replay::PauseOrResume => {
                 self.position_ms = self.now_ms();
@@ -221,9 +287,10 @@ impl Source for Player {
             }
             Replay::Faster => self.speed = (self.speed * 2.0).min(*SPEEDS.end()),
             Replay::Slower => self.speed = (self.speed / 2.0).max(*SPEEDS.start()),
+            Replay::Seek(way) => return self.seek(way),
             Replay::NextIteration => {
                 let at = self.starts().find(|at| *at >= self.next)?;
-                return Some(self.jump(at));
+                return self.jump(at);
             }
             Replay::PreviousIteration => {
                 let current = self.starts().rfind(|at| *at < self.next);
@@ -233,7 +300,7 @@ impl Source for Player {
                     Some(current) => self.starts().rfind(|at| *at < current).unwrap_or(current),
                     None => 0,
                 };
-                return Some(self.jump(at));
+                return self.jump(at);
             }
         }
         self.hold_here();
@@ -341,7 +408,7 @@ mod tests {
     fn going_to_an_iteration_tells_all_that_was_before_it() {
         let dir = tempfile::tempdir().unwrap();
         let mut player = player(dir.path());
-        let seqs = |records: Option<Vec<Record>>| records.map(|records| records.last().map(|record| record.seq));
+        let seqs = |past: Option<Past>| past.map(|past| past.records().last().map(|record| record.seq));
         assert_eq!(seqs(player.steer(Replay::NextIteration)), Some(Some(1)));
         assert_eq!(seqs(player.steer(Replay::NextIteration)), Some(Some(3)));
         assert_eq!(seqs(player.steer(Replay::NextIteration)), None);
@@ -359,5 +426,33 @@ mod tests {
         wake();
         assert_eq!(player.poll(None), Poll::Woken);
         assert_eq!(player.now_ms(), now_ms);
+    }
+
+    #[test]
+    fn seeking_goes_on_and_back_by_time_and_draws_the_terminal_again_also_while_it_is_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut player = player(dir.path());
+        player.steer(Replay::PauseOrResume);
+        assert!(player.steer(Replay::Seek(Seek::Forward)).is_none());
+        let wake = player.waker();
+        let mut seen = Vec::new();
+        wake();
+        loop {
+            match player.poll(None) {
+                Poll::Event(UiEvent::Record(record)) => seen.push(record.seq.to_string()),
+                Poll::Event(UiEvent::Output(bytes)) => seen.push(String::from_utf8(bytes).unwrap()),
+                Poll::Event(UiEvent::Resized(size)) => seen.push(format!("{}x{}", size.cols, size.rows)),
+                Poll::Over => break,
+                Poll::Event(UiEvent::Detail(_) | UiEvent::Skipped { .. }) | Poll::Woken => wake(),
+            }
+        }
+        assert_eq!(seen, ["0", "1", "9x3", "one", "30x5", "two", "2", "3", "4"]);
+
+        // The end is 9.1 s behind the beginning.
+        let past = player.steer(Replay::Seek(Seek::Backward)).unwrap();
+        assert_eq!((past.records().len(), player.now_ms()), (1, BASE_MS));
+        let timeline = player.timeline().unwrap();
+        assert_eq!((timeline.from_ms, timeline.until_ms), (BASE_MS, BASE_MS + 9_100));
+        assert_eq!(timeline.iterations, [(1, BASE_MS + 10), (2, BASE_MS + 9_000)]);
     }
 }

@@ -9,6 +9,9 @@ use super::skim::{self, Skimmer};
 
 /// Rows above the visible ones that are remembered.
 pub(super) const SCROLLBACK_ROWS: usize = 10_000;
+/// Bytes of cells above the visible ones that stay in memory as long as an agent runs that moves about on its screen. They cannot
+/// be made from what is kept; the recording has all of them.
+const MOVING_HISTORY_BYTES: usize = 7 << 20;
 /// Bytes of a session's output that are kept to draw it anew.
 const KEPT_BYTES: usize = 3 * 512 * 1024;
 /// So much more is kept before the oldest is forgotten, as that moves all the rest.
@@ -32,13 +35,13 @@ pub(super) struct LiveScreen {
 }
 
 /// A terminal, on which a conversation is wrapped by word. What other agents write is theirs.
-struct Page {
+pub(super) struct Page {
     screen: Screen,
     wrapper: Option<Wrapper>,
 }
 
 impl Page {
-    fn new(size: Size, scrollback_rows: usize, transcript: bool) -> Self {
+    pub(super) fn new(size: Size, scrollback_rows: usize, transcript: bool) -> Self {
         let screen = Screen::new(size, scrollback_rows);
         let columns = usize::from(screen.size().cols);
         Self {
@@ -47,7 +50,7 @@ impl Page {
         }
     }
 
-    fn process(&mut self, bytes: &[u8]) {
+    pub(super) fn process(&mut self, bytes: &[u8]) {
         let Some(wrapper) = &mut self.wrapper else {
             return self.screen.process(bytes);
         };
@@ -55,6 +58,26 @@ impl Page {
         wrapper.feed(bytes, &mut wrapped);
         self.screen.process(&wrapped);
     }
+
+    pub(super) fn resize(&mut self, size: Size) {
+        self.screen.resize(size);
+    }
+
+    /// Forgets what the output asked of its terminal: who asked is not there any more.
+    pub(super) fn forget_questions(&mut self) {
+        self.screen.take_replies();
+    }
+
+    pub(super) fn into_screen(self) -> Screen {
+        self.screen
+    }
+}
+
+/// A terminal with a conversation that is over.
+pub(super) fn of_transcript(text: &[u8], size: Size) -> Screen {
+    let mut page = Page::new(size, SCROLLBACK_ROWS, true);
+    page.process(text);
+    page.screen
 }
 
 /// Whether the screen has the rows above the visible ones.
@@ -79,8 +102,8 @@ impl LiveScreen {
     }
 
     /// Begins with an empty terminal, as the session does.
-    pub(super) fn restart(&mut self) {
-        *self = Self::new(self.page.screen.size(), self.transcript);
+    pub(super) fn restart(&mut self, transcript: bool) {
+        *self = Self::new(self.page.screen.size(), transcript);
     }
 
     /// The terminal as it was when it was last brought up to date.
@@ -180,9 +203,10 @@ impl LiveScreen {
             History::Folded => Page::new(size, 0, self.transcript),
             History::Drawn => {
                 let rows = SCROLLBACK_ROWS + usize::from(size.rows);
-                let mut page = Page::new(size, SCROLLBACK_ROWS, self.transcript);
+                let only_adds = self.skimmer.take(&[]);
+                let mut page = Page::new(size, history_rows(size, only_adds), self.transcript);
                 if let Some(seen) = skim::last_lines(&self.kept, rows).filter(|seen| *seen > start)
-                    && self.skimmer.take(&[])
+                    && only_adds
                 {
                     page.process(&skim::lasting(&self.kept[start..seen]));
                     // Behind the line end.
@@ -193,6 +217,15 @@ impl LiveScreen {
         };
         self.drawn = start;
         self.catch_up();
+    }
+}
+
+/// How many rows above the visible ones are remembered: of output that moves about, which stays in memory, fewer of wide ones.
+fn history_rows(size: Size, only_adds: bool) -> usize {
+    let row_bytes = usize::from(size.cols).max(1) * size_of::<vt100::Cell>();
+    match only_adds {
+        true => SCROLLBACK_ROWS,
+        false => (MOVING_HISTORY_BYTES / row_bytes).min(SCROLLBACK_ROWS),
     }
 }
 
@@ -207,6 +240,24 @@ mod tests {
     fn seen(live: &mut LiveScreen) -> String {
         live.catch_up();
         live.page.screen.contents()
+    }
+
+    #[test]
+    fn the_history_of_what_moves_about_takes_little_memory_however_wide_it_is() {
+        for cols in [40, 80, 120, 400] {
+            let size = Size { cols, rows: 30 };
+            let bytes = history_rows(size, false) * usize::from(cols) * size_of::<vt100::Cell>();
+            assert!(bytes <= MOVING_HISTORY_BYTES && history_rows(size, false) >= 500);
+            assert_eq!(history_rows(size, true), SCROLLBACK_ROWS);
+        }
+        let mut live = LiveScreen::new(Size { cols: 400, rows: 4 }, false);
+        live.process(b"\x1b[2;2Hmoves\r\n");
+        live.process("a line\r\n".repeat(2000).as_bytes());
+        live.unfolded().scroll_to(usize::MAX);
+        assert_eq!(
+            live.screen().vt().scrollback(),
+            history_rows(Size { cols: 400, rows: 4 }, false)
+        );
     }
 
     /// Output that only adds lines, of all kinds.
@@ -315,7 +366,7 @@ mod tests {
         assert!(seen(&mut live).ends_with("line 199999"));
         live.resize(NARROW);
         assert!(seen(&mut live).ends_with("line 19999"), "cut, as terminals do");
-        assert_eq!(live.unfolded().vt().scrollback_len(), SCROLLBACK_ROWS);
+        assert_eq!(live.unfolded().vt().scrollback_len(), history_rows(WIDE, false));
     }
 
     #[test]

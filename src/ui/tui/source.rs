@@ -1,6 +1,6 @@
 //! Where records and output come from: the loop in this process or in another, or a run of the past.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use crate::{
     driver::{self, Handle, Poll, Subscription},
@@ -8,10 +8,26 @@ use crate::{
     proc::Size,
 };
 
-use super::{AfterSignal, Reach, model::ReplayState, update::Replay};
+use super::{
+    AfterSignal, Reach,
+    model::{ReplayState, Timeline},
+    update::Replay,
+};
 
 /// Ends a wait in [`Source::poll`] from another thread.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// The records up to the place that a replay has jumped to.
+pub struct Past {
+    pub(super) records: Arc<[Record]>,
+    pub(super) until: usize,
+}
+
+impl Past {
+    pub fn records(&self) -> &[Record] {
+        &self.records[..self.until.min(self.records.len())]
+    }
+}
 
 pub trait Source {
     /// Waits for the next event until `deadline`, or without an end to it.
@@ -36,7 +52,17 @@ pub trait Source {
     }
 
     /// Carries out what was asked of a replay; returns all records up to the place it jumped to, if it did.
-    fn steer(&mut self, _order: Replay) -> Option<Vec<Record>> {
+    fn steer(&mut self, _order: Replay) -> Option<Past> {
+        None
+    }
+
+    /// When the run that is played was, and its iterations.
+    fn timeline(&self) -> Option<Timeline> {
+        None
+    }
+
+    /// Whether the terminal that is played was made from signals, where that is known.
+    fn is_transcript(&self) -> Option<bool> {
         None
     }
 }

@@ -8,25 +8,40 @@ use std::{
     os::fd::AsFd,
     panic,
     sync::{
-        Mutex, Once, PoisonError,
+        Condvar, Mutex, MutexGuard, Once, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use crossterm::terminal;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::termios::{FlushArg, tcflush},
+};
 
 use crate::text::{Form, shown};
 
 /// How long a terminal that takes nothing is waited for when it is given back.
 const PATIENCE_MS: u16 = 100;
 
+/// How long after it was asked something a terminal's answer is taken: one that comes later would be taken for typed by
+/// whoever reads next.
+const ANSWER_PATIENCE: Duration = Duration::from_millis(400);
+
 const TAKE: &str = "\x1b[?1049h\x1b[22;2t\x1b[?2004h\x1b[?25l\x1b[2J";
 const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 const GIVE_BACK: &str = "\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[2J\x1b[?25h\x1b[23;2t\x1b[?1049l";
 
+const NO_PROGRESS: &str = "\x1b]9;4;0\x1b\\";
+
 /// The terminal is ralph's.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// The terminal shows progress that is taken off with everything else.
+static SHOWS_PROGRESS: AtomicBool = AtomicBool::new(false);
+/// When the terminal was asked something that it has not answered.
+static ASKED: Mutex<Option<Instant>> = Mutex::new(None);
+static ANSWERED: Condvar = Condvar::new();
 /// Messages of panics that would have been written across the screen.
 static HELD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -51,8 +66,51 @@ pub(crate) fn give_back() {
     let mut ready = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
     if poll(&mut ready, PollTimeout::from(PATIENCE_MS)).is_ok_and(|count| count > 0) {
         _ = write_all(GIVE_BACK.as_bytes()); // there is nobody left to tell
+        if SHOWS_PROGRESS.swap(false, Ordering::SeqCst) {
+            _ = write_all(NO_PROGRESS.as_bytes()); // likewise
+        }
     }
+    await_answer();
     _ = terminal::disable_raw_mode(); // likewise
+}
+
+/// Takes note that the terminal was told of progress.
+pub(super) fn shows_progress() {
+    SHOWS_PROGRESS.store(true, Ordering::SeqCst);
+}
+
+/// Asks the terminal `question`. Whoever reads the answer calls [`answered`].
+///
+/// # Errors
+/// Whatever the terminal says.
+pub(super) fn ask(question: &str) -> io::Result<()> {
+    *asked() = Some(Instant::now());
+    write_all(question.as_bytes())
+}
+
+/// Takes note that nothing more is to come of what was asked.
+pub(super) fn answered() {
+    *asked() = None;
+    ANSWERED.notify_all();
+}
+
+/// Waits for an answer that somebody else reads, and throws it away if it is not read in time.
+fn await_answer() {
+    let mut since = asked();
+    while let Some(asked) = *since {
+        let left = ANSWER_PATIENCE.saturating_sub(asked.elapsed());
+        if left.is_zero() {
+            *since = None;
+            _ = tcflush(io::stdin(), FlushArg::TCIFLUSH); // there is nobody left to tell
+            return;
+        }
+        let waited = ANSWERED.wait_timeout(since, left);
+        since = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+fn asked() -> MutexGuard<'static, Option<Instant>> {
+    ASKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes all of `bytes` to the terminal.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::{
     event::{
         AgentSignal, Changes, Checkpoint, Event, Goal, Limits, Outcome, PlanSnapshot, PlanTask, Record, RunId,
-        Settings, Totals, Usage,
+        Settings, SteeringId, SteeringKind, Totals, Usage,
     },
     testing::iteration_started,
 };
@@ -33,6 +33,16 @@ pub(super) fn model(cols: u16, rows: u16, events: impl IntoIterator<Item = Event
     model
 }
 
+/// A message that was given as `id`.
+pub(super) fn queued(id: u32, kind: SteeringKind, text: &str) -> Event {
+    Event::SteeringQueued {
+        id: SteeringId(id),
+        kind,
+        text: text.to_owned(),
+        answers: None,
+    }
+}
+
 pub(super) fn plan(done: usize, open: usize) -> Event {
     const TASKS: [&str; 4] = [
         "Write the parser",
@@ -45,6 +55,8 @@ pub(super) fn plan(done: usize, open: usize) -> Event {
         done: at < done,
         line: u32::try_from(at + 1).expect("few tasks"),
         depth: 0,
+        heading: None,
+        settings: Default::default(),
     });
     Event::PlanRead {
         plan: PlanSnapshot { tasks: tasks.collect() },

@@ -1,12 +1,19 @@
 //! Colours and signs: what the terminal can show and what the user can read on it. Pure.
 //!
-//! Without knowledge of the background, only the terminal's own sixteen colours are used: its theme makes them legible.
+//! Each palette is legible on the backgrounds it is for, which a test computes. On a background that is not known, or is neither
+//! dark nor light, only the terminal's own sixteen colours are used: its theme makes them legible.
 
-use std::{borrow::Cow, str::FromStr};
+use std::borrow::Cow;
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::words::Tone;
+use crate::{text::signs, words::Tone};
+
+use super::background::Background;
+
+/// The lightest background, by its luminance, that the dark palette is for, and the darkest that the light one is for.
+const DARK_UP_TO: f64 = 0.035;
+const LIGHT_FROM: f64 = 0.78;
 
 /// Which colours there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,20 +24,6 @@ pub enum Palette {
     Sixteen,
     /// Weights only.
     Mono,
-}
-
-impl FromStr for Palette {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        match name {
-            "dark" => Ok(Palette::Dark),
-            "light" => Ok(Palette::Light),
-            "16" => Ok(Palette::Sixteen),
-            "none" => Ok(Palette::Mono),
-            _ => Err(()),
-        }
-    }
 }
 
 /// How many colours an agent's own output may have.
@@ -53,11 +46,21 @@ pub struct Surroundings {
     pub locale: String,
 }
 
+impl Surroundings {
+    /// Whether the locale has all characters.
+    pub fn is_unicode(&self) -> bool {
+        let locale = self.locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
     pub palette: Palette,
     pub depth: Depth,
     pub glyphs: &'static Glyphs,
+    /// The palette goes by the background, and not by the user's word or by what the terminal lacks.
+    goes_by_background: bool,
 }
 
 /// The signs that are drawn.
@@ -81,10 +84,16 @@ pub struct Glyphs {
     pub more: &'static str,
     pub up: &'static str,
     pub down: &'static str,
+    pub folded: &'static str,
+    pub unfolded: &'static str,
     pub minus: &'static str,
     /// One at a time, a second each.
     pub spinner: &'static [&'static str],
     pub corners: [&'static str; 4],
+    /// Where a line down leaves one across, and where it arrives.
+    pub tees: [&'static str; 2],
+    /// Where a line across arrives at one down.
+    pub side: &'static str,
 }
 
 static UNICODE: Glyphs = Glyphs {
@@ -100,15 +109,19 @@ static UNICODE: Glyphs = Glyphs {
     tool: "▸",
     rule: "─",
     bar: "│",
-    full: "█",
-    rest: "░",
+    full: "━",
+    rest: "─",
     dot: "·",
     more: "…",
     up: "↑",
     down: "↓",
+    folded: "▸",
+    unfolded: "▾",
     minus: "−",
     spinner: &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
     corners: ["╭", "╮", "╰", "╯"],
+    tees: ["┬", "┴"],
+    side: "┤",
 };
 
 static ASCII: Glyphs = Glyphs {
@@ -124,16 +137,23 @@ static ASCII: Glyphs = Glyphs {
     tool: "$",
     rule: "-",
     bar: "|",
-    full: "#",
-    rest: ".",
+    full: "=",
+    rest: "-",
     dot: "-",
     more: "~",
     up: "^",
     down: "v",
+    folded: "+",
+    unfolded: "v",
     minus: "-",
     spinner: &["|", "/", "-", "\\"],
     corners: ["+", "+", "+", "+"],
+    tees: ["+", "+"],
+    side: "+",
 };
+
+/// Parts of the names of terminals that have 256 colours, whether they say so or not.
+const MANY_COLOURS: [&str; 6] = ["256", "kitty", "alacritty", "ghostty", "foot", "wezterm"];
 
 /// What a text is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,21 +184,22 @@ impl Theme {
             palette,
             depth,
             glyphs: if ascii { &ASCII } else { &UNICODE },
+            goes_by_background: false,
         }
     }
 
-    /// Chooses what suits the terminal; `palette` and `ascii` are the user's own word, where there is one.
-    pub fn suiting(around: &Surroundings, palette: Option<Palette>, ascii: bool) -> Self {
-        let depth = if around.no_color || palette == Some(Palette::Mono) {
+    /// Chooses what suits the terminal; `asked_for` and `ascii` are the user's own word, where there is one.
+    pub fn suiting(around: &Surroundings, asked_for: Option<Palette>, ascii: Option<bool>) -> Self {
+        let depth = if around.no_color || asked_for == Some(Palette::Mono) {
             Depth::None
         } else if matches!(around.colorterm.as_str(), "truecolor" | "24bit") {
             Depth::True
-        } else if around.term.contains("256") || around.term.contains("kitty") || around.term.contains("alacritty") {
+        } else if MANY_COLOURS.iter().any(|name| around.term.contains(name)) {
             Depth::Indexed
         } else {
             Depth::Sixteen
         };
-        let chosen = palette.unwrap_or_else(|| {
+        let chosen = asked_for.unwrap_or_else(|| {
             let background = around
                 .colorfgbg
                 .rsplit(';')
@@ -195,9 +216,31 @@ impl Theme {
             (Depth::Sixteen, _) => Palette::Sixteen,
             (Depth::Indexed | Depth::True, chosen) => chosen,
         };
-        let locale = around.locale.to_ascii_lowercase();
-        let unicode = locale.contains("utf-8") || locale.contains("utf8");
-        Self::new(palette, depth, ascii || !unicode)
+        Self {
+            goes_by_background: asked_for.is_none() && depth >= Depth::Indexed,
+            ..Self::new(palette, depth, ascii.unwrap_or(!around.is_unicode()))
+        }
+    }
+
+    /// Whether the terminal has to be asked for its background.
+    pub fn goes_by_background(&self) -> bool {
+        self.goes_by_background
+    }
+
+    /// The theme that suits this background, where it goes by that.
+    pub fn on(self, background: Background) -> Self {
+        if !self.goes_by_background {
+            return self;
+        }
+        let luminance = background.luminance();
+        let palette = if luminance <= DARK_UP_TO {
+            Palette::Dark
+        } else if luminance >= LIGHT_FROM {
+            Palette::Light
+        } else {
+            Palette::Sixteen
+        };
+        Self { palette, ..self }
     }
 
     pub fn style(&self, role: Role) -> Style {
@@ -211,31 +254,59 @@ impl Theme {
         match role {
             Role::Plain => plain,
             Role::Dim => match self.palette {
-                Palette::Dark => plain.fg(Color::Indexed(245)),
-                Palette::Light => plain.fg(Color::Indexed(242)),
+                Palette::Dark => plain.fg(Color::Indexed(247)),
+                Palette::Light => plain.fg(Color::Indexed(241)),
                 Palette::Sixteen | Palette::Mono => plain.add_modifier(Modifier::DIM),
             },
             Role::Strong => plain.add_modifier(Modifier::BOLD),
             Role::Accent => colour(81, 25, Color::Cyan).add_modifier(Modifier::BOLD),
-            Role::Good => colour(114, 28, Color::Green),
-            Role::Bad => colour(203, 160, Color::Red).add_modifier(Modifier::BOLD),
-            Role::Wait => colour(221, 130, Color::Yellow),
+            Role::Good => colour(114, 22, Color::Green),
+            Role::Bad => colour(210, 124, Color::Red).add_modifier(Modifier::BOLD),
+            Role::Wait => colour(221, 94, Color::Yellow),
             Role::User => colour(177, 90, Color::Magenta),
-            Role::Chosen => plain.add_modifier(Modifier::REVERSED),
-            Role::GaugeDone => colour(114, 28, Color::Green),
+            Role::Chosen => match self.palette {
+                Palette::Dark => plain.bg(Color::Indexed(237)).add_modifier(Modifier::BOLD),
+                Palette::Light => plain.bg(Color::Indexed(195)).add_modifier(Modifier::BOLD),
+                Palette::Sixteen | Palette::Mono => plain.add_modifier(Modifier::REVERSED),
+            },
+            Role::GaugeDone => colour(114, 22, Color::Green),
             Role::GaugeRest => match self.palette {
-                Palette::Dark => plain.fg(Color::Indexed(238)),
-                Palette::Light => plain.fg(Color::Indexed(252)),
+                Palette::Dark => plain.fg(Color::Indexed(240)),
+                Palette::Light => plain.fg(Color::Indexed(249)),
                 Palette::Sixteen | Palette::Mono => plain.add_modifier(Modifier::DIM),
             },
-            Role::Added => colour(114, 28, Color::Green),
-            Role::Removed => colour(203, 160, Color::Red),
+            Role::Added => colour(114, 22, Color::Green),
+            Role::Removed => colour(210, 124, Color::Red),
             Role::Hunk => colour(81, 25, Color::Cyan),
             Role::Match => match self.palette {
-                Palette::Mono => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD),
-                Palette::Dark | Palette::Light | Palette::Sixteen => plain.fg(Color::Black).bg(Color::Yellow),
+                Palette::Mono => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD | Modifier::UNDERLINED),
+                Palette::Dark | Palette::Light => plain.fg(Color::Indexed(16)).bg(Color::Indexed(221)),
+                Palette::Sixteen => plain.fg(Color::Black).bg(Color::Yellow),
             },
             Role::Key => plain.add_modifier(Modifier::BOLD),
+        }
+    }
+
+    /// What a cell looks like in a row that is chosen: on the one background of that row, and never dim.
+    ///
+    /// The sixteen colours have no second background on which all of them are legible, so there the row is reversed whole.
+    pub fn chosen(&self, cell: Style) -> Style {
+        let row = self.style(Role::Chosen);
+        match self.palette {
+            Palette::Dark | Palette::Light => {
+                let is_faint = [Role::Dim, Role::GaugeRest]
+                    .iter()
+                    .any(|role| self.style(*role).fg == cell.fg);
+                // A colour that was chosen for another background is for that alone.
+                let is_bound = cell.bg.is_some_and(|background| background != Color::Reset);
+                let own = if is_faint || is_bound {
+                    cell.fg(Color::Reset)
+                } else {
+                    cell
+                };
+                own.remove_modifier(Modifier::DIM | Modifier::REVERSED).patch(row)
+            }
+            Palette::Sixteen | Palette::Mono => row,
         }
     }
 
@@ -246,36 +317,7 @@ impl Theme {
         if self.glyphs != &ASCII || text.is_ascii() {
             return Cow::Borrowed(text);
         }
-        let plain = |sign: char| match sign {
-            '·' | '−' => '-',
-            '…' => '~',
-            '×' => 'x',
-            '→' => '>',
-            '↑' => '^',
-            '↓' => 'v',
-            other => other,
-        };
-        Cow::Owned(text.chars().map(plain).collect())
-    }
-
-    /// A sign that an agent's output is set with, as it can be written.
-    pub fn sign<'a>(&self, symbol: &'a str) -> &'a str {
-        if self.glyphs != &ASCII || symbol.is_ascii() {
-            return symbol;
-        }
-        match symbol {
-            "▸" | "▶" | "▎" | "→" => ">",
-            "◂" => "<",
-            "✗" | "✖" => "!",
-            "✔" => "+",
-            "•" | "●" => "*",
-            "│" => "|",
-            "─" | "·" => "-",
-            "┼" | "╭" | "╰" | "╮" | "╯" => "+",
-            "⋮" => ":",
-            "↻" | "…" => "~",
-            other => other,
-        }
+        Cow::Owned(text.chars().map(signs::ascii).collect())
     }
 
     /// A frame as the terminal understands it: one of sixteen colours may know only their short forms, and take the long
@@ -308,6 +350,7 @@ impl Theme {
             Tone::Start => (glyphs.start, Role::Accent),
             Tone::Good => (glyphs.good, Role::Good),
             Tone::Bad => (glyphs.bad, Role::Bad),
+            Tone::Warning => ("!", Role::Wait),
             Tone::Wait => (glyphs.wait, Role::Wait),
             Tone::User => (glyphs.user, Role::User),
             Tone::Note => (glyphs.note, Role::Dim),
@@ -404,6 +447,9 @@ fn sixteenth(red: u8, green: u8, blue: u8) -> u8 {
 }
 
 #[cfg(test)]
+mod contrast;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -419,10 +465,35 @@ mod tests {
 
     #[test]
     fn an_unknown_background_gets_the_terminals_own_colours() {
-        let theme = Theme::suiting(&around("xterm-256color", "truecolor", "", "C.UTF-8"), None, false);
+        let theme = Theme::suiting(&around("xterm-256color", "truecolor", "", "C.UTF-8"), None, None);
         assert_eq!((theme.palette, theme.depth), (Palette::Sixteen, Depth::True));
-        let light = Theme::suiting(&around("xterm-256color", "", "0;15", "C.UTF-8"), None, false);
+        let light = Theme::suiting(&around("xterm-256color", "", "0;15", "C.UTF-8"), None, None);
         assert_eq!((light.palette, light.depth), (Palette::Light, Depth::Indexed));
+    }
+
+    #[test]
+    fn the_background_decides_unless_the_user_has() {
+        let [dark, light, between] = [(30, 30, 46), (253, 246, 227), (110, 110, 110)].map(Background::of);
+        let auto = Theme::suiting(&around("xterm-256color", "", "0;15", "C.UTF-8"), None, None);
+        assert!(auto.goes_by_background());
+        assert_eq!(
+            auto.on(dark).palette,
+            Palette::Dark,
+            "the terminal knows better than a variable"
+        );
+        assert_eq!(auto.on(light).palette, Palette::Light);
+        assert_eq!(auto.on(between).palette, Palette::Sixteen);
+        let around_xterm = around("xterm", "", "", "C.UTF-8");
+        let mut no_colour = around("xterm-256color", "truecolor", "", "C.UTF-8");
+        no_colour.no_color = true;
+        for told in [
+            Theme::suiting(&around("xterm-kitty", "", "", "C.UTF-8"), Some(Palette::Sixteen), None),
+            Theme::suiting(&around_xterm, None, None),
+            Theme::suiting(&no_colour, None, None),
+        ] {
+            assert!(!told.goes_by_background());
+            assert_eq!(told.on(light).palette, told.palette);
+        }
     }
 
     #[test]
@@ -431,7 +502,7 @@ mod tests {
             no_color: true,
             ..around("xterm-256color", "truecolor", "15;0", "C.UTF-8")
         };
-        let theme = Theme::suiting(&around, Some(Palette::Dark), false);
+        let theme = Theme::suiting(&around, Some(Palette::Dark), None);
         assert_eq!(theme.palette, Palette::Mono);
         assert_eq!(theme.nearest(Color::Rgb(1, 2, 3)), Color::Reset);
         for role in [Role::Bad, Role::Accent, Role::Match, Role::Dim] {
@@ -442,16 +513,15 @@ mod tests {
 
     #[test]
     fn signs_are_plain_where_the_locale_is_not_unicode() {
-        let theme = Theme::suiting(&around("xterm", "", "", "C"), None, false);
+        let theme = Theme::suiting(&around("xterm", "", "", "C"), None, None);
         assert_eq!(theme.glyphs, &ASCII);
         for sign in [ASCII.done, ASCII.rule, ASCII.full, ASCII.minus] {
             assert!(sign.is_ascii());
         }
         for sign in "▸◂✗↻•│▎─┼╭╰…·●⋮".chars() {
-            let (sign, plain) = (sign.to_string(), theme.sign(&sign.to_string()).to_owned());
-            assert!(plain.is_ascii(), "{sign}");
+            assert!(theme.spelled(&sign.to_string()).is_ascii(), "{sign}");
         }
-        assert_eq!(theme.sign("漢"), "漢", "words of others stay what they are");
+        assert_eq!(theme.spelled("漢"), "漢", "words of others stay what they are");
     }
 
     #[test]

@@ -3,23 +3,37 @@
 mod answering;
 mod asks;
 mod choices;
+mod contents;
+mod copying;
+mod diff;
+mod history;
+mod messages;
 mod order;
+mod palette;
+mod plan;
 mod questions;
+mod report;
+mod search;
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
 
 use crate::{
+    driver::Unfold,
     event::{RequestedBy, StopRequest, UserCommand},
     run::Phase,
     words::{Tone, used_up_in_words},
 };
 
 pub(super) use answering::show_question;
-pub(crate) use order::{Direction, Order, Replay, ScreenEvent, Scroll};
+use order::Way;
+pub(crate) use order::{Edited, Order, Replay, ScreenEvent, Scroll, Seek, Wanted};
+pub(super) use report::{refresh as refresh_report, show_end};
 
 use super::{
-    keys::{self, Action, Chord},
-    model::{DiffState, Mode, Model, Pane, Playback, PlaybackState, Question, select, used_up},
+    keys::{self, Action, Chord, Here},
+    layout::Focus,
+    model::{ActionSearch, Mode, Model, Pane, PlaybackState, Question, Search, Unfolded, select, used_up},
 };
 
 /// Lines a turn of the mouse wheel moves.
@@ -29,6 +43,8 @@ const WHEEL_LINES: usize = 3;
 pub(crate) fn update(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
     let orders = take(model, event);
     show_question(model);
+    show_end(model);
+    refresh_report(model);
     orders
 }
 
@@ -42,31 +58,38 @@ fn take(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
             Vec::new()
         }
         ScreenEvent::Input(Input::Key(_) | Input::FocusGained | Input::FocusLost) => Vec::new(),
-        ScreenEvent::DiffLoaded { iteration, lines } => {
-            if model.ui.diff.iteration == Some(iteration) {
-                model.ui.diff.state = match lines {
-                    Ok(lines) => DiffState::Loaded(lines),
-                    Err(why) => DiffState::Failed(why),
-                };
-                model.ui.diff.top = model.ui.diff.top.min(diff_lines(model).saturating_sub(1));
-            }
-            Vec::new()
-        }
+        ScreenEvent::DiffLoaded {
+            since,
+            iteration,
+            patch,
+        } => diff::loaded(model, since, iteration, patch),
         ScreenEvent::Played { iteration, result } => {
             if let Some(open) = &mut model.ui.history.open
                 && open.iteration == iteration
             {
-                open.state = match result {
-                    Ok(()) => PlaybackState::Loaded,
-                    Err(why) => PlaybackState::Failed(why),
-                };
+                open.state = result.into();
             }
             Vec::new()
         }
-        ScreenEvent::Searched { found } => {
-            model.ui.search.missed = !found;
-            super::lines::tell_missed(model)
+        ScreenEvent::Unfolded {
+            iteration,
+            what,
+            result,
+        } => {
+            let Some(open) = &mut model.ui.unfolded else {
+                return Vec::new();
+            };
+            if (open.iteration, open.what) != (iteration, what) {
+                return Vec::new();
+            }
+            open.state = result.into();
+            // One result is read from its beginning.
+            match (what, &open.state) {
+                (Unfold::Last, PlaybackState::Loaded) => vec![Order::Scroll(Scroll::Top)],
+                _ => Vec::new(),
+            }
         }
+        ScreenEvent::Searched { found } => search::take(model, found),
     }
 }
 
@@ -74,22 +97,48 @@ fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     match model.ui.mode.clone() {
         Mode::Normal => normal(model, key),
         Mode::Steering => super::lines::steering(model, key),
-        Mode::Searching => super::lines::searching(model, key),
+        Mode::Recalling(shown) => {
+            super::lines::recalling(model, key, shown);
+            Vec::new()
+        }
+        Mode::Searching => search::searching(model, key),
         Mode::Typing => typing(model, key),
         Mode::Asking(Question::Quit) => questions::quitting(model, key),
+        Mode::Asking(Question::Withdraw { id }) => questions::withdrawing(model, key, id),
         Mode::Asking(Question::Skip { iteration }) => questions::skipping(model, key, iteration),
         Mode::Answering(shown) => answering::answering(model, key, shown),
         Mode::TooLate(shown) => answering::too_late(model, key, &shown),
+        Mode::Copying => copying::choose(model, key),
+        Mode::Palette(shown) => match palette::choose(model, key, shown) {
+            Some(action) => act(model, action),
+            None => Vec::new(),
+        },
         Mode::Help { top } => help(model, key, top),
     }
 }
 
 fn normal(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
-    match keys::action(chord, model.ui.replay.is_some()) {
+    match keys::action(chord, Here::of(&model.ui)) {
         Some(action) => act(model, action),
         None => Vec::new(),
     }
+}
+
+/// Has what is folded shown in place of the transcript.
+fn unfold(model: &mut Model, what: Unfold) -> Vec<Order> {
+    if !model.ui.transcript {
+        return refused(model, "the agent draws its terminal itself: nothing is folded");
+    }
+    let Some(iteration) = model.run.iterations.latest().map(|iteration| iteration.number) else {
+        return Vec::new();
+    };
+    model.ui.unfolded = Some(Unfolded {
+        iteration,
+        what,
+        state: PlaybackState::Loading,
+    });
+    vec![Order::Unfold { iteration, what }]
 }
 
 fn typing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
@@ -106,8 +155,8 @@ fn typing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
 fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
     let page = usize::from(model.ui.rows).saturating_sub(6).max(1);
-    let last = keys::bindings(model.ui.replay.is_some()).count().saturating_sub(1);
-    let action = keys::action(chord, model.ui.replay.is_some());
+    let last = super::view::last_line_of_help(model);
+    let action = keys::action(chord, Here::of(&model.ui));
     if let Some(action @ (Action::Interrupt | Action::Suspend | Action::Redraw)) = action {
         return act(model, action);
     }
@@ -123,15 +172,23 @@ fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<Order> {
 fn pasted(model: &mut Model, text: String) -> Vec<Order> {
     match model.ui.mode {
         Mode::Steering => super::lines::paste(model, &text),
-        Mode::Searching => model.ui.search.query.insert(&text.replace(['\r', '\n'], " ")),
+        Mode::Searching => {
+            model.ui.search.query.insert(&text.replace(['\r', '\n'], " "));
+            return search::query_changed(model);
+        }
         Mode::Answering(_) => answering::pasted(model, &text),
+        Mode::Palette(ref mut palette) => palette.query.insert(&text),
+        Mode::Recalling(ref mut recalling) => {
+            recalling.query.insert(&text.replace(['\r', '\n'], " "));
+            recalling.nth = 0;
+        }
         Mode::Typing => return vec![Order::Type(Input::Paste(text)), Order::Scroll(Scroll::Bottom)],
         // What was meant for the agent must not be taken for keys.
         Mode::Normal if model.ui.replay.is_none() && used_up(&model.run).is_none() => {
             model.ui.mode = Mode::Steering;
             super::lines::paste(model, &text);
         }
-        Mode::Normal | Mode::Asking(_) | Mode::TooLate(_) | Mode::Help { .. } => {}
+        Mode::Normal | Mode::Asking(_) | Mode::Copying | Mode::TooLate(_) | Mode::Help { .. } => {}
     }
     Vec::new()
 }
@@ -146,19 +203,34 @@ fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<Order> {
         _ => None,
     };
     // A box takes what would go to the pane behind it.
-    match (&mut model.ui.mode, wheel) {
-        (Mode::Normal | Mode::Steering | Mode::Searching | Mode::Typing, Some(by)) => return scroll(model, by),
+    match (&model.ui.mode, wheel) {
+        (Mode::Normal | Mode::Steering | Mode::Searching | Mode::Typing, Some(by)) => {
+            let focus = focus_at(model, mouse.column, mouse.row).unwrap_or(model.ui.focus);
+            return scroll(model, focus, by);
+        }
         (Mode::Normal | Mode::Steering | Mode::Searching | Mode::Typing, None) => {}
         (Mode::Answering(_), Some(by)) => {
             answering::wheel(model, by);
             return Vec::new();
         }
-        (Mode::Help { top }, Some(by)) => {
-            let last = keys::bindings(model.ui.replay.is_some()).count().saturating_sub(1);
-            *top = by.downwards(*top, last);
+        (&Mode::Help { top }, Some(by)) => {
+            model.ui.mode = Mode::Help {
+                top: by.downwards(top, super::view::last_line_of_help(model)),
+            };
             return Vec::new();
         }
-        (Mode::Asking(_) | Mode::Answering(_) | Mode::TooLate(_) | Mode::Help { .. }, _) => return Vec::new(),
+        (
+            Mode::Asking(_)
+            | Mode::Copying
+            | Mode::Recalling(_)
+            | Mode::Answering(_)
+            | Mode::TooLate(_)
+            | Mode::Palette(_)
+            | Mode::Help { .. },
+            _,
+        ) => {
+            return Vec::new();
+        }
     }
     match mouse.kind {
         MouseEventKind::Down(_) => clicked(model, mouse.column, mouse.row),
@@ -172,20 +244,40 @@ fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<Order> {
     }
 }
 
-/// A click on a pane's name shows it, one on a row of the history chooses it.
+/// The area at that place.
+fn focus_at(model: &Model, column: u16, row: u16) -> Option<Focus> {
+    let (layout, at) = (model.layout(), Position::new(column, row));
+    if layout.tasks.contains(at) {
+        return Some(Focus::Plan);
+    }
+    (layout.title.contains(at) || layout.main.contains(at)).then_some(Focus::Main)
+}
+
+/// A click gives its area the focus. One on a pane's name shows it, one on a row of a list chooses it.
 fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<Order> {
     let layout = model.layout();
-    let at = ratatui::layout::Position::new(column, row);
+    let at = Position::new(column, row);
+    if let Some(focus) = focus_at(model, column, row) {
+        model.ui.focus = focus;
+    }
     if layout.title.contains(at)
-        && let Some(pane) = super::view::tab_at(layout.title, column)
+        && let Some(pane) = super::view::tab_at(model, layout.title, column)
     {
         return act(model, Action::Show(pane));
+    }
+    if layout.tasks.contains(at) {
+        return plan::clicked(model, &layout, row);
     }
     if layout.main.contains(at)
         && model.ui.pane == Pane::Asks
         && let Some(chosen) = super::view::ask_at(model, layout.main, row)
     {
         select(model, chosen);
+    }
+    if model.ui.pane == Pane::Diff
+        && let Some(file) = super::view::file_name_at(model, layout.main, at)
+    {
+        diff::show_file(model, file);
     }
     if layout.main.contains(at) && model.ui.pane == Pane::History && model.ui.history.open.is_none() {
         let first = super::view::first_in_history(model, layout.main);
@@ -214,35 +306,59 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         {
             return ask_of_loop(model, action);
         }
-        Action::NextPane => {
-            let next = match model.ui.pane {
-                Pane::Terminal => Pane::Log,
-                Pane::Log | Pane::Diff | Pane::History | Pane::Messages | Pane::Asks | Pane::Limits => Pane::Terminal,
-            };
-            model.ui.show(next);
-        }
+        Action::NextFocus => match model.ui.focus {
+            Focus::Main => focus_plan(model),
+            Focus::Plan => model.ui.focus = Focus::Main,
+        },
+        Action::FocusPlan => focus_plan(model),
+        Action::Zoom => model.ui.zoomed = !model.ui.zoomed,
         Action::Show(pane) => return show(model, pane),
-        Action::Search => {
-            model.ui.mode = Mode::Searching;
-            model.ui.search.query.take();
-            model.ui.search.missed = false;
+        Action::Search => search::begin(model),
+        Action::NextMatch => return search::forward(model),
+        Action::PreviousMatch => return search::backward(model),
+        Action::Copy => return copying::begin(model),
+        Action::Filter => {
+            let kind = model.log.kind().next();
+            model.ui.log_below = model.log.show(kind, model.ui.log_below);
+            // A match that was gone to may be among the others.
+            model.ui.search.landed = None;
         }
-        Action::NextMatch => return super::lines::find_again(model, Direction::Older),
-        Action::PreviousMatch => return super::lines::find_again(model, Direction::Newer),
+        Action::Edit => return edit(model),
         Action::LineUp | Action::LineDown | Action::PageUp | Action::PageDown | Action::Top | Action::Bottom => {
             if let Some(by) = Scroll::of(action, page(model)) {
-                return scroll(model, by);
+                return scroll(model, model.ui.focus, by);
             }
         }
         Action::Open => return open(model),
+        Action::Fold => return plan::fold(model),
+        Action::NextFile => diff::go_to_file(model, Way::Next),
+        Action::PreviousFile => diff::go_to_file(model, Way::Previous),
+        Action::Wrap => diff::wrap(model),
+        Action::Leftwards => diff::scroll_sideways(model, Way::Previous),
+        Action::Rightwards => diff::scroll_sideways(model, Way::Next),
+        Action::CompareEarlier => return diff::compare(model, Way::Previous),
+        Action::NextPart => return history::turn(model, Way::Next),
+        Action::PreviousPart => return history::turn(model, Way::Previous),
+        Action::SeekForward => return vec![Order::Replay(Replay::Seek(Seek::Forward))],
+        Action::SeekBackward => return vec![Order::Replay(Replay::Seek(Seek::Backward))],
+        Action::CompareLater => return diff::compare(model, Way::Next),
+        Action::Unfold(what) => return unfold(model, what),
         Action::Back => {
             // The marks of a search go with it.
-            model.ui.search.query.take();
-            if model.ui.history.open.take().is_none() && model.ui.asks.reading.take().is_none() {
-                model.ui.show(Pane::Terminal);
+            model.ui.search = Search::default();
+            if model.ui.close() || std::mem::take(&mut model.ui.zoomed) {
+                return Vec::new();
+            }
+            match model.ui.focus {
+                Focus::Plan => {
+                    model.ui.task = None;
+                    model.ui.focus = Focus::Main;
+                }
+                Focus::Main => model.ui.show(model.ui.report.instead_of.unwrap_or_default()),
             }
         }
         Action::Help => model.ui.mode = Mode::Help { top: 0 },
+        Action::Palette => model.ui.mode = Mode::Palette(ActionSearch::default()),
         Action::Redraw => return vec![Order::Redraw],
         Action::Suspend => return vec![Order::Suspend],
         Action::Interrupt => return vec![Order::interrupt(model)],
@@ -264,8 +380,40 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
     Vec::new()
 }
 
+/// Opens what has the focus in the user's editor.
+fn edit(model: &mut Model) -> Vec<Order> {
+    // A replay has the plan as it was.
+    let edited = if model.ui.focus == Focus::Plan && model.ui.replay.is_none() {
+        Some(Edited::Plan)
+    } else if search::is_in_terminal(model) {
+        Some(Edited::Terminal)
+    } else {
+        contents::document(model).map(|(name, text)| Edited::Text { name, text })
+    };
+    match edited {
+        Some(edited) => vec![Order::Edit(edited)],
+        None => refused(model, "there is nothing to open here"),
+    }
+}
+
+/// Has the plan take the keys, and all of the room where it has none of its own.
+fn focus_plan(model: &mut Model) {
+    model.ui.focus = Focus::Plan;
+    if model.layout().tasks.is_empty() {
+        model.ui.zoomed = true;
+    }
+}
+
 /// Carries out what only makes sense while there is a loop; says so when it makes none.
 fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
+    if model.run.is_over() && action == Action::Answer && !model.run.blocks.is_empty() {
+        if let Some(limit) = used_up(&model.run) {
+            return refused(model, &used_up_in_words(limit));
+        }
+        model.ui.show(Pane::Report);
+        report::answer(model);
+        return Vec::new();
+    }
     if model.run.is_over() && action != Action::Steer {
         return refused(model, "the run is over");
     }
@@ -300,8 +448,9 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
         Action::RetryNow => return refused(model, "not waiting"),
         Action::PauseOrResume if model.run.is_paused() => UserCommand::Resume,
         Action::PauseOrResume => UserCommand::Pause,
+        Action::StopAfterIteration if model.run.stop.is_some() => UserCommand::WithdrawStop,
         Action::StopAfterIteration => return vec![Order::stop(StopRequest::AfterIteration, RequestedBy::User)],
-        Action::Withdraw => return withdraw(model),
+        Action::Withdraw => return messages::withdraw(model),
         Action::Answer if model.run.permissions.pending.is_empty() => {
             let can_wait = model.run.permissions.unanswered.is_empty() && model.run.blocks.is_empty();
             let why = match can_wait {
@@ -319,17 +468,6 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
     vec![Order::by_user(command)]
 }
 
-fn withdraw(model: &mut Model) -> Vec<Order> {
-    if model.ui.pane != Pane::Messages {
-        return Vec::new();
-    }
-    let message = model.run.messages.iter().rev().nth(model.ui.message);
-    match message.filter(|message| message.is_due()) {
-        Some(message) => vec![Order::by_user(UserCommand::Withdraw { id: message.id })],
-        None => refused(model, "only a message that waits, or a standing one, can be taken back"),
-    }
-}
-
 fn refused(model: &mut Model, why: &str) -> Vec<Order> {
     model.ui.toast(Tone::Note, why, model.now_ms);
     Vec::new()
@@ -339,44 +477,26 @@ fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
     // From the history, the changes of what is chosen there.
     let chosen = match model.ui.pane {
         Pane::History => model.run.iterations.rows.iter().rev().nth(model.ui.history.selected),
-        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits => {
+        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits | Pane::Report => {
             model.run.iterations.latest()
         }
     };
     let iteration = chosen.map(|iteration| iteration.number);
     model.ui.show(pane);
     match iteration {
-        Some(iteration) if pane == Pane::Diff => load_diff(model, iteration),
+        Some(iteration) if pane == Pane::Diff => diff::show(model, iteration),
         Some(_) | None => Vec::new(),
     }
 }
 
-pub(super) fn load_diff(model: &mut Model, iteration: u32) -> Vec<Order> {
-    let diff = &mut model.ui.diff;
-    if diff.iteration != Some(iteration) {
-        diff.top = 0;
-        diff.state = DiffState::Loading;
-    }
-    diff.iteration = Some(iteration);
-    vec![Order::LoadDiff { iteration }]
-}
-
 fn open(model: &mut Model) -> Vec<Order> {
-    if model.ui.pane == Pane::Asks {
-        asks::open(model);
+    match model.ui.pane {
+        Pane::History => return history::open(model),
+        Pane::Asks => asks::open(model),
+        Pane::Messages => messages::open(model),
+        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Limits | Pane::Report => {}
     }
-    if model.ui.pane != Pane::History {
-        return Vec::new();
-    }
-    let chosen = model.run.iterations.rows.iter().rev().nth(model.ui.history.selected);
-    let Some(iteration) = chosen.map(|iteration| iteration.number) else {
-        return Vec::new();
-    };
-    model.ui.history.open = Some(Playback {
-        iteration,
-        state: PlaybackState::Loading,
-    });
-    vec![Order::Play { iteration }]
+    Vec::new()
 }
 
 /// A page less a line, so that the eye finds where it was.
@@ -384,36 +504,29 @@ fn page(model: &Model) -> usize {
     usize::from(model.layout().main.height).saturating_sub(1).max(1)
 }
 
-fn scroll(model: &mut Model, scroll: Scroll) -> Vec<Order> {
+fn scroll(model: &mut Model, focus: Focus, scroll: Scroll) -> Vec<Order> {
+    if focus == Focus::Plan {
+        plan::scroll(model, scroll);
+        return Vec::new();
+    }
     if model.ui.shows_cells() {
         return vec![Order::Scroll(scroll)];
     }
     match model.ui.pane {
         Pane::Log => model.ui.log_below = scroll.upwards(model.ui.log_below, model.log.len()),
-        Pane::History => {
-            let count = model.run.iterations.rows.len();
-            model.ui.history.selected = scroll.upwards(model.ui.history.selected, count);
-        }
+        Pane::History => history::scroll(model, scroll),
         Pane::Asks => asks::scroll(model, scroll),
-        // The newest is the first row.
-        Pane::Messages => {
-            let last = model.run.messages.len().saturating_sub(1);
-            model.ui.message = scroll.downwards(model.ui.message, last);
+        Pane::Messages => messages::scroll(model, scroll),
+        Pane::Diff => diff::scroll(model, scroll),
+        Pane::Report => report::scroll(model, scroll),
+        Pane::Limits => {
+            let all = super::view::lines_of_limits(model).len();
+            let last = all.saturating_sub(usize::from(model.layout().main.height));
+            model.ui.limits_top = scroll.downwards(model.ui.limits_top, last);
         }
-        Pane::Diff => {
-            let last = diff_lines(model).saturating_sub(usize::from(model.layout().main.height));
-            model.ui.diff.top = scroll.downwards(model.ui.diff.top, last);
-        }
-        Pane::Terminal | Pane::Limits => {}
+        Pane::Terminal => {}
     }
     Vec::new()
-}
-
-pub(super) fn diff_lines(model: &Model) -> usize {
-    match &model.ui.diff.state {
-        DiffState::Loaded(lines) => lines.len(),
-        DiffState::None | DiffState::Loading | DiffState::Failed(_) => 0,
-    }
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ ralph can run here; 1 thing to look at
     fn colours_are_only_there_when_wanted() {
         let coloured = Style {
             colour: true,
-            columns: None,
+            ..Style::PLAIN
         };
         assert!(in_words(&checkup(), coloured).contains("\x1b[32m✔\x1b[0m"));
         assert!(!in_words(&checkup(), Style::PLAIN).contains('\x1b'));

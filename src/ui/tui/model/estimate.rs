@@ -1,25 +1,36 @@
 //! How long the rest will take, as far as the past tells, and whether there can be any.
 
 use crate::{
-    event::{LimitKind, Outcome},
-    run::RunView,
+    event::LimitKind,
+    run::{Phase, RunView},
 };
 
 /// Fewer iterations than these tell nothing.
 const LEAST: usize = 2;
+/// Older ones tell less of what is left.
+const LATEST: usize = 20;
 
-/// The median time of an iteration times the open tasks, in milliseconds; none before two iterations have ended and when
-/// nothing is open.
+/// The median time that a task took in the iterations that closed any, times the open ones, in milliseconds; none where
+/// fewer than two iterations did, nothing is open, or nobody works.
 pub fn estimate_ms(run: &RunView, now_ms: u64) -> Option<u64> {
+    let works = match run.phase {
+        Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. } => true,
+        Phase::Idle | Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => false,
+    };
     let open = run.plan.open() as u64;
+    if !works || open == 0 {
+        return None;
+    }
     let mut durations: Vec<u64> = run
         .iterations
         .rows
         .iter()
-        .filter(|iteration| iteration.outcome == Some(Outcome::Completed))
-        .map(|iteration| iteration.duration_ms)
+        .rev()
+        .filter(|iteration| iteration.closed > 0)
+        .map(|iteration| iteration.duration_ms / u64::from(iteration.closed))
+        .take(LATEST)
         .collect();
-    if durations.len() < LEAST || open == 0 {
+    if durations.len() < LEAST {
         return None;
     }
     durations.sort_unstable();
@@ -33,4 +44,33 @@ pub fn estimate_ms(run: &RunView, now_ms: u64) -> Option<u64> {
 /// The limit that keeps a run that is over from going on with a message.
 pub fn used_up(run: &RunView) -> Option<LimitKind> {
     run.limit_reached(run.end()?.at_ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Event, Outcome, PausedBy},
+        ui::tui::testing::{begun, ended, model, plan, running, started},
+    };
+
+    #[test]
+    fn only_iterations_that_closed_a_task_tell_how_long_the_rest_takes_and_only_while_one_runs() {
+        let estimate = |events: Vec<Event>| {
+            let model = model(80, 24, events);
+            estimate_ms(&model.run, model.now_ms)
+        };
+        assert!(estimate(running()).is_some(), "each of two closed one");
+        let mut nothing = begun();
+        for number in 1..=4 {
+            nothing.push(started(number));
+            nothing.extend(ended(number, Outcome::Completed));
+        }
+        nothing.push(started(5));
+        assert_eq!(estimate(nothing), None, "four iterations, and nothing was ticked");
+        let mut held = running();
+        held.extend(ended(3, Outcome::Completed));
+        held.extend([plan(3, 1), Event::Paused { by: PausedBy::User }, Event::Held]);
+        assert_eq!(estimate(held), None, "nobody works");
+    }
 }

@@ -1,4 +1,4 @@
-//! The log: one line for each event, bounded.
+//! The log: one line for each event, bounded. Those of other kinds than the one that is asked for are passed over.
 
 use std::collections::VecDeque;
 
@@ -37,40 +37,139 @@ pub enum Sign {
     Separator,
 }
 
+/// Which lines are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    #[default]
+    All,
+    Problems,
+    /// What the agent said, and what the user did.
+    Messages,
+    Tools,
+    Files,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::All => "all",
+            Kind::Problems => "problems",
+            Kind::Messages => "messages",
+            Kind::Tools => "tools",
+            Kind::Files => "files",
+        }
+    }
+
+    /// The one that is shown after it.
+    pub fn next(self) -> Self {
+        match self {
+            Kind::All => Kind::Problems,
+            Kind::Problems => Kind::Messages,
+            Kind::Messages => Kind::Tools,
+            Kind::Tools => Kind::Files,
+            Kind::Files => Kind::All,
+        }
+    }
+
+    /// Whether a line is of this kind. Ends of iterations are of none.
+    fn has(self, sign: Sign) -> bool {
+        match self {
+            Kind::All => true,
+            Kind::Problems => matches!(sign, Sign::Event(Tone::Bad | Tone::Warning | Tone::Wait)),
+            Kind::Messages => matches!(sign, Sign::Said | Sign::Event(Tone::User)),
+            Kind::Tools => sign == Sign::Tool,
+            Kind::Files => sign == Sign::File,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct Log {
     lines: VecDeque<LogLine>,
     /// Lines that were dropped at the front.
     dropped: u64,
+    kind: Kind,
+    /// The lines that are shown, by their place among all that there ever were.
+    shown: VecDeque<u64>,
 }
 
 impl Log {
-    pub fn len(&self) -> usize {
-        self.lines.len()
+    /// An empty one that shows lines of that kind.
+    pub fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            ..Self::default()
+        }
     }
 
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Shows the lines of another kind. Who has so many lines `below` the view keeps the place; returns how many are below it then.
+    pub fn show(&mut self, kind: Kind, below: usize) -> usize {
+        let seen = self.shown.iter().rev().nth(below).or(self.shown.front()).copied();
+        self.kind = kind;
+        self.shown.clear();
+        for at in 0..self.lines.len() {
+            self.pass(at);
+        }
+        let Some(seen) = seen.filter(|_| below > 0) else {
+            return 0;
+        };
+        let later = self.shown.iter().rev().take_while(|place| **place > seen).count();
+        later.min(self.shown.len().saturating_sub(1))
+    }
+
+    /// How many lines are shown.
+    pub fn len(&self) -> usize {
+        self.shown.len()
+    }
+
+    /// Whether no line is shown.
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.shown.is_empty()
     }
 
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
+    /// One of the lines that are shown.
     pub fn get(&self, at: usize) -> Option<&LogLine> {
-        self.lines.get(at)
+        let place = self.shown.get(at)?.checked_sub(self.dropped)?;
+        self.lines.get(usize::try_from(place).ok()?)
+    }
+
+    /// Has a line shown if it is of the kind. The end of an iteration is below what is shown of it, if anything is.
+    fn pass(&mut self, at: usize) {
+        let sign = self.lines[at].sign;
+        let is_shown = match (sign, self.kind) {
+            (Sign::Separator, kind) if kind != Kind::All => {
+                let before = self.len().checked_sub(1).and_then(|last| self.get(last));
+                before.is_some_and(|before| before.sign != Sign::Separator)
+            }
+            (sign, kind) => kind.has(sign),
+        };
+        if is_shown {
+            self.shown.push_back(self.dropped + at as u64);
+        }
     }
 
     pub fn push(&mut self, at_ms: u64, sign: Sign, text: &str) {
         if self.lines.len() == LINES {
             self.lines.pop_front();
             self.dropped += 1;
+            if self.shown.front().is_some_and(|place| *place < self.dropped) {
+                self.shown.pop_front();
+            }
         }
         self.lines.push_back(LogLine {
             at_ms,
             sign,
             text: clip(&one_line(text), LINE_BYTES),
         });
+        self.pass(self.lines.len() - 1);
     }
 
     /// Adds what is to be said about `record`; returns the line of an event that is the loop's own.
@@ -167,5 +266,52 @@ fn signal_line(signal: &AgentSignal) -> Option<(Sign, String)> {
         | AgentSignal::ThoughtDelta { .. }
         | AgentSignal::ToolOutput { .. }
         | AgentSignal::Ended { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(log: &Log) -> String {
+        let lines = (0..log.len()).filter_map(|at| log.get(at));
+        lines.map(|line| line.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn lines_of_a_kind_are_shown_with_the_ends_of_their_iterations_and_the_place_is_kept() {
+        let mut log = Log::default();
+        let lines = [
+            (Sign::Tool, "shell"),
+            (Sign::Event(Tone::Bad), "failed"),
+            (Sign::Separator, "1"),
+            (Sign::Said, "hello"),
+            (Sign::Separator, "2"),
+            (Sign::File, "added"),
+            (Sign::Event(Tone::User), "message"),
+        ];
+        for (sign, text) in lines {
+            log.push(0, sign, text);
+        }
+        let shown = [
+            (Kind::Problems, 0, "failed 1"),
+            (Kind::Messages, 2, "hello 2 message"),
+            (Kind::Tools, 0, "shell 1"),
+            (Kind::Files, 0, "added"),
+            (Kind::All, 1, "shell failed 1 hello 2 added message"),
+        ];
+        // At the fourth line from the end, or at the first where there are fewer.
+        for (kind, below, expected) in shown {
+            assert_eq!(log.kind().next(), kind);
+            assert_eq!((log.show(kind, 3), texts(&log).as_str()), (below, expected));
+        }
+        log.show(Kind::Problems, 0);
+        log.push(0, Sign::Said, "more");
+        log.push(0, Sign::Event(Tone::Wait), "waits");
+        assert_eq!(texts(&log), "failed 1 waits");
+        for _ in 0..LINES {
+            log.push(0, Sign::Said, "…");
+        }
+        assert_eq!((log.len(), log.dropped()), (0, 9), "what was dropped is not shown");
     }
 }

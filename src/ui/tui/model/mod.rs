@@ -6,27 +6,48 @@ mod answering;
 mod asks;
 mod estimate;
 mod log;
+mod messages;
+mod outline;
+mod parts;
+mod spoken;
 mod ui;
+mod vitals;
 
 pub use answering::{AnswerStep, Answering, Choosing, Subject, TooLate, are_marked, choices};
 pub use asks::{AskList, Reading, ask_in_words, is_missed, listed, position, select};
 pub use estimate::{estimate_ms, used_up};
-pub use log::{Log, LogLine, Sign};
-pub use ui::{Diff, DiffState, History, Mode, Pane, Playback, PlaybackState, Question, ReplayState, Search, Toast, Ui};
+pub use log::{Kind, Log, LogLine, Sign};
+pub use messages::{Editing, ReadMessage, Recalling, can_be_edited, message_at};
+pub use outline::{PlanRow, has_sections, heading_of};
+pub(crate) use parts::{PORTIONS, Portion};
+pub use spoken::Spoken;
+pub(crate) use ui::Landed;
+pub use ui::{
+    ActionSearch, Diff, DiffState, History, Mode, Pane, Part, Playback, PlaybackState, Question, ReplayState,
+    ReportPage, ReportRow, Search, Timeline, Toast, Ui, Unfolded,
+};
+pub use vitals::{Sandbox, Silence, Vitals};
 
 use crate::{
+    driver::Detail,
     event::{CommandRefusal, Event, Notice, Record},
+    proc::Size,
     run::{Asks, Phase, RunView},
 };
 
-use super::layout::Layout;
+use super::{
+    editor::Editor,
+    layout::{Focus, Layout},
+};
 
 /// The screen's state but for the cells of terminals.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     pub run: RunView,
     pub log: Log,
+    pub spoken: Spoken,
     pub asks: Asks,
+    pub vitals: Vitals,
     pub ui: Ui,
     /// The time that durations and countdowns refer to, in milliseconds since the Unix epoch.
     pub now_ms: u64,
@@ -46,6 +67,10 @@ impl Model {
         let clock = |at_ms| clock_time(at_ms, offset_s);
         self.run.apply(record);
         self.asks.apply(record, &self.run);
+        self.vitals.apply(record);
+        if let Event::AgentReported { signal, .. } = &record.event {
+            self.spoken.hear(signal);
+        }
         let settled = match &record.event {
             Event::IterationSettled { iteration, .. } => self.run.iterations.numbered(*iteration),
             _ => None,
@@ -66,13 +91,76 @@ impl Model {
             self.ui.toast = None;
         }
         // The end is told where notices are, and must not wait for one to pass.
-        if let Event::RunStopped { .. } = record.event {
-            self.ui.toast = None;
+        match record.event {
+            Event::RunStopped { .. } => {
+                self.ui.toast = None;
+                self.ui.report.due = self.ui.replay.is_none();
+            }
+            Event::RunReopened { .. } | Event::RunResumed { .. } => {
+                self.ui.report.due = false;
+                if let Some(pane) = self.ui.report.instead_of {
+                    // Somebody else has answered, or has another wish; what was begun here stays.
+                    if let Mode::Answering(answering) = &self.ui.mode
+                        && answering.step.line().is_some_and(Editor::is_empty)
+                    {
+                        self.ui.mode = Mode::Normal;
+                    }
+                    self.ui.show(pane);
+                }
+            }
+            _ => {}
+        }
+        // What an agent does meanwhile is in the report of its iteration.
+        if !matches!(record.event, Event::AgentReported { .. }) {
+            self.ui.report.width = None;
         }
     }
 
+    /// Takes into account what is no record.
+    pub(crate) fn tell(&mut self, detail: &Detail) {
+        self.vitals.hear(detail.at_ms);
+        self.log.tell(detail);
+        self.spoken.hear(&detail.signal);
+    }
+
     pub fn layout(&self) -> Layout {
+        let layout = self.shared_layout();
+        if self.ui.zoomed {
+            layout.zoomed(self.ui.focus)
+        } else {
+            layout
+        }
+    }
+
+    /// Where things are while nothing is zoomed.
+    fn shared_layout(&self) -> Layout {
         Layout::of(self.ui.cols, self.ui.rows, self.run.plan.tasks.len())
+    }
+
+    /// The size of the agent's terminal. It is not drawn anew for a plan that hides it.
+    pub fn pane(&self) -> Size {
+        match self.ui.focus {
+            Focus::Main => self.layout().pane(),
+            Focus::Plan => self.shared_layout().pane(),
+        }
+    }
+
+    /// The place in the plan of the task that is chosen, or else of the current one.
+    pub fn task_at(&self) -> Option<usize> {
+        let tasks = &self.run.plan.tasks;
+        let chosen = self.ui.task.map(|at| at.min(tasks.len().saturating_sub(1)));
+        chosen.or_else(|| {
+            let current = self.run.task()?;
+            tasks.iter().position(|task| task == current)
+        })
+    }
+
+    /// The rows of the plan, where it is shown now.
+    pub fn plan_rows(&self) -> Vec<PlanRow> {
+        match self.layout().has_strip() {
+            true => outline::flat(&self.run.plan),
+            false => outline::outline(&self.run.plan, &self.ui.folded),
+        }
     }
 
     /// The time of day on the user's clock.
@@ -93,8 +181,11 @@ impl Model {
     /// Forgets the run and its log, to be told from the beginning.
     pub fn forget_run(&mut self) {
         self.run = RunView::default();
-        self.log = Log::default();
+        self.log = Log::of(self.log.kind());
+        self.spoken = Spoken::default();
         self.asks = Asks::default();
+        self.vitals = Vitals::default();
+        self.ui.reading = None;
     }
 
     /// Lets time pass. Returns whether something that is shown has ended by it.

@@ -1,11 +1,23 @@
 //! What the user has done to the screen: which pane is shown, what is being typed, what is asked.
 
+use std::collections::BTreeSet;
+
 use super::{
     answering::{Answering, TooLate},
     asks::AskList,
+    messages::{Editing, ReadMessage, Recalling},
 };
 use crate::{
-    ui::tui::editor::{Editor, Recall},
+    driver::Unfold,
+    event::SteeringId,
+    ui::report::Mark,
+    ui::tui::{
+        editor::{Editor, Recall},
+        layout::Focus,
+        needle::Match,
+        patch::Patch,
+        theme::Role,
+    },
     words::{Line, Tone},
 };
 
@@ -23,6 +35,8 @@ pub enum Pane {
     Messages,
     Asks,
     Limits,
+    /// How the run stands, or why it is over.
+    Report,
 }
 
 /// Who gets the keys.
@@ -32,22 +46,40 @@ pub enum Mode {
     Normal,
     /// The steering line is open.
     Steering,
+    /// What was sent before is being searched, to be sent again.
+    Recalling(Recalling),
     Searching,
     /// Keys go to the agent.
     Typing,
     Asking(Question),
+    /// What of a terminal is to be copied is being asked.
+    Copying,
     /// What the agent asks is on the screen.
     Answering(Answering),
     /// It was answered elsewhere, or is over, before the answer that was typed was sent.
     TooLate(TooLate),
+    /// An action is being looked for by its name.
+    Palette(ActionSearch),
     Help {
         top: usize,
     },
 }
 
+/// Actions by name, narrowed by what is typed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ActionSearch {
+    pub query: Editor,
+    /// Index into what was found.
+    pub chosen: usize,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
     Quit,
+    /// Whether to take a message back that is in every prompt.
+    Withdraw {
+        id: SteeringId,
+    },
     /// Whether to end the iteration of that number.
     Skip {
         iteration: u32,
@@ -62,13 +94,19 @@ pub struct Toast {
     pub until_ms: u64,
 }
 
-/// The patch of one iteration.
+/// The patch of one iteration, or of several in a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diff {
-    /// None before the first was asked for.
+    /// The last of them; none before the first was asked for.
     pub iteration: Option<u32>,
+    /// The first of them, where there is more than one.
+    pub since: Option<u32>,
     pub state: DiffState,
     pub top: usize,
+    /// Columns that are left of the view.
+    pub left: usize,
+    /// Long lines take several rows instead.
+    pub wrap: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -76,8 +114,7 @@ pub enum DiffState {
     #[default]
     None,
     Loading,
-    /// Lines of stat and patch, safe to show.
-    Loaded(Vec<String>),
+    Loaded(Patch),
     Failed(String),
 }
 
@@ -88,11 +125,49 @@ pub struct History {
     pub open: Option<Playback>,
 }
 
-/// A past iteration's transcript.
+/// An iteration that is shown whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Playback {
     pub iteration: u32,
+    /// How far its transcript is.
     pub state: PlaybackState,
+    pub part: Part,
+    /// First line in view, where the part has lines.
+    pub top: usize,
+}
+
+/// What there is to see of an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Part {
+    #[default]
+    Transcript,
+    Diff,
+    Goals,
+    Messages,
+}
+
+impl Part {
+    pub const ALL: [Self; 4] = [Part::Transcript, Part::Diff, Part::Goals, Part::Messages];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Transcript => "transcript",
+            Part::Diff => "diff",
+            Part::Goals => "goals",
+            Part::Messages => "messages",
+        }
+    }
+}
+
+impl Playback {
+    pub fn new(iteration: u32) -> Self {
+        Self {
+            iteration,
+            state: PlaybackState::Loading,
+            part: Part::default(),
+            top: 0,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,11 +177,74 @@ pub enum PlaybackState {
     Failed(String),
 }
 
+impl From<Result<(), String>> for PlaybackState {
+    fn from(result: Result<(), String>) -> Self {
+        result.map_or_else(Self::Failed, |()| Self::Loaded)
+    }
+}
+
+/// The report of the run, as it was drawn up last.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReportPage {
+    pub rows: Vec<ReportRow>,
+    /// The width that the rows are broken for; none if the run is another one since.
+    pub width: Option<u16>,
+    pub top: usize,
+    /// The run is over, and its end is to be shown as soon as nothing is being typed.
+    pub due: bool,
+    /// What it took the place of, where the end of the run showed it and not a key.
+    pub instead_of: Option<Pane>,
+}
+
+impl ReportPage {
+    /// How many rows are below the view.
+    pub fn below(&self, height: u16) -> usize {
+        self.rows.len().saturating_sub(self.top + usize::from(height))
+    }
+}
+
+/// A line of the report as it is shown. The further ones of a line that was broken have no mark and no cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportRow {
+    pub(crate) mark: Option<Mark>,
+    pub indent: u16,
+    pub pieces: Vec<(String, Role)>,
+    pub cells: Vec<String>,
+}
+
+/// What is folded in the transcript of an iteration, in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfolded {
+    pub iteration: u32,
+    pub what: Unfold,
+    pub state: PlaybackState,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Search {
     pub query: Editor,
-    /// The last search found nothing.
-    pub missed: bool,
+    /// What the last one came to; none inside if it found nothing.
+    pub(crate) found: Option<Option<Match>>,
+    /// Where somebody was when the line was opened, in a pane with lines of its own.
+    pub origin: Option<usize>,
+    pub(crate) landed: Option<Landed>,
+}
+
+impl Search {
+    /// Whether the last one found nothing.
+    pub fn missed(&self) -> bool {
+        self.found == Some(None)
+    }
+}
+
+/// A match that was gone to, in a pane with lines of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Landed {
+    pub(crate) pane: Pane,
+    pub(crate) focus: Focus,
+    /// Where in the pane somebody was then. Who is elsewhere has left the match.
+    pub(crate) at: usize,
+    pub(crate) line: usize,
 }
 
 /// A run that is played again.
@@ -117,20 +255,43 @@ pub struct ReplayState {
     pub over: bool,
 }
 
+/// When a run that is played was.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Timeline {
+    /// Milliseconds since the Unix epoch.
+    pub from_ms: u64,
+    pub until_ms: u64,
+    /// Numbers of the iterations, and when each began.
+    pub iterations: Vec<(u32, u64)>,
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct Ui {
     pub cols: u16,
     pub rows: u16,
     pub pane: Pane,
+    pub focus: Focus,
+    /// What has the focus has the room of both areas.
+    pub zoomed: bool,
     pub mode: Mode,
+    /// The chosen task, by its place in the plan; the current one if it is none.
+    pub task: Option<usize>,
+    /// The headings of the plan that are folded.
+    pub folded: BTreeSet<String>,
     /// Lines of the log below the view; 0 follows the newest.
     pub log_below: usize,
     pub diff: Diff,
     pub history: History,
+    pub report: ReportPage,
+    pub unfolded: Option<Unfolded>,
     /// Index into the messages, counted from the newest.
     pub message: usize,
+    pub reading: Option<ReadMessage>,
+    /// First line of the limits in view.
+    pub limits_top: usize,
     pub asks: AskList,
     pub steering: Editor,
+    pub editing: Option<Editing>,
     pub recall: Recall,
     pub search: Search,
     pub toast: Option<Toast>,
@@ -138,6 +299,7 @@ pub struct Ui {
     pub put_off: u32,
     /// Set when this is no running loop.
     pub replay: Option<ReplayState>,
+    pub timeline: Option<Timeline>,
     /// The run goes on without this screen.
     pub detaches: bool,
     /// The agent's output is a transcript, not a terminal program.
@@ -152,7 +314,7 @@ impl Ui {
     /// Shows a line of the log for a while to who does not look at the log.
     pub fn announce(&mut self, line: Line, at_ms: u64) {
         match line.tone {
-            Tone::User | Tone::Wait | Tone::Bad => self.toast(line.tone, line.text, at_ms),
+            Tone::User | Tone::Wait | Tone::Warning | Tone::Bad => self.toast(line.tone, line.text, at_ms),
             Tone::Start | Tone::Good | Tone::Note => {}
         }
     }
@@ -165,23 +327,38 @@ impl Ui {
         });
     }
 
-    /// Shows `pane` from where it was left.
+    /// Shows `pane` from where it was left, and has it take the keys.
     pub fn show(&mut self, pane: Pane) {
         self.pane = pane;
-        self.history.open = None;
-        self.asks.reading = None;
+        self.focus = Focus::Main;
+        self.report.instead_of = None;
+        self.close();
+    }
+
+    /// Closes what is shown in place of a pane; returns whether there was anything.
+    pub fn close(&mut self) -> bool {
+        let [playback, ask, message, unfolded] = [
+            self.history.open.take().is_some(),
+            self.asks.reading.take().is_some(),
+            self.reading.take().is_some(),
+            self.unfolded.take().is_some(),
+        ];
+        playback || ask || message || unfolded
     }
 
     /// What of the main area is a terminal: the agent's, or a played one.
     pub fn shows_cells(&self) -> bool {
         match self.pane {
-            Pane::Terminal => true,
-            Pane::History => self
-                .history
-                .open
+            Pane::Terminal => self
+                .unfolded
                 .as_ref()
-                .is_some_and(|playback| playback.state == PlaybackState::Loaded),
-            Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits => false,
+                .is_none_or(|unfolded| unfolded.state == PlaybackState::Loaded),
+            Pane::History => {
+                self.history.open.as_ref().is_some_and(|playback| {
+                    playback.part == Part::Transcript && playback.state == PlaybackState::Loaded
+                })
+            }
+            Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits | Pane::Report => false,
         }
     }
 }

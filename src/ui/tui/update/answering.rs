@@ -8,7 +8,7 @@ use crate::{
         editor::Editor,
         keys::{self, Chord},
         lines::{self, Typed},
-        model::{AnswerStep, Answering, Mode, Model, Subject, TooLate},
+        model::{AnswerStep, Answering, Mode, Model, Pane, Subject, TooLate},
         view,
     },
     words::{Tone, fate_in_words, not_an_answer_in_words},
@@ -223,7 +223,7 @@ fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope) {
 /// Scrolls what is asked.
 fn scroll(model: &Model, chord: Chord, answering: &mut Answering) {
     let (_, page) = view::extent_of_question(model, answering);
-    if let Some(by) = keys::action(chord, false).and_then(|action| Scroll::of(action, page)) {
+    if let Some(by) = keys::action(chord, keys::Here::of(&model.ui)).and_then(|action| Scroll::of(action, page)) {
         scroll_by(model, by, answering);
     }
 }
@@ -252,6 +252,19 @@ fn writing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<O
         Typed::Edited => answering.refused = None,
         Typed::Above | Typed::Below => {}
         Typed::TooLong => lines::too_long(model),
+        // Below the report of the end there is only this line.
+        Typed::Cancelled | Typed::Interrupted if model.run.is_over() && model.ui.pane == Pane::Report => {
+            let typed = editor.text().trim().to_owned();
+            model.ui.mode = Mode::Normal;
+            let how = match typed.is_empty() {
+                true => "a answers it later",
+                false => "a answers it later; what you typed is kept: `:` and Up bring it back",
+            };
+            model.ui.toast(Tone::Note, how, model.now_ms);
+            if !typed.is_empty() {
+                model.ui.recall.push(typed);
+            }
+        }
         Typed::Cancelled | Typed::Interrupted => {
             answering.step = AnswerStep::Choosing;
             answering.refused = None;

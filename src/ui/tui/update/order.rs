@@ -3,8 +3,14 @@
 use crossterm::event::Event as Input;
 
 use crate::{
+    driver::Unfold,
     event::{RequestedBy, StopRequest, UserCommand},
-    ui::tui::{keys::Action, model::Model},
+    ui::tui::{
+        keys::Action,
+        model::{Model, Portion},
+        needle::{Direction, Match},
+        patch::Patch,
+    },
 };
 
 /// Something that happened to the screen.
@@ -12,16 +18,24 @@ use crate::{
 pub(crate) enum ScreenEvent {
     Input(Input),
     DiffLoaded {
+        since: u32,
         iteration: u32,
-        lines: Result<Vec<String>, String>,
+        patch: Result<Patch, String>,
     },
     /// A recording was read.
     Played {
         iteration: u32,
         result: Result<(), String>,
     },
+    /// What is folded was rendered.
+    Unfolded {
+        iteration: u32,
+        what: Unfold,
+        result: Result<(), String>,
+    },
+    /// A terminal was searched.
     Searched {
-        found: bool,
+        found: Option<Match>,
     },
 }
 
@@ -36,14 +50,26 @@ pub(crate) enum Order {
     Type(Input),
     /// Scroll the terminal that is shown.
     Scroll(Scroll),
-    /// Look for the query in the terminal that is shown, from what is visible on.
-    Find(Direction),
-    LoadDiff {
-        iteration: u32,
-    },
+    /// Look for the query in the terminal that is shown.
+    Find(Wanted),
+    /// Show of it what was in view when the search began.
+    EndFind,
+    /// Make the patch of the iterations that the pane is about.
+    LoadDiff,
     Play {
         iteration: u32,
     },
+    /// Render what is folded.
+    Unfold {
+        iteration: u32,
+        what: Unfold,
+    },
+    /// Open something in the user's editor.
+    Edit(Edited),
+    /// Copy a text to the user's clipboard.
+    Copy(String),
+    /// The same with what a terminal shows.
+    CopyFrom(Portion),
     /// Keep the messages for the next run.
     RememberMessages,
     Replay(Replay),
@@ -118,10 +144,33 @@ impl Scroll {
     }
 }
 
+/// To what comes next, or back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Older,
-    Newer,
+pub(super) enum Way {
+    Next,
+    Previous,
+}
+
+/// What is opened in an editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Edited {
+    /// The file itself.
+    Plan,
+    /// All that the terminal that is shown has.
+    Terminal,
+    Text {
+        /// How the name of its file ends.
+        name: &'static str,
+        text: String,
+    },
+}
+
+/// Which match is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The first from where the search began, for a query that is being typed.
+    First,
+    Next(Direction),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,4 +180,11 @@ pub enum Replay {
     Slower,
     NextIteration,
     PreviousIteration,
+    Seek(Seek),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seek {
+    Forward,
+    Backward,
 }

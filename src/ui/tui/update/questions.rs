@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::{
-    event::{RequestedBy, StopRequest, UserCommand},
+    event::{RequestedBy, SteeringId, StopRequest, UserCommand},
     run::Phase,
     ui::tui::{
         keys::Chord,
@@ -12,7 +12,7 @@ use crate::{
     words::Tone,
 };
 
-use super::order::Order;
+use super::{messages, order::Order};
 
 /// Whether the run is to be stopped, or left to itself where it can be.
 pub(super) fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
@@ -53,6 +53,22 @@ pub(super) fn skipping(model: &mut Model, key: KeyEvent, iteration: u32) -> Vec<
         // Anything else is no answer.
         _ => {
             model.ui.mode = Mode::Asking(Question::Skip { iteration });
+            Vec::new()
+        }
+    }
+}
+
+/// Whether a message that is in every prompt is to be taken back.
+pub(super) fn withdrawing(model: &mut Model, key: KeyEvent, id: SteeringId) -> Vec<Order> {
+    let chord = Chord::new(key.code, key.modifiers);
+    model.ui.mode = Mode::Normal;
+    match (chord.code, chord.modifiers) {
+        (KeyCode::Char('y' | 'x') | KeyCode::Enter, KeyModifiers::NONE) => vec![messages::withdrawn(id)],
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![Order::interrupt(model)],
+        (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
+        // Anything else is no answer.
+        _ => {
+            model.ui.mode = Mode::Asking(Question::Withdraw { id });
             Vec::new()
         }
     }

@@ -7,13 +7,29 @@ use crate::{
     event::{Event, PausedBy, SteeringId, SteeringKind, StopReason, Wait},
     testing::Dice,
     ui::tui::{
-        model::ReplayState,
-        testing::{START_MS, begun, model, running, stopped},
+        keys::Place,
+        model::{DiffState, Part, ReplayState},
+        needle::Direction,
+        patch::Patch,
+        testing::{START_MS, begun, model, queued, running, stopped},
     },
 };
 
 pub(super) fn key(code: KeyCode) -> ScreenEvent {
     ScreenEvent::Input(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+}
+
+fn moused(kind: MouseEventKind, column: u16, row: u16) -> ScreenEvent {
+    ScreenEvent::Input(Input::Mouse(MouseEvent {
+        kind,
+        column,
+        row,
+        modifiers: KeyModifiers::NONE,
+    }))
+}
+
+pub(super) fn clicked(column: u16, row: u16) -> ScreenEvent {
+    moused(MouseEventKind::Down(MouseButton::Left), column, row)
 }
 
 pub(super) fn control(character: char) -> ScreenEvent {
@@ -146,7 +162,7 @@ fn keys_of_a_line_are_text_and_leave_keeps_the_draft() {
     press(&mut model, ":");
     assert_eq!(model.ui.steering.text(), "q p n s");
     let mut model = watching();
-    assert_eq!(press(&mut model, "/qpns"), []);
+    assert_eq!(press(&mut model, "/qpns"), vec![Order::Find(Wanted::First); 4]);
     assert_eq!(model.ui.search.query.text(), "qpns");
 }
 
@@ -192,28 +208,20 @@ fn panes_are_shown_by_key_and_by_click() {
     let mut model = watching();
     press(&mut model, "l");
     assert_eq!(model.ui.pane, Pane::Log);
-    assert_eq!(press(&mut model, "d"), [Order::LoadDiff { iteration: 3 }]);
+    assert_eq!(press(&mut model, "d"), [Order::LoadDiff]);
     update(&mut model, key(KeyCode::Esc));
     assert_eq!(model.ui.pane, Pane::Terminal);
     let title = model.layout().title;
-    let click = |column, row| {
-        ScreenEvent::Input(Input::Mouse(MouseEvent {
-            kind: MouseEventKind::Down(MouseButton::Left),
-            column,
-            row,
-            modifiers: KeyModifiers::NONE,
-        }))
-    };
     let history = (title.left()..title.right())
-        .find(|column| crate::ui::tui::view::tab_at(title, *column) == Some(Pane::History))
+        .find(|column| crate::ui::tui::view::tab_at(&model, title, *column) == Some(Pane::History))
         .unwrap();
-    update(&mut model, click(history, title.y));
+    update(&mut model, clicked(history, title.y));
     assert_eq!(model.ui.pane, Pane::History);
     let below_title = model.layout().main.y + 1;
-    update(&mut model, click(5, below_title));
+    update(&mut model, clicked(5, below_title));
     assert_eq!(model.ui.history.selected, 2, "the first row is the oldest iteration");
     assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Play { iteration: 1 }]);
-    assert_eq!(press(&mut model, "d"), [Order::LoadDiff { iteration: 1 }]);
+    assert_eq!(press(&mut model, "d"), [Order::LoadDiff]);
 }
 
 #[test]
@@ -231,45 +239,14 @@ fn scrolling_stays_within_what_there_is() {
 }
 
 #[test]
-fn a_search_in_the_log_goes_through_its_matches() {
-    let mut model = watching();
-    press(&mut model, "l/COMPLETED");
-    let mut found = Vec::new();
-    for next in [
-        KeyCode::Enter,
-        KeyCode::Char('n'),
-        KeyCode::Char('n'),
-        KeyCode::Char('n'),
-    ] {
-        update(&mut model, key(next));
-        let at = model.log.len() - 1 - model.ui.log_below;
-        found.push(model.log.get(at).map(|line| line.text.contains("completed")));
-    }
-    assert_eq!(found, [Some(true); 4]);
-    press(&mut model, "n");
-    assert!(model.ui.search.missed && model.ui.toast.is_some());
-    press(&mut model, "N");
-    assert!(!model.ui.search.missed);
-}
-
-#[test]
 fn only_a_message_that_is_due_is_taken_back() {
-    let queued = |id, kind| Event::SteeringQueued {
-        id: SteeringId(id),
-        kind,
-        text: "x".to_owned(),
-        answers: None,
-    };
+    let queued = |id, kind| queued(id, kind, "x");
     let delivered = Event::SteeringDelivered {
         id: SteeringId(1),
         iteration: 3,
         how: crate::event::Delivery::Prompt,
     };
-    let events = vec![
-        queued(1, SteeringKind::Next),
-        delivered,
-        queued(2, SteeringKind::Standing),
-    ];
+    let events = vec![queued(1, SteeringKind::Next), delivered, queued(2, SteeringKind::Next)];
     let mut model = after([running(), events].concat());
     assert_eq!(press(&mut model, "x"), [], "not while something else is shown");
     let withdraw = Order::by_user(UserCommand::Withdraw { id: SteeringId(2) });
@@ -341,10 +318,11 @@ fn skipping_asks_and_the_key_of_the_next_match_never_skips() {
     assert_eq!(model.ui.mode, Mode::Normal);
     assert_eq!(press(&mut model, "SS"), [Order::by_user(UserCommand::Skip)]);
     // As in `less`: after a search, `n` and `N` go from match to match.
-    press(&mut model, "/case");
-    assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Find(Direction::Older)]);
-    assert_eq!(press(&mut model, "n"), [Order::Find(Direction::Older)]);
-    assert_eq!(press(&mut model, "N"), [Order::Find(Direction::Newer)]);
+    assert_eq!(press(&mut model, "/cas").last(), Some(&Order::Find(Wanted::First)));
+    press(&mut model, "e");
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), []);
+    assert_eq!(press(&mut model, "n"), [Order::Find(Wanted::Next(Direction::Up))]);
+    assert_eq!(press(&mut model, "N"), [Order::Find(Wanted::Next(Direction::Down))]);
     assert_eq!(model.ui.search.query.text(), "case");
     assert_eq!(update(&mut model, key(KeyCode::Esc)), []);
     assert_eq!(press(&mut model, "nN"), [], "there is nothing to look for");
@@ -410,4 +388,275 @@ fn a_message_that_is_too_long_is_refused_whole_and_said_so() {
     model.ui.toast = None;
     press(&mut model, "y");
     assert!(model.ui.toast.is_some(), "nor is a key dropped in silence");
+}
+
+#[test]
+fn the_plan_takes_the_keys_and_gives_them_back() {
+    let mut model = watching();
+    let current = model.task_at().unwrap();
+    assert_eq!(update(&mut model, key(KeyCode::Tab)), []);
+    assert_eq!(Place::of(&model.ui), Place::Plan);
+    assert_eq!(press(&mut model, "jjjjjjjj"), [], "nothing of the terminal is scrolled");
+    assert_eq!(model.ui.task, Some(model.run.plan.tasks.len() - 1));
+    press(&mut model, "g");
+    assert_eq!(model.task_at(), Some(0));
+    let (pane, shared) = (model.pane(), model.layout());
+    press(&mut model, "z");
+    assert_eq!(
+        (model.layout().main.area(), model.pane()),
+        (0, pane),
+        "the agent is not told"
+    );
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!(model.layout(), shared);
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!(
+        (Place::of(&model.ui), model.task_at()),
+        (Place::View(Pane::Terminal), Some(current))
+    );
+    // Where the plan has no room, it takes that of the rest.
+    (model.ui.cols, model.ui.rows) = (60, 12);
+    press(&mut model, "0");
+    assert!(model.layout().tasks.height > 3);
+    press(&mut model, "t");
+    assert_eq!(
+        (Place::of(&model.ui), model.ui.zoomed),
+        (Place::View(Pane::Terminal), true)
+    );
+    // The wheel turns what is under it, and a click gives it the keys.
+    (model.ui.cols, model.ui.rows, model.ui.zoomed) = (120, 40, false);
+    let (plan, main) = (model.layout().tasks, model.layout().main);
+    let at = |kind, area: ratatui::layout::Rect| moused(kind, area.x + 2, area.y + 2);
+    assert_eq!(update(&mut model, at(MouseEventKind::ScrollUp, plan)), []);
+    assert_eq!(
+        update(&mut model, at(MouseEventKind::ScrollUp, main)),
+        [Order::Scroll(Scroll::Up(3))]
+    );
+    update(&mut model, at(MouseEventKind::Down(MouseButton::Left), plan));
+    assert_eq!(model.ui.focus, Focus::Plan);
+    update(&mut model, at(MouseEventKind::Down(MouseButton::Left), main));
+    assert_eq!(model.ui.focus, Focus::Main);
+}
+
+#[test]
+fn the_end_of_a_run_is_shown_by_itself_once_nothing_is_typed_and_goes_when_the_run_resumes() {
+    let end = || stopped(StopReason::Done { verified: false });
+    let apply = |model: &mut Model, event: Event| {
+        let record = crate::event::Record {
+            seq: 99,
+            at_ms: model.now_ms,
+            event,
+        };
+        model.apply(&record);
+        show_end(model);
+    };
+    let mut model = watching();
+    press(&mut model, "l");
+    apply(&mut model, end());
+    assert_eq!(model.ui.pane, Pane::Report);
+    update(&mut model, key(KeyCode::Down));
+    assert!(model.ui.report.rows.len() > 10, "{:?}", model.ui.report.rows);
+    let mut left = model.clone();
+    update(&mut left, key(KeyCode::Esc));
+    assert_eq!(left.ui.pane, Pane::Log, "back to where one was");
+    apply(
+        &mut model,
+        Event::RunReopened {
+            by: RequestedBy::User,
+            continued: false,
+        },
+    );
+    assert_eq!(model.ui.pane, Pane::Log);
+
+    let mut typing = watching();
+    press(&mut typing, ":half");
+    apply(&mut typing, end());
+    assert_eq!((typing.ui.pane, &typing.ui.mode), (Pane::Terminal, &Mode::Steering));
+    update(&mut typing, key(KeyCode::Esc));
+    assert_eq!(typing.ui.pane, Pane::Report);
+    update(&mut typing, key(KeyCode::Esc));
+    assert_eq!(typing.ui.pane, Pane::Terminal, "and does not come again");
+    press(&mut typing, "R");
+    apply(
+        &mut typing,
+        Event::RunReopened {
+            by: RequestedBy::User,
+            continued: false,
+        },
+    );
+    assert_eq!(typing.ui.pane, Pane::Report, "whoever asked for it keeps it");
+
+    let mut replay = watching();
+    replay.ui.replay = Some(ReplayState {
+        speed: 1.0,
+        paused: false,
+        over: false,
+    });
+    apply(&mut replay, end());
+    assert_eq!(replay.ui.pane, Pane::Terminal);
+}
+
+#[test]
+fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
+    let blocked = Event::TaskBlocked {
+        iteration: 3,
+        task: Some("Write the parser".to_owned()),
+        question: "Which key?".to_owned(),
+    };
+    let reason = StopReason::Blocked {
+        question: "Which key?".to_owned(),
+    };
+    let mut model = after([running(), vec![blocked, stopped(reason)]].concat());
+    show_end(&mut model);
+    assert_eq!(press(&mut model, "q"), [], "a key is a part of the answer");
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!((model.ui.pane, &model.ui.mode), (Pane::Report, &Mode::Normal));
+    press(&mut model, "athe blue one");
+    let orders = update(&mut model, key(KeyCode::Enter));
+    let number = model.run.blocks.last().map(|block| block.number);
+    assert!(
+        matches!(
+            &orders[..],
+            [Order::Command { command: UserCommand::Answer { ask, answer: crate::event::Answer::Words { words }, .. }, .. }]
+                if Some(*ask) == number && *words == ["the blue one"]
+        ),
+        "{orders:?}"
+    );
+    // Who answers elsewhere takes the line away, unless something is in it.
+    for (typed, left) in [("", false), ("the bl", true)] {
+        let mut shown = model.clone();
+        shown.ui.mode = Mode::Normal;
+        press(&mut shown, &format!("a{typed}"));
+        shown.ui.report.instead_of = Some(Pane::Log);
+        shown.apply(&crate::event::Record {
+            seq: 100,
+            at_ms: shown.now_ms,
+            event: Event::RunReopened {
+                by: RequestedBy::User,
+                continued: false,
+            },
+        });
+        assert_eq!(matches!(shown.ui.mode, Mode::Answering(_)), left, "{typed}");
+    }
+    // Where a limit is used up, nothing could be done with it.
+    model.ui.mode = Mode::Normal;
+    model.run.settings.limits.max_iterations = Some(3);
+    press(&mut model, "a");
+    assert_eq!(model.ui.mode, Mode::Normal);
+}
+
+#[test]
+fn a_diff_is_gone_through_by_files_and_compared_with_any_earlier_iteration() {
+    let mut model = watching();
+    assert_eq!(press(&mut model, "d"), [Order::LoadDiff]);
+    let of = |model: &Model| (model.ui.diff.since, model.ui.diff.iteration);
+    let loaded = |since, text: &str| ScreenEvent::DiffLoaded {
+        since,
+        iteration: 3,
+        patch: Ok(Patch::parse(text)),
+    };
+    let text = "diff --git a/a b/a\n@@ -1 +1 @@\n-a\n+b\ndiff --git a/b b/b\n@@ -1 +1 @@\n-a\n+b\n";
+    update(&mut model, loaded(3, text));
+    press(&mut model, "]");
+    assert_eq!(model.ui.diff.top, 4, "also where everything fits");
+    press(&mut model, "[[");
+    assert_eq!(model.ui.diff.top, 0);
+    (model.ui.cols, model.ui.rows) = (200, 60);
+    let main = model.layout().main;
+    let mut click = |row: u16| {
+        update(&mut model, clicked(main.x + 1, main.y + row));
+        model.ui.diff.top
+    };
+    assert_eq!([click(1), click(2), click(0)], [4, 4, 0], "its name goes to a file");
+    update(&mut model, key(KeyCode::Right));
+    press(&mut model, "w");
+    assert_eq!((model.ui.diff.wrap, model.ui.diff.left), (true, 0));
+
+    assert_eq!(press(&mut model, "b"), [Order::LoadDiff]);
+    assert_eq!(of(&model), (Some(2), Some(3)));
+    press(&mut model, "bb");
+    assert_eq!(
+        of(&model),
+        (None, Some(3)),
+        "behind the first comes the iteration alone"
+    );
+    press(&mut model, "B");
+    assert_eq!(of(&model), (Some(1), Some(3)), "the whole run");
+    let late = update(&mut model, loaded(2, text));
+    assert_eq!(late, [Order::LoadDiff], "what was asked for meanwhile is made next");
+    update(&mut model, loaded(1, text));
+    assert!(matches!(&model.ui.diff.state, DiffState::Loaded(patch) if patch.files.len() == 2));
+
+    // In a replay, the same keys go through files in the diff and through iterations elsewhere.
+    model.ui.replay = Some(ReplayState {
+        speed: 1.0,
+        paused: false,
+        over: false,
+    });
+    assert_eq!(press(&mut model, "]"), []);
+    press(&mut model, "t");
+    assert_eq!(press(&mut model, "]"), [Order::Replay(Replay::NextIteration)]);
+}
+
+#[test]
+fn an_iteration_is_seen_whole_part_by_part_and_a_replay_goes_by_ten_seconds() {
+    let mut model = watching();
+    press(&mut model, "hk");
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Play { iteration: 2 }]);
+    assert_eq!(update(&mut model, key(KeyCode::Enter)), [], "it is open");
+    let part = |model: &Model| model.ui.history.open.as_ref().map(|open| open.part);
+    assert_eq!(update(&mut model, key(KeyCode::Right)), [Order::LoadDiff]);
+    assert_eq!((part(&model), model.ui.diff.iteration), (Some(Part::Diff), Some(2)));
+    press(&mut model, "jj");
+    update(&mut model, key(KeyCode::Left));
+    update(&mut model, key(KeyCode::Left));
+    assert_eq!(part(&model), Some(Part::Messages), "behind the first is the last");
+    press(&mut model, "jj");
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!((model.ui.pane, part(&model)), (Pane::History, None));
+
+    model.ui.replay = Some(ReplayState {
+        speed: 1.0,
+        paused: false,
+        over: false,
+    });
+    assert_eq!(
+        update(&mut model, key(KeyCode::Right)),
+        [],
+        "nothing is open, and nothing is sought"
+    );
+    press(&mut model, "t");
+    let sought = [Order::Replay(Replay::Seek(Seek::Backward))];
+    assert_eq!(update(&mut model, key(KeyCode::Left)), sought);
+}
+
+#[test]
+fn what_has_the_focus_is_opened_in_the_editor() {
+    let mut model = watching();
+    assert_eq!(press(&mut model, "e"), [Order::Edit(Edited::Terminal)]);
+    assert_eq!(press(&mut model, "0e"), [Order::Edit(Edited::Plan)]);
+    let log = press(&mut model, "le");
+    assert!(
+        matches!(&log[..], [Order::Edit(Edited::Text { name: "log.txt", text })] if text.lines().count() == model.log.len()),
+        "{log:?}"
+    );
+    assert_eq!(press(&mut model, "me"), []);
+    assert!(model.ui.toast.is_some(), "the user is told why nothing happens");
+    press(&mut model, "d");
+    model.ui.diff.state = DiffState::Loaded(Patch::parse("diff --git a/a b/a\n@@ -1 +1 @@\n-old\n+new"));
+    let text = "diff --git a/a b/a\n@@ -1 +1 @@\n-old\n+new\n".to_owned();
+    let name = "changes.diff";
+    assert_eq!(press(&mut model, "e"), [Order::Edit(Edited::Text { name, text })]);
+
+    // A replay has the plan as it was.
+    model.ui.replay = Some(ReplayState {
+        speed: 1.0,
+        paused: false,
+        over: false,
+    });
+    let plan = press(&mut model, "0e");
+    assert!(
+        matches!(&plan[..], [Order::Edit(Edited::Text { name: "plan.txt", .. })]),
+        "{plan:?}"
+    );
 }

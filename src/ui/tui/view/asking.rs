@@ -9,7 +9,7 @@ use crate::{
     run::Ask,
     text::one_line,
     ui::tui::{
-        model::{AnswerStep, Answering, Model, Subject, are_marked},
+        model::{AnswerStep, Answering, Model, Pane, Subject, are_marked},
         theme::Role,
     },
     words::{scope_in_words, ticking},
@@ -32,6 +32,7 @@ const TYPED_ROWS: usize = 6;
 const REFUSAL_ROWS: usize = 3;
 /// What is said of an answer that no agent waits for.
 const LATE: &str = "your answer goes into the next prompt";
+const RESUMES: &str = "the run resumes with your answer";
 /// Longest name of a tool in the title.
 const TOOL_COLUMNS: usize = 24;
 
@@ -139,17 +140,41 @@ pub(crate) fn follow_choice(model: &Model, answering: &mut Answering) {
     answering.top = top.max(lowest).min(rows.start.max(lowest));
 }
 
+/// Whether it is what the run ended with, below the report of it.
+fn is_at_end(model: &Model, subject: Subject<'_>) -> bool {
+    matches!(subject, Subject::Block(_)) && model.run.is_over() && model.ui.pane == Pane::Report
+}
+
+/// Where there is room for the box.
+fn place(model: &Model, subject: Subject<'_>) -> Rect {
+    let layout = model.layout();
+    match is_at_end(model, subject) {
+        true => layout.main,
+        false => layout.whole,
+    }
+}
+
 fn sheet(model: &Model, answering: &Answering) -> Option<Sheet> {
     let subject = Subject::of(&model.run, answering.ask)?;
-    Some(Sheet::of(subject, answering, model.layout().whole))
+    Some(Sheet::of(subject, answering, place(model, subject)))
 }
 
 /// Draws what the agent asks; returns where the cursor of the line that is typed is.
-pub(super) fn draw(model: &Model, answering: &Answering, whole: Rect, pen: &mut Pen<'_>) -> Option<Position> {
+pub(super) fn draw(model: &Model, answering: &Answering, pen: &mut Pen<'_>) -> Option<Position> {
     let subject = Subject::of(&model.run, answering.ask)?;
+    let whole = place(model, subject);
     let sheet = Sheet::of(subject, answering, whole);
     let title = title(model, subject, pen.theme.glyphs.more);
-    let inner = centred(whole, sheet.width, sheet.height, &title, pen)?;
+    let inner = match is_at_end(model, subject) {
+        false => centred(whole, sheet.width, sheet.height, &title, pen)?,
+        true if whole.width < 4 || whole.height < 3 => return None,
+        true => {
+            let y = whole.bottom() - sheet.height;
+            pen.clear(Rect::new(whole.x, y, whole.width, sheet.height));
+            let x = whole.x + (whole.width - sheet.width) / 2;
+            pen.framed(Rect::new(x, y, sheet.width, sheet.height), &title, Role::Accent)
+        }
+    };
     let top = answering.top.min(sheet.last_top());
     let mut y = inner.y;
     for row in sheet.asked.iter().skip(top).take(sheet.visible) {
@@ -190,6 +215,7 @@ fn title(model: &Model, subject: Subject<'_>, cut: &str) -> String {
             (vec![format!("{} asks", tool(ask)), left], 1)
         }
         Subject::Missed(ask) => (vec![format!("{} asked", tool(ask)), LATE.to_owned()], 0),
+        Subject::Block(_) if model.run.is_over() => (vec!["blocked".to_owned(), RESUMES.to_owned()], 0),
         Subject::Block(_) => (vec!["blocked".to_owned(), LATE.to_owned()], 0),
     };
     match model.run.permissions.pending.len() - others {

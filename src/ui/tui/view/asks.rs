@@ -40,8 +40,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     for (y, (row, entry)) in (area.y + 1..area.bottom()).zip(listed(model).enumerate().skip(first)) {
         entry_at(model, entry, Rect::new(area.x, y, area.width, 1), pen);
         if row == chosen {
-            let whole = Rect::new(area.x, y, area.width, 1);
-            pen.buffer.set_style(whole, pen.theme.style(Role::Chosen));
+            pen.choose(Rect::new(area.x, y, area.width, 1));
         }
     }
 }
@@ -162,6 +161,12 @@ fn whole(model: &Model, reading: Reading, area: Rect, pen: &mut Pen<'_>) {
 pub(crate) fn last_line(model: &Model, place: u64) -> usize {
     let area = model.layout().main;
     rows(model, place, area).len().saturating_sub(usize::from(area.height))
+}
+
+/// The text of an entry that is shown whole.
+pub(crate) fn lines(model: &Model, place: u64) -> Vec<String> {
+    let text = |row: Row| row.into_iter().map(|(text, _)| text).collect();
+    rows(model, place, model.layout().main).into_iter().map(text).collect()
 }
 
 /// All of an entry: what was asked, then what became of it.

@@ -3,13 +3,13 @@
 use ratatui::layout::{Position, Rect};
 
 use crate::{
-    event::SteeringKind,
+    event::{SteeringId, SteeringKind},
     run::Phase,
     text::one_line,
     ui::tui::{
-        keys::{self, Action, Chord},
         lines,
-        model::{Model, TooLate},
+        model::{Model, PORTIONS, Recalling, TooLate},
+        needle::Needle,
         theme::Role,
     },
     words::ticking,
@@ -31,16 +31,63 @@ pub(super) fn steering(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<P
         return None;
     }
     let editor = &model.ui.steering;
-    let room = usize::from(area.width) - 4;
+    let title = match &model.ui.editing {
+        Some(editing) => format!("edit message {} · {}", editing.id.0, explained(model)),
+        None => explained(model),
+    };
+    let keys = [
+        " Enter sends · Alt-Enter newline · Ctrl-R finds what you sent · Esc cancels ",
+        " Enter sends · Alt-Enter newline · Esc cancels ",
+    ];
+    let rows = typed::rows(editor, usize::from(area.width) - 4);
+    let inner = written(&title, rows, &keys, area, pen);
+    Some(typed::draw(editor, inner, pen))
+}
+
+/// Draws the search in what was sent before; returns where its cursor is.
+pub(super) fn recall(model: &Model, recalling: &Recalling, area: Rect, pen: &mut Pen<'_>) -> Option<Position> {
+    if area.width < 6 || area.height < 4 {
+        return None;
+    }
+    let query = recalling.query.text();
+    let needle = Needle::of(query);
+    let found: Vec<&str> = model.ui.recall.found(needle.as_ref()).map(|(_, text)| text).collect();
+    let text = found.get(recalling.nth).copied().unwrap_or_default();
+    let rows = typed::broken(text, usize::from(area.width) - 4);
+    let keys = [
+        " Enter takes it · Ctrl-R older · Down newer · Esc goes back ",
+        " Enter takes it · Ctrl-R older ",
+    ];
+    let inner = written("search what you sent", rows.len() + 1, &keys, area, pen);
+    let x = pen.role(inner.x + 1, inner.y, inner.right(), "/", Role::User);
+    let end = pen.role(x, inner.y, inner.right(), query, Role::Strong);
+    let (place, role) = match found.len() {
+        0 => ("not found".to_owned(), Role::Bad),
+        count => (format!("{}/{count}", recalling.nth + 1), Role::Dim),
+    };
+    pen.role(end + 2, inner.y, inner.right(), &place, role);
+    let below = Rect::new(inner.x, inner.y + 1, inner.width, inner.height.saturating_sub(1));
+    for (y, row) in (below.top()..below.bottom()).zip(&rows) {
+        pen.role(below.x + 1, y, below.right(), row, Role::Plain);
+    }
+    if let Some(needle) = &needle {
+        pen.mark(below, needle);
+    }
+    Some(Position::new(x + columns(recalling.query.before()), inner.y))
+}
+
+/// A frame at the bottom for that many rows, with as many of its keys as there is room for; returns what is inside.
+fn written(title: &str, rows: usize, keys: &[&str], area: Rect, pen: &mut Pen<'_>) -> Rect {
     let most = MESSAGE_ROWS.min(usize::from(area.height) - 2);
-    let height = u16::try_from(typed::rows(editor, room).min(most) + 2).unwrap_or(3);
+    let height = u16::try_from(rows.min(most) + 2).unwrap_or(3);
     let outer = Rect::new(area.x, area.bottom() - height, area.width, height);
-    let inner = pen.framed(outer, &explained(model), Role::User);
-    let cursor = typed::draw(editor, inner, pen);
-    let keys = " Enter sends · Alt-Enter newline · Esc cancels ";
-    let end = outer.right().saturating_sub(2);
-    pen.right(outer.x + 2, outer.bottom() - 1, end, keys, pen.theme.style(Role::Dim));
-    Some(cursor)
+    let inner = pen.framed(outer, title, Role::User);
+    let (from, end) = (outer.x + 2, outer.right().saturating_sub(2));
+    let fitting = keys.iter().find(|keys| from + columns(keys) <= end);
+    if let Some(keys) = fitting {
+        pen.right(from, outer.bottom() - 1, end, keys, pen.theme.style(Role::Dim));
+    }
+    inner
 }
 
 /// What would become of the message as it is typed now.
@@ -82,17 +129,18 @@ pub(super) fn search(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Pos
     let search = &model.ui.search;
     let x = pen.role(area.x, y, area.right(), " /", Role::User);
     let shown = pen.role(x, y, area.right(), search.query.text(), Role::Strong);
-    if search.missed {
-        pen.role(shown + 2, y, area.right(), "not found", Role::Bad);
-    } else {
-        pen.role(
-            shown + 2,
-            y,
-            area.right(),
-            "Enter older, then n and N · Esc leaves",
+    let (text, role) = match search.found {
+        Some(Some(found)) => (found.in_words(), Role::Dim),
+        Some(None) => ("not found".to_owned(), Role::Bad),
+        None => (
+            format!(
+                "{}{} next · Enter keeps it · Esc goes back",
+                pen.theme.glyphs.up, pen.theme.glyphs.down
+            ),
             Role::Dim,
-        );
-    }
+        ),
+    };
+    pen.role(shown + 2, y, area.right(), &text, role);
     Some(Position::new(x + columns(search.query.before()), y))
 }
 
@@ -104,10 +152,15 @@ pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
         _ => "The run is not over.",
     };
     let detach = [("d", "detach: the run continues, and `ralph attach` shows it again")];
-    let stop = [("y", "stop now"), ("a", "stop after this iteration"), ("n", "stay")];
+    // Where none runs there is none to wait for.
+    let after = match model.run.is_busy() {
+        true => &[("a", "stop after this iteration")][..],
+        false => &[],
+    };
+    let stop = [&[("y", "stop now")], after, &[("n", "stay")]].concat();
     let (title, answers) = match model.ui.detaches {
         true => ("leave the run?", [&detach[..], &stop[..]].concat()),
-        false => ("stop the run?", stop.to_vec()),
+        false => ("stop the run?", stop),
     };
     ask(title, question, &answers, whole, pen);
 }
@@ -120,6 +173,32 @@ pub(super) fn skip(model: &Model, iteration: u32, whole: Rect, pen: &mut Pen<'_>
     );
     let answers = [("y", "end it and start the next"), ("n", "let it work")];
     ask(&format!("skip iteration {iteration}?"), &question, &answers, whole, pen);
+}
+
+/// Whether a message that is in every prompt is to be taken back.
+pub(super) fn withdraw(model: &Model, id: SteeringId, whole: Rect, pen: &mut Pen<'_>) {
+    let message = model.run.messages.iter().find(|message| message.id == id);
+    let text = message.map(|message| one_line(&message.text)).unwrap_or_default();
+    let answers = [("y", "leave it out of every prompt from now on"), ("n", "keep it")];
+    ask(
+        &format!("take standing message {} back?", id.0),
+        &text,
+        &answers,
+        whole,
+        pen,
+    );
+}
+
+/// What of a terminal is to be copied.
+pub(super) fn copying(whole: Rect, pen: &mut Pen<'_>) {
+    let keys = PORTIONS.map(|(key, ..)| key.to_string());
+    let answers: Vec<(&str, &str)> = keys
+        .iter()
+        .zip(PORTIONS)
+        .map(|(key, (_, _, words))| (key.as_str(), words))
+        .collect();
+    let answers = [&answers[..], &[("Esc", "nothing")]].concat();
+    ask("copy", "To the clipboard of your terminal:", &answers, whole, pen);
 }
 
 /// What became of a question that was being answered.
@@ -160,41 +239,6 @@ fn ask(title: &str, question: &str, answers: &[(&str, &str)], whole: Rect, pen: 
             pen.role(x, y, inner.right(), &format!("  {words}"), Role::Plain);
             y += 1;
         }
-    }
-}
-
-pub(super) fn help(model: &Model, top: usize, whole: Rect, pen: &mut Pen<'_>) {
-    let rows: Vec<(String, &str)> = keys::bindings(model.ui.replay.is_some())
-        // Only a terminal program reads what is typed.
-        .filter(|binding| binding.action != Action::Type || !model.ui.transcript)
-        .map(|binding| {
-            let names: Vec<String> = binding.keys.iter().map(|key| Chord::name(*key)).collect();
-            (names.join(" "), binding.about)
-        })
-        .collect();
-    let keys_width = rows.iter().map(|(keys, _)| columns(keys)).max().unwrap_or(0);
-    let about_width = rows.iter().map(|(_, about)| columns(about)).max().unwrap_or(0);
-    let width = whole.width.min(keys_width + about_width + 6);
-    let height = whole.height.min(u16::try_from(rows.len() + 2).unwrap_or(u16::MAX));
-    let Some(inner) = centred(whole, width, height, "keys", pen) else {
-        return;
-    };
-    let visible = usize::from(inner.height);
-    let top = top.min(rows.len().saturating_sub(visible));
-    for (y, (keys, about)) in (inner.top()..inner.bottom()).zip(rows.iter().skip(top)) {
-        pen.role(inner.x + 1, y, inner.right(), keys, Role::Key);
-        pen.role(inner.x + 3 + keys_width, y, inner.right(), about, Role::Plain);
-    }
-    let below = rows.len() - top - visible.min(rows.len() - top);
-    if below > 0 {
-        let text = format!(" {below} more {} ", pen.theme.glyphs.down);
-        pen.right(
-            inner.x,
-            inner.bottom(),
-            inner.right(),
-            &text,
-            pen.theme.style(Role::Dim),
-        );
     }
 }
 

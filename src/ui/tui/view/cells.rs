@@ -61,7 +61,7 @@ fn copy(screen: &Screen, area: Rect, pen: &mut Pen<'_>) {
             let fits = !wide || column + 1 < area.width;
             let style = style(cell, pen.theme);
             target
-                .set_symbol(if fits { pen.theme.sign(symbol(cell)) } else { " " })
+                .set_symbol(&pen.theme.spelled(if fits { symbol(cell) } else { " " }))
                 .set_style(style);
             if wide && fits {
                 let hidden = &mut pen.buffer[(area.x + column + 1, area.y + row)];

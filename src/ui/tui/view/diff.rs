@@ -1,30 +1,232 @@
-//! What an iteration changed: stat, then patch.
+//! What iterations changed: the files, and beside them stat and patch.
 
-use ratatui::layout::Rect;
+use ratatui::{
+    layout::{Position, Rect},
+    style::{Modifier, Style},
+};
+use unicode_segmentation::UnicodeSegmentation;
 
 use crate::ui::tui::{
-    model::{DiffState, Model},
+    model::{Diff, DiffState, Model},
+    patch::{LineKind, Patch, PatchFile},
     theme::Role,
 };
 
-use super::pen::Pen;
+use super::pen::{Pen, columns};
+
+/// From this width on the files are listed beside the patch, if there are several.
+const FILES_FROM_COLS: u16 = 100;
+/// From this width on lines have their numbers.
+const NUMBERS_FROM_COLS: u16 = 70;
+/// Most columns of the list.
+const FILES_COLS: u16 = 36;
 
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     match &model.ui.diff.state {
         DiffState::None => pen.note(area, "No iteration has run."),
         DiffState::Loading => pen.note(area, "Looking at the changes…"),
         DiffState::Failed(why) => pen.note(area, why),
-        DiffState::Loaded(lines) if lines.is_empty() => pen.note(area, "Nothing has changed."),
-        DiffState::Loaded(lines) => {
-            for (y, line) in (area.top()..area.bottom()).zip(&lines[model.ui.diff.top.min(lines.len())..]) {
-                pen.role(area.x + 1, y, area.right(), line, role(line));
-            }
+        DiffState::Loaded(patch) if patch.lines.is_empty() => pen.note(area, "Nothing has changed."),
+        DiffState::Loaded(patch) => {
+            let area = files(patch, model.ui.diff.top, area, pen);
+            lines(patch, &model.ui.diff, area, pen);
         }
     }
 }
 
-/// How a line of a patch is drawn.
-pub(super) fn role(line: &str) -> Role {
+/// What is said of the patch in the title: of which iterations it is, and which file is looked at.
+pub(super) fn described(model: &Model) -> String {
+    let diff = &model.ui.diff;
+    let (Some(iteration), DiffState::Loaded(patch)) = (diff.iteration, &diff.state) else {
+        return String::new();
+    };
+    let first = model.run.iterations.rows.get(0).map(|first| first.number);
+    let of = match diff.since {
+        None => format!("iteration {iteration}"),
+        since if since == first && model.run.iterations.number == iteration => "the whole run".to_owned(),
+        Some(since) => format!("iterations {since} to {iteration}"),
+    };
+    match patch.file_at(diff.top) {
+        Some(at) if patch.files.len() > 1 => format!("{of} · file {} of {}", at + 1, patch.files.len()),
+        _ => of,
+    }
+}
+
+/// Where the list of the files is, if there is room, and the first of them that is in view.
+fn file_list(patch: &Patch, top: usize, area: Rect) -> Option<(Rect, usize)> {
+    if area.width < FILES_FROM_COLS || patch.files.len() < 2 {
+        return None;
+    }
+    let height = usize::from(area.height);
+    let first = patch.file_at(top).unwrap_or(0).saturating_sub(height / 2);
+    let first = first.min(patch.files.len().saturating_sub(height));
+    let width = FILES_COLS.min(area.width / 3);
+    Some((Rect { width, ..area }, first))
+}
+
+/// The file whose name is drawn at `at` in the pane, by its place among all.
+pub(crate) fn file_name_at(model: &Model, area: Rect, at: Position) -> Option<usize> {
+    let DiffState::Loaded(patch) = &model.ui.diff.state else {
+        return None;
+    };
+    let (list, first) = file_list(patch, model.ui.diff.top, area)?;
+    let file = first + usize::from(at.y.checked_sub(list.y)?);
+    (list.contains(at) && file < patch.files.len()).then_some(file)
+}
+
+/// Draws the list of the files, if there is room; returns what is left of it.
+fn files(patch: &Patch, top: usize, area: Rect, pen: &mut Pen<'_>) -> Rect {
+    let Some((list, first)) = file_list(patch, top, area) else {
+        return area;
+    };
+    let current = patch.file_at(top);
+    let (width, bar) = (list.width, list.right());
+    for (y, (at, file)) in (area.top()..area.bottom()).zip(patch.files.iter().enumerate().skip(first)) {
+        let row = Rect::new(area.x, y, width, 1);
+        name(file, row, pen);
+        if current == Some(at) {
+            pen.buffer.set_style(row, pen.theme.style(Role::Chosen));
+        }
+    }
+    for y in area.top()..area.bottom() {
+        pen.role(bar, y, bar + 1, pen.theme.glyphs.bar, Role::GaugeRest);
+    }
+    Rect::new(bar + 1, area.y, area.width - width - 1, area.height)
+}
+
+fn name(file: &PatchFile, row: Rect, pen: &mut Pen<'_>) {
+    let end = row.right().saturating_sub(1);
+    let removed = format!("{}{}", pen.theme.glyphs.minus, file.removed);
+    let mut right = pen.right(row.x, row.y, end, &removed, pen.theme.style(Role::Removed));
+    let added = format!("+{} ", file.added);
+    right = pen.right(row.x, row.y, right, &added, pen.theme.style(Role::Added));
+    if !file.note.is_empty() {
+        let note = format!("{} ", file.note);
+        right = pen.right(row.x, row.y, right, &note, pen.theme.style(Role::Dim));
+    }
+    let room = usize::from(right.saturating_sub(row.x + 2));
+    // The end of a path says more than its beginning.
+    let name = ending(&file.name, room, pen.theme.glyphs.more);
+    pen.role(row.x + 1, row.y, right.saturating_sub(1), &name, Role::Plain);
+}
+
+fn ending(name: &str, room: usize, mark: &str) -> String {
+    if usize::from(columns(name)) <= room {
+        return name.to_owned();
+    }
+    let mut taken = usize::from(columns(mark));
+    let kept = name.graphemes(true).rev().take_while(|grapheme| {
+        taken += usize::from(columns(grapheme));
+        taken <= room
+    });
+    let kept: usize = kept.map(str::len).sum();
+    format!("{mark}{}", &name[name.len() - kept..])
+}
+
+fn lines(patch: &Patch, diff: &Diff, area: Rect, pen: &mut Pen<'_>) {
+    let numbers = if area.width >= NUMBERS_FROM_COLS {
+        digits(patch, diff, area)
+    } else {
+        0
+    };
+    let start = area.x + 1 + numbers + u16::from(numbers > 0);
+    let room = usize::from(area.right().saturating_sub(start)).max(1);
+    let mut y = area.y;
+    for (at, (line, kind)) in patch.lines.iter().zip(&patch.kinds).enumerate().skip(diff.top) {
+        if y >= area.bottom() {
+            return;
+        }
+        if let (LineKind::Same(number) | LineKind::Added(number) | LineKind::Removed(number), 1..) = (kind, numbers) {
+            let end = start.saturating_sub(1);
+            pen.right(area.x, y, end, &number.to_string(), pen.theme.style(Role::Dim));
+        }
+        let style = pen.theme.style(role(*kind));
+        let pieces = match patch.changed_words(at) {
+            Some((from, to)) => vec![
+                (&line[..from], style),
+                (&line[from..to], style.add_modifier(Modifier::REVERSED)),
+                (&line[to..], style),
+            ],
+            None => vec![(line.as_str(), style)],
+        };
+        if diff.wrap {
+            for row in broken(&pieces, room) {
+                if y < area.bottom() {
+                    pen.pieces(start, y, area.right(), &row);
+                    y += 1;
+                }
+            }
+        } else {
+            pen.pieces(start, y, area.right(), &without(&pieces, diff.left));
+            y += 1;
+        }
+    }
+}
+
+/// Columns that the numbers of the lines in view take.
+fn digits(patch: &Patch, diff: &Diff, area: Rect) -> u16 {
+    let seen = patch.kinds.iter().skip(diff.top).take(usize::from(area.height));
+    let greatest = seen.filter_map(|kind| match kind {
+        LineKind::Same(number) | LineKind::Added(number) | LineKind::Removed(number) => Some(*number),
+        LineKind::Text | LineKind::File | LineKind::Meta | LineKind::Hunk | LineKind::Note => None,
+    });
+    let columns = greatest.max().map_or(0, |number| number.to_string().len());
+    u16::try_from(columns.max(3)).unwrap_or(3)
+}
+
+/// Breaks pieces into rows of `room` columns, wherever that is.
+fn broken(pieces: &[(&str, Style)], room: usize) -> Vec<Vec<(String, Style)>> {
+    let mut rows = vec![Vec::new()];
+    let mut taken = 0;
+    for (text, style) in pieces {
+        let mut piece = String::new();
+        for grapheme in text.graphemes(true) {
+            let width = usize::from(columns(grapheme));
+            if taken + width > room {
+                let row: &mut Vec<(String, Style)> = rows.last_mut().expect("there is always a row");
+                row.push((std::mem::take(&mut piece), *style));
+                rows.push(Vec::new());
+                taken = 0;
+            }
+            taken += width;
+            piece.push_str(grapheme);
+        }
+        rows.last_mut().expect("there is always a row").push((piece, *style));
+    }
+    rows
+}
+
+/// Pieces without their first `left` columns.
+fn without(pieces: &[(&str, Style)], left: usize) -> Vec<(String, Style)> {
+    let mut hidden = left;
+    let cut = |(text, style): &(&str, Style)| {
+        let mut start = 0;
+        for grapheme in text.graphemes(true) {
+            let width = usize::from(columns(grapheme));
+            if hidden == 0 {
+                break;
+            }
+            hidden = hidden.saturating_sub(width);
+            start += grapheme.len();
+        }
+        (text[start..].to_owned(), *style)
+    };
+    pieces.iter().map(cut).collect()
+}
+
+fn role(kind: LineKind) -> Role {
+    match kind {
+        LineKind::Text | LineKind::Same(_) => Role::Plain,
+        LineKind::File => Role::Strong,
+        LineKind::Meta | LineKind::Note => Role::Dim,
+        LineKind::Hunk => Role::Hunk,
+        LineKind::Added(_) => Role::Added,
+        LineKind::Removed(_) => Role::Removed,
+    }
+}
+
+/// How a line of a patch is drawn that stands for itself.
+pub(super) fn role_of_line(line: &str) -> Role {
     if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") {
         Role::Strong
     } else if line.starts_with('+') {

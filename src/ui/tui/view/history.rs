@@ -1,19 +1,19 @@
-//! The iterations so far, a row each.
+//! The iterations so far, a row each, with what each came to.
 
 use ratatui::{layout::Rect, style::Style};
 
 use crate::{
-    event::Outcome,
+    event::{Changes, Outcome},
     run::Iteration,
     text::one_line,
     ui::tui::{
         model::Model,
         theme::{Role, Theme},
     },
-    words::{outcome_word, short_duration, ticking},
+    words::{counted, outcome_word, short_duration, ticking},
 };
 
-use super::pen::Pen;
+use super::pen::{self, Pen};
 
 /// Narrower terminals show neither commits nor files nor cost.
 const WIDE_COLS: u16 = 70;
@@ -23,38 +23,46 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     if rows.is_empty() || area.height < 2 {
         return pen.note(area, "No iteration has run.");
     }
-    let wide = area.width >= WIDE_COLS;
-    let costs = wide && rows.iter().any(|iteration| iteration.usage.cost_usd.is_some());
-    let minus = pen.theme.glyphs.minus;
-    let head = if wide {
-        format!(
-            " {:>5}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6} {:>6}  {}task",
-            "#",
-            "outcome",
-            "time",
-            "commits",
-            "files",
-            "+",
-            minus,
-            if costs { "    cost  " } else { "" }
-        )
-    } else {
-        format!(" {:>5}  {:>6}  {:>6} {:>6}  task", "#", "time", "+", minus)
-    };
-    pen.role(area.x, area.y, area.right(), &head, Role::Dim);
     let first = first_in_history(model, area);
     let chosen = rows.len() - 1 - model.ui.history.selected.min(rows.len() - 1);
-    for (y, (at, iteration)) in (area.y + 1..area.bottom()).zip(rows.iter().enumerate().skip(first)) {
+    let visible = usize::from(area.height) - 1;
+    let shown: Vec<(usize, &Iteration)> = rows.iter().enumerate().skip(first).take(visible).collect();
+    let has_costs = shown.iter().any(|(_, iteration)| iteration.usage.cost_usd.is_some());
+    let columns: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|column| area.width >= WIDE_COLS || column.is_narrow)
+        .filter(|column| has_costs || column.name != "cost")
+        .collect();
+    let table: Vec<Vec<String>> = shown
+        .iter()
+        .map(|(_, iteration)| columns.iter().map(|column| (column.cell)(model, iteration)).collect())
+        .collect();
+    // As wide as what is in them: the rest is the task's.
+    let widths: Vec<usize> = (0..columns.len())
+        .map(|at| {
+            let cells = table.iter().map(|row| usize::from(pen::columns(&row[at])));
+            cells.chain([columns[at].name.len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: &[&str]| -> String {
+        let cells = cells.iter().zip(&columns).zip(&widths);
+        cells
+            .map(|((cell, column), width)| match column.is_left {
+                true => format!("{cell:<width$}{}", " ".repeat(column.gap)),
+                false => format!("{cell:>width$}{}", " ".repeat(column.gap)),
+            })
+            .collect()
+    };
+    let end = area.right().saturating_sub(1);
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    pen.role(area.x + 3, area.y, end, &(line(&names) + "task"), Role::Dim);
+    for ((y, (at, iteration)), row) in (area.y + 1..area.bottom()).zip(shown).zip(&table) {
         let (sign, style) = sign(iteration, pen.theme);
-        let mut x = pen.text(area.x + 1, y, area.right(), sign, style);
-        x = pen.role(x, y, area.right(), &cells(model, iteration, wide, minus), Role::Plain);
-        if costs {
-            let cost = iteration.usage.cost_usd.map(|cost| format!("${cost:.4}"));
-            let cost = cost.as_deref().unwrap_or("-");
-            x = pen.role(x, y, area.right(), &format!("{cost:>8}  "), Role::Plain);
-        }
+        pen.text(area.x + 1, y, end, sign, style);
+        let cells: Vec<&str> = row.iter().map(String::as_str).collect();
+        let x = pen.role(area.x + 3, y, end, &line(&cells), Role::Plain);
         let task = iteration.task.as_deref().unwrap_or("check that everything is done");
-        pen.role(x, y, area.right(), &one_line(task), Role::Dim);
+        pen.role(x, y, end, &one_line(task), Role::Dim);
         if at == chosen {
             pen.buffer
                 .set_style(Rect::new(area.x, y, area.width, 1), pen.theme.style(Role::Chosen));
@@ -62,35 +70,132 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-fn cells(model: &Model, iteration: &Iteration, wide: bool, minus: &str) -> String {
-    let number = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
-    let changes = iteration.changes;
-    let duration = match iteration.outcome {
-        Some(_) => short_duration(iteration.duration_ms),
-        None => ticking(model.now_ms.saturating_sub(iteration.started_ms)),
-    };
-    let added = changes.map_or_else(|| "-".to_owned(), |changes| format!("+{}", changes.added));
-    let removed = changes.map_or_else(|| "-".to_owned(), |changes| format!("{minus}{}", changes.removed));
-    if !wide {
-        return format!("{:>4}  {duration:>6}  {added:>6} {removed:>6}  ", iteration.number);
-    }
-    let outcome = iteration.outcome.as_ref().map_or("running", outcome_word);
-    let commits = number(changes.map(|changes| u64::from(changes.commits)));
-    let files = number(changes.map(|changes| u64::from(changes.files)));
-    format!(
-        "{:>4}  {outcome:<9}  {duration:>6}  {commits:>7}  {files:>5}  {added:>6} {removed:>6}  ",
-        iteration.number
-    )
+/// A column of the table.
+struct Column {
+    name: &'static str,
+    cell: fn(&Model, &Iteration) -> String,
+    /// It is there on narrow terminals, too.
+    is_narrow: bool,
+    is_left: bool,
+    /// Free columns after it.
+    gap: usize,
 }
 
-/// The sign of an iteration's outcome.
+const fn column(name: &'static str, cell: fn(&Model, &Iteration) -> String) -> Column {
+    Column {
+        name,
+        cell,
+        is_narrow: true,
+        is_left: false,
+        gap: 2,
+    }
+}
+
+const fn wide(column: Column) -> Column {
+    Column {
+        is_narrow: false,
+        ..column
+    }
+}
+
+const COLUMNS: &[Column] = &[
+    column("#", |_, iteration| iteration.number.to_string()),
+    wide(Column {
+        is_left: true,
+        ..column("outcome", |_, iteration| Verdict::of(iteration).word(iteration))
+    }),
+    column("time", |model, iteration| match iteration.outcome {
+        Some(_) => short_duration(iteration.duration_ms),
+        None => ticking(model.now_ms.saturating_sub(iteration.started_ms)),
+    }),
+    wide(column("commits", |_, iteration| {
+        changed(iteration, |changes| changes.commits.to_string())
+    })),
+    wide(column("files", |_, iteration| {
+        changed(iteration, |changes| changes.files.to_string())
+    })),
+    Column {
+        gap: 1,
+        ..column("+", |_, iteration| {
+            changed(iteration, |changes| format!("+{}", changes.added))
+        })
+    },
+    column("−", |_, iteration| {
+        changed(iteration, |changes| format!("−{}", changes.removed))
+    }),
+    wide(column("cost", |_, iteration| {
+        let cost = iteration.usage.cost_usd.map(|cost| format!("${cost:.4}"));
+        cost.unwrap_or_else(|| "-".to_owned())
+    })),
+];
+
+fn changed(iteration: &Iteration, words: fn(&Changes) -> String) -> String {
+    iteration.changes.as_ref().map_or_else(|| "-".to_owned(), words)
+}
+
+/// What an iteration came to, as far as ralph saw it: its own word counts for nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Running,
+    /// Its claim was checked by goals, and all of them passed.
+    Verified,
+    /// It ticked tasks.
+    Closed,
+    /// It said that it is done, and nothing confirms it.
+    Claimed,
+    /// It needs an answer.
+    Blocked,
+    /// It changed something and finished nothing.
+    Worked,
+    NoProgress,
+    Cancelled,
+    Failed,
+}
+
+impl Verdict {
+    fn of(iteration: &Iteration) -> Self {
+        let look = &iteration.look;
+        let passed = !look.goals.is_empty() && look.goals.iter().all(|result| result.passed);
+        match &iteration.outcome {
+            None => Verdict::Running,
+            Some(Outcome::Failed { .. } | Outcome::Interrupted) => Verdict::Failed,
+            Some(Outcome::Cancelled { .. }) => Verdict::Cancelled,
+            Some(Outcome::Completed) if iteration.question.is_some() => Verdict::Blocked,
+            Some(Outcome::Completed) if passed && look.refused.is_empty() => Verdict::Verified,
+            Some(Outcome::Completed) if !look.refused.is_empty() => Verdict::Claimed,
+            Some(Outcome::Completed) if iteration.closed > 0 && iteration.progress != Some(false) => Verdict::Closed,
+            Some(Outcome::Completed) if !look.claims.is_empty() => Verdict::Claimed,
+            Some(Outcome::Completed) if iteration.progress == Some(false) => Verdict::NoProgress,
+            Some(Outcome::Completed) => Verdict::Worked,
+        }
+    }
+
+    fn word(self, iteration: &Iteration) -> String {
+        match self {
+            Verdict::Running => "running".to_owned(),
+            Verdict::Verified => "verified".to_owned(),
+            Verdict::Closed => format!("{} closed", counted(u64::from(iteration.closed), "task")),
+            Verdict::Claimed => "only claimed".to_owned(),
+            Verdict::Blocked => "needs answer".to_owned(),
+            Verdict::Worked => "worked".to_owned(),
+            Verdict::NoProgress => "no progress".to_owned(),
+            Verdict::Cancelled | Verdict::Failed => iteration.outcome.as_ref().map_or("", outcome_word).to_owned(),
+        }
+    }
+}
+
+/// The sign of what an iteration came to. Green is for what was closed or verified alone.
 pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style) {
     let glyphs = theme.glyphs;
-    let (sign, role) = match &iteration.outcome {
-        None => (glyphs.current, Role::Accent),
-        Some(Outcome::Completed) => (glyphs.good, Role::Good),
-        Some(Outcome::Failed { .. } | Outcome::Interrupted) => (glyphs.bad, Role::Bad),
-        Some(Outcome::Cancelled { .. }) => (glyphs.wait, Role::Wait),
+    let (sign, role) = match Verdict::of(iteration) {
+        Verdict::Running => (glyphs.current, Role::Accent),
+        Verdict::Verified | Verdict::Closed => (glyphs.good, Role::Good),
+        Verdict::Claimed => (glyphs.good, Role::Wait),
+        Verdict::Blocked => ("?", Role::Wait),
+        Verdict::Worked => (glyphs.dot, Role::Plain),
+        Verdict::NoProgress => (glyphs.minus, Role::Wait),
+        Verdict::Cancelled => (glyphs.wait, Role::Wait),
+        Verdict::Failed => (glyphs.bad, Role::Bad),
     };
     (sign, theme.style(role))
 }
@@ -101,4 +206,50 @@ pub(crate) fn first_in_history(model: &Model, area: Rect) -> usize {
     let height = usize::from(area.height).saturating_sub(1).max(1);
     let chosen = count.saturating_sub(1).saturating_sub(model.ui.history.selected);
     count.saturating_sub(height).min(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Claim, Missing},
+        ui::tui::theme::{Depth, Palette},
+    };
+
+    #[test]
+    fn green_is_for_what_was_closed_or_verified_and_for_nothing_that_was_only_said() {
+        let theme = Theme::new(Palette::Dark, Depth::True, false);
+        let ended = |change: fn(&mut Iteration)| {
+            let mut iteration = Iteration {
+                outcome: Some(Outcome::Completed),
+                progress: Some(true),
+                ..Iteration::default()
+            };
+            change(&mut iteration);
+            (sign(&iteration, &theme), Verdict::of(&iteration).word(&iteration))
+        };
+        let shown = |sign, role, word: &str| ((sign, theme.style(role)), word.to_owned());
+        assert_eq!(ended(|_| {}), shown("·", Role::Plain, "worked"));
+        assert_eq!(
+            ended(|iteration| iteration.closed = 1),
+            shown("✔", Role::Good, "1 task closed")
+        );
+        assert_eq!(
+            ended(|iteration| iteration.progress = Some(false)),
+            shown("−", Role::Wait, "no progress")
+        );
+        assert_eq!(
+            ended(|iteration| iteration.question = Some("Which key?".to_owned())),
+            shown("?", Role::Wait, "needs answer")
+        );
+        assert_eq!(
+            ended(|iteration| iteration.look.claims.push(Claim::DoneFile)),
+            shown("✔", Role::Wait, "only claimed")
+        );
+        let refused = |iteration: &mut Iteration| {
+            iteration.closed = 1;
+            iteration.look.refused.push(Missing::PlanUnreadable);
+        };
+        assert_eq!(ended(refused), shown("✔", Role::Wait, "only claimed"));
+    }
 }

@@ -24,52 +24,97 @@ struct Line {
     share: Option<f64>,
 }
 
+/// A row of the pane.
+enum Row {
+    Gap,
+    Used(Line),
+    Goal(GoalStatus),
+    Setting(&'static str, String),
+}
+
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let end = area.right();
     let texts = area.x + 1 + NAME_COLS;
-    let mut rows = area.top()..area.bottom();
-    for line in lines(model) {
-        let Some(y) = rows.next() else { return };
-        pen.role(area.x + 1, y, end, line.name, Role::Dim);
-        let x = if area.width > 60 {
-            bar(line.share, texts, y, end, pen) + 2
-        } else {
-            texts
-        };
-        pen.role(x, y, end, &line.text, Role::Plain);
+    let rows = rows(model);
+    let top = model
+        .ui
+        .limits_top
+        .min(rows.len().saturating_sub(usize::from(area.height)));
+    for (y, row) in (area.top()..area.bottom()).zip(rows.iter().skip(top)) {
+        pen.role(area.x + 1, y, end, row.name(), Role::Dim);
+        match row {
+            Row::Gap => {}
+            Row::Used(line) => {
+                let x = match area.width > 60 {
+                    true => bar(line.share, texts, y, end, pen) + 2,
+                    false => texts,
+                };
+                pen.role(x, y, end, &line.text, Role::Plain);
+            }
+            Row::Goal(known) => {
+                let (sign, role, text) = goal(known, pen);
+                let x = pen.role(texts, y, end, sign, role) + 1;
+                pen.role(x, y, end, &one_line(&text), Role::Plain);
+            }
+            Row::Setting(name, text) => {
+                let moved = *name == "stuck" && model.run.breaker.state != BreakerState::Closed;
+                let role = if moved { Role::Bad } else { Role::Plain };
+                pen.role(texts, y, end, &one_line(text), role);
+            }
+        }
     }
-    rows.next();
-    for known in &model.run.goals {
-        let Some(y) = rows.next() else { return };
-        pen.role(area.x + 1, y, end, "goal", Role::Dim);
-        let (sign, role, text) = goal(known, pen);
-        let x = pen.role(texts, y, end, sign, role) + 1;
-        pen.role(x, y, end, &one_line(&text), Role::Plain);
-    }
-    if !model.run.goals.is_empty() {
-        rows.next();
-    }
-    for (name, text) in settings(model) {
-        let Some(y) = rows.next() else { return };
-        let moved = name == "stuck" && model.run.breaker.state != BreakerState::Closed;
-        pen.role(area.x + 1, y, end, name, Role::Dim);
-        pen.role(
-            texts,
-            y,
-            end,
-            &one_line(&text),
-            if moved { Role::Bad } else { Role::Plain },
-        );
+}
+
+/// All rows, in words.
+pub(crate) fn in_words(model: &Model) -> Vec<String> {
+    let text = |row: &Row| match row {
+        Row::Gap => String::new(),
+        Row::Used(line) => format!("{} {}", line.name, line.text),
+        Row::Goal(known) => format!("goal {}", one_line(&state_of_goal(known))),
+        Row::Setting(name, text) => format!("{name} {}", one_line(text)),
+    };
+    rows(model).iter().map(text).collect()
+}
+
+fn rows(model: &Model) -> Vec<Row> {
+    let goals = &model.run.goals;
+    let gap = (!goals.is_empty()).then_some(Row::Gap);
+    let used = lines(model).into_iter().map(Row::Used).chain([Row::Gap]);
+    let goals = goals.iter().cloned().map(Row::Goal).chain(gap);
+    let settings = settings(model).into_iter();
+    used.chain(goals)
+        .chain(settings.map(|(name, text)| Row::Setting(name, text)))
+        .collect()
+}
+
+impl Row {
+    fn name(&self) -> &'static str {
+        match self {
+            Row::Gap => "",
+            Row::Used(line) => line.name,
+            Row::Goal(_) => "goal",
+            Row::Setting(name, _) => name,
+        }
     }
 }
 
 fn goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, Role, String) {
-    let (glyphs, name) = (pen.theme.glyphs, &known.name);
+    let glyphs = pen.theme.glyphs;
+    let (sign, role) = match &known.state {
+        GoalState::Unknown => (glyphs.open, Role::Dim),
+        GoalState::Running => (glyphs.wait, Role::Wait),
+        GoalState::Checked { result } if result.passed => (glyphs.good, Role::Good),
+        GoalState::Checked { .. } => (glyphs.bad, Role::Bad),
+    };
+    (sign, role, state_of_goal(known))
+}
+
+fn state_of_goal(known: &GoalStatus) -> String {
+    let name = &known.name;
     match &known.state {
-        GoalState::Unknown => (glyphs.open, Role::Dim, format!("{name}: not checked yet")),
-        GoalState::Running => (glyphs.wait, Role::Wait, format!("{name}: being checked")),
-        GoalState::Checked { result } if result.passed => (glyphs.good, Role::Good, goal_in_words(result)),
-        GoalState::Checked { result } => (glyphs.bad, Role::Bad, goal_in_words(result)),
+        GoalState::Unknown => format!("{name}: not checked yet"),
+        GoalState::Running => format!("{name}: being checked"),
+        GoalState::Checked { result } => goal_in_words(result),
     }
 }
 

@@ -4,7 +4,7 @@ use ratatui::{layout::Rect, style::Style};
 
 use crate::{
     ui::tui::{
-        model::{LogLine, Model, Sign},
+        model::{Kind, LogLine, Model, Sign},
         theme::Role,
     },
     words::{Tone, ticking},
@@ -18,7 +18,10 @@ const TIME_COLS: u16 = 50;
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let log = &model.log;
     if log.is_empty() {
-        return pen.note(area, "Nothing has happened yet.");
+        return match log.kind() {
+            Kind::All => pen.note(area, "Nothing has happened yet."),
+            kind => pen.note(area, &format!("No {} so far. `f` shows other lines.", kind.name())),
+        };
     }
     let newest = log.len() - 1 - model.ui.log_below.min(log.len() - 1);
     // From the newest upwards until the area is full: a line may take several rows.
@@ -55,6 +58,17 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     pen.clear(Rect::new(area.x, left, area.width, area.bottom() - left));
 }
 
+/// What is shown of it, and from where.
+pub(super) fn described(model: &Model) -> String {
+    let kind = match model.log.kind() {
+        Kind::All => None,
+        kind => Some(format!("only {}", kind.name())),
+    };
+    let below = (model.ui.log_below > 0).then(|| format!("{} lines below", model.ui.log_below));
+    let parts: Vec<String> = below.into_iter().chain(kind).collect();
+    parts.join(" · ")
+}
+
 fn spinner(model: &Model, area: Rect, y: u16, pen: &mut Pen<'_>) {
     let Some(since) = model.run.phase.running_since_ms() else {
         return;
@@ -79,16 +93,16 @@ fn rows(line: &LogLine, area: Rect, pen: &Pen<'_>) -> Vec<String> {
             pen.theme.glyphs.more,
         )],
         Sign::Event(_) | Sign::Said | Sign::Tool | Sign::File => {
-            let room = area.right().saturating_sub(text_column(area));
+            let room = area.right().saturating_sub(text_column(area) + 1);
             wrapped(&line.text, usize::from(room))
         }
     }
 }
 
 fn row(model: &Model, line: &LogLine, text: &str, first: bool, area: Rect, y: u16, pen: &mut Pen<'_>) {
-    let end = area.right();
+    let end = area.right().saturating_sub(1);
     if line.sign == Sign::Separator {
-        pen.rule(area.x, y, end, pen.theme.style(Role::GaugeRest));
+        pen.rule(area.x + 1, y, end, pen.theme.style(Role::GaugeRest));
         pen.role(area.x + 3, y, end, &format!(" {text} "), Role::Strong);
         return;
     }
@@ -102,7 +116,7 @@ fn row(model: &Model, line: &LogLine, text: &str, first: bool, area: Rect, y: u1
     }
     let text_style = match line.sign {
         Sign::Event(Tone::Note) | Sign::Said | Sign::Tool | Sign::File => pen.theme.style(Role::Dim),
-        Sign::Event(Tone::Start | Tone::Bad) => style,
+        Sign::Event(Tone::Start | Tone::Bad | Tone::Warning) => style,
         Sign::Event(Tone::Good | Tone::Wait | Tone::User) | Sign::Separator => pen.theme.style(Role::Plain),
     };
     pen.text(start, y, end, text, text_style);

@@ -5,16 +5,22 @@ use ratatui::layout::Rect;
 use crate::{
     event::{Delivery, SteeringKind},
     run::{Delivered, Message, MessageState},
-    text::one_line,
-    ui::tui::{model::Model, theme::Role},
+    text::{one_line, sanitized},
+    ui::tui::{
+        model::{Model, ReadMessage, message_at},
+        theme::Role,
+    },
 };
 
-use super::pen::Pen;
+use super::pen::{Pen, wrapped};
 
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let messages = &model.run.messages;
     if messages.is_empty() {
         return pen.note(area, "No messages. `:` writes one for the next prompt.");
+    }
+    if let Some(read) = model.ui.reading {
+        return whole(model, read, area, pen);
     }
     let height = usize::from(area.height);
     let chosen = model.ui.message.min(messages.len() - 1);
@@ -32,10 +38,41 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         x = pen.role(x, y, end, &format!("{:<22} ", state_in_words(message)), role);
         pen.role(x, y, end, &one_line(&message.text), Role::Plain);
         if at == chosen {
-            pen.buffer
-                .set_style(Rect::new(area.x, y, area.width, 1), pen.theme.style(Role::Chosen));
+            pen.choose(Rect::new(area.x, y, area.width, 1));
         }
     }
+}
+
+fn whole(model: &Model, read: ReadMessage, area: Rect, pen: &mut Pen<'_>) {
+    let lines = lines(model);
+    let top = read.top.min(lines.len().saturating_sub(usize::from(area.height)));
+    for (y, (at, line)) in (area.top()..area.bottom()).zip(lines.iter().enumerate().skip(top)) {
+        let role = if at == 0 { Role::Dim } else { Role::Plain };
+        pen.role(area.x + 1, y, area.right(), line, role);
+    }
+}
+
+/// The last line that a message which is shown whole can begin with.
+pub(crate) fn last_line(model: &Model) -> usize {
+    let height = usize::from(model.layout().main.height);
+    lines(model).len().saturating_sub(height)
+}
+
+/// What became of the message that is shown whole, and all of it, broken for the width of the pane.
+pub(crate) fn lines(model: &Model) -> Vec<String> {
+    let Some(message) = message_at(model) else {
+        return Vec::new();
+    };
+    let kind = match message.kind {
+        SteeringKind::Next => "next",
+        SteeringKind::Now => "now",
+        SteeringKind::Standing => "standing",
+    };
+    let head = format!("message {} · {kind} · {}", message.id.0, state_in_words(message));
+    let room = usize::from(model.layout().main.width.saturating_sub(2));
+    let text = sanitized(&message.text);
+    let rows = text.lines().flat_map(|line| wrapped(line, room));
+    [head, String::new()].into_iter().chain(rows).collect()
 }
 
 fn state_in_words(message: &Message) -> String {

@@ -8,61 +8,96 @@ mod bars;
 mod boxes;
 mod cells;
 mod diff;
+mod header;
+mod help;
 mod history;
 mod limits;
 mod log;
 mod messages;
+mod palette;
 mod pen;
+mod report;
 mod request;
 mod shell;
 mod tasks;
+mod timeline;
 mod title;
 mod typed;
+mod whole;
 
-use ratatui::{Frame, layout::Rect};
+use ratatui::Frame;
 
 use super::{
+    layout::{Focus, Layout},
     model::{Mode, Model, Pane, PlaybackState, Question},
-    theme::Theme,
+    needle::Needle,
+    theme::{Role, Theme},
 };
 
 pub(crate) use asking::{extent as extent_of_question, follow_choice};
-pub(crate) use asks::{ask_at, last_line as last_line_of_ask};
+pub(crate) use asks::{ask_at, last_line as last_line_of_ask, lines as lines_of_ask};
 pub(crate) use cells::Screens;
+pub(crate) use diff::file_name_at;
+pub(crate) use help::last_line as last_line_of_help;
 pub(crate) use history::first_in_history;
+pub(crate) use limits::in_words as lines_of_limits;
+pub(crate) use messages::{last_line as last_line_of_message, lines as lines_of_message};
 use pen::Pen;
+pub(crate) use report::report_rows;
+pub(crate) use tasks::plan_row_at;
 pub(crate) use title::tab_at;
+pub(crate) use whole::part_rows;
 
 /// Draws everything.
 pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let layout = super::layout::Layout::of(area.width, area.height, model.run.plan.tasks.len());
+    let layout = model.layout();
     let mut pen = Pen::new(frame.buffer_mut(), theme);
-    bars::header(model, layout.header, &mut pen);
+    header::draw(model, layout.header, &mut pen);
     tasks::draw(model, &layout, &mut pen);
     title::draw(model, screens, layout.title, &mut pen);
-    let cursor = main(model, screens, layout.main, &mut pen);
+    frame_lines(&layout, &mut pen);
+    let cursor = main(model, screens, &layout, &mut pen);
     bars::footer(model, layout.footer, &mut pen);
+    let searched = match model.ui.focus {
+        Focus::Plan => layout.tasks,
+        Focus::Main => layout.main,
+    };
+    if matches!(model.ui.mode, Mode::Searching | Mode::Normal)
+        && let Some(needle) = Needle::of(model.ui.search.query.text())
+    {
+        pen.mark(searched, &needle);
+    }
     let typed_at = match &model.ui.mode {
         Mode::Normal => None,
         Mode::Typing => cursor,
         Mode::Steering => boxes::steering(model, layout.main.union(layout.title), &mut pen),
-        Mode::Searching => boxes::search(model, layout.main, &mut pen),
+        Mode::Recalling(shown) => boxes::recall(model, shown, layout.main.union(layout.title), &mut pen),
+        Mode::Searching => boxes::search(model, searched, &mut pen),
         Mode::Asking(Question::Quit) => {
             boxes::quit(model, layout.whole, &mut pen);
+            None
+        }
+        Mode::Asking(Question::Withdraw { id }) => {
+            boxes::withdraw(model, *id, layout.whole, &mut pen);
             None
         }
         Mode::Asking(Question::Skip { iteration }) => {
             boxes::skip(model, *iteration, layout.whole, &mut pen);
             None
         }
-        Mode::Answering(answering) => asking::draw(model, answering, layout.whole, &mut pen),
+        Mode::Copying => {
+            boxes::copying(layout.whole, &mut pen);
+            None
+        }
+        Mode::Answering(answering) => asking::draw(model, answering, &mut pen),
         Mode::TooLate(shown) => {
             boxes::too_late(shown, layout.whole, &mut pen);
             None
         }
+        Mode::Palette(shown) => palette::draw(model, shown, layout.whole, &mut pen),
         Mode::Help { top } => {
-            boxes::help(model, *top, layout.whole, &mut pen);
+            help::draw(model, *top, layout.whole, &mut pen);
             None
         }
     };
@@ -71,12 +106,42 @@ pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &
     }
 }
 
+/// Draws the lines between the areas, joined where they meet. Those across were drawn with their titles.
+fn frame_lines(layout: &Layout, pen: &mut Pen<'_>) {
+    let (divider, base) = (layout.divider, layout.base);
+    if !base.is_empty() {
+        pen.rule(base.x, base.y, base.right(), pen.theme.style(Role::GaugeRest));
+    }
+    let glyphs = pen.theme.glyphs;
+    for y in divider.top()..divider.bottom() {
+        let arrives = pen.buffer[(divider.x - 1, y)].symbol() == glyphs.rule;
+        let sign = match arrives {
+            _ if y == layout.title.y => glyphs.tees[0],
+            true => glyphs.side,
+            false => glyphs.bar,
+        };
+        pen.role(divider.x, y, divider.right(), sign, Role::GaugeRest);
+    }
+    if !divider.is_empty() && !base.is_empty() {
+        pen.role(divider.x, base.y, divider.right(), glyphs.tees[1], Role::GaugeRest);
+    }
+}
+
 /// Draws the main area; returns where the agent's cursor is.
-fn main(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) -> Option<ratatui::layout::Position> {
+fn main(model: &Model, screens: &Screens<'_>, layout: &Layout, pen: &mut Pen<'_>) -> Option<ratatui::layout::Position> {
+    let area = layout.main;
     let mut cursor = None;
     match (model.ui.pane, &model.ui.history.open) {
+        (Pane::Terminal, _) if model.ui.unfolded.is_some() => {
+            let unfolded = model.ui.unfolded.as_ref();
+            match (unfolded.map(|unfolded| &unfolded.state), screens.played) {
+                (Some(PlaybackState::Loaded), Some(screen)) => cells::play(screen, layout.terminal(), pen),
+                (Some(PlaybackState::Failed(why)), _) => pen.note(area, why),
+                _ => pen.note(area, "Reading what the agent reported…"),
+            }
+        }
         (Pane::Terminal, _) => {
-            cursor = cells::draw(screens.live, model, area, pen);
+            cursor = cells::draw(screens.live, model, layout.terminal(), pen);
             if model.run.iterations.rows.is_empty() {
                 let words = if model.run.is_over() {
                     "No iteration has run."
@@ -89,25 +154,18 @@ fn main(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) -> 
         (Pane::Log, _) => log::draw(model, area, pen),
         (Pane::Diff, _) => diff::draw(model, area, pen),
         (Pane::History, None) => history::draw(model, area, pen),
-        (Pane::History, Some(playback)) => match (&playback.state, screens.played) {
-            (PlaybackState::Loaded, Some(screen)) => cells::play(screen, area, pen),
-            (PlaybackState::Loading, _) | (PlaybackState::Loaded, None) => pen.note(area, "Reading the recording…"),
-            (PlaybackState::Failed(why), _) => pen.note(area, why),
-        },
+        (Pane::History, Some(playback)) => whole::draw(model, playback, screens.played, area, pen),
         (Pane::Messages, _) => messages::draw(model, area, pen),
         (Pane::Asks, _) => asks::draw(model, area, pen),
         (Pane::Limits, _) => limits::draw(model, area, pen),
-    }
-    let query = model.ui.search.query.text();
-    if matches!(model.ui.mode, Mode::Searching | Mode::Normal) && !query.is_empty() {
-        pen.mark(area, query);
+        (Pane::Report, _) => report::draw(model, area, pen),
     }
     cursor
 }
 
 /// What the terminal's window is called.
 pub(crate) fn window_title(model: &Model) -> String {
-    let (words, _) = bars::phase_in_words(model);
+    let (words, _) = header::phase_in_words(model);
     // No more than the first part: a title that counts seconds is a nuisance.
     let words = words.split(" · ").next().unwrap_or_default();
     let words = words.split(" in ").next().unwrap_or_default();

@@ -12,7 +12,10 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     text::one_line,
-    ui::tui::theme::{Role, Theme},
+    ui::tui::{
+        needle::Needle,
+        theme::{Role, Theme},
+    },
 };
 
 pub(super) struct Pen<'a> {
@@ -37,6 +40,8 @@ impl<'a> Pen<'a> {
         let room = usize::from(end - x);
         let text = self.theme.spelled(text);
         let text = shortened(&shown(&text), room, self.theme.glyphs.more);
+        // What was drawn there before leaves nothing of its weight.
+        let style = Style::reset().patch(style);
         self.buffer.set_stringn(x, y, text, room, style).0
     }
 
@@ -109,23 +114,36 @@ impl<'a> Pen<'a> {
         Rect::new(area.x + 1, area.y + 1, area.width - 2, area.height - 2)
     }
 
-    /// Marks every place in `area` that shows `query`, whatever its case.
-    pub(super) fn mark(&mut self, area: Rect, query: &str) {
-        let query: Vec<String> = query.to_lowercase().graphemes(true).map(str::to_owned).collect();
-        let style = self.theme.style(Role::Match);
+    /// Shows `area` as what is chosen in a list.
+    pub(super) fn choose(&mut self, area: Rect) {
+        for position in area.intersection(self.buffer.area).positions() {
+            let cell = &mut self.buffer[position];
+            let style = self.theme.chosen(cell.style());
+            cell.set_style(Style::reset().patch(style));
+        }
+    }
+
+    /// Marks every place in `area` that shows what is searched for.
+    pub(super) fn mark(&mut self, area: Rect, needle: &Needle) {
+        let query: Vec<&str> = needle.text().graphemes(true).collect();
+        let style = Style::reset().patch(self.theme.style(Role::Match));
         for y in area.top()..area.bottom() {
             let mut cells: Vec<(u16, String)> = Vec::new();
             let mut x = area.left();
             while x < area.right() {
                 let symbol = self.buffer[(x, y)].symbol();
-                cells.push((x, symbol.to_lowercase()));
+                cells.push((x, needle.folded(symbol)));
                 x += u16::try_from(symbol.width().max(1)).unwrap_or(1);
             }
             for start in 0..cells.len() {
                 let Some(window) = cells.get(start..start + query.len()) else {
                     break;
                 };
-                if window.iter().map(|(_, symbol)| symbol).eq(query.iter()) {
+                if window
+                    .iter()
+                    .map(|(_, symbol)| symbol.as_str())
+                    .eq(query.iter().copied())
+                {
                     for (x, _) in window {
                         self.buffer[(*x, y)].set_style(style);
                     }

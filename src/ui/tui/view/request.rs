@@ -46,7 +46,7 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
                     .and_then(|line| line.strip_suffix(']')?.parse::<u64>().ok());
                 rows.extend(match left_out {
                     Some(more) => flowed(&[(format!("… and {}", counted(more, "more line")), Role::Wait)], room),
-                    None => flowed(&[(line.to_owned(), diff::role(line))], room),
+                    None => flowed(&[(line.to_owned(), diff::role_of_line(line))], room),
                 });
             }
             &request.title

@@ -5,7 +5,11 @@ use ratatui::layout::Rect;
 use crate::{
     event::{PlanSnapshot, PlanTask, SteeringKind},
     text::one_line,
-    ui::tui::{layout::Layout, model::Model, theme::Role},
+    ui::tui::{
+        layout::{Focus, Layout},
+        model::{Model, PlanRow},
+        theme::Role,
+    },
     words::{counted, short_duration, ticking},
 };
 
@@ -17,185 +21,340 @@ use super::{
 /// Most rows of the other lists of the side bar.
 const MESSAGES: usize = 5;
 const ITERATIONS: usize = 10;
+/// Most rows of a question that a task waits for.
+const QUESTION_ROWS: usize = 4;
+/// Fewer rows of a plan are for its tasks alone.
+const DETAILED_ROWS: u16 = 10;
+/// From this width on each task has beside it what was spent on it.
+const WIDE_COLS: u16 = 90;
+const SPENT_COLS: u16 = 28;
 /// Side bars of fewer rows show tasks only.
 const ROOMY_ROWS: u16 = 24;
 
-pub(super) fn draw(model: &Model, layout: &Layout, pen: &mut Pen<'_>) {
-    let mut area = layout.tasks;
-    if area.is_empty() {
-        return;
-    }
-    for y in layout.divider.top()..layout.divider.bottom() {
-        let bar = pen.theme.glyphs.bar;
-        pen.role(layout.divider.x, y, layout.divider.right(), bar, Role::GaugeRest);
-    }
-    if layout.has_side_bar() && area.height >= ROOMY_ROWS {
-        area = iterations(model, area, pen);
-        area = messages(model, area, pen);
-    }
-    let plan = &model.run.plan;
-    title(area, &format!("plan {}/{}", plan.done(), plan.tasks.len()), pen);
-    // Beside the divider, a column is left free.
-    let margin = u16::from(layout.has_side_bar());
-    let rows = Rect::new(area.x, area.y + 1, area.width - margin, area.height - 1);
-    let current = model.run.task();
-    if plan.tasks.is_empty() {
-        pen.role(
-            rows.x + 1,
-            rows.y,
-            rows.right(),
-            "a plan without check-boxes",
-            Role::Dim,
-        );
-    } else if wrapped_rows(plan, rows.width) <= usize::from(rows.height) {
-        let mut y = rows.y;
-        for task in &plan.tasks {
-            y = self::task(task, current, model, rows, y, Rows::AsMany, pen);
+/// Where the lists are; those without room or entries are empty.
+struct Parts {
+    plan: Rect,
+    /// What there is to say of the chosen task, and where.
+    details: (Rect, Vec<(String, Role)>),
+    messages: Rect,
+    iterations: Rect,
+}
+
+impl Parts {
+    fn of(model: &Model, layout: &Layout) -> Self {
+        let (mut plan, none) = (layout.tasks, Rect::default());
+        let (mut messages, mut iterations) = (none, none);
+        if layout.has_side_bar() && plan.height >= ROOMY_ROWS {
+            let due = model.run.messages.iter().filter(|message| message.is_due()).count();
+            (plan, iterations) = split(plan, model.run.iterations.rows.len().min(ITERATIONS));
+            (plan, messages) = split(plan, due.min(MESSAGES));
         }
-    } else {
-        folded_tasks(model, current, rows, pen);
+        let mut details = (none, Vec::new());
+        if !layout.has_strip() && plan.height >= DETAILED_ROWS {
+            let lines = chosen(model).map_or_else(Vec::new, |task| details_of(model, task, plan.width));
+            let (rest, part) = split(plan, lines.len());
+            (plan, details) = (rest, (part, lines));
+        }
+        Self {
+            plan,
+            details,
+            messages,
+            iterations,
+        }
     }
 }
 
-fn folded_tasks(model: &Model, current: Option<&PlanTask>, rows: Rect, pen: &mut Pen<'_>) {
-    let plan = &model.run.plan;
-    for (y, row) in (rows.top()..).zip(folded(plan, current, usize::from(rows.height))) {
-        match row {
-            Row::Task(task) => {
-                self::task(task, current, model, rows, y, Rows::One, pen);
+/// The place of the task that is chosen, while the plan has the focus.
+fn chosen(model: &Model) -> Option<usize> {
+    model.task_at().filter(|_| model.ui.focus == Focus::Plan)
+}
+
+/// What of the plan is in view, each line with where it is.
+struct Shown(Vec<(Rect, Line)>);
+
+#[derive(Debug, Clone)]
+enum Line {
+    Row(PlanRow),
+    /// Tasks that have no room.
+    More {
+        count: usize,
+        done: bool,
+        /// The nearest of them.
+        next: usize,
+    },
+}
+
+impl Shown {
+    /// `part` has a title in its first row.
+    fn of(model: &Model, layout: &Layout, part: Rect) -> Self {
+        // Beside the divider, a column is left free.
+        let margin = u16::from(layout.has_side_bar());
+        let area = Rect::new(part.x, part.y + 1, part.width - margin, part.height - 1);
+        let plan = &model.run.plan;
+        let rows = model.plan_rows();
+        let mut y = area.y;
+        let mut place = |height: u16, line| {
+            let place = Rect { y, height, ..area };
+            y += height;
+            (place, line)
+        };
+        if let Some(heights) = heights(plan, &rows, area) {
+            let rows = rows.into_iter().zip(heights);
+            return Self(rows.map(|(row, height)| place(height, Line::Row(row))).collect());
+        }
+        let kept = model.task_at();
+        let kept = kept.and_then(|task| rows.iter().position(|row| row.stands_for(task)));
+        let lines = window(plan, &rows, kept, usize::from(area.height));
+        Self(lines.into_iter().map(|line| place(1, line)).collect())
+    }
+}
+
+pub(super) fn draw(model: &Model, layout: &Layout, pen: &mut Pen<'_>) {
+    if layout.tasks.is_empty() {
+        return;
+    }
+    let parts = Parts::of(model, layout);
+    iterations(model, parts.iterations, pen);
+    messages(model, parts.messages, pen);
+    details(&parts.details, pen);
+    let (plan, area) = (&model.run.plan, parts.plan);
+    let has_focus = model.ui.focus == Focus::Plan;
+    titled(area, "plan", if has_focus { Role::Accent } else { Role::Dim }, pen);
+    if plan.tasks.is_empty() {
+        let words = "a plan without check-boxes";
+        pen.role(area.x + 1, area.y + 1, area.right(), words, Role::Dim);
+    }
+    let current = model.run.task();
+    let chosen = chosen(model);
+    for (area, line) in Shown::of(model, layout, area).0 {
+        match &line {
+            Line::Row(PlanRow::Task(at)) => task(&plan.tasks[*at], current, model, area, pen),
+            Line::Row(PlanRow::Heading { tasks, is_folded }) => {
+                heading(&plan.tasks[tasks.clone()], *is_folded, area, pen);
             }
-            Row::More { count, done: true } => {
-                let text = format!(" {} {} more done", pen.theme.glyphs.done, count);
-                pen.role(rows.x, y, rows.right(), &text, Role::Good);
+            Line::More { count, done: true, .. } => {
+                let text = format!(" {} {count} more done", pen.theme.glyphs.done);
+                pen.role(area.x, area.y, area.right(), &text, Role::Good);
             }
-            Row::More { count, done: false } => {
-                let text = format!(" {} {} more", pen.theme.glyphs.more, count);
-                pen.role(rows.x, y, rows.right(), &text, Role::Dim);
+            Line::More { count, .. } => {
+                let text = format!(" {} {count} more", pen.theme.glyphs.more);
+                pen.role(area.x, area.y, area.right(), &text, Role::Dim);
             }
         }
+        if let (Line::Row(row), Some(chosen)) = (&line, chosen)
+            && row.stands_for(chosen)
+        {
+            pen.choose(area);
+        }
     }
+}
+
+/// What of the plan a row of the screen shows; of what has no room, the nearest task.
+pub(crate) fn plan_row_at(model: &Model, layout: &Layout, row: u16) -> Option<PlanRow> {
+    let part = Parts::of(model, layout).plan;
+    let mut lines = Shown::of(model, layout, part).0.into_iter();
+    lines
+        .find(|(area, _)| (area.top()..area.bottom()).contains(&row))
+        .map(|(_, line)| match line {
+            Line::Row(row) => row,
+            Line::More { next, .. } => PlanRow::Task(next),
+        })
+}
+
+/// Draws a heading with how many of its tasks are done.
+fn heading(tasks: &[PlanTask], is_folded: bool, area: Rect, pen: &mut Pen<'_>) {
+    let glyphs = pen.theme.glyphs;
+    let done = tasks.iter().filter(|task| task.done).count();
+    let count = format!(" {done}/{} ", tasks.len());
+    let end = pen.right(area.x + 8, area.y, area.right(), &count, pen.theme.style(Role::Dim));
+    let sign = if is_folded { glyphs.folded } else { glyphs.unfolded };
+    let x = pen.role(area.x + 1, area.y, end, &format!("{sign} "), Role::Dim);
+    let role = if done == tasks.len() { Role::Dim } else { Role::Strong };
+    let name = tasks.first().and_then(|task| task.heading.as_deref());
+    pen.role(x, area.y, end, &one_line(name.unwrap_or_default()), role);
 }
 
 fn title(area: Rect, text: &str, pen: &mut Pen<'_>) {
+    titled(area, text, Role::Dim, pen);
+}
+
+fn titled(area: Rect, text: &str, role: Role, pen: &mut Pen<'_>) {
     let style = pen.theme.style(Role::GaugeRest);
     pen.rule(area.x, area.y, area.right(), style);
-    pen.role(area.x + 1, area.y, area.right(), &format!(" {text} "), Role::Dim);
+    pen.role(area.x + 1, area.y, area.right(), &format!(" {text} "), role);
 }
 
-/// How many rows a task may take.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rows {
-    One,
-    AsMany,
+/// What was spent on a task, and what it waits for.
+fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, Role)> {
+    let Some(task) = model.run.plan.tasks.get(task) else {
+        return Vec::new();
+    };
+    let iterations = &model.run.iterations;
+    let mut lines = Vec::new();
+    if let (Some(mut spent), Some(work)) = (spent(model, task), iterations.work.get(&task.text)) {
+        let is_of_task = |number: &u32| work.iterations.binary_search(number).is_ok();
+        let rows = iterations.rows.iter().filter(|row| is_of_task(&row.number));
+        let cost = rows
+            .filter_map(|row| row.usage.cost_usd)
+            .reduce(|one, other| one + other);
+        spent.extend(cost.map(|cost| format!(" · ${cost:.2}")));
+        lines.push((spent, Role::Dim));
+    }
+    let mut blocks = model.run.blocks.iter().rev();
+    let block = blocks.find(|block| block.task.as_ref() == Some(&task.text) && !task.done);
+    if let Some(block) = block {
+        let question = one_line(&format!("? {}", block.question));
+        let question = wrapped(&question, usize::from(width.saturating_sub(2)));
+        let question = question.into_iter().take(QUESTION_ROWS);
+        lines.extend(question.map(|line| (line, Role::Wait)));
+    }
+    lines
 }
 
-/// Draws a task; returns the row below it.
-fn task(
-    task: &PlanTask,
-    current: Option<&PlanTask>,
-    model: &Model,
-    area: Rect,
-    y: u16,
-    rows: Rows,
-    pen: &mut Pen<'_>,
-) -> u16 {
+/// How many iterations worked on a task, and how long, as far as they are over; none if none did.
+fn spent(model: &Model, task: &PlanTask) -> Option<String> {
+    let work = model.run.iterations.work.get(&task.text)?;
+    let iterations = counted(work.iterations.len() as u64, "iteration");
+    Some(match work.duration_ms {
+        0 => iterations,
+        duration_ms => format!("{iterations} · {}", short_duration(duration_ms)),
+    })
+}
+
+/// Draws what there is to say of the chosen task.
+fn details((part, lines): &(Rect, Vec<(String, Role)>), pen: &mut Pen<'_>) {
+    if part.is_empty() {
+        return;
+    }
+    title(*part, "this task", pen);
+    for (y, (text, role)) in (part.y + 1..part.bottom()).zip(lines) {
+        pen.role(part.x + 1, y, part.right() - 1, text, *role);
+    }
+}
+
+/// Draws a task into `area`, in one row or in as many as its text takes.
+fn task(task: &PlanTask, current: Option<&PlanTask>, model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let is_current = current == Some(task);
     let glyphs = pen.theme.glyphs;
     let (sign, sign_role, text_role) = match (task.done, is_current) {
         (true, _) => (glyphs.done, Role::Good, Role::Dim),
-        (false, _) if model.run.is_set_aside(&task.text) => (glyphs.bad, Role::Bad, Role::Plain),
+        (false, _) if model.run.is_set_aside(&task.text) => ("?", Role::Wait, Role::Plain),
         (false, true) if model.run.is_busy() => (glyphs.current, Role::Accent, Role::Strong),
         (false, true) => (glyphs.current, Role::Wait, Role::Strong),
         (false, false) => (glyphs.open, Role::Dim, Role::Plain),
     };
     let x = area.x + indent(task);
-    pen.role(x, y, area.right(), sign, sign_role);
+    let end = area.x + text_columns(area);
+    pen.role(x, area.y, end, sign, sign_role);
     let text = one_line(&task.text);
-    let lines = match rows {
-        Rows::One => vec![text],
-        Rows::AsMany => wrapped(&text, usize::from(area.right().saturating_sub(x + 2))),
+    let lines = match area.height {
+        1 => vec![text],
+        _ => wrapped(&text, usize::from(end.saturating_sub(x + 2))),
     };
-    let mut y = y;
-    for line in lines {
-        pen.role(x + 2, y, area.right(), &line, text_role);
-        y += 1;
+    for (y, line) in (area.top()..area.bottom()).zip(lines) {
+        pen.role(x + 2, y, end, &line, text_role);
     }
-    y
+    if end < area.right()
+        && let Some(spent) = spent(model, task)
+    {
+        let style = pen.theme.style(Role::Dim);
+        pen.right(end + 1, area.y, area.right() - 1, &spent, style);
+    }
 }
 
 fn indent(task: &PlanTask) -> u16 {
     1 + u16::from(task.depth.min(6)) * 2
 }
 
-/// How many rows all tasks take, unshortened.
-fn wrapped_rows(plan: &PlanSnapshot, width: u16) -> usize {
-    let rows = |task: &PlanTask| {
-        let room = width.saturating_sub(indent(task) + 2);
-        wrapped(&one_line(&task.text), usize::from(room)).len()
-    };
-    // A long plan is not measured: it does not fit.
-    match plan.tasks.len() {
-        0..200 => plan.tasks.iter().map(rows).sum(),
-        _ => usize::MAX,
+/// How much of `area` is for the tasks; where it is wide, what was spent on them is beside them.
+fn text_columns(area: Rect) -> u16 {
+    match area.width {
+        WIDE_COLS.. => area.width - SPENT_COLS,
+        ..WIDE_COLS => area.width,
     }
 }
 
-enum Row<'a> {
-    Task(&'a PlanTask),
-    More { count: usize, done: bool },
+/// How many rows each row of the plan takes unshortened, if all of them have room.
+fn heights(plan: &PlanSnapshot, rows: &[PlanRow], area: Rect) -> Option<Vec<u16>> {
+    // A long plan is not measured.
+    if rows.len() > usize::from(area.height) {
+        return None;
+    }
+    let height = |row: &PlanRow| match row {
+        PlanRow::Heading { .. } => 1,
+        PlanRow::Task(at) => {
+            let task = &plan.tasks[*at];
+            let room = text_columns(area).saturating_sub(indent(task) + 2);
+            wrapped(&one_line(&task.text), usize::from(room)).len()
+        }
+    };
+    let heights: Vec<usize> = rows.iter().map(height).collect();
+    let fits = heights.iter().sum::<usize>() <= usize::from(area.height);
+    fits.then(|| {
+        let heights = heights.into_iter();
+        heights.map(|height| u16::try_from(height).unwrap_or(1)).collect()
+    })
 }
 
-/// The tasks that fit, the current one among them; long parts before and after it become one row each.
-fn folded<'a>(plan: &'a PlanSnapshot, current: Option<&PlanTask>, height: usize) -> Vec<Row<'a>> {
-    let tasks = &plan.tasks;
-    if tasks.len() <= height {
-        return tasks.iter().map(Row::Task).collect();
+/// The rows that fit, that at `kept` among them; long parts before and after it become one row each.
+fn window(plan: &PlanSnapshot, rows: &[PlanRow], kept: Option<usize>, height: usize) -> Vec<Line> {
+    let lines = |rows: &[PlanRow]| rows.iter().cloned().map(Line::Row).collect::<Vec<_>>();
+    if rows.len() <= height {
+        return lines(rows);
     }
     if height == 0 {
         return Vec::new();
     }
-    let at = current.and_then(|current| tasks.iter().position(|task| task == current));
-    // One done task before the current one is left, to see where it is.
-    let start = at
-        .map_or(tasks.len(), |at| at.saturating_sub(1))
-        .min(tasks.len() + 1 - height);
+    // One row before it is left, to see where it is.
+    let start = kept
+        .map_or(rows.len(), |at| at.saturating_sub(1))
+        .min(rows.len() + 1 - height);
     let before = usize::from(start > 0);
     let room = height - before;
-    let after = usize::from(start + room < tasks.len());
+    let after = usize::from(start + room < rows.len());
     let shown = room - after;
-    // A fold of a single task would take as much room as the task.
+    // One row would take as much room as it has.
     let (start, shown) = if start == 1 {
         (0, height - after)
     } else {
         (start, shown)
     };
-    let mut rows = Vec::new();
-    if start > 0 {
-        let hidden = &tasks[..start];
-        let done = hidden.iter().all(|task| task.done);
-        rows.push(Row::More { count: start, done });
-    }
-    let end = (start + shown).min(tasks.len());
-    rows.extend(tasks[start..end].iter().map(Row::Task));
-    if end < tasks.len() {
-        rows.push(Row::More {
-            count: tasks.len() - end,
-            done: tasks[end..].iter().all(|task| task.done),
-        });
-    }
-    rows
+    let end = (start + shown).min(rows.len());
+    let (above, below) = (&rows[..start], &rows[end..]);
+    let mut all = Vec::new();
+    all.extend(above.last().map(|nearest| more(plan, above, nearest)));
+    all.extend(lines(&rows[start..end]));
+    all.extend(below.first().map(|nearest| more(plan, below, nearest)));
+    all
 }
 
-/// Draws the latest iterations at the end of `area`; returns what is left of it.
-fn iterations(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Rect {
-    let all = &model.run.iterations.rows;
-    let shown = all.iter().skip(all.len().saturating_sub(ITERATIONS));
-    if all.is_empty() {
-        return area;
+fn more(plan: &PlanSnapshot, hidden: &[PlanRow], nearest: &PlanRow) -> Line {
+    let (mut count, mut done) = (0, 0);
+    for row in hidden {
+        let tasks = match row {
+            PlanRow::Heading { tasks, is_folded: true } => tasks.clone(),
+            PlanRow::Heading { .. } => continue,
+            PlanRow::Task(at) => *at..at + 1,
+        };
+        count += tasks.len();
+        done += plan.tasks[tasks].iter().filter(|task| task.done).count();
     }
-    let (rest, part) = split(area, shown.len());
+    Line::More {
+        count,
+        done: done == count,
+        next: nearest.task(),
+    }
+}
+
+/// Draws the latest iterations.
+fn iterations(model: &Model, part: Rect, pen: &mut Pen<'_>) {
+    let all = &model.run.iterations.rows;
+    if part.is_empty() {
+        return;
+    }
     title(part, &counted(all.dropped() + all.len() as u64, "iteration"), pen);
-    for (y, iteration) in (part.y + 1..).zip(shown) {
+    let shown = all.iter().skip(all.len().saturating_sub(ITERATIONS));
+    for (y, iteration) in (part.y + 1..part.bottom()).zip(shown) {
         let (sign, style) = history::sign(iteration, pen.theme);
         let end = part.right() - 1;
         let mut x = pen.text(part.x + 1, y, end, &format!("{sign} "), style);
@@ -205,28 +364,22 @@ fn iterations(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Rect {
             None => ticking(model.now_ms.saturating_sub(iteration.started_ms)),
         };
         x = pen.role(x, y, end, &format!("{duration:>6} "), Role::Dim);
-        let (added, removed) = iteration.changes.map_or_else(Default::default, |changes| {
-            let minus = pen.theme.glyphs.minus;
-            (format!("+{}", changes.added), format!("{minus}{}", changes.removed))
-        });
-        x = pen.role(x, y, end, &format!("{added:>6}"), Role::Added);
-        x = pen.role(x, y, end, &format!(" {removed:<5}"), Role::Removed);
-        let task = iteration.task.as_deref().unwrap_or_default();
-        pen.role(x + 1, y, end, &one_line(task), Role::Dim);
+        let Some(changes) = iteration.changes else { continue };
+        let minus = pen.theme.glyphs.minus;
+        x = pen.role(x, y, end, &format!(" +{}", changes.added), Role::Added);
+        pen.role(x, y, end, &format!(" {minus}{}", changes.removed), Role::Removed);
     }
-    rest
 }
 
-/// Draws the messages that wait at the end of `area`; returns what is left of it.
-fn messages(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Rect {
-    let due: Vec<_> = model.run.messages.iter().filter(|message| message.is_due()).collect();
-    if due.is_empty() {
-        return area;
+/// Draws the messages that wait.
+fn messages(model: &Model, part: Rect, pen: &mut Pen<'_>) {
+    if part.is_empty() {
+        return;
     }
+    let due: Vec<_> = model.run.messages.iter().filter(|message| message.is_due()).collect();
     let shown = &due[due.len().saturating_sub(MESSAGES)..];
-    let (rest, part) = split(area, shown.len());
     title(part, &format!("{} waiting", counted(due.len() as u64, "message")), pen);
-    for (y, message) in (part.y + 1..).zip(shown) {
+    for (y, message) in (part.y + 1..part.bottom()).zip(shown) {
         let kind = match message.kind {
             SteeringKind::Next => "next",
             SteeringKind::Now => "now",
@@ -235,11 +388,13 @@ fn messages(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Rect {
         let x = pen.role(part.x + 1, y, part.right(), &format!("{kind:<6} "), Role::User);
         pen.role(x, y, part.right(), &one_line(&message.text), Role::Plain);
     }
-    rest
 }
 
-/// Takes rows for a title and `lines` from the end of `area`.
+/// Takes rows for a title and `lines` from the end of `area`; for no lines, none.
 fn split(area: Rect, lines: usize) -> (Rect, Rect) {
+    if lines == 0 {
+        return (area, Rect::default());
+    }
     let height = u16::try_from(lines + 1).unwrap_or(u16::MAX).min(area.height / 2);
     let rest = Rect::new(area.x, area.y, area.width, area.height - height);
     (rest, Rect::new(area.x, rest.bottom(), area.width, height))
@@ -248,6 +403,10 @@ fn split(area: Rect, lines: usize) -> (Rect, Rect) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        event::Event,
+        ui::tui::testing::{model, plan, running},
+    };
 
     fn shown(done: usize, open: usize, height: usize) -> String {
         let tasks = (0..done + open)
@@ -256,14 +415,20 @@ mod tests {
                 done: n < done,
                 line: u32::try_from(n).unwrap(),
                 depth: 0,
+                heading: None,
+                settings: Default::default(),
             })
             .collect();
         let plan = PlanSnapshot { tasks };
-        let rows = folded(&plan, plan.current(), height);
-        assert!(rows.len() <= height);
-        let words = rows.iter().map(|row| match row {
-            Row::Task(task) => task.text.clone(),
-            Row::More { count, done } => format!("({count}{})", if *done { " done" } else { "" }),
+        let current = plan
+            .current()
+            .and_then(|current| plan.tasks.iter().position(|task| task == current));
+        let rows: Vec<_> = (0..plan.tasks.len()).map(PlanRow::Task).collect();
+        let lines = window(&plan, &rows, current, height);
+        assert!(lines.len() <= height);
+        let words = lines.iter().map(|line| match line {
+            Line::Row(row) => plan.tasks[row.task()].text.clone(),
+            Line::More { count, done, .. } => format!("({count}{})", if *done { " done" } else { "" }),
         });
         words.collect::<Vec<_>>().join(" ")
     }
@@ -296,5 +461,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_chosen_task_says_what_was_spent_on_it_and_what_it_waits_for() {
+        let mut events = running();
+        events.push(Event::TaskBlocked {
+            iteration: 3,
+            task: Some("Write the parser".to_owned()),
+            question: "Which\tgrammar?".to_owned(),
+        });
+        events.push(plan(0, 4));
+        let mut model = model(160, 50, events);
+        model.ui.focus = Focus::Plan;
+        model.ui.task = Some(0);
+        let parts = |model: &Model| Parts::of(model, &model.layout());
+        let (part, lines) = parts(&model).details;
+        let words = |at: usize| (lines[at].0.as_str(), lines[at].1);
+        assert_eq!(words(0), ("3 iterations · 1m24s · $0.42", Role::Dim));
+        assert_eq!(words(1), ("? Which grammar?", Role::Wait));
+        assert_eq!((part.height, lines.len()), (3, 2));
+        assert_eq!(part.y, parts(&model).plan.bottom(), "a click there chooses no task");
+        assert_eq!(plan_row_at(&model, &model.layout(), part.y + 1), None);
+        model.ui.task = Some(1);
+        assert!(parts(&model).details.1.is_empty(), "nothing was spent on it");
+        model.ui.task = Some(0);
+        (model.ui.cols, model.ui.rows) = (80, 24);
+        assert!(parts(&model).details.1.is_empty(), "a few rows are for the tasks alone");
+        model.ui.zoomed = true;
+        assert!(!parts(&model).details.1.is_empty());
     }
 }

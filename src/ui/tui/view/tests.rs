@@ -1,13 +1,18 @@
 //! What is drawn, pane by pane and size by size.
 
 use insta::assert_snapshot;
-use ratatui::{Terminal, backend::TestBackend, buffer::Buffer, style::Color};
+use ratatui::{
+    Terminal,
+    backend::TestBackend,
+    buffer::Buffer,
+    style::{Color, Modifier},
+};
 
 use super::*;
 use crate::{
     event::{
         AgentSignal, AnswerPlace, AskId, BreakerCause, BreakerState, Decider, Event, Exit, GoalFailure, GoalResult,
-        Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, RuleScope, SteeringId, SteeringKind,
+        Hint, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, RuleScope, SteeringId, SteeringKind,
         StopReason, Wait, WaitCause,
     },
     proc::{Size, screen::Screen},
@@ -15,12 +20,20 @@ use crate::{
     ui::tui::{
         editor::Editor,
         layout::Layout,
-        model::{AnswerStep, Answering, DiffState, Playback, Reading, TooLate},
-        testing::{START_MS, begun, model, running, started, stopped},
-        theme::{Depth, Palette},
+        model::{
+            ActionSearch, AnswerStep, Answering, DiffState, Kind, Part, Playback, PlaybackState, Reading, ReplayState,
+            Timeline, TooLate,
+        },
+        patch::Patch,
+        testing::{START_MS, begun, model, queued, running, started, stopped},
+        theme::{Depth, Palette, Role},
+        update::{refresh_report, show_end},
     },
     words::Tone,
 };
+
+mod messages;
+mod states;
 
 const DARK: Theme = Theme::new(Palette::Dark, Depth::True, false);
 
@@ -39,6 +52,33 @@ fn buffer(model: &Model, screen: &Screen, theme: &Theme) -> Buffer {
     };
     terminal.draw(|frame| draw(model, &screens, theme, frame)).unwrap();
     terminal.backend().buffer().clone()
+}
+
+fn failed_tests() -> GoalResult {
+    GoalResult {
+        name: "tests".to_owned(),
+        passed: false,
+        exit: None,
+        score: None,
+        target: None,
+        duration_ms: 26_000,
+        why: Some(GoalFailure::Exited {
+            exit: Exit::Code { code: 101 },
+        }),
+        tail: String::new(),
+    }
+}
+
+/// An hour, because of a limit.
+fn limit_reset() -> Event {
+    Event::WaitStarted {
+        wait: Wait::LimitReset,
+        until_ms: START_MS + 3_600_000,
+        attempt: 0,
+        why: WaitCause::Failure {
+            problem: Problem::said(ProblemKind::RateLimited { until_ms: None }, "5-hour limit"),
+        },
+    }
 }
 
 /// The rows of a drawn screen, without colours.
@@ -65,7 +105,9 @@ fn rows(buffer: &Buffer) -> String {
 
 fn with(mut model: Model, change: impl FnOnce(&mut Model)) -> Model {
     model.ui.toast = None;
+    show_end(&mut model);
     change(&mut model);
+    refresh_report(&mut model);
     model
 }
 
@@ -88,19 +130,49 @@ fn the_log() {
             input: "cargo test --all-features && cargo clippy --all-targets -- -D warnings".to_owned(),
         },
     });
-    let model = with(model(80, 24, events), |model| model.ui.show(Pane::Log));
+    let mut model = with(model(80, 24, events), |model| model.ui.show(Pane::Log));
     assert_snapshot!(drawn(&model));
+    model.log.show(Kind::Tools, 0);
+    assert_snapshot!("the_log_of_one_kind", drawn(&model));
+}
+
+/// A patch of three files: changed words, a long line, a file without a line end, one that is not text.
+const PATCH: &str = " src/parser.rs      |   5 +++--\n README.md          |   2 +-\n assets/logo-in-a-directory-with-a-long-name.png | Bin 0 -> 12 bytes\n\
+diff --git a/src/parser.rs b/src/parser.rs\nindex 1..2 100644\n--- a/src/parser.rs\n+++ b/src/parser.rs\n@@ -98,4 +98,5 @@ fn parse\n \
+ let mut line = String::new();\n-    reader.read_line(&mut line);\n+    reader.read_line(&mut line)?;\n+    // A line that is longer than any \
+terminal that is likely to be used for it is wide, and so a line that has to be cut, or wrapped.\n     Ok(line)\n }\n\
+diff --git a/README.md b/README.md\nindex 1..2 100644\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# Parse\r\n+# Parser\n\\ No newline at end of file\n\
+diff --git a/assets/logo-in-a-directory-with-a-long-name.png b/assets/logo-in-a-directory-with-a-long-name.png\nnew file mode 100644\n\
+Binary files /dev/null and b/assets/logo-in-a-directory-with-a-long-name.png differ\n";
+
+fn with_patch(cols: u16, rows: u16) -> Model {
+    with(model(cols, rows, running()), |model| {
+        model.ui.show(Pane::Diff);
+        model.ui.diff.iteration = Some(3);
+        model.ui.diff.state = DiffState::Loaded(Patch::parse(PATCH));
+    })
 }
 
 #[test]
 fn the_diff() {
-    let model = with(model(80, 24, running()), |model| {
-        model.ui.show(Pane::Diff);
-        model.ui.diff.iteration = Some(3);
-        let lines = " a.rs | 3 +--\n\ndiff --git a/a.rs b/a.rs\n@@ -1,2 +1 @@\n-old\n-older\n+new";
-        model.ui.diff.state = DiffState::Loaded(lines.lines().map(str::to_owned).collect());
-    });
-    assert_snapshot!(drawn(&model));
+    let mut narrow = with_patch(80, 30);
+    assert_snapshot!("the_diff_80x30", drawn(&narrow));
+    narrow.ui.diff.left = 16;
+    assert!(drawn(&narrow).contains("is longer than any terminal"));
+    let mut wide = with_patch(160, 40);
+    (wide.ui.diff.wrap, wide.ui.diff.since, wide.ui.diff.top) = (true, Some(2), 4);
+    assert_snapshot!("the_diff_160x40", drawn(&wide));
+    let screen = live(&wide, "");
+    let buffer = buffer(&wide, &screen, &DARK);
+    let lit = buffer
+        .content()
+        .iter()
+        .filter(|cell| cell.modifier.contains(Modifier::REVERSED));
+    let lit: String = lit.map(ratatui::buffer::Cell::symbol).collect();
+    assert!(
+        lit.contains('?') && !lit.contains("reader"),
+        "the words that changed: {lit:?}"
+    );
 }
 
 #[test]
@@ -121,20 +193,61 @@ fn a_transcript_of_the_history() {
     let model = with(model(80, 24, running()), |model| {
         model.ui.show(Pane::History);
         model.ui.history.open = Some(Playback {
-            iteration: 1,
             state: PlaybackState::Loaded,
+            ..Playback::new(1)
         });
     });
     assert_snapshot!(drawn(&model));
 }
 
-fn queued(id: u32, kind: SteeringKind, text: &str) -> Event {
-    Event::SteeringQueued {
-        id: SteeringId(id),
-        kind,
-        text: text.to_owned(),
-        answers: None,
-    }
+#[test]
+fn an_iteration_whole_has_its_goals_and_its_messages() {
+    let mut events = running();
+    let failed = GoalResult {
+        tail: "test parses_nothing ... FAILED\ntest result: FAILED. 41 passed; 1 failed".to_owned(),
+        ..failed_tests()
+    };
+    events.push(Event::GoalChecked {
+        iteration: 3,
+        result: failed,
+    });
+    events.push(queued(1, SteeringKind::Next, "Mind the gap\nand the other one"));
+    events.push(Event::SteeringDelivered {
+        id: SteeringId(1),
+        iteration: 3,
+        how: crate::event::Delivery::Prompt,
+    });
+    let mut model = with(model(80, 24, events), |model| {
+        model.ui.show(Pane::History);
+        model.ui.history.open = Some(Playback {
+            part: Part::Goals,
+            ..Playback::new(3)
+        });
+    });
+    assert_snapshot!("whole_goals_80x24", drawn(&model));
+    model.ui.history.open = Some(Playback {
+        part: Part::Messages,
+        ..Playback::new(3)
+    });
+    assert!(drawn(&model).contains("and the other one"));
+}
+
+#[test]
+fn a_replay_has_a_line_of_its_time() {
+    let model = with(model(80, 24, running()), |model| {
+        model.ui.replay = Some(ReplayState {
+            speed: 4.0,
+            paused: true,
+            over: false,
+        });
+        let at = |second: u64| START_MS + second * 1000;
+        model.ui.timeline = Some(Timeline {
+            from_ms: at(0),
+            until_ms: at(40),
+            iterations: vec![(1, at(3)), (2, at(8)), (3, at(20))],
+        });
+    });
+    assert_snapshot!("replay_line_80x24", drawn(&model));
 }
 
 #[test]
@@ -157,18 +270,7 @@ fn limits_goals_and_breaker() {
     let mut events = running();
     events.push(Event::GoalChecked {
         iteration: 2,
-        result: GoalResult {
-            name: "tests".to_owned(),
-            passed: false,
-            exit: None,
-            score: None,
-            target: None,
-            duration_ms: 26_000,
-            why: Some(GoalFailure::Exited {
-                exit: Exit::Code { code: 101 },
-            }),
-            tail: String::new(),
-        },
+        result: failed_tests(),
     });
     events.push(Event::BreakerMoved {
         to: BreakerState::HalfOpen,
@@ -178,9 +280,80 @@ fn limits_goals_and_breaker() {
     assert_snapshot!(drawn(&model));
 }
 
+/// A run over a plan of four tasks that ended for this reason, with these hints.
+fn over(reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
+    let mut events = running();
+    events.extend(crate::ui::tui::testing::ended(3, Outcome::Completed));
+    if let StopReason::Blocked { question } = &reason {
+        events.push(Event::TaskBlocked {
+            iteration: 3,
+            task: Some("Describe the format in README.md".to_owned()),
+            question: question.clone(),
+        });
+    }
+    let mut end = stopped(reason);
+    if let Event::RunStopped { hints: given, .. } = &mut end {
+        *given = hints;
+    }
+    events.push(end);
+    events
+}
+
+#[test]
+fn an_end_is_a_page_that_says_why_and_what_to_type() {
+    let login = Problem::said(
+        ProblemKind::Auth,
+        "unexpected status 401 Unauthorized: invalid api key, url: http://127.0.0.1:1/v1/responses",
+    );
+    let ends = [
+        ("unverified", StopReason::Done { verified: false }, vec![Hint::SetGoal]),
+        (
+            "blocked",
+            StopReason::Blocked {
+                question: "Which of the two formats is meant: the old one, or the one of version 2?".to_owned(),
+            },
+            vec![Hint::Answer],
+        ),
+        (
+            "login",
+            StopReason::AgentFailed {
+                adapter: "codex".to_owned(),
+                problem: login,
+            },
+            vec![
+                Hint::LogIn {
+                    how: "run `codex login`, or set CODEX_API_KEY".to_owned(),
+                },
+                Hint::Resume,
+            ],
+        ),
+    ];
+    for (name, reason, hints) in ends {
+        for (cols, rows) in [(80, 24), (120, 40)] {
+            let model = with(model(cols, rows, over(reason.clone(), hints.clone())), |_| {});
+            assert_snapshot!(format!("end_{name}_{cols}x{rows}"), drawn(&model));
+        }
+    }
+}
+
 #[test]
 fn the_help() {
-    let model = with(model(100, 40, running()), |model| model.ui.mode = Mode::Help { top: 0 });
+    for (cols, rows) in [(80, 24), (120, 40)] {
+        let model = with(model(cols, rows, running()), |model| {
+            model.ui.mode = Mode::Help { top: 0 }
+        });
+        assert_snapshot!(format!("the_help_{cols}x{rows}"), drawn(&model));
+    }
+}
+
+#[test]
+fn the_palette() {
+    let model = with(model(80, 24, running()), |model| {
+        model.ui.mode = Mode::Palette(ActionSearch {
+            query: Editor::of("it"),
+            chosen: 1,
+        });
+    });
     assert_snapshot!(drawn(&model));
 }
 
@@ -256,29 +429,22 @@ fn the_steering_line_says_what_becomes_of_the_message() {
 fn a_search_marks_what_it_finds() {
     let model = with(model(80, 24, running()), |model| {
         model.ui.mode = Mode::Searching;
-        model.ui.search.query = Editor::of("TESTS");
+        model.ui.search.query = Editor::of("tests");
     });
-    let screen = live(&model, "I will run the tests.\r\n");
+    let screen = live(&model, "I will run the \x1b[2mTests.\r\n");
     let buffer = buffer(&model, &screen, &DARK);
     let main = model.layout().main;
     let marked: String = (main.left()..main.right())
         .map(|x| &buffer[(x, main.y)])
-        .filter(|cell| cell.bg == Color::Yellow)
+        .filter(|cell| Some(cell.bg) == DARK.style(Role::Match).bg && !cell.modifier.contains(Modifier::DIM))
         .map(ratatui::buffer::Cell::symbol)
         .collect();
-    assert_eq!(marked, "tests");
+    assert_eq!(marked, "Tests", "and dim text is legible on the mark");
 }
 
 #[test]
 fn every_phase_has_its_words() {
-    let wait = Event::WaitStarted {
-        wait: Wait::LimitReset,
-        until_ms: START_MS + 3_600_000,
-        attempt: 0,
-        why: WaitCause::Failure {
-            problem: Problem::said(ProblemKind::RateLimited { until_ms: None }, "5-hour limit"),
-        },
-    };
+    let wait = limit_reset();
     let pause = |by| Event::Paused { by };
     let phases: [(&str, Vec<Event>); 8] = [
         ("starting", begun()),
@@ -333,6 +499,11 @@ fn a_toast_and_an_end_take_the_footer() {
         ),
         |_| {},
     );
+    assert!(
+        !drawn(&done).contains("✔ done (not verified) · 4 of"),
+        "the report says it"
+    );
+    let done = with(done, |model| model.ui.show(Pane::Terminal));
     assert!(drawn(&done).contains("✔ done (not verified) · 4 of 4 tasks · 4 iterations"));
 }
 
@@ -477,7 +648,7 @@ fn an_agents_cells_are_drawn_as_they_are() {
     let model = with(model(80, 24, running()), |_| {});
     let screen = live(&model, "\x1b[1;38;2;10;20;30mbold\x1b[0m 漢字\x1b[7mx");
     let buffer = buffer(&model, &screen, &DARK);
-    let main = model.layout().main;
+    let main = model.layout().terminal();
     let cell = &buffer[(main.x, main.y)];
     assert_eq!((cell.symbol(), cell.fg), ("b", Color::Rgb(10, 20, 30)));
     assert!(cell.modifier.contains(ratatui::style::Modifier::BOLD));
@@ -531,6 +702,8 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
                         done: dice.roll(2) == 0,
                         line: 1,
                         depth: dice.roll(9) as u8,
+                        heading: (dice.roll(4) == 0).then(|| evil.clone()),
+                        settings: Default::default(),
                     })
                     .collect(),
             },
@@ -584,7 +757,7 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
         };
         model.ui.steering = Editor::of(&evil);
         model.ui.search.query = Editor::of(&evil.replace('\n', ""));
-        model.ui.diff.state = DiffState::Loaded(vec![crate::text::sanitized(&evil).into_owned(); 5]);
+        model.ui.diff.state = DiffState::Loaded(Patch::parse(&format!("diff --git {evil}\n{evil}\n")));
         let size = Size {
             cols: 2 + dice.roll(140) as u16,
             rows: 2 + dice.roll(50) as u16,

@@ -1,11 +1,14 @@
 //! The title of the main area: the panes there are, and what is to be known of the one that is shown.
+//!
+//! The panes stay in it whatever else it has to say: their names become digits first.
 
 use ratatui::layout::Rect;
 
 use crate::{
     proc::screen::Screen,
     ui::tui::{
-        model::{DiffState, Mode, Model, Pane},
+        layout::Focus,
+        model::{Mode, Model, Pane},
         theme::Role,
     },
 };
@@ -13,19 +16,25 @@ use crate::{
 use super::{
     asks,
     cells::Screens,
+    diff, log,
     pen::{Pen, columns},
 };
 
 /// The panes in the title, with the key that shows each.
-const TABS: [(Pane, &str); 7] = [
-    (Pane::Terminal, "t terminal"),
-    (Pane::Log, "l log"),
-    (Pane::Diff, "d diff"),
-    (Pane::History, "h history"),
-    (Pane::Messages, "m messages"),
-    (Pane::Asks, "P asks"),
-    (Pane::Limits, "c limits"),
+const TABS: [(Pane, &str, &str); 8] = [
+    (Pane::Terminal, "1", "agent"),
+    (Pane::Log, "2", "log"),
+    (Pane::Diff, "3", "diff"),
+    (Pane::History, "4", "history"),
+    (Pane::Messages, "5", "messages"),
+    (Pane::Asks, "6", "asks"),
+    (Pane::Limits, "7", "limits"),
+    (Pane::Report, "R", "report"),
 ];
+/// Free columns between two panes.
+const GAP: u16 = 2;
+/// The most that is said of the place in a terminal, shortened. Room for it is kept, so that no name moves when it comes.
+const PLACE: &str = "↓10000";
 
 pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) {
     if area.is_empty() {
@@ -35,88 +44,195 @@ pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut P
     let line = pen.theme.style(if typing { Role::User } else { Role::GaugeRest });
     pen.rule(area.x, area.y, area.right(), line);
     let mut x = area.x;
-    let text = described(model, screens);
-    // Where the keys go and what is looked at matters more than where else one could look.
-    let shows_one = model.ui.shows_cells() || model.ui.history.open.is_some() || model.ui.asks.reading.is_some();
-    let crowded = shows_one && !text.is_empty() && !fits(area, &text);
-    let all = tabs_fit(area) && !typing && !crowded;
-    for (pane, start, end) in tabs(area) {
-        let name = TABS.iter().find(|(tab, _)| *tab == pane).map_or("", |(_, name)| name);
-        let chosen = pane == model.ui.pane;
-        let name = if all { name.to_owned() } else { name[2..].to_owned() };
-        if !all && !chosen {
-            continue;
-        }
-        let start = if all { start } else { area.x + 1 };
-        let style = match (chosen, typing) {
-            (true, true) => pen.theme.style(Role::User),
-            (true, false) => pen.theme.style(Role::Accent),
-            (false, _) => pen.theme.style(Role::Dim),
+    for tab in tabs(model, area) {
+        let role = match (tab.pane == model.ui.pane, typing, model.ui.focus) {
+            (true, true, _) => Role::User,
+            (true, false, Focus::Main) => Role::Accent,
+            (true, false, Focus::Plan) => Role::Strong,
+            (false, ..) => Role::Plain,
         };
-        x = pen.text(start, area.y, end.max(area.right()), &format!(" {name} "), style);
+        x = pen.text(tab.start, area.y, tab.end, " ", pen.theme.style(Role::Plain));
+        let digit = if role == Role::Plain { Role::Dim } else { role };
+        x = pen.role(x, area.y, tab.end, tab.digit, digit);
+        x = pen.role(x, area.y, tab.end, &tab.name, role);
+        x = pen.role(x, area.y, tab.end, &tab.badge, Role::Wait);
+        x = pen.text(x, area.y, tab.end, " ", pen.theme.style(Role::Plain));
     }
-    if !text.is_empty() {
-        let style = pen.theme.style(if typing { Role::User } else { Role::Dim });
-        pen.right(
-            x + 1,
-            area.y,
-            area.right().saturating_sub(1),
-            &format!(" {text} "),
-            style,
-        );
+    let end = area.right().saturating_sub(1);
+    let role = if typing { Role::User } else { Role::Dim };
+    for text in described(model, screens) {
+        if !text.is_empty() && pen.right(x, area.y, end, &format!(" {text} "), pen.theme.style(role)) < end {
+            return;
+        }
     }
 }
 
-/// What the title says about what is shown.
-fn described(model: &Model, screens: &Screens<'_>) -> String {
-    let scrolled = |screen: &Screen| {
-        let below = screen.vt().scrollback();
-        (below > 0).then(|| format!("{below} rows below"))
+/// What the title says about what is shown, and the same in short.
+fn described(model: &Model, screens: &Screens<'_>) -> [String; 2] {
+    let below = match (model.ui.pane, &model.ui.history.open) {
+        (Pane::History, Some(_)) => screens.played.map_or(0, below),
+        (Pane::Terminal, _) if model.ui.unfolded.is_some() => screens.played.map_or(0, below),
+        _ => below(screens.live),
     };
+    let said = |place: String| match (fixed(model), place.is_empty()) {
+        (fixed, true) => fixed,
+        (fixed, false) if fixed.is_empty() => place,
+        (fixed, false) => format!("{place} · {fixed}"),
+    };
+    if !model.ui.shows_cells() || model.ui.mode == Mode::Typing || below == 0 {
+        return [fixed(model), String::new()];
+    }
+    [said(format!("{below} rows below")), format!("↓{below}")]
+}
+
+fn below(screen: &Screen) -> usize {
+    screen.vt().scrollback()
+}
+
+/// What is said of a pane whatever its place.
+fn fixed(model: &Model) -> String {
     match (model.ui.pane, &model.ui.history.open) {
         (Pane::Terminal, _) if model.ui.mode == Mode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
-        (Pane::Terminal, _) => scrolled(screens.live).unwrap_or_default(),
-        (Pane::Log, _) if model.ui.log_below > 0 => format!("{} lines below", model.ui.log_below),
-        (Pane::Log, _) => String::new(),
-        (Pane::Diff, _) => match (&model.ui.diff.iteration, &model.ui.diff.state) {
-            (Some(iteration), DiffState::Loaded(_)) => format!("iteration {iteration}"),
-            _ => String::new(),
-        },
-        (Pane::History, Some(playback)) => {
-            let place = screens.played.and_then(scrolled).unwrap_or_default();
-            let gap = if place.is_empty() { "" } else { " · " };
-            format!("iteration {}{gap}{place} · Esc leaves", playback.iteration)
-        }
-        (Pane::History, None) => "Enter shows the transcript".to_owned(),
-        (Pane::Messages, _) => "x takes one back".to_owned(),
+        (Pane::Terminal, _) if model.ui.unfolded.is_some() => "nothing folded · Esc leaves".to_owned(),
+        (Pane::Log, _) => log::described(model),
+        (Pane::Diff, _) => diff::described(model),
+        (Pane::History, Some(playback)) => format!("iteration {} · Esc leaves", playback.iteration),
+        (Pane::Messages, _) if model.ui.reading.is_some() => "Esc leaves".to_owned(),
         (Pane::Asks, _) => asks::described(model),
-        (Pane::Limits, _) => String::new(),
+        (Pane::Report, _) => match model.ui.report.below(model.layout().main.height) {
+            0 => String::new(),
+            below => format!("{below} rows below"),
+        },
+        (Pane::Terminal | Pane::History | Pane::Messages | Pane::Limits, _) => String::new(),
     }
 }
 
-fn tabs_fit(area: Rect) -> bool {
-    fits(area, "")
+/// A pane in the title.
+struct Tab {
+    pane: Pane,
+    digit: &'static str,
+    /// With a space before it; empty where there is no room for names.
+    name: String,
+    badge: String,
+    start: u16,
+    end: u16,
 }
 
-/// Whether all names fit beside `text`.
-fn fits(area: Rect, text: &str) -> bool {
-    let width: u16 = TABS.iter().map(|(_, name)| columns(name) + 3).sum();
-    area.width > width + columns(text) + 2 + if text.is_empty() { 0 } else { 3 }
+/// How much of the panes there is room for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    All,
+    /// That of the pane that is shown, and the digits of the others.
+    Chosen,
+    /// Nothing but that.
+    Only,
 }
 
-/// The panes' names in the title, each with its first column and the one after it.
-fn tabs(area: Rect) -> impl Iterator<Item = (Pane, u16, u16)> {
+/// The panes' names in the title. By the model alone, so that a click meets what was drawn.
+fn tabs(model: &Model, area: Rect) -> Vec<Tab> {
+    let fixed = columns(&fixed(model));
+    let place = if model.ui.shows_cells() { columns(PLACE) } else { 0 };
+    let said = match fixed.max(place) {
+        0 => 0,
+        said => said + 2,
+    };
+    let fitting = [Names::All, Names::Chosen].into_iter().find_map(|names| {
+        let tabs = laid_out(model, area, names);
+        let end = tabs.last().map_or(area.x, |tab| tab.end);
+        (end + said < area.right()).then_some(tabs)
+    });
+    // Rather without the words on the place than without the panes.
+    let bare = || {
+        let tabs = laid_out(model, area, Names::Chosen);
+        tabs.last().is_some_and(|tab| tab.end < area.right()).then_some(tabs)
+    };
+    fitting
+        .or_else(bare)
+        .unwrap_or_else(|| laid_out(model, area, Names::Only))
+}
+
+fn laid_out(model: &Model, area: Rect, names: Names) -> Vec<Tab> {
     let mut x = area.x + 1;
-    TABS.iter().map(move |(pane, name)| {
-        let start = x;
-        x += u16::try_from(name.len()).unwrap_or(0) + 3;
-        (*pane, start, x)
-    })
+    let mut tabs = Vec::new();
+    for (pane, digit, name) in TABS {
+        let is_chosen = pane == model.ui.pane;
+        // Of a run that is not over, nobody misses the report.
+        let is_left_out = pane == Pane::Report && !model.run.is_over();
+        if (names == Names::Only || is_left_out) && !is_chosen {
+            continue;
+        }
+        let name = match is_chosen || names == Names::All {
+            true => format!(" {name}"),
+            false => String::new(),
+        };
+        let badge = match (pane, model.run.permissions.pending.len()) {
+            (Pane::Asks, waiting @ 1..) => format!(" ({waiting})"),
+            _ => String::new(),
+        };
+        let end = x + GAP + columns(digit) + columns(&name) + columns(&badge);
+        tabs.push(Tab {
+            pane,
+            digit,
+            name,
+            badge,
+            start: x,
+            end,
+        });
+        // The gap to the next is the space at the end of this one and that at the beginning of the other.
+        x = end;
+    }
+    tabs
 }
 
 /// The pane whose name is at `column` of the title.
-pub(crate) fn tab_at(area: Rect, column: u16) -> Option<Pane> {
-    tabs(area)
-        .find(|(_, start, end)| tabs_fit(area) && (*start..*end).contains(&column))
-        .map(|(pane, _, _)| pane)
+pub(crate) fn tab_at(model: &Model, area: Rect, column: u16) -> Option<Pane> {
+    let mut tabs = tabs(model, area).into_iter();
+    tabs.find(|tab| (tab.start..tab.end).contains(&column))
+        .map(|tab| tab.pane)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        testing::permission_asked,
+        ui::tui::testing::{model, running},
+    };
+
+    fn names(model: &Model) -> String {
+        let tabs = tabs(model, model.layout().title);
+        let names = tabs.iter().map(|tab| format!("{}{}{}", tab.digit, tab.name, tab.badge));
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_panes_stay_in_the_title_and_become_digits_before_they_go() {
+        let all = "1 agent 2 log 3 diff 4 history 5 messages 6 asks 7 limits";
+        for (cols, named) in [(120, all), (80, all), (60, "1 agent 2 3 4 5 6 7"), (20, "1 agent")] {
+            assert_eq!(names(&model(cols, 24, running())), named, "{cols} columns");
+        }
+        // What is said of the place beside them costs the names of the others at most.
+        let mut scrolled = model(80, 24, running());
+        scrolled.ui.show(Pane::Asks);
+        scrolled.apply(&crate::event::Record {
+            seq: 90,
+            at_ms: scrolled.now_ms,
+            event: permission_asked(1),
+        });
+        assert_eq!(names(&scrolled), "1 2 3 4 5 6 asks (1) 7");
+    }
+
+    #[test]
+    fn a_click_shows_the_pane_whose_name_is_there() {
+        for cols in 1..=200 {
+            let model = model(cols, 24, running());
+            let area = model.layout().title;
+            for tab in tabs(&model, area) {
+                for column in tab.start..tab.end.min(area.right()) {
+                    assert_eq!(tab_at(&model, area, column), Some(tab.pane), "{cols} columns");
+                }
+            }
+            assert_eq!(tab_at(&model, area, area.x), None, "the line before them");
+        }
+    }
 }

@@ -1,0 +1,215 @@
+//! Which adapter a run uses where none is named: the one agent that is installed and logged in; of several, the one that
+//! the user has chosen once, else the first in a documented order.
+//!
+//! A login is looked for, and not tried: an agent whose adapter does not say where its login would be counts as logged in.
+
+use std::path::Path;
+
+use crate::{
+    agent::{
+        catalog::{Catalog, Listed},
+        login::Login,
+    },
+    config::{Config, Loaded},
+    error::{Failure, FailureKind},
+    event::{ChoiceReason, Notice},
+    settings::Origin,
+};
+
+/// The adapter of a server that is named.
+const SERVER_ADAPTER: &str = "opencode-server";
+/// The adapters that come with ralph, in the order in which they are preferred; after them the user's own.
+const ORDER: [&str; 6] = [SERVER_ADAPTER, "claude", "codex", "gemini", "qwen-code", "aider"];
+/// The adapters that are only used where they are named: the agent without a model, and another way to a program of above.
+const ONLY_NAMED: [&str; 2] = ["demo", "opencode-run"];
+
+/// An agent that may be chosen: its program is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    /// It can log in, as far as can be told.
+    is_ready: bool,
+    /// The user has written its adapter.
+    is_own: bool,
+}
+
+/// The adapter for a run that names none. One that was `remembered` counts as long as its program is there.
+///
+/// # Errors
+/// A [`Failure`] if there is none, or if there are several of the user's own, between which nothing decides.
+pub(super) fn adapter(
+    catalog: &Catalog,
+    config: &Config,
+    remembered: Option<&str>,
+    project: &Path,
+    notices: &mut Vec<Notice>,
+) -> Result<String, Failure> {
+    if config.server.is_some() {
+        notices.push(chosen(SERVER_ADAPTER, ChoiceReason::ServerNamed));
+        return Ok(SERVER_ADAPTER.to_owned());
+    }
+    let candidates = candidates(&catalog.list(project), &ORDER);
+    if let Some(id) = remembered
+        && candidates.iter().any(|candidate| candidate.id == id)
+    {
+        return Ok(id.to_owned());
+    }
+    let (id, why) = choice(&candidates)?;
+    notices.push(chosen(id, why));
+    Ok(id.to_owned())
+}
+
+/// The agents between which the user has not chosen yet; none if nothing is to be asked.
+pub(crate) fn open_choice(catalog: &Catalog, loaded: &Loaded, project: &Path) -> Vec<Candidate> {
+    let config = &loaded.config;
+    let is_named = config.adapter.is_some() && !loaded.adapter_is_remembered;
+    if is_named || config.server.is_some() {
+        return Vec::new();
+    }
+    let candidates = candidates(&catalog.list(project), &ORDER);
+    if candidates
+        .iter()
+        .any(|candidate| Some(&candidate.id) == config.adapter.as_ref())
+    {
+        return Vec::new();
+    }
+    let ready: Vec<_> = candidates.into_iter().filter(|candidate| candidate.is_ready).collect();
+    if ready.len() > 1 { ready } else { Vec::new() }
+}
+
+/// What of the adapters may be chosen: those of `order`, then the user's own.
+fn candidates(listed: &[Listed], order: &[impl AsRef<str>]) -> Vec<Candidate> {
+    let of = |adapter: &Listed, is_own| Candidate {
+        id: adapter.id.clone(),
+        title: adapter.title.clone(),
+        is_ready: !matches!(adapter.login, Login::NotFound { .. }),
+        is_own,
+    };
+    let installed = || listed.iter().filter(|adapter| adapter.installed.is_some());
+    let known = order
+        .iter()
+        .filter_map(|id| installed().find(|adapter| adapter.id == id.as_ref()));
+    let own = installed().filter(|adapter| {
+        let is_known = order.iter().any(|id| id.as_ref() == adapter.id) || ONLY_NAMED.contains(&&*adapter.id);
+        adapter.origin != Origin::BuiltIn && !is_known
+    });
+    known
+        .map(|adapter| of(adapter, false))
+        .chain(own.map(|adapter| of(adapter, true)))
+        .collect()
+}
+
+fn choice(candidates: &[Candidate]) -> Result<(&str, ChoiceReason), Failure> {
+    let ready: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.is_ready).collect();
+    match (&ready[..], candidates) {
+        ([], []) => Err(Failure::new(
+            FailureKind::AgentUnavailable,
+            "no adapter is named and no agent is installed",
+        )
+        .hint("`ralph adapters list` shows the adapters there are, `--adapter ID` names one")
+        .hint("`ralph demo` shows the loop without any")),
+        ([], [first, ..]) => Ok((&first.id, ChoiceReason::NoneLoggedIn)),
+        ([only], [_]) => Ok((&only.id, ChoiceReason::OnlyOneInstalled)),
+        ([only], _) => Ok((&only.id, ChoiceReason::OnlyOneLoggedIn)),
+        ([first, ..], _) if first.is_own => {
+            let ids: Vec<&str> = ready.iter().map(|candidate| &*candidate.id).collect();
+            let why = format!("no adapter is named, and several are installed: {}", ids.join(", "));
+            Err(Failure::new(FailureKind::AgentUnavailable, why)
+                .hint(format!("name one, such as `--adapter {}`", first.id))
+                .hint(format!(
+                    "`ralph adapters use {}` takes it wherever none is named",
+                    first.id
+                )))
+        }
+        ([first, ..], _) => Ok((&first.id, ChoiceReason::FirstLoggedIn)),
+    }
+}
+
+fn chosen(adapter: &str, why: ChoiceReason) -> Notice {
+    Notice::AdapterChosen {
+        adapter: adapter.to_owned(),
+        why,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn listed(id: &str, is_installed: bool, login: Login) -> Listed {
+        let is_own = ["mine", "one", "two"].contains(&id);
+        Listed {
+            id: id.to_owned(),
+            title: id.to_uppercase(),
+            channels: "-",
+            asks: String::new(),
+            origin: if is_own { Origin::Default } else { Origin::BuiltIn },
+            installed: is_installed.then(|| PathBuf::from("/bin/x")),
+            login,
+            broken: None,
+        }
+    }
+
+    fn chosen_of(installed: &[(&str, Login)]) -> Result<(String, ChoiceReason), String> {
+        let mut all = vec![
+            listed("demo", true, Login::NotAsked),
+            listed("gemini", false, Login::NotAsked),
+        ];
+        all.extend(installed.iter().map(|(id, login)| listed(id, true, login.clone())));
+        let candidates = candidates(&all, &["opencode-server", "claude", "codex", "aider"]);
+        match choice(&candidates) {
+            Ok((id, why)) => Ok((id.to_owned(), why)),
+            Err(failure) => Err(failure.message),
+        }
+    }
+
+    #[test]
+    fn the_one_that_is_logged_in_is_used_and_of_several_the_first_of_the_order() {
+        let none = || Login::NotFound { hint: None };
+        let there = || Login::Variable("KEY".to_owned());
+        for (installed, id, why) in [
+            (&[("codex", none())][..], "codex", ChoiceReason::NoneLoggedIn),
+            (&[("codex", there())], "codex", ChoiceReason::OnlyOneInstalled),
+            (
+                &[("claude", none()), ("codex", there())],
+                "codex",
+                ChoiceReason::OnlyOneLoggedIn,
+            ),
+            (
+                &[("opencode-server", none()), ("aider", there())],
+                "aider",
+                ChoiceReason::OnlyOneLoggedIn,
+            ),
+            (
+                &[("aider", there()), ("codex", there()), ("claude", there())],
+                "claude",
+                ChoiceReason::FirstLoggedIn,
+            ),
+            (
+                &[("codex", none()), ("claude", none())],
+                "claude",
+                ChoiceReason::NoneLoggedIn,
+            ),
+            (&[("mine", Login::NotAsked)], "mine", ChoiceReason::OnlyOneInstalled),
+            (
+                &[("mine", Login::NotAsked), ("codex", there())],
+                "codex",
+                ChoiceReason::FirstLoggedIn,
+            ),
+        ] {
+            assert_eq!(chosen_of(installed), Ok((id.to_owned(), why)), "{installed:?}");
+        }
+        let own = chosen_of(&[("one", Login::NotAsked), ("two", Login::NotAsked)]);
+        assert_eq!(
+            own,
+            Err("no adapter is named, and several are installed: one, two".to_owned())
+        );
+        assert_eq!(
+            chosen_of(&[]),
+            Err("no adapter is named and no agent is installed".to_owned())
+        );
+    }
+}

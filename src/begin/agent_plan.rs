@@ -1,0 +1,121 @@
+//! A plan that an agent makes of requirements: what it is asked for, and whether what it wrote can be taken. Pure.
+//!
+//! The requirements that structure alone finds are numbered, and each number has to be in the plan: with a task, or with a reason
+//! why there is none. So nothing is lost without being said, however an agent words it.
+
+use std::collections::BTreeSet;
+
+use thiserror::Error;
+
+use super::Imported;
+
+/// The heading below which an agent says what it has left out.
+const LEFT_OUT: &str = "Left out";
+/// Most requirements that are named in an error.
+const NAMED: usize = 5;
+
+/// Why what an agent wrote is not taken for a plan.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub(crate) enum Refused {
+    #[error("nothing is said of {}", named(.0))]
+    Lost(Vec<String>),
+}
+
+fn named(lost: &[String]) -> String {
+    let more = match lost.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown: Vec<String> = lost.iter().take(NAMED).map(|one| format!("\"{one}\"")).collect();
+    format!("{}{more}", shown.join(", "))
+}
+
+/// The task of the agent, as a plan of its own. `plan` is the file it writes, `spec` the one with the requirements, and `found` what
+/// structure alone finds in them.
+pub(crate) fn assignment(plan: &str, spec: &str, project: &str, found: Option<&Imported>) -> String {
+    let mut text = format!(
+        "# A plan out of requirements\n\n- [ ] Write {plan}: a plan for what {spec} asks for\n\n\
+         The requirements are in {spec}. The project that they are for is in {project}: read there what is built already, and change \
+         nothing in it. Write {plan} here, in Markdown:\n\n\
+         * a task for each step, in the order of the work, as a list item with an empty box: a hyphen, a blank, `[` `]`, a blank, and what to do\n\
+         * each small enough for one session of a coding agent, with how to tell that it is done\n\
+         * headings where there are parts; notes to a task as items nested below it, without boxes\n"
+    );
+    let requirements = found.map_or(&[][..], |found| &found.requirements);
+    if !requirements.is_empty() {
+        text += &format!(
+            "* at the end of each task, in parentheses, the numbers below that it carries out: (R1) or (R2, R3)\n\
+             * what is not to be done has a line below the heading `## {LEFT_OUT}`, without a box: its number, a colon, and why\n\n\
+             No number may be missing:\n\n"
+        );
+        for (at, requirement) in requirements.iter().enumerate() {
+            text += &format!("* R{}: {requirement}\n", at + 1);
+        }
+    }
+    text
+}
+
+/// Checks that a plan says something of every requirement: `tasks` are the texts of its tasks.
+///
+/// # Errors
+/// [`Refused`], with what is lost.
+pub(crate) fn check(plan: &str, tasks: &[&str], found: Option<&Imported>) -> Result<(), Refused> {
+    let mut said: BTreeSet<usize> = tasks.iter().flat_map(|task| numbers(task)).collect();
+    let left_out = plan
+        .lines()
+        .skip_while(|line| line.trim_start_matches('#').trim() != LEFT_OUT || !line.starts_with('#'))
+        .skip(1)
+        .take_while(|line| !line.starts_with('#'));
+    for line in left_out {
+        // A number alone is no reason.
+        if let Some((before, _)) = line.split_once(':').filter(|(_, why)| !why.trim().is_empty()) {
+            said.extend(numbers(before));
+        }
+    }
+    let requirements = found.map_or(&[][..], |found| &found.requirements);
+    let lost = requirements
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !said.contains(&(at + 1)))
+        .map(|(_, requirement)| requirement.clone());
+    let lost: Vec<String> = lost.collect();
+    match lost.is_empty() {
+        true => Ok(()),
+        false => Err(Refused::Lost(lost)),
+    }
+}
+
+/// The numbers of requirements in a text: `R12` as a word of its own.
+fn numbers(text: &str) -> impl Iterator<Item = usize> {
+    let words = text.split(|sign: char| !sign.is_alphanumeric());
+    words.filter_map(|word| word.strip_prefix('R')?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::import, *};
+
+    #[test]
+    fn each_requirement_has_a_task_or_a_reason() {
+        let found = import(b"- Log in\n- Log out\n- Dark mode\n", "Plan").unwrap();
+        let asked = assignment("PLAN.md", "spec.md", "/project", Some(&found));
+        assert!(
+            asked.contains("* R3: Dark mode\n") && asked.contains("/project"),
+            "{asked}"
+        );
+        let whole = "- [ ] Sessions (R1, R2)\n\n## Left out\n\n- R3: it is there already\n";
+        assert_eq!(check(whole, &["Sessions (R1, R2)"], Some(&found)), Ok(()));
+        for plan in [
+            "- [ ] Sessions (R1, R2)\n",
+            "- [ ] Sessions (R1, R2)\n\n## Left out\n\n- R3\n",
+            "- [ ] Sessions (R1, R2)\n\n## Left out\n\n- R3:\n## Next\n- R3: why\n",
+            "R3: why\n- [ ] Sessions (R1, R2)\n",
+        ] {
+            let refused = check(plan, &["Sessions (R1, R2)"], Some(&found)).unwrap_err();
+            assert_eq!(refused.to_string(), "nothing is said of \"Dark mode\"", "{plan}");
+        }
+        assert_eq!(check("- [ ] Anything\n", &["Anything"], None), Ok(()));
+        let many: Vec<String> = (0..7).map(|n| n.to_string()).collect();
+        assert!(Refused::Lost(many).to_string().ends_with("\"4\" and 2 more"));
+    }
+}

@@ -1,0 +1,409 @@
+//! Which commands test, lint and build a project, by the files that its tools go by.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::Value;
+
+use crate::files::read_text;
+
+/// Longer files of tools are not looked into.
+const CAP_BYTES: u64 = 1 << 20;
+/// Files of a directory that are looked into.
+const FILES_CAP: usize = 64;
+
+/// A command that verifies work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Suggestion {
+    /// What it is called as a goal.
+    pub(crate) name: String,
+    pub(crate) command: String,
+    /// The file that says so.
+    pub(crate) from: &'static str,
+}
+
+/// Looks for the commands of a project, those that test first. Names are different from each other.
+pub(crate) fn suggestions(project: &Path) -> Vec<Suggestion> {
+    let root = Root { project };
+    let mut found = Found::default();
+    for look in [
+        cargo, node, python, go, elixir, gradle, maven, dotnet, ruby, php, deno, swift, dart, zig,
+    ] {
+        look(&root, &mut found);
+    }
+    // What a project has written down for all of its languages says more than they do, where it says anything.
+    tasks(&root, &mut found);
+    found.suggestions
+}
+
+/// The files at the top of a project.
+struct Root<'a> {
+    project: &'a Path,
+}
+
+impl Root<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.project.join(name).exists()
+    }
+
+    /// The text of a file; empty where there is none that can be read.
+    fn text(&self, name: &str) -> String {
+        read_text(&self.project.join(name), CAP_BYTES).unwrap_or_default()
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.text(name)).unwrap_or_default()
+    }
+
+    /// Whether a file of this extension in a directory has these words.
+    fn any_in(&self, directory: &str, extension: &str, words: &str) -> bool {
+        let entries = fs::read_dir(self.project.join(directory))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let paths = entries.map(|entry| entry.path()).take(FILES_CAP);
+        let mut files = paths.filter(|path| path.extension().is_some_and(|found| found == extension));
+        files.any(|path| read_text(&path, CAP_BYTES).is_ok_and(|text| text.contains(words)))
+    }
+
+    fn has_extension(&self, extension: &str) -> bool {
+        let entries = fs::read_dir(self.project).into_iter().flatten().flatten();
+        let mut paths = entries.map(|entry| entry.path());
+        paths.any(|path| path.extension().is_some_and(|found| found == extension))
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    suggestions: Vec<Suggestion>,
+    /// How many of a name there are.
+    named: BTreeMap<&'static str, usize>,
+}
+
+impl Found {
+    fn add(&mut self, name: &'static str, command: impl Into<String>, from: &'static str) {
+        let count = self.named.entry(name).or_default();
+        *count += 1;
+        let name = match *count {
+            1 => name.to_owned(),
+            more => format!("{name}-{more}"),
+        };
+        self.suggestions.push(Suggestion {
+            name,
+            command: command.into(),
+            from,
+        });
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.named.contains_key(name)
+    }
+}
+
+fn cargo(root: &Root<'_>, found: &mut Found) {
+    const FILE: &str = "Cargo.toml";
+    if !root.has(FILE) {
+        return;
+    }
+    let all = if root.text(FILE).contains("[workspace]") {
+        " --workspace"
+    } else {
+        ""
+    };
+    found.add("tests", format!("cargo test{all}"), FILE);
+    found.add("lint", format!("cargo clippy{all} --all-targets -- -D warnings"), FILE);
+}
+
+fn node(root: &Root<'_>, found: &mut Found) {
+    const FILE: &str = "package.json";
+    let package = root.json(FILE);
+    let run = match () {
+        () if root.has("pnpm-lock.yaml") => "pnpm run",
+        () if root.has("yarn.lock") => "yarn run",
+        () if root.has("bun.lock") || root.has("bun.lockb") => "bun run",
+        () => "npm run",
+    };
+    let script = |name: &str| package["scripts"][name].as_str();
+    // What npm writes into a new package fails whatever is done.
+    if script("test").is_some_and(|script| !script.contains("no test specified")) {
+        found.add("tests", format!("{run} test"), FILE);
+    }
+    for (goal, names) in [
+        ("lint", &["lint"][..]),
+        ("types", &["typecheck", "type-check", "types", "tsc"]),
+        ("build", &["build"]),
+    ] {
+        if let Some(name) = names.iter().find(|name| script(name).is_some()) {
+            found.add(goal, format!("{run} {name}"), FILE);
+        }
+    }
+}
+
+fn python(root: &Root<'_>, found: &mut Found) {
+    const FILE: &str = "pyproject.toml";
+    let project = root.text(FILE);
+    let has_setup = ["setup.py", "setup.cfg", "requirements.txt", "tox.ini"]
+        .iter()
+        .any(|name| root.has(name));
+    if project.is_empty() && !has_setup {
+        return;
+    }
+    let run = match () {
+        () if root.has("uv.lock") => "uv run ",
+        () if root.has("poetry.lock") => "poetry run ",
+        () if root.has("pdm.lock") => "pdm run ",
+        () => "",
+    };
+    let has_tests = ["tests", "test", "conftest.py", "pytest.ini"]
+        .iter()
+        .any(|name| root.has(name));
+    let names_pytest = [
+        "pyproject.toml",
+        "setup.cfg",
+        "requirements.txt",
+        "requirements-dev.txt",
+        "tox.ini",
+    ]
+    .iter()
+    .any(|name| root.text(name).contains("pytest"));
+    let has_pytest = names_pytest || root.has("conftest.py") || root.has("pytest.ini");
+    let program = if run.is_empty() { "python3 -m pytest" } else { "pytest" };
+    if !has_pytest && root.any_in("tests", "py", "import unittest") {
+        let program = if run.is_empty() { "python3" } else { "python" };
+        found.add("tests", format!("{run}{program} -m unittest discover -s tests"), FILE);
+    } else if has_pytest || has_tests {
+        found.add("tests", format!("{run}{program} -q"), FILE);
+    }
+    if project.contains("[tool.ruff") || root.has("ruff.toml") {
+        found.add("lint", format!("{run}ruff check ."), FILE);
+    }
+    if project.contains("[tool.mypy") || root.has("mypy.ini") {
+        found.add("types", format!("{run}mypy ."), FILE);
+    }
+}
+
+fn go(root: &Root<'_>, found: &mut Found) {
+    if root.has("go.mod") {
+        found.add("tests", "go test ./...", "go.mod");
+        found.add("lint", "go vet ./...", "go.mod");
+    }
+}
+
+fn elixir(root: &Root<'_>, found: &mut Found) {
+    if root.has("mix.exs") {
+        found.add("tests", "mix test", "mix.exs");
+    }
+}
+
+fn gradle(root: &Root<'_>, found: &mut Found) {
+    for file in ["build.gradle", "build.gradle.kts"] {
+        if root.has(file) {
+            let program = if root.has("gradlew") { "./gradlew" } else { "gradle" };
+            found.add("tests", format!("{program} test"), file);
+            return;
+        }
+    }
+}
+
+fn maven(root: &Root<'_>, found: &mut Found) {
+    if root.has("pom.xml") {
+        let program = if root.has("mvnw") { "./mvnw" } else { "mvn" };
+        found.add("tests", format!("{program} -q test"), "pom.xml");
+    }
+}
+
+fn dotnet(root: &Root<'_>, found: &mut Found) {
+    if root.has_extension("sln") || root.has_extension("csproj") || root.has_extension("fsproj") {
+        found.add("tests", "dotnet test", "the solution");
+    }
+}
+
+fn ruby(root: &Root<'_>, found: &mut Found) {
+    if !root.has("Gemfile") {
+        return;
+    }
+    if root.has("spec") {
+        found.add("tests", "bundle exec rspec", "Gemfile");
+    } else if root.has("Rakefile") {
+        found.add("tests", "bundle exec rake test", "Gemfile");
+    }
+}
+
+fn php(root: &Root<'_>, found: &mut Found) {
+    if root.json("composer.json")["scripts"]["test"].is_null() {
+        return;
+    }
+    found.add("tests", "composer test", "composer.json");
+}
+
+fn deno(root: &Root<'_>, found: &mut Found) {
+    for file in ["deno.json", "deno.jsonc"] {
+        if root.has(file) {
+            found.add("tests", "deno test", file);
+            return;
+        }
+    }
+}
+
+fn swift(root: &Root<'_>, found: &mut Found) {
+    if root.has("Package.swift") {
+        found.add("tests", "swift test", "Package.swift");
+    }
+}
+
+fn dart(root: &Root<'_>, found: &mut Found) {
+    if root.has("pubspec.yaml") && root.has("test") {
+        let program = if root.text("pubspec.yaml").contains("sdk: flutter") {
+            "flutter"
+        } else {
+            "dart"
+        };
+        found.add("tests", format!("{program} test"), "pubspec.yaml");
+    }
+}
+
+fn zig(root: &Root<'_>, found: &mut Found) {
+    if root.has("build.zig") {
+        found.add("tests", "zig build test", "build.zig");
+    }
+}
+
+/// Targets of a Makefile and recipes of a justfile, for what no language has brought.
+fn tasks(root: &Root<'_>, found: &mut Found) {
+    for (file, program) in [
+        ("justfile", "just"),
+        ("Justfile", "just"),
+        ("Makefile", "make"),
+        ("makefile", "make"),
+    ] {
+        let text = root.text(file);
+        let has = |target: &str| {
+            let is_rule = |line: &str| {
+                // Recipes of just have parameters before the colon.
+                let rest = line.strip_prefix(target).filter(|rest| rest.starts_with([':', ' ']));
+                let rest = rest.and_then(|rest| rest.split_once(':'));
+                rest.is_some_and(|(_, rest)| !rest.starts_with('='))
+            };
+            text.lines().any(is_rule)
+        };
+        for (goal, targets) in [("tests", &["test", "tests", "check"][..]), ("lint", &["lint"])] {
+            if let Some(target) = targets.iter().find(|target| has(target)).filter(|_| !found.has(goal)) {
+                found.add(goal, format!("{program} {target}"), file);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of files and what is in them.
+    type Files = [(&'static str, &'static str)];
+
+    fn of(files: &Files) -> Vec<String> {
+        let project = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = project.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let found = suggestions(project.path());
+        found
+            .into_iter()
+            .map(|found| format!("{}={}", found.name, found.command))
+            .collect()
+    }
+
+    #[test]
+    fn each_language_brings_its_commands() {
+        let cases: &[(&Files, &[&str])] = &[
+            (&[], &[]),
+            (
+                &[("Cargo.toml", "[package]")],
+                &["tests=cargo test", "lint=cargo clippy --all-targets -- -D warnings"],
+            ),
+            (
+                &[("Cargo.toml", "[workspace]")],
+                &[
+                    "tests=cargo test --workspace",
+                    "lint=cargo clippy --workspace --all-targets -- -D warnings",
+                ],
+            ),
+            (
+                &[(
+                    "package.json",
+                    r#"{ "scripts": { "test": "vitest", "lint": "eslint .", "typecheck": "tsc", "build": "tsc -b" } }"#,
+                )],
+                &[
+                    "tests=npm run test",
+                    "lint=npm run lint",
+                    "types=npm run typecheck",
+                    "build=npm run build",
+                ],
+            ),
+            (
+                &[
+                    ("package.json", r#"{ "scripts": { "test": "jest" } }"#),
+                    ("pnpm-lock.yaml", ""),
+                ],
+                &["tests=pnpm run test"],
+            ),
+            (
+                &[(
+                    "package.json",
+                    r#"{ "scripts": { "test": "echo \"Error: no test specified\" && exit 1" } }"#,
+                )],
+                &[],
+            ),
+            (&[("package.json", "{ broken")], &[]),
+            (
+                &[
+                    ("pyproject.toml", "[tool.ruff]\n[tool.mypy]\n"),
+                    ("tests/test_a.py", ""),
+                    ("uv.lock", ""),
+                ],
+                &[
+                    "tests=uv run pytest -q",
+                    "lint=uv run ruff check .",
+                    "types=uv run mypy .",
+                ],
+            ),
+            (&[("setup.py", ""), ("tests/a.py", "")], &["tests=python3 -m pytest -q"]),
+            (
+                &[
+                    ("pyproject.toml", "[project]\n"),
+                    ("tests/test_a.py", "import unittest\n"),
+                ],
+                &["tests=python3 -m unittest discover -s tests"],
+            ),
+            (&[("go.mod", "")], &["tests=go test ./...", "lint=go vet ./..."]),
+            (&[("build.gradle.kts", ""), ("gradlew", "")], &["tests=./gradlew test"]),
+            (&[("pom.xml", "")], &["tests=mvn -q test"]),
+            (&[("App.csproj", "")], &["tests=dotnet test"]),
+            (&[("Gemfile", ""), ("spec/a_spec.rb", "")], &["tests=bundle exec rspec"]),
+            (&[("mix.exs", "")], &["tests=mix test"]),
+            (
+                &[("Makefile", "test: all\n\tcc a.c\nlint:\n\ttrue\n")],
+                &["tests=make test", "lint=make lint"],
+            ),
+            (&[("Makefile", "test := 1\ntesting:\n")], &[]),
+            (&[("justfile", "test *args:\n  cargo test\n")], &["tests=just test"]),
+        ];
+        for (files, expected) in cases {
+            assert_eq!(of(files), *expected, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn two_languages_have_goals_of_different_names_and_a_makefile_fills_gaps_only() {
+        let found = of(&[
+            ("go.mod", ""),
+            ("package.json", r#"{ "scripts": { "test": "vitest" } }"#),
+            ("Makefile", "test:\nlint:\n"),
+        ]);
+        assert_eq!(
+            found,
+            ["tests=npm run test", "tests-2=go test ./...", "lint=go vet ./..."]
+        );
+    }
+}

@@ -1,0 +1,228 @@
+//! Configurations of other loops: what they set, as it is typed for ralph.
+//!
+//! They set nothing here: a tree must not choose programs, or how much is spent, and each of these files was written for another
+//! program. What they say is told, for a person to type. Only values of harmless characters are repeated: what is shown is copied
+//! into a shell.
+
+use std::path::Path;
+
+use crate::files::read_text;
+
+/// Longer files are not looked into.
+const CAP_BYTES: u64 = 1 << 18;
+const RALPHRC: &str = ".ralphrc";
+const RALPH_YML: &str = "ralph.yml";
+
+/// A configuration of another loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OtherLoop {
+    pub(crate) file: &'static str,
+    /// What it belongs to.
+    pub(crate) of: &'static str,
+    /// What it sets, as flags of ralph.
+    pub(crate) flags: Vec<String>,
+    /// Keys of it that have no flag, or a value that is not repeated.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Looks for the configuration of another loop.
+pub(crate) fn other_loop(project: &Path) -> Option<OtherLoop> {
+    let read = |file: &'static str| read_text(&project.join(file), CAP_BYTES).ok();
+    let of_file = |file, found| OtherLoop { file, ..found };
+    match (read(RALPHRC), read(RALPH_YML)) {
+        (Some(text), _) => Some(of_file(RALPHRC, of_ralphrc(&text))),
+        (None, Some(text)) => Some(of_file(RALPH_YML, of_ralph_yml(&text))),
+        (None, None) => None,
+    }
+}
+
+/// What a key of another loop is here: the flag, and what is added to its value.
+enum Here {
+    Flag(&'static str, &'static str),
+    /// It speaks of the other loop alone.
+    Nothing,
+}
+
+fn taken(of: &'static str, entries: &[(String, String)], here: impl Fn(&str, &str) -> Option<Here>) -> OtherLoop {
+    let mut found = OtherLoop {
+        file: "",
+        of,
+        flags: Vec::new(),
+        left_out: Vec::new(),
+    };
+    for (key, value) in entries {
+        match here(key, value) {
+            Some(Here::Nothing) => {}
+            Some(Here::Flag(flag, unit)) if is_harmless(value) => found.flags.push(format!("{flag} {value}{unit}")),
+            Some(Here::Flag(..)) | None => found.left_out.push(key.clone()),
+        }
+    }
+    found
+}
+
+/// Whether a value is no more than a word to a shell.
+fn is_harmless(value: &str) -> bool {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "._/:-".contains(sign);
+    !value.is_empty() && value.len() <= 80 && !value.starts_with('-') && value.chars().all(is_plain)
+}
+
+/// ralph-claude-code: lines `KEY=VALUE`.
+fn of_ralphrc(text: &str) -> OtherLoop {
+    let lines = text.lines().map(|line| line.trim().trim_start_matches("export "));
+    let entries = lines.filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        let is_key = |sign: char| sign.is_ascii_uppercase() || sign.is_ascii_digit() || sign == '_';
+        let is_key = !key.is_empty() && key.len() <= 40 && key.chars().all(is_key);
+        is_key.then(|| (key.to_owned(), unquoted(value)))
+    });
+    let entries: Vec<_> = entries.collect();
+    let mut found = taken("ralph-claude-code", &entries, |key, value| {
+        Some(match key {
+            "MAX_CALLS_PER_HOUR" => Here::Flag("--calls-per-hour", ""),
+            "CLAUDE_TIMEOUT_MINUTES" => Here::Flag("--iteration-timeout", "m"),
+            "CLAUDE_MODEL" => Here::Flag("--model", ""),
+            "PROJECT_NAME"
+            | "PROJECT_TYPE"
+            | "CLAUDE_OUTPUT_FORMAT"
+            | "SESSION_EXPIRY_HOURS"
+            | "TASK_SOURCES"
+            | "SESSION_CONTINUITY" => Here::Nothing,
+            "CLAUDE_AUTO_UPDATE" | "CLAUDE_MIN_VERSION" | "RALPH_VERBOSE" | "CB_AUTO_RESET" => Here::Nothing,
+            "GITHUB_TASK_LABEL" | "BEADS_FILTER" if value.is_empty() => Here::Nothing,
+            _ => return None,
+        })
+    });
+    found.flags.insert(0, "--adapter claude".to_owned());
+    let continues = |(key, value): &(String, String)| key == "SESSION_CONTINUITY" && value == "true";
+    if entries.iter().any(continues) {
+        found.flags.push("--session resume".to_owned());
+    }
+    found
+}
+
+/// ralph-orchestrator: YAML, of which only plain values of one section deep matter here.
+fn of_ralph_yml(text: &str) -> OtherLoop {
+    taken("ralph-orchestrator", &plain_yaml(text), |key, value| {
+        let (section, name) = key.split_once('.').unwrap_or(("event_loop", key));
+        Some(match (section, name) {
+            ("event_loop", "max_iterations") => Here::Flag("--max-iterations", ""),
+            ("event_loop", "max_runtime_seconds" | "max_runtime") => Here::Flag("--max-time", "s"),
+            ("event_loop", "idle_timeout_secs") => Here::Flag("--idle-timeout", "s"),
+            ("event_loop", "max_cost_usd" | "max_cost") | ("resources", "max_cost") => Here::Flag("--max-cost-usd", ""),
+            ("event_loop", "prompt_file") if value != "PROMPT.md" => Here::Flag("--plan", ""),
+            ("event_loop", "prompt_file" | "agent" | "verbose" | "checkpoint_interval") => Here::Nothing,
+            ("event_loop", "completion_promise") => Here::Flag("--promise", ""),
+            ("cli", "backend") => match value {
+                "claude" | "codex" | "gemini" => Here::Flag("--adapter", ""),
+                "opencode" => Here::Flag("--adapter", "-run"),
+                "auto" => Here::Nothing,
+                _ => return None,
+            },
+            ("cli", "prompt_mode") => Here::Nothing,
+            _ => return None,
+        })
+    })
+}
+
+/// Top-level values, those of sections as `section.key`, and the name of a section whose values are no plain ones.
+fn plain_yaml(text: &str) -> Vec<(String, String)> {
+    let mut entries: Vec<(String, String)> = Vec::new();
+    let (mut section, mut depth) = (String::new(), None);
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let Some((key, value)) = line.trim().split_once(':') else {
+            continue;
+        };
+        let is_key = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+        if key.is_empty() || key.len() > 40 || !key.chars().all(is_key) {
+            continue;
+        }
+        let value = unquoted(value);
+        match (indent, value.is_empty()) {
+            (0, true) => (section, depth) = (key.to_owned(), None),
+            (0, false) => {
+                section.clear();
+                entries.push((key.to_owned(), value));
+            }
+            _ if section.is_empty() || *depth.get_or_insert(indent) != indent => {}
+            (_, true) => entries.push((section.clone(), value)),
+            (_, false) => entries.push((format!("{section}.{key}"), value)),
+        }
+    }
+    entries.dedup_by(|later, earlier| later.0 == earlier.0);
+    entries
+}
+
+/// A value without its quotes, and without the comment after it.
+fn unquoted(value: &str) -> String {
+    let value = value.trim();
+    for quote in ['"', '\''] {
+        if let Some((inside, _)) = value.strip_prefix(quote).and_then(|rest| rest.split_once(quote)) {
+            return inside.to_owned();
+        }
+    }
+    let value = if value.starts_with('#') { "" } else { value };
+    value.split(" #").next().unwrap_or(value).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_of_another_loop_is_told_as_flags_of_this_one() {
+        let ralphrc = "# .ralphrc\nPROJECT_NAME=\"shop\"\nMAX_CALLS_PER_HOUR=50 # an hour\nexport CLAUDE_TIMEOUT_MINUTES=20\n\
+                       ALLOWED_TOOLS=\"Read,Bash(git *)\"\nSESSION_CONTINUITY=true\nCB_NO_PROGRESS_THRESHOLD=2\n";
+        let found = of_ralphrc(ralphrc);
+        assert_eq!(
+            found.flags,
+            [
+                "--adapter claude",
+                "--calls-per-hour 50",
+                "--iteration-timeout 20m",
+                "--session resume"
+            ]
+        );
+        assert_eq!(found.left_out, ["ALLOWED_TOOLS", "CB_NO_PROGRESS_THRESHOLD"]);
+        let yaml = "# ralph\nevent_loop:\n  completion_promise: \"LOOP_COMPLETE\"\n  max_iterations: 20   # enough\n  prompt_file: TASK.md\n\
+                    cli:\n  backend: 'codex'\ncore:\n  guardrails:\n    - \"a: b\"\n  specs_dir: ./specs/\nhats:\n  builder:\n    name: \"Builder\"\n\
+                    max_cost: 5\n";
+        let found = of_ralph_yml(yaml);
+        assert_eq!(
+            found.flags,
+            [
+                "--promise LOOP_COMPLETE",
+                "--max-iterations 20",
+                "--plan TASK.md",
+                "--adapter codex",
+                "--max-cost-usd 5"
+            ]
+        );
+        assert_eq!(found.left_out, ["core", "core.specs_dir", "hats"]);
+    }
+
+    #[test]
+    fn what_a_shell_would_make_more_of_is_not_repeated() {
+        for value in [
+            "$(rm -rf .)",
+            "a;b",
+            "`id`",
+            "a b",
+            "--trust-project",
+            "a\u{1b}[2J",
+            "x|y",
+            &"a".repeat(81),
+        ] {
+            let found = of_ralphrc(&format!("CLAUDE_MODEL={value}\n"));
+            assert_eq!(found.flags, ["--adapter claude"], "{value}");
+            let found = of_ralph_yml(&format!(
+                "cli:\n  backend: {value}\nevent_loop:\n  prompt_file: \"{value}\"\n"
+            ));
+            assert_eq!(found.flags, [""; 0], "{value}");
+        }
+        for text in ["", "\0\0", ":::\n - a\n", "a:\n\t\tb:\n", "=\n= =\n"] {
+            assert_eq!(of_ralph_yml(text).flags, [""; 0]);
+            assert_eq!(of_ralphrc(text).left_out, [""; 0]);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The files that a project is begun with.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::Suggestion;
+
+/// A plan with these tasks, or with a place for the first one.
+pub(crate) fn plan(tasks: &[String]) -> String {
+    let mut text = "# Plan\n\n\
+         <!-- One task a line, in order. ralph gives the agent the first open one, in a session of its own: make it small enough\n\
+         for one, and say how to tell that it is done. Notes between the tasks are for the agent, too. -->\n\n"
+        .to_owned();
+    if tasks.is_empty() {
+        text += "<!-- - [ ] Parse the configuration file; a broken one is refused with line and column -->\n";
+    }
+    for task in tasks {
+        writeln!(text, "- [ ] {task}").expect("a string takes every write");
+    }
+    text
+}
+
+/// A configuration of a project with these goals.
+pub(crate) fn config(goals: &[Suggestion]) -> String {
+    let goals = goals
+        .iter()
+        .map(|goal| json!({ "name": goal.name, "command": goal.command }));
+    let config = json!({ "goals": goals.collect::<Vec<_>>() });
+    serde_json::to_string_pretty(&config).expect("a JSON value has no failing serialisers") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{PlanError, PlanKind, parse_bytes};
+
+    #[test]
+    fn a_plan_has_the_tasks_that_were_named_and_else_none() {
+        let parsed = |tasks: &[String]| parse_bytes(PlanKind::Markdown, plan(tasks).as_bytes());
+        let named = ["Write the parser".to_owned(), "Test it".to_owned()];
+        let tasks = parsed(&named).unwrap().tasks;
+        assert_eq!(tasks.into_iter().map(|task| task.text).collect::<Vec<_>>(), named);
+        assert!(matches!(parsed(&[]), Err(PlanError::NoTasks { .. })));
+    }
+}

@@ -1,0 +1,87 @@
+//! The question which agent to use, where several are installed and logged in and nothing names one: asked once.
+
+use std::io::{self, BufRead as _};
+
+use crate::{
+    app::{self, Candidate, Place},
+    config::{self, Sources},
+    console::{self, complain},
+    error::{Failure, FailureKind},
+    proc::is_below_a_run,
+    store::chosen,
+};
+
+/// Asks, where somebody answers and has not done so yet, and remembers the answer.
+///
+/// # Errors
+/// A [`Failure`] if the answer cannot be read or kept.
+pub(super) fn ask_once(sources: &Sources, place: &Place) -> Result<(), Failure> {
+    if !console::is_answered() || is_below_a_run() {
+        return Ok(());
+    }
+    // With a mistake in the configuration there is no run to ask for.
+    let Ok(loaded) = config::load(sources) else {
+        return Ok(());
+    };
+    let catalog = app::catalog(place, &loaded.config);
+    let candidates = app::open_choice(&catalog, &loaded, &place.project);
+    let Some(first) = candidates.first() else {
+        return Ok(());
+    };
+    complain("Several agents are installed and logged in:");
+    for (at, candidate) in candidates.iter().enumerate() {
+        complain(&format!("  {}  {:<16} {}", at + 1, candidate.id, candidate.title));
+    }
+    complain(&format!(
+        "Which one is to be used where none is named? [1 to {}; Enter takes {}]",
+        candidates.len(),
+        first.id
+    ));
+    let Some(id) = answer(&candidates)? else {
+        return Ok(());
+    };
+    remember(place, id)
+}
+
+/// Keeps the answer for every project of the user.
+///
+/// # Errors
+/// A [`Failure`] if it cannot be kept.
+pub(super) fn remember(place: &Place, id: &str) -> Result<(), Failure> {
+    let file = chosen::file(&place.paths);
+    chosen::remember(&place.paths, id)
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", file.display())))?;
+    complain(&format!(
+        "`{id}` is used where none is named; `ralph adapters use ID` changes that, `--adapter ID` names another for one run"
+    ));
+    Ok(())
+}
+
+/// The agent that is named by number or id; none at the end of the input.
+fn answer(candidates: &[Candidate]) -> Result<Option<&str>, Failure> {
+    let mut input = io::stdin().lock();
+    loop {
+        let mut line = String::new();
+        let read = input
+            .read_line(&mut line)
+            .map_err(|error| Failure::new(FailureKind::Failed, format!("the answer cannot be read: {error}")))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        match chosen_by(line.trim(), candidates) {
+            Some(candidate) => return Ok(Some(&candidate.id)),
+            None => complain(&format!(
+                "a number from 1 to {}, or a name of the list",
+                candidates.len()
+            )),
+        }
+    }
+}
+
+fn chosen_by<'c>(answer: &str, candidates: &'c [Candidate]) -> Option<&'c Candidate> {
+    match answer.parse::<usize>() {
+        _ if answer.is_empty() => candidates.first(),
+        Ok(number) => candidates.get(number.checked_sub(1)?),
+        Err(_) => candidates.iter().find(|candidate| candidate.id == answer),
+    }
+}

@@ -1,0 +1,220 @@
+//! `ralph continue`, and the question at a terminal whether the last run is continued: both make of the command line the one
+//! that the run was started with, with what is typed now in its place.
+
+use std::{
+    ffi::OsString,
+    fmt::Display,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    config::{self, Flag},
+    console::{complain, is_answered},
+    driver::read_view,
+    error::{Failure, FailureKind},
+    event::{GivenSetting, LimitKind, RunId, StopReason},
+    run::RunView,
+    words::{counted, short_duration, stop_in_words},
+};
+
+use super::{
+    args::{Args, Command, Continuing, FormatArg},
+    confirm::is_agreed,
+    run::{place, sources},
+    trust,
+};
+
+/// Stands in the command line of the loop's own process where its user was asked here.
+const CONTINUES: &str = "--__continue";
+const PLAN: &str = "plan";
+const MAX_ITERATIONS: &str = "limits.maxIterations";
+/// Only one of them may be given.
+const PROMPTS: [&str; 2] = ["prompt", "promptFile"];
+
+/// Has `args`, which were `given`, continue the last run if they say so or if somebody at the terminal does.
+///
+/// # Errors
+/// A [`Failure`] if there is no run that can be continued, or if it would end at once.
+pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), Failure> {
+    if let Some(Command::Continue(continuing)) = args.command.take_if(|command| matches!(command, Command::Continue(_)))
+    {
+        let Continuing {
+            iterations,
+            settings,
+            show,
+        } = *continuing;
+        args.settings.given.extend(settings.given);
+        args.show = show;
+        args.continues = true;
+        return continued(args, iterations);
+    }
+    let starts = args.command.is_none() && !args.status && !args.reset_circuit;
+    if starts && args.continues {
+        return continued(args, None);
+    }
+    // The process of the loop is told what was answered.
+    if starts && !args.behind_screen && is_wanted(args)? {
+        given.insert(1, OsString::from(CONTINUES));
+        args.continues = true;
+        return continued(args, None);
+    }
+    Ok(())
+}
+
+/// The last run of this project, if there is one that is read.
+fn last(args: &Args) -> Result<Option<(RunId, RunView)>, Failure> {
+    let paths = place(args)?.paths;
+    let Some(run) = paths.latest_run().filter(|run| paths.run(run).journal().exists()) else {
+        return Ok(None);
+    };
+    let view = read_view(&paths, &run)?;
+    Ok(Some((run, view)).filter(|(_, view)| view.settings.plan != Path::new("")))
+}
+
+/// Asks whether the last run is to be continued, where there is one and somebody to ask.
+fn is_wanted(args: &Args) -> Result<bool, Failure> {
+    // What is wrong with it is said where it counts.
+    let Ok(Some((run, view))) = last(args) else {
+        return Ok(false);
+    };
+    let Some(reason) = view.stop_reason() else {
+        return Ok(false);
+    };
+    let typed = typed_plan(args);
+    if matches!(reason, StopReason::Done { .. } | StopReason::Superseded)
+        || !view.settings.plan.is_file()
+        || typed.is_some_and(|plan| !is_same(&plan, &view.settings.plan))
+    {
+        return Ok(false);
+    }
+    let done = format!("{} of {} tasks done", view.plan.done(), view.plan.tasks.len());
+    let how = format!("the last run, {run}, ended: {} ({done})", stop_in_words(reason));
+    if let Some((_, hint)) = used_up(args, &view) {
+        complain(&format!("{how}\nhint: {hint}; this is a new run"));
+        return Ok(false);
+    }
+    if args.show.format == FormatArg::Jsonl || !is_answered() {
+        complain(&format!(
+            "{how}\nhint: `ralph continue` continues it; this is a new run"
+        ));
+        return Ok(false);
+    }
+    complain(&format!("{how}\nContinue it? `n` starts a new one. [Y/n]"));
+    is_agreed()
+}
+
+/// Makes of `args` those that the last run was started with, and what was typed now.
+fn continued(args: &mut Args, iterations: Option<u32>) -> Result<(), Failure> {
+    let Some((run, view)) = last(args)? else {
+        return Err(Failure::new(
+            FailureKind::Failed,
+            "no run in this project yet, so there is none to continue",
+        )
+        .hint("`ralph` starts one"));
+    };
+    let over =
+        |why: &str| Failure::new(FailureKind::Failed, format!("run {run} {why}")).hint("`ralph` starts a new run");
+    match view.stop_reason() {
+        Some(StopReason::Done { .. }) => return Err(over("is done, so there is nothing to continue")),
+        Some(StopReason::Superseded) => return Err(over("was followed by a run of another plan")),
+        Some(_) | None => {}
+    }
+    if let Some(plan) = typed_plan(args).filter(|plan| !is_same(plan, &view.settings.plan)) {
+        let why = format!(
+            "run {run} is not of the plan {}, but of {}",
+            plan.display(),
+            view.settings.plan.display()
+        );
+        return Err(Failure::new(FailureKind::Usage, why).hint("`ralph` starts a new run of another plan"));
+    }
+    merge(args, &view);
+    if let Some(more) = iterations {
+        let most = view.iterations.counted.saturating_add(more).to_string();
+        set(
+            &mut args.settings.given,
+            Flag::new("--iterations", MAX_ITERATIONS, most),
+        );
+    }
+    if let Some((why, hint)) = used_up(args, &view) {
+        return Err(Failure::new(FailureKind::Failed, format!("run {run} {why}, so it would end at once")).hint(hint));
+    }
+    if matches!(view.stop_reason(), Some(StopReason::Blocked { .. }))
+        && !view.messages.iter().any(|message| message.is_queued())
+    {
+        complain(
+            "nobody has answered what blocked the run: its tasks are tried again as they are\nhint: `ralph asks` lists the questions, `ralph answer N \"ANSWER\"` answers one",
+        );
+    }
+    Ok(())
+}
+
+/// Adds what the run was started with and what was not typed now.
+fn merge(args: &mut Args, view: &RunView) {
+    let typed = args.settings.given.clone();
+    let is_typed = |key: &str| {
+        let same = |flag: &Flag| flag.key == key || PROMPTS.contains(&key) && PROMPTS.contains(&flag.key.as_str());
+        typed.iter().any(same)
+    };
+    for GivenSetting { flag, key, value } in &view.settings.given {
+        if key.is_empty() {
+            args.config.get_or_insert_with(|| PathBuf::from(value));
+        } else if !is_typed(key) {
+            args.settings.given.push(Flag::new(flag, key, value.as_str()));
+        }
+    }
+    let plan = view.settings.plan.to_string_lossy().into_owned();
+    set(&mut args.settings.given, Flag::new("--plan", PLAN, plan));
+}
+
+fn set(given: &mut Vec<Flag>, flag: Flag) {
+    given.retain(|known| known.key != flag.key);
+    given.push(flag);
+}
+
+fn typed_plan(args: &Args) -> Option<PathBuf> {
+    let flag = args.settings.given.iter().rev().find(|flag| flag.key == PLAN)?;
+    flag.value.as_str().map(PathBuf::from)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// The limit that would end the run at once: in a clause, and what to type to allow more. What is wrong with the settings is said
+/// where the run starts.
+fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
+    let (place, _) = trust::place_and_what_is_left_out(args).ok()?;
+    let limits = config::load(&sources(args, &place)).ok()?.config.limits;
+    let elapsed_ms = view.totals().elapsed_ms;
+    let reached = limits.reached(view.iterations.counted, elapsed_ms, &view.usage)?;
+    let more = |flag: &str, value: &dyn Display| format!("`ralph continue {flag} {value}` continues it");
+    Some(match reached {
+        LimitKind::MaxIterations => {
+            let counted = counted(u64::from(view.iterations.counted), "iteration");
+            let hint = "`ralph continue --iterations 10` allows 10 more";
+            (format!("has used up its {counted}"), hint.to_owned())
+        }
+        LimitKind::MaxTime => {
+            let hours = elapsed_ms / 3_600_000 + 8;
+            let why = format!("has used up its time, {}", short_duration(elapsed_ms));
+            (why, more("--max-time", &format!("{hours}h")))
+        }
+        LimitKind::MaxCost => {
+            let cost = view.usage.cost_usd.unwrap_or_default();
+            (
+                format!("has used up its money, ${cost:.2}"),
+                more("--max-cost-usd", &(cost * 2.0).ceil()),
+            )
+        }
+        LimitKind::MaxTokens => {
+            let most = limits.max_tokens.unwrap_or_default();
+            (
+                "has used up its tokens".to_owned(),
+                more("--max-tokens", &most.saturating_mul(2)),
+            )
+        }
+    })
+}

@@ -1,0 +1,75 @@
+//! The exit codes: what each means, in the help and in the reference.
+
+use std::fmt::Write as _;
+
+/// Each with what it means in a few words.
+const CODES: &[(u8, &str)] = &[
+    (0, "done"),
+    (1, "the agent failed for good, or ralph's state could not be kept"),
+    (2, "usage"),
+    (3, "configuration, prompt or plan invalid"),
+    (4, "the agent is not installed, or its server cannot be used"),
+    (5, "another ralph is already running in this project"),
+    (6, "a limit was reached"),
+    (7, "no progress: the stuck detector stopped the run"),
+    (8, "blocked: needs your answer"),
+    (129, "hung up: the terminal went away"),
+    (130, "interrupted (Ctrl-C), or ended by `ralph stop`"),
+    (143, "terminated (SIGTERM)"),
+];
+
+/// The table below the long help.
+pub(super) fn help() -> String {
+    let mut text = "Exit codes:".to_owned();
+    for (code, meaning) in CODES {
+        write!(text, "\n    {code:>3}  {meaning}").expect("a string takes every write");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        error::FailureKind,
+        event::{LimitKind, StopReason},
+        testing::assert_committed,
+    };
+
+    #[test]
+    fn every_way_to_end_has_its_code_in_the_table() {
+        let failures = [
+            FailureKind::Failed,
+            FailureKind::Usage,
+            FailureKind::Configuration,
+            FailureKind::AgentUnavailable,
+            FailureKind::Locked,
+        ];
+        let limit = LimitKind::MaxTime;
+        let stops = [
+            StopReason::LimitReached { limit },
+            StopReason::Requested,
+            StopReason::Interrupted,
+            StopReason::Terminated,
+            StopReason::HungUp,
+            StopReason::Superseded,
+        ];
+        let codes = failures.map(FailureKind::exit_code).into_iter();
+        for code in codes.chain(stops.iter().map(StopReason::exit_code)) {
+            assert!(CODES.iter().any(|(known, _)| *known == code), "{code}");
+        }
+    }
+
+    #[test]
+    fn the_page_of_exit_codes_is_the_committed_one() {
+        let mut page = "# Exit codes\n\n| code | meaning |\n|---|---|\n".to_owned();
+        for (code, meaning) in CODES {
+            writeln!(page, "| {code} | {meaning} |").expect("a string takes every write");
+        }
+        page += "\nA run that has a process of its own continues when its terminal goes away; with `--headless` or `--foreground` it \
+                 ends with 129.\n\n`ralph status --watch` and `ralph wait` exit with the code of the run. Commands that answer a \
+                 question use 1 for no: `ralph goals check`, `ralph trust --show`; `ralph permissions test` is 0 for allowed, 1 for \
+                 denied and 8 for asked.\n";
+        assert_committed("docs/reference/exit-codes.md", &page, "exit_codes");
+    }
+}

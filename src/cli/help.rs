@@ -1,0 +1,205 @@
+//! The help: commands in groups, an example for each of them, and what `-h` leaves to `--help`.
+
+use clap::{Command, CommandFactory as _};
+
+use super::{args::Args, exit_codes};
+
+/// The commands people type, in groups, each with an example that can be typed as it stands.
+pub(super) const GROUPS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "Begin",
+        &[
+            ("demo", "ralph demo"),
+            ("init", "ralph init \"Write the parser\" \"Test it with broken input\""),
+            ("setup", "ralph setup shop \"Write the parser\""),
+            ("import", "ralph import requirements.md --to PLAN.md"),
+            ("plan", "ralph plan check"),
+            ("doctor", "ralph doctor"),
+            ("adapters", "ralph adapters show codex"),
+            ("config", "ralph config show"),
+            ("trust", "ralph trust --show"),
+            ("completions", "ralph completions bash"),
+            ("man", "ralph man ~/.local/share/man/man1"),
+        ],
+    ),
+    (
+        "Watch",
+        &[
+            ("continue", "ralph continue --iterations 10"),
+            ("status", "ralph status --watch"),
+            ("attach", "ralph attach"),
+            ("wait", "ralph wait && git push"),
+            ("web", "ralph web"),
+            ("token", "ralph token --read-only"),
+        ],
+    ),
+    (
+        "Steer",
+        &[
+            ("steer", "ralph steer \"Use SQLite, not Postgres\""),
+            ("withdraw", "ralph withdraw 2"),
+            ("asks", "ralph asks"),
+            ("answer", "ralph answer 3 no \"use the test database\""),
+            ("pause", "ralph pause"),
+            ("resume", "ralph resume --now"),
+            ("skip", "ralph skip"),
+            ("stop", "ralph stop --after-iteration"),
+            ("reset-circuit", "ralph reset-circuit"),
+        ],
+    ),
+    (
+        "Review",
+        &[
+            ("report", "ralph report --format markdown"),
+            ("runs", "ralph runs"),
+            ("diff", "ralph diff 3 --stat"),
+            ("restore", "ralph restore 3"),
+            ("replay", "ralph replay --speed 8"),
+        ],
+    ),
+    (
+        "Verify and confine",
+        &[
+            ("goals", "ralph goals check"),
+            ("permissions", "ralph permissions test 'git push'"),
+            ("sandbox", "ralph sandbox explain ~/.ssh"),
+        ],
+    ),
+];
+
+/// The flags that `-h` shows of those that set something.
+const FIRST: &[&str] = &["adapter", "model", "plan", "goal", "max-iterations", "sandbox"];
+
+const EXAMPLES: &str = "\
+Examples:
+  ralph demo                                   see it work, without an agent or a model
+  ralph init                                   find what tests this project, begin a plan
+  ralph PLAN.md                                with the agent that is installed
+  ralph -a codex -g tests='cargo test' -n 20   until the tests pass, in 20 iterations at most";
+
+/// The command line as clap knows it, with the help around it.
+pub(super) fn command() -> Command {
+    let mut command = Args::command().after_long_help(exit_codes::help());
+    let overview = overview(&command);
+    let settings: Vec<String> = command
+        .get_arguments()
+        .filter(|arg| arg.get_help_heading() == Some("Settings"))
+        .map(|arg| arg.get_id().to_string())
+        .filter(|id| !FIRST.contains(&id.as_str()))
+        .collect();
+    // The plan is in the usage, right above.
+    for id in settings.into_iter().chain(["target".to_owned()]) {
+        command = command.mut_arg(id, |arg| arg.hide_short_help(true));
+    }
+    // They are those of `ralph`, and listed there.
+    command = command.mut_subcommand("continue", |command| {
+        command.mut_args(|arg| match arg.get_help_heading() {
+            Some("Settings") => arg.hide(true),
+            Some(_) | None => arg,
+        })
+    });
+    for (name, example) in GROUPS.iter().flat_map(|(_, commands)| *commands) {
+        // They are in the overview.
+        command = command.mut_subcommand(name, |command| match command.get_after_help() {
+            Some(_) => command.hide(true),
+            None => command.after_help(format!("Example:\n    {example}")).hide(true),
+        });
+    }
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{overview}\n{{all-args}}{{after-help}}"
+    ))
+}
+
+/// Whether the overview lists it.
+pub(super) fn is_in_overview(command: &Command) -> bool {
+    let mut listed = GROUPS.iter().flat_map(|(_, commands)| *commands);
+    listed.any(|(name, _)| *name == command.get_name())
+}
+
+/// The groups, each command with the first line of what it is for.
+fn overview(command: &Command) -> String {
+    let mut text = String::new();
+    for (group, commands) in GROUPS {
+        text += &format!("{group}:\n");
+        for (name, _) in *commands {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            text += &format!("  {name:<14} {}\n", first_clause(&about));
+        }
+    }
+    text += "\n";
+    text + EXAMPLES + "\n"
+}
+
+/// What stands before the first comma, colon or bracket: the rest is in the command's own help.
+fn first_clause(about: &str) -> &str {
+    about.split([',', ':', ';', '(']).next().unwrap_or(about).trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn visible() -> Vec<String> {
+        let command = Args::command();
+        let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
+        visible.map(|command| command.get_name().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_command_is_in_a_group_with_an_example_that_can_be_typed() {
+        let mut grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, commands)| *commands)
+            .map(|(name, _)| *name)
+            .collect();
+        grouped.sort_unstable();
+        let mut visible = visible();
+        visible.sort_unstable();
+        assert_eq!(grouped, visible);
+        for (name, example) in GROUPS.iter().flat_map(|(_, commands)| *commands) {
+            let typed = example.split(" && ").next().expect("one");
+            let words = typed
+                .split(['"', '\''])
+                .enumerate()
+                .flat_map(|(at, part)| match at % 2 {
+                    0 => part.split_whitespace().collect::<Vec<_>>(),
+                    _ => vec![part],
+                });
+            let matches = command().try_get_matches_from(words);
+            let matches = matches.unwrap_or_else(|error| panic!("{example}: {error}"));
+            assert_eq!(matches.subcommand_name(), Some(*name));
+        }
+    }
+
+    #[test]
+    fn every_command_that_stands_for_one_of_another_loop_can_be_typed() {
+        let page = include_str!("../../docs/guide/other-loops.md");
+        let quoted = page.split('`').skip(1).step_by(2);
+        let typed = quoted.filter(|text| *text == "ralph" || text.starts_with("ralph "));
+        let mut count = 0;
+        for line in typed {
+            let words = line.split_whitespace().map(|word| word.trim_matches('"'));
+            let matches = command().try_get_matches_from(words);
+            matches.unwrap_or_else(|error| panic!("{line}: {error}"));
+            count += 1;
+        }
+        assert!(count > 30, "{count}");
+    }
+
+    #[test]
+    fn the_short_help_fits_a_screen_and_the_long_one_has_every_flag() {
+        let short = command().term_width(100).render_help().to_string();
+        assert!(short.lines().count() <= 70, "{}", short.lines().count());
+        assert!(short.lines().all(|line| line.chars().count() <= 100), "{short}");
+        let long = command().term_width(100).render_long_help().to_string();
+        for flag in command()
+            .get_arguments()
+            .filter(|arg| !arg.is_hide_set())
+            .filter_map(clap::Arg::get_long)
+        {
+            assert!(long.contains(&format!("--{flag}")), "{flag}");
+        }
+        insta::assert_snapshot!(short);
+    }
+}

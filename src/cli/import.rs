@@ -1,0 +1,113 @@
+//! `ralph import`: a plan of what somebody wrote down as requirements.
+
+use std::{
+    io::{self, Read as _},
+    path::Path,
+};
+
+use crate::{
+    begin::{self, Imported},
+    console::{complain, print},
+    error::{Failure, FailureKind},
+    files::{PLAN_CAP_BYTES, ReadError, create_new, read_bytes},
+    proc::Supervisor,
+    words::counted,
+};
+
+use super::{args::Args, import_with_agent};
+
+/// What stands for stdin, and for stdout.
+const DASH: &str = "-";
+
+/// What is asked of `ralph import`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) spec: &'a Path,
+    pub(super) name: Option<&'a str>,
+    pub(super) to: &'a Path,
+    pub(super) with_agent: bool,
+    pub(super) yes: bool,
+}
+
+pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let Wish { spec, name, to, .. } = wish;
+    let file = spec.display().to_string();
+    let bytes = read(spec).map_err(|error| {
+        let failure = Failure::of(FailureKind::Failed, &error);
+        let message = format!("{file}: {}", failure.message);
+        match error {
+            ReadError::TooLarge { .. } => {
+                Failure::new(FailureKind::Failed, message).hint("split it: a plan is for what is to be done next")
+            }
+            _ => Failure::new(FailureKind::Failed, message),
+        }
+    })?;
+    let title = name.map_or_else(|| title_of(spec), str::to_owned);
+    let imported = begin::import(&bytes, &title);
+    if wish.with_agent && !matches!(&imported, Err(error) if error.is_no_text()) {
+        if to == Path::new(DASH) {
+            let why = "with `--with-agent` the plan goes to a file";
+            return Err(
+                Failure::new(FailureKind::Usage, why).hint("it is shown before it is written: leave out `--to -`")
+            );
+        }
+        let found = imported.ok();
+        let wish = import_with_agent::Wish {
+            spec: &bytes,
+            found: found.as_ref(),
+            to,
+            yes: wish.yes,
+        };
+        return import_with_agent::run(args, &wish, supervisor);
+    }
+    let imported = imported.map_err(|error| {
+        Failure::new(FailureKind::Configuration, format!("{file}: {error}")).hint(error.hint(&file))
+    })?;
+    if to == Path::new(DASH) {
+        print(&imported.plan);
+        return Ok(0);
+    }
+    create_new(to, &imported.plan).map_err(|error| {
+        let name = to.display();
+        let failure = Failure::new(FailureKind::Failed, format!("{name}: cannot be written: {error}"));
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                failure.hint("nothing is overwritten: `--to FILE` names another file, `--to -` prints the plan")
+            }
+            _ => failure.hint("`--to FILE` names another file, `--to -` prints the plan"),
+        }
+    })?;
+    complain(&summary(&imported, to));
+    Ok(0)
+}
+
+fn read(spec: &Path) -> Result<Vec<u8>, ReadError> {
+    if spec != Path::new(DASH) {
+        return read_bytes(spec, PLAN_CAP_BYTES);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(PLAN_CAP_BYTES + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > PLAN_CAP_BYTES {
+        true => Err(ReadError::TooLarge {
+            cap_bytes: PLAN_CAP_BYTES,
+        }),
+        false => Ok(bytes),
+    }
+}
+
+fn title_of(spec: &Path) -> String {
+    let stem = spec.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    stem.filter(|stem| stem != DASH).unwrap_or_else(|| "Plan".to_owned())
+}
+
+fn summary(imported: &Imported, to: &Path) -> String {
+    let merged = match imported.merged {
+        0 => String::new(),
+        count => format!(", {} merged", counted(count as u64, "repetition")),
+    };
+    let to = to.display();
+    format!(
+        "wrote {to}: {}{merged}\nnext: read it and make each task small enough for one session; `ralph {to}` starts",
+        counted(imported.tasks as u64, "task")
+    )
+}

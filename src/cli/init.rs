@@ -1,0 +1,289 @@
+//! `ralph init`: a plan and goals for a project that has none.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    app::{self, Place},
+    begin::{self, Suggestion},
+    config::{self, Loaded},
+    console::{self, complain, print},
+    control::Personal,
+    error::{Failure, FailureKind},
+    event::{Exit, Goal, GoalFailure, GoalResult},
+    files::create_new,
+    plan,
+    proc::Supervisor,
+    text::one_line,
+    words::{goal_in_words, short_duration},
+};
+
+use super::{args::Args, choice, confirm::is_confirmed, run::sources, trust};
+
+/// How long a goal may take that names no timeout.
+const TIMEOUT_MS: u64 = 15 * 60_000;
+/// The exit code of a shell that does not find a program.
+const NO_PROGRAM: i32 = 127;
+
+/// What is asked of `ralph init`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) tasks: &'a [String],
+    pub(super) yes: bool,
+    pub(super) dry_run: bool,
+    /// Do not run what is found.
+    pub(super) no_check: bool,
+    /// The project is made, so nothing in it is to be expected.
+    pub(super) is_new: bool,
+}
+
+/// A file that the project has not got yet.
+struct New {
+    path: PathBuf,
+    text: String,
+}
+
+pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let place = trust::place_to_look(args)?;
+    trust::refuse_agent(&place.paths, Personal::Trust)?;
+    refuse_home(&place.project)?;
+    check_tasks(wish.tasks)?;
+    let root = git_root(&place.project);
+    match &root {
+        Some(root) if *root != place.project => complain(&format!(
+            "note: this is below the repository {}; ralph works in the directory it is started in",
+            root.display()
+        )),
+        Some(_) => {}
+        None => complain("note: no git repository: changes cannot be shown or restored; `git init` makes one"),
+    }
+    if begin(args, &place, wish, supervisor)? {
+        next(&place.project);
+    }
+    Ok(0)
+}
+
+/// Writes what the project has not got yet, and asks which agent is to be used if there is a choice. Tells whether the project
+/// has all of it now.
+///
+/// # Errors
+/// A [`Failure`] if something of it cannot be written or be asked.
+pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Supervisor) -> Result<bool, Failure> {
+    let config = place.project.join(".ralph").join("config.json");
+    let goals = match config.exists() {
+        true => Vec::new(),
+        false => checked(args, place, begin::suggestions(&place.project), wish, supervisor)?,
+    };
+    let files = new_files(&place.project, &config, &goals, wish.tasks)?;
+    if files.is_empty() {
+        print("nothing to do: there is a plan, and .ralph/config.json is there or nothing was found for it\n");
+        ask(args, place, wish)?;
+        return Ok(true);
+    }
+    for new in &files {
+        print(&format!(
+            "{}:\n{}\n",
+            shown(&place.project, &new.path),
+            indented(&new.text)
+        ));
+    }
+    if wish.dry_run {
+        print("nothing was written (--dry-run)\n");
+        return Ok(false);
+    }
+    if !wish.yes && !confirmed(&files, &place.project)? {
+        print("nothing was written\n");
+        return Ok(false);
+    }
+    write(place, &config, &files)?;
+    ask(args, place, wish)?;
+    Ok(true)
+}
+
+/// Asks which agent is to be used, if anything may be asked.
+fn ask(args: &Args, place: &Place, wish: Wish<'_>) -> Result<(), Failure> {
+    if wish.yes || wish.dry_run {
+        return Ok(());
+    }
+    choice::ask_once(&sources(args, place), place)
+}
+
+/// Refuses what cannot be a task of a plan.
+pub(super) fn check_tasks(tasks: &[String]) -> Result<(), Failure> {
+    let odd = tasks
+        .iter()
+        .find(|task| task.trim().is_empty() || task.contains(['\n', '\r']));
+    let Some(odd) = odd else { return Ok(()) };
+    let why = format!("a task is one line with words in it, not `{}`", one_line(odd));
+    Err(Failure::new(FailureKind::Usage, why).hint("ralph init \"Write the parser\" \"Test it with broken input\""))
+}
+
+/// Everything below a home directory is no project.
+fn refuse_home(project: &Path) -> Result<(), Failure> {
+    let home = dirs::home_dir().and_then(|home| home.canonicalize().ok());
+    if home.as_deref() != Some(project) && project.parent().is_some() {
+        return Ok(());
+    }
+    let why = format!("{} is no project: agents would work in all of it", project.display());
+    Err(Failure::new(FailureKind::Usage, why).hint("change to the directory of your project, and try again"))
+}
+
+/// The directory of the repository around the project.
+pub(super) fn git_root(project: &Path) -> Option<PathBuf> {
+    let mut above = project.ancestors();
+    above
+        .find(|directory| directory.join(".git").exists())
+        .map(Path::to_owned)
+}
+
+/// Runs each of what was found once, and leaves out what cannot be run here at all.
+fn checked(
+    args: &Args,
+    place: &Place,
+    found: Vec<Suggestion>,
+    wish: Wish<'_>,
+    supervisor: &Supervisor,
+) -> Result<Vec<Suggestion>, Failure> {
+    if found.is_empty() && !wish.is_new {
+        complain("note: found nothing that tests this project; `--goal tests='COMMAND'` names it");
+    }
+    if wish.no_check || wish.dry_run || found.is_empty() {
+        return Ok(found);
+    }
+    if !wish.yes && console::is_answered() {
+        complain("These commands verify the work, and would be run once now:");
+        for goal in &found {
+            complain(&format!("  {:<8} {}   ({})", goal.name, goal.command, goal.from));
+        }
+        complain("Run them? [y/N]");
+        if !is_confirmed()? {
+            return Ok(found);
+        }
+    }
+    let mut loaded = config::load(&sources(args, place))?;
+    let mut kept = Vec::new();
+    for goal in found {
+        let result = check(place, &mut loaded, &goal, supervisor)?;
+        let is_there = !is_missing(&result);
+        complain(&told(&goal, &result));
+        if is_there {
+            kept.push(goal);
+        }
+    }
+    Ok(kept)
+}
+
+fn check(
+    place: &Place,
+    loaded: &mut Loaded,
+    goal: &Suggestion,
+    supervisor: &Supervisor,
+) -> Result<GoalResult, Failure> {
+    complain(&format!("running {} …", goal.command));
+    loaded.config.goals = vec![Goal {
+        name: goal.name.clone(),
+        command: goal.command.clone(),
+        target: None,
+        timeout_ms: TIMEOUT_MS,
+    }];
+    let mut results = app::check_goals(place, loaded, supervisor)?;
+    results
+        .pop()
+        .ok_or_else(|| Failure::new(FailureKind::Failed, format!("`{}` was not run", goal.command)))
+}
+
+/// Whether it says nothing about the project, since what it would run is not there.
+fn is_missing(result: &GoalResult) -> bool {
+    if !result.passed && result.tail.contains("No module named pytest") {
+        return true;
+    }
+    matches!(
+        &result.why,
+        Some(GoalFailure::Exited {
+            exit: Exit::Code { code: NO_PROGRAM }
+        })
+    )
+}
+
+fn told(goal: &Suggestion, result: &GoalResult) -> String {
+    if is_missing(result) {
+        return format!("✖ {}: left out, since the program is not installed", goal.name);
+    }
+    if result.passed {
+        return format!("✔ {} passed in {}", goal.name, short_duration(result.duration_ms));
+    }
+    let tail = result
+        .tail
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    format!(
+        "✖ {}, so the agent has to fix it: {}",
+        goal_in_words(result),
+        one_line(tail)
+    )
+}
+
+fn new_files(project: &Path, config: &Path, goals: &[Suggestion], tasks: &[String]) -> Result<Vec<New>, Failure> {
+    let mut files = Vec::new();
+    match plan::locate(project, None, Path::exists) {
+        Ok(plan) if !tasks.is_empty() => {
+            let why = format!("there is a plan already: {}", shown(project, &plan));
+            return Err(Failure::new(FailureKind::Usage, why).hint("write the tasks into it, a line `- [ ] …` each"));
+        }
+        Ok(_) => {}
+        Err(_) => files.push(New {
+            path: project.join("PLAN.md"),
+            text: begin::plan(tasks),
+        }),
+    }
+    if !goals.is_empty() {
+        files.push(New {
+            path: config.to_owned(),
+            text: begin::config(goals),
+        });
+    }
+    Ok(files)
+}
+
+fn confirmed(files: &[New], project: &Path) -> Result<bool, Failure> {
+    if !console::is_answered() {
+        return Err(Failure::new(FailureKind::Usage, "nobody is there to confirm it")
+            .hint("`ralph init --yes` writes this, `--dry-run` only shows it"));
+    }
+    let names: Vec<String> = files.iter().map(|new| shown(project, &new.path)).collect();
+    complain(&format!("Write {}? [y/N]", names.join(" and ")));
+    is_confirmed()
+}
+
+/// Writes what is not there yet. A project that had no files of its own for ralph trusts those that it gets now.
+fn write(place: &Place, config: &Path, files: &[New]) -> Result<(), Failure> {
+    let had_own = place.project.join(".ralph").exists();
+    for new in files {
+        create_new(&new.path, &new.text).map_err(|error| {
+            let what = format!("{}: cannot be written: {error}", shown(&place.project, &new.path));
+            Failure::new(FailureKind::Failed, what).hint("what was written before it is kept; nothing is overwritten")
+        })?;
+        print(&format!("wrote {}\n", shown(&place.project, &new.path)));
+    }
+    if !had_own && config.exists() {
+        trust::trust_as_written(place)?;
+    }
+    Ok(())
+}
+
+fn next(project: &Path) {
+    let plan = plan::locate(project, None, Path::exists);
+    let plan = plan.map_or_else(|_| "PLAN.md".to_owned(), |plan| shown(project, &plan));
+    print(&format!(
+        "next: write tasks into {plan}, a line `- [ ] …` each; `ralph doctor` says which agents are there; `ralph` starts\n"
+    ));
+}
+
+fn shown(project: &Path, path: &Path) -> String {
+    path.strip_prefix(project).unwrap_or(path).display().to_string()
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}

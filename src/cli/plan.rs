@@ -1,0 +1,314 @@
+//! `ralph plan`: what is in a plan, what comes next, what is wrong with it, and one task more.
+
+use std::{
+    fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::json;
+
+use crate::{
+    config::{self, Flag},
+    console::{complain, print_coloured, print_json},
+    error::{Failure, FailureKind},
+    event::PlanSnapshot,
+    files::{self, PLAN_CAP_BYTES},
+    plan::{self, AddError, Advice, PlanError, PlanKind, Reading, Severity},
+    text::{Position, one_line},
+    ui::{Presentation, headless::Format, report::Style},
+    words::counted,
+};
+
+use super::{
+    args::{Args, PlanCommand},
+    run::sources,
+    trust,
+};
+
+/// How often a task is added again to a plan that was changed meanwhile.
+const TRIES: usize = 16;
+
+/// The plan of the project, as its bytes are now.
+struct Plan {
+    path: PathBuf,
+    /// As a user would name it.
+    name: String,
+    kind: PlanKind,
+}
+
+/// Carries out `ralph plan`, about the plan that is `named` or that a run would take.
+pub(super) fn run(args: &Args, named: Option<&Path>, command: &PlanCommand) -> Result<u8, Failure> {
+    let plan = Plan::of(args, named)?;
+    match command {
+        PlanCommand::Show { json } => plan.show(*json),
+        PlanCommand::Next { json } => plan.next(*json),
+        PlanCommand::Check { json } => plan.check(*json),
+        PlanCommand::Add { task, section } => plan.add(&task.join(" "), section.as_deref()),
+    }
+}
+
+impl Plan {
+    fn of(args: &Args, named: Option<&Path>) -> Result<Self, Failure> {
+        let place = trust::place_to_look(args)?;
+        let mut sources = sources(args, &place);
+        if let Some(named) = named {
+            let named = named.to_str().ok_or_else(|| super::mistake::not_utf8(&named.into()))?;
+            sources.flags.push(Flag::new("--plan", "plan", named));
+        }
+        let config = config::load(&sources)?.config;
+        let chosen = plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists);
+        let path = chosen
+            .map_err(|error| Failure::of(FailureKind::Configuration, &error).hints(error.hints()))?
+            .path;
+        let name = path.strip_prefix(&place.project).unwrap_or(&path).display().to_string();
+        Ok(Self {
+            kind: PlanKind::of(&path),
+            name,
+            path,
+        })
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, Failure> {
+        files::read_bytes(&self.path, PLAN_CAP_BYTES).map_err(|error| {
+            let failure = Failure::of(FailureKind::Configuration, &error);
+            let why = match error.is_missing() {
+                true => "there is no such plan".to_owned(),
+                false => failure.message,
+            };
+            Failure::new(FailureKind::Configuration, format!("{}: {why}", self.name))
+                .hint("`ralph init` begins one, `--plan FILE` names another")
+        })
+    }
+
+    fn tasks(&self) -> Result<PlanSnapshot, Failure> {
+        plan::read_bytes(self.kind, &self.bytes()?)
+            .map(|reading| reading.plan)
+            .map_err(|error| self.wrong(&error))
+    }
+
+    fn wrong(&self, error: &PlanError) -> Failure {
+        Failure::new(FailureKind::Configuration, format!("{}: {error}", self.name)).hint(error.hint())
+    }
+
+    fn show(&self, json: bool) -> Result<u8, Failure> {
+        let tasks = self.tasks()?;
+        match json {
+            true => print_value(&json!({
+                "plan": self.path, "done": tasks.done(), "open": tasks.open(), "tasks": tasks.tasks,
+                "current": tasks.current().map(|task| task.line),
+            })),
+            false => print_coloured(&listed(&self.name, &tasks, Presentation::of_stdout(Format::Text).style)),
+        }
+        Ok(0)
+    }
+
+    fn next(&self, json: bool) -> Result<u8, Failure> {
+        let tasks = self.tasks()?;
+        match (tasks.current(), json) {
+            (task, true) => print_value(&json!({ "plan": self.path, "task": task })),
+            (Some(task), false) => print_coloured(&format!("{}\n", one_line(&task.text))),
+            (None, false) => complain(&format!("{}: every task is done", self.name)),
+        }
+        Ok(u8::from(tasks.current().is_none()))
+    }
+
+    /// The exit code is 2 with a mistake, 0 with warnings or without.
+    fn check(&self, json: bool) -> Result<u8, Failure> {
+        let bytes = self.bytes()?;
+        let (reading, mut found) = match plan::read_bytes(self.kind, &bytes) {
+            Ok(reading) => (reading, Vec::new()),
+            Err(error) => (Reading::default(), vec![advice_of(&error)]),
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        found.extend(plan::advice(self.kind, &text, &reading));
+        let tasks = &reading.plan;
+        match json {
+            true => print_value(&self.check_json(tasks, &found)),
+            false => print_coloured(&self.checked(tasks, &found, Presentation::of_stdout(Format::Text).style)),
+        }
+        let is_mistaken = found.iter().any(|advice| advice.severity == Severity::Mistake);
+        Ok(if is_mistaken { FailureKind::Usage.exit_code() } else { 0 })
+    }
+
+    fn check_json(&self, tasks: &PlanSnapshot, found: &[Advice]) -> serde_json::Value {
+        let findings: Vec<_> = found
+            .iter()
+            .map(|advice| {
+                json!({
+                    "severity": severity_word(advice.severity), "rule": advice.rule, "line": advice.position.line,
+                    "column": advice.position.column, "text": advice.text, "hint": advice.hint,
+                })
+            })
+            .collect();
+        json!({ "plan": self.path, "done": tasks.done(), "open": tasks.open(), "findings": findings })
+    }
+
+    fn checked(&self, tasks: &PlanSnapshot, found: &[Advice], style: Style) -> String {
+        let mut text = String::new();
+        for advice in found {
+            let colour = match advice.severity {
+                Severity::Mistake => "31;1",
+                Severity::Warning => "33;1",
+            };
+            let Position { line, column } = advice.position;
+            let word = style.paint(colour, &format!("{}:", severity_word(advice.severity)));
+            writeln!(text, "{}:{line}:{column}: {word} {}", self.name, one_line(&advice.text))
+                .expect("a string takes every write");
+            writeln!(text, "  {} {}", style.paint("36", "hint:"), advice.hint).expect("a string takes every write");
+        }
+        let count = |severity| found.iter().filter(|advice| advice.severity == severity).count() as u64;
+        let all = tasks.tasks.len() as u64;
+        writeln!(
+            text,
+            "{}: {}, {} open · {} · {}",
+            self.name,
+            counted(all, "task"),
+            tasks.open(),
+            counted(count(Severity::Mistake), "mistake"),
+            counted(count(Severity::Warning), "warning")
+        )
+        .expect("a string takes every write");
+        text
+    }
+
+    /// Adds to what is there at the moment of writing: a run may be working on the plan.
+    fn add(&self, task: &str, section: Option<&str>) -> Result<u8, Failure> {
+        let task = task.trim();
+        let task = task.strip_prefix("- [ ]").unwrap_or(task).trim();
+        if task.is_empty() || task.contains(['\n', '\r']) {
+            return Err(Failure::new(FailureKind::Usage, "a task is one line with words in it")
+                .hint("ralph plan add \"Write the parser; a broken file is refused with line and column\""));
+        }
+        for _ in 0..TRIES {
+            let bytes = self.bytes()?;
+            let added = plan::add(self.kind, &bytes, task, section).map_err(|error| self.not_added(&error))?;
+            if self
+                .replace(&bytes, added.as_bytes())
+                .map_err(|error| self.not_written(&error))?
+            {
+                complain(&format!("added to {}: {}", self.name, one_line(task)));
+                return Ok(0);
+            }
+        }
+        Err(Failure::new(
+            FailureKind::Failed,
+            format!("{}: it is changed all the time", self.name),
+        )
+        .hint("try again when the agent is not writing it"))
+    }
+
+    fn not_added(&self, error: &AddError) -> Failure {
+        match error {
+            AddError::Plan(error) => self.wrong(error),
+            AddError::NoSections => {
+                Failure::new(FailureKind::Usage, format!("{}: {error}", self.name)).hint("leave out `--section`")
+            }
+            AddError::NoPlace => Failure::new(FailureKind::Configuration, format!("{}: {error}", self.name))
+                .hint("write it with an editor, as a line `- [ ] …`; `ralph plan check` says what is wrong"),
+        }
+    }
+
+    fn not_written(&self, error: &io::Error) -> Failure {
+        Failure::new(
+            FailureKind::Failed,
+            format!("{}: cannot be written: {error}", self.name),
+        )
+        .hint("the plan is as it was")
+    }
+
+    /// Puts `new` in the place of `old`, unless the file is something else by now.
+    fn replace(&self, old: &[u8], new: &[u8]) -> io::Result<bool> {
+        // A link stays one.
+        let path = fs::canonicalize(&self.path)?;
+        let directory = path.parent().unwrap_or(Path::new("/"));
+        let mut file = tempfile::Builder::new().prefix(".ralph-plan-").tempfile_in(directory)?;
+        io::Write::write_all(&mut file, new)?;
+        file.as_file().set_permissions(fs::metadata(&path)?.permissions())?;
+        file.as_file().sync_all()?;
+        let now = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(io::Error::other)?;
+        if now != old {
+            return Ok(false);
+        }
+        file.persist(&path)?;
+        Ok(true)
+    }
+}
+
+fn print_value(value: &serde_json::Value) {
+    print_json(&format!("{value:#}\n"));
+}
+
+fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Mistake => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+/// What keeps the plan from being read at all.
+fn advice_of(error: &PlanError) -> Advice {
+    let position = error.position().unwrap_or(Position { line: 1, column: 1 });
+    let text = error.to_string();
+    let place = format!("{position}: ");
+    Advice {
+        severity: Severity::Mistake,
+        position,
+        rule: "unreadable",
+        text: text.strip_prefix(&place).unwrap_or(&text).to_owned(),
+        hint: error.hint(),
+    }
+}
+
+/// The tasks below their headings, each with its state; the one that comes next is marked.
+fn listed(name: &str, tasks: &PlanSnapshot, style: Style) -> String {
+    let current = tasks.current();
+    let (done, open, next) = match style.ascii {
+        true => ("x", " ", ">"),
+        false => ("✔", "○", "▸"),
+    };
+    let mut text = String::new();
+    for task in &tasks.tasks {
+        if let Some(heading) = &task.heading {
+            let gap = if text.is_empty() { "" } else { "\n" };
+            writeln!(text, "{gap}{}", style.paint("1", &one_line(heading))).expect("a string takes every write");
+        }
+        let is_current = current.is_some_and(|current| std::ptr::eq(current, task));
+        let (sign, colour) = match (task.done, is_current) {
+            (true, _) => (done, "32"),
+            (false, true) => (next, "36;1"),
+            (false, false) => (open, "2"),
+        };
+        let words = one_line(&task.text);
+        let words = match (task.done, is_current) {
+            (true, _) => style.paint("2", &words),
+            (false, true) => style.paint("1", &words),
+            (false, false) => words,
+        };
+        let indent = "  ".repeat(task.depth.into());
+        writeln!(text, "{indent}{} {words}", style.paint(colour, sign)).expect("a string takes every write");
+    }
+    let all = counted(tasks.tasks.len() as u64, "task");
+    writeln!(text, "\n{}: {} of {all} done", one_line(name), tasks.done()).expect("a string takes every write");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_listed_below_their_headings_with_their_state() {
+        let text = "# Plan\n- [x] one\n- [ ] two\n  - [ ] part\n## End\n- [ ] three\n";
+        let tasks = plan::parse_bytes(PlanKind::Markdown, text.as_bytes()).unwrap();
+        assert_eq!(
+            listed("PLAN.md", &tasks, Style::PLAIN),
+            "Plan\n✔ one\n○ two\n  ▸ part\n\nEnd\n○ three\n\nPLAN.md: 1 of 4 tasks done\n"
+        );
+        let coloured = Style {
+            colour: true,
+            ..Style::PLAIN
+        };
+        assert!(listed("PLAN.md", &tasks, coloured).contains("\x1b[36;1m▸\x1b[0m \x1b[1mpart\x1b[0m"));
+    }
+}

@@ -1,0 +1,162 @@
+//! The page of all commands, and whether the commands that the guide shows can be typed.
+
+use std::{fs, path::Path};
+
+use clap::{Command, error::ErrorKind};
+
+use super::help;
+use crate::testing::assert_committed;
+
+const HEAD: &str = "\
+# Commands
+
+What `ralph --help` and `ralph COMMAND --help` print. The options under *Settings* belong to `ralph` alone; the rest of its options can
+be given to every command.
+";
+
+/// Columns of the help.
+const WIDTH: usize = 100;
+
+#[test]
+fn the_page_of_all_commands_is_the_committed_one() {
+    let mut root = help::command()
+        .term_width(WIDTH)
+        .mut_args(|arg| arg.hide_env_values(true));
+    root.build();
+    let mut page = HEAD.to_owned();
+    write_help(&root, "ralph", &mut page);
+    assert_committed("docs/reference/commands.md", &page, "the_page_of_all_commands");
+}
+
+fn write_help(command: &Command, name: &str, page: &mut String) {
+    let is_root = command.get_name() == "ralph";
+    let shown = command.clone().mut_args(|arg| match arg.is_global_set() && !is_root {
+        true => arg.hide(true),
+        false => arg,
+    });
+    let help = shown.term_width(WIDTH).render_long_help().to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    page.push_str(&format!(
+        "\n## {name}\n\n```text\n{}\n```\n",
+        help.join("\n").trim_end()
+    ));
+    for command in command.get_subcommands() {
+        let name = format!("{name} {}", command.get_name());
+        // An alias has no page, and neither has what ralph alone calls.
+        if command.get_name() != "help" && (!is_root || help::is_in_overview(command)) {
+            write_help(command, &name, page);
+        }
+    }
+}
+
+/// The pages that show commands.
+fn pages() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = vec![root.join("README.md")];
+    let guide = fs::read_dir(root.join("docs/guide")).expect("the guide");
+    paths.extend(guide.flatten().map(|entry| entry.path()));
+    let read = |path: &Path| fs::read_to_string(path).expect("a page");
+    paths
+        .iter()
+        .map(|path| (path.display().to_string(), read(path)))
+        .collect()
+}
+
+/// A command that a page shows.
+#[derive(Debug, PartialEq)]
+enum Shown {
+    /// In a block, to be typed as it stands.
+    Whole(String),
+    /// In backquotes in a sentence, which may name a command without what it takes.
+    Named(String),
+}
+
+fn shown(page: &str) -> Vec<Shown> {
+    let is_ralph = |command: &&str| *command == "ralph" || command.starts_with("ralph ");
+    let mut fenced = false;
+    let mut shown = Vec::new();
+    for line in page.lines() {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        if fenced || line.starts_with("    ") {
+            let commands = line.split("&&").flat_map(|line| line.split(" | "));
+            let commands = commands.map(|command| command.trim().trim_start_matches("$ "));
+            shown.extend(
+                commands
+                    .filter(is_ralph)
+                    .map(|command| Shown::Whole(command.to_owned())),
+            );
+        } else {
+            let quoted = line.split('`').skip(1).step_by(2);
+            shown.extend(quoted.filter(is_ralph).map(|command| Shown::Named(command.to_owned())));
+        }
+    }
+    shown
+}
+
+/// What is wrong with it, if it is.
+fn mistake(shown: &Shown) -> Option<clap::Error> {
+    let (Shown::Whole(command) | Shown::Named(command)) = shown;
+    let typed = words(command);
+    let typed = typed.iter().map(|word| match NUMBERS.contains(&word.as_str()) {
+        true => "3",
+        false => word,
+    });
+    let error = help::command().try_get_matches_from(typed).err()?;
+    let is_name = matches!(shown, Shown::Named(_)) && error.kind() == ErrorKind::MissingRequiredArgument;
+    (error.use_stderr() && !is_name).then_some(error)
+}
+
+/// The words of a command as a shell takes it apart, without a comment or a redirection behind it.
+fn words(command: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let (mut word, mut quote) = (None::<String>, None);
+    for character in command.chars() {
+        match (character, quote) {
+            ('"' | '\'', None) => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (character, Some(open)) if character == open => quote = None,
+            (' ', None) => words.extend(word.take()),
+            ('#' | '>', None) if word.is_none() => break,
+            (character, _) => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// What stands for a number.
+const NUMBERS: &[&str] = &["N", "M"];
+
+#[test]
+fn every_command_that_the_guide_shows_can_be_typed() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for (path, page) in pages() {
+        let all = shown(&page);
+        count += all.len();
+        let mistakes = all.iter().filter_map(|shown| Some((shown, mistake(shown)?)));
+        wrong.extend(mistakes.map(|(shown, error)| format!("{path}: {shown:?}: {error}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 100, "only {count} commands were found");
+}
+
+#[test]
+fn a_command_is_taken_apart_as_a_shell_does() {
+    assert_eq!(
+        words("ralph -g tests='a b' \"\" x#y # z"),
+        ["ralph", "-g", "tests=a b", "", "x#y"]
+    );
+    let page = "See `ralph status`.\n\n    gh | ralph import -\n\n```sh\nralph a && ralph\n```\n";
+    let [import, long, short] = ["ralph import -", "ralph a", "ralph"].map(|command| Shown::Whole(command.to_owned()));
+    assert_eq!(
+        shown(page),
+        [Shown::Named("ralph status".to_owned()), import, long, short]
+    );
+    let is_wrong = |shown: Shown| mistake(&shown).is_some();
+    assert!(!is_wrong(Shown::Named("ralph steer".to_owned())) && is_wrong(Shown::Whole("ralph steer".to_owned())));
+    assert!(is_wrong(Shown::Named("ralph steer --loud x".to_owned())));
+}

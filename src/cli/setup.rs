@@ -1,0 +1,207 @@
+//! `ralph setup NAME`: a new project, from no directory at all to a first commit with its plan.
+//!
+//! What cannot be finished is taken back: the directory is there afterwards with all that belongs into it, or not at all.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    app::Place,
+    console::{complain, print},
+    control::Personal,
+    error::{Failure, FailureKind},
+    proc::Supervisor,
+    text::{one_line, with_causes},
+};
+
+use super::{
+    args::Args,
+    init::{self, Wish},
+    run, trust,
+};
+
+/// Most bytes of the name of a file on Linux.
+const NAME_CAP_BYTES: usize = 255;
+
+pub(super) fn run(args: &Args, name: &str, wish: Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let above = run::place(args)?;
+    trust::refuse_agent(&above.paths, Personal::Trust)?;
+    init::check_tasks(wish.tasks)?;
+    check_name(name)?;
+    let directory = above.project.join(name);
+    if wish.dry_run {
+        let is_new = check_new(&directory)?;
+        let made = if is_new { "would be made" } else { "would be used" };
+        print(&format!(
+            "{} {made}, with a repository, a plan and a first commit\n",
+            directory.display()
+        ));
+        return Ok(0);
+    }
+    if let Some(root) = init::git_root(&above.project) {
+        complain(&format!(
+            "note: this is inside of the repository {}; the new project gets one of its own",
+            root.display()
+        ));
+    }
+    let made = Made::at(&directory)?;
+    git(&directory, &["init", "--quiet"], supervisor)
+        .map_err(|why| Failure::new(FailureKind::Failed, why).hint("`ralph doctor` says whether git can be used"))?;
+    let place = Place::of(directory.clone(), args.state_dir.as_deref())?;
+    if !init::begin(args, &place, wish, supervisor)? {
+        return Ok(0);
+    }
+    made.keep();
+    match committed(&directory, name, supervisor) {
+        Ok(()) => print(&format!("made {name} with a first commit\n")),
+        Err(why) => complain(&format!(
+            "note: {name} is made, and nothing is committed: {}\n\
+             hint: git config --global user.name \"NAME\" && git config --global user.email \"ADDRESS\"\n\
+             hint: cd {name} && git add --all && git commit -m \"Begin\"",
+            one_line(&why)
+        )),
+    }
+    print(&format!(
+        "next: cd {name}, write tasks into PLAN.md, a line `- [ ] …` each; `ralph` starts\n"
+    ));
+    Ok(0)
+}
+
+/// A name is one of a directory in this one, and can be typed without quotes of its own.
+fn check_name(name: &str) -> Result<(), Failure> {
+    let why = match name {
+        _ if name.trim().is_empty() => "a project needs a name".to_owned(),
+        "." | ".." => format!("`{name}` is no name of a new directory"),
+        _ if name.contains('/') => format!("`{name}` is a path, not a name"),
+        _ if name.starts_with('-') => format!("`{name}` looks like a flag"),
+        _ if name.chars().any(char::is_control) => {
+            format!("`{}` has characters in it that no name has", name.escape_debug())
+        }
+        _ if name.len() > NAME_CAP_BYTES => format!("the name is longer than {NAME_CAP_BYTES} bytes"),
+        _ => return Ok(()),
+    };
+    let hint = match name.contains('/') {
+        true => "change to the directory above it first: `ralph setup NAME` makes the project there",
+        false => {
+            "`ralph setup my-project` makes the directory my-project; `ralph init` begins in a directory that is there"
+        }
+    };
+    Err(Failure::new(FailureKind::Usage, why).hint(hint))
+}
+
+/// Whether there is nothing at the path; an empty directory will do as well.
+fn check_new(directory: &Path) -> Result<bool, Failure> {
+    let name = directory.display();
+    match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(Failure::new(
+            FailureKind::Usage,
+            format!("{name}: there is a file of this name"),
+        )
+        .hint("choose another name")),
+        Err(error) => Err(Failure::new(FailureKind::Failed, format!("{name}: {error}"))),
+        Ok(mut entries) => match entries.next() {
+            None => Ok(false),
+            Some(_) => Err(
+                Failure::new(FailureKind::Usage, format!("{name} is there already, and not empty"))
+                    .hint(format!("`cd {name} && ralph init` begins in a project that is there")),
+            ),
+        },
+    }
+}
+
+/// The directory, which goes again unless it is kept.
+struct Made {
+    directory: PathBuf,
+    /// It was there before, and empty.
+    was_there: bool,
+    is_kept: bool,
+}
+
+impl Made {
+    fn at(directory: &Path) -> Result<Self, Failure> {
+        let is_new = check_new(directory)?;
+        if is_new {
+            fs::create_dir(directory).map_err(|error| {
+                Failure::new(
+                    FailureKind::Failed,
+                    format!("{}: cannot be made: {error}", directory.display()),
+                )
+                .hint("change to a directory that you can write to")
+            })?;
+        }
+        Ok(Self {
+            directory: directory.to_owned(),
+            was_there: !is_new,
+            is_kept: false,
+        })
+    }
+
+    fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        // Nothing in it but what was made here a moment ago. What cannot be removed is told by the failure before.
+        if self.was_there {
+            _ = fs::remove_dir_all(self.directory.join(".git"));
+            _ = fs::remove_dir_all(self.directory.join(".ralph"));
+            _ = fs::remove_file(self.directory.join("PLAN.md"));
+        } else {
+            _ = fs::remove_dir_all(&self.directory);
+        }
+    }
+}
+
+fn committed(directory: &Path, name: &str, supervisor: &Supervisor) -> Result<(), String> {
+    git(directory, &["add", "--all"], supervisor)?;
+    git(
+        directory,
+        &["commit", "--quiet", "--message", &format!("Begin {name}")],
+        supervisor,
+    )
+}
+
+/// Runs git as the user would.
+fn git(directory: &Path, args: &[&str], supervisor: &Supervisor) -> Result<(), String> {
+    let shown = args.join(" ");
+    let finished = supervisor
+        .helper("git")
+        // Without it, git makes up an address of the host's name.
+        .args(["-c", "user.useConfigOnly=true"])
+        .args(args)
+        .current_dir(directory)
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .run()
+        .map_err(|error| format!("git {shown}: {}", with_causes(&error)))?;
+    if finished.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&finished.stderr.bytes);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    Err(format!("git {shown}: {}", last.unwrap_or("it failed").trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_of_a_directory_and_nothing_else() {
+        for name in ["", "  ", ".", "..", "a/b", "/tmp/x", "-x", "a\nb", &"x".repeat(256)] {
+            let refused = check_name(name).unwrap_err();
+            assert_eq!(refused.kind, FailureKind::Usage, "{name:?}");
+            assert!(!refused.hints.is_empty(), "{name:?}");
+        }
+        for name in ["shop", "my shop", ".dotfiles", "größe"] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A list with a header, its columns as wide as what is in them, the last one cut where the terminal ends.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::{text::one_line, ui::report::Style};
+
+const DIM: &str = "2";
+const BETWEEN: usize = 2;
+/// The least that the last column gets, however narrow the terminal is: less would say nothing.
+const LAST_COLUMNS_MIN: usize = 32;
+
+/// What stands in one place of a list, and its colour, as an SGR code.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cell {
+    text: String,
+    code: Option<&'static str>,
+}
+
+impl Cell {
+    pub(super) fn new(text: impl AsRef<str>) -> Self {
+        Self {
+            text: one_line(text.as_ref()),
+            code: None,
+        }
+    }
+
+    pub(super) fn coloured(text: impl AsRef<str>, code: &'static str) -> Self {
+        Self {
+            code: Some(code),
+            ..Self::new(text)
+        }
+    }
+}
+
+/// Sets a list. Columns whose title begins with a blank hold numbers, which stand at the right.
+pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[Cell; N]], style: Style) -> String {
+    let widths: [usize; N] = std::array::from_fn(|at| {
+        let cells = rows.iter().map(|row| row[at].text.width());
+        cells.chain([titles[at].trim().width()]).max().unwrap_or_default()
+    });
+    let before_last = widths[..N - 1].iter().map(|width| width + BETWEEN).sum::<usize>();
+    let last = style.columns.map_or(usize::MAX, |columns| {
+        usize::from(columns).saturating_sub(before_last).max(LAST_COLUMNS_MIN)
+    });
+    let line = |cells: [Cell; N]| {
+        let mut text = String::new();
+        for (at, cell) in cells.into_iter().enumerate() {
+            let is_last = at + 1 == N;
+            let shown = if is_last { cut(&cell.text, last) } else { cell.text };
+            let pad = " ".repeat(widths[at].saturating_sub(shown.width()));
+            let shown = cell
+                .code
+                .map_or_else(|| shown.clone(), |code| style.paint(code, &shown));
+            text += &match (titles[at].starts_with(' '), is_last) {
+                (true, _) => pad + &shown,
+                (false, true) => shown,
+                (false, false) => shown + &pad,
+            };
+            if !is_last {
+                text += &" ".repeat(BETWEEN);
+            }
+        }
+        text.trim_end().to_owned() + "\n"
+    };
+    let head = line(titles.map(|title| Cell::coloured(title.trim(), DIM)));
+    head + &rows.iter().map(|row| line(row.clone())).collect::<String>()
+}
+
+fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut left = columns.saturating_sub(1);
+    let fits = |character: &char| {
+        let width = character.width().unwrap_or_default();
+        let fits = width <= left;
+        left = left.saturating_sub(width);
+        fits
+    };
+    text.chars().take_while(fits).collect::<String>().trim_end().to_owned() + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_what_is_in_them_and_the_last_one_ends_with_the_terminal() {
+        let rows = [
+            [Cell::new("a"), Cell::new("7"), Cell::coloured("short", "32")],
+            [
+                Cell::new("größe"),
+                Cell::new("12"),
+                Cell::new("a reason that is rather long, and longer\x1b[31m"),
+            ],
+        ];
+        let style = Style {
+            columns: Some(44),
+            ..Style::PLAIN
+        };
+        assert_eq!(
+            table(["name", " n", "state"], &rows, style),
+            "name    n  state\na       7  short\ngröße  12  a reason that is rather long, an…\n"
+        );
+        let coloured = Style {
+            colour: true,
+            ..Style::PLAIN
+        };
+        assert!(table(["name", " n", "state"], &rows, coloured).contains("\x1b[32mshort\x1b[0m\n"));
+    }
+}

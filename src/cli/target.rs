@@ -1,0 +1,184 @@
+//! What stands in a command's place on the command line: a plan, or a word that is no command.
+
+use std::{ffi::OsString, path::Path};
+
+use clap::{Command, CommandFactory as _};
+
+use crate::{
+    config::Flag,
+    error::{Failure, FailureKind},
+};
+
+use super::args::Args;
+
+/// Words of other tools and of habit, with what they are here.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (
+        &["start", "loop", "go", "exec", "build", "work"],
+        "`ralph PLAN.md` starts a run",
+    ),
+    (
+        &["cont", "restart", "retry"],
+        "`ralph continue` continues the last run, `ralph` starts a new one",
+    ),
+    (
+        &["log", "logs", "tail", "follow", "top", "ps"],
+        "`ralph status --watch` follows a run, `ralph attach` shows it",
+    ),
+    (
+        &["list", "ls", "history", "sessions"],
+        "`ralph runs` lists the runs of this project",
+    ),
+    (
+        &["show", "summary", "cost", "stats", "usage"],
+        "`ralph report` says what a run did and what it cost",
+    ),
+    (
+        &["kill", "abort", "cancel", "quit", "end"],
+        "`ralph stop` ends the run, `--at-once` without grace",
+    ),
+    (
+        &["undo", "rollback", "revert", "reset", "rewind"],
+        "`ralph restore` lists what can be restored",
+    ),
+    (
+        &["say", "tell", "send", "message", "msg", "chat"],
+        "`ralph steer TEXT` sends the agent a message",
+    ),
+    (&["next"], "`ralph skip` ends this iteration and starts the next"),
+    (&["unpause"], "`ralph resume` ends a pause"),
+    (&["verify", "check", "test"], "`ralph goals check` runs the goals"),
+    (
+        &["agents", "models", "providers"],
+        "`ralph adapters` lists the agents ralph can run",
+    ),
+    (
+        &["login", "auth"],
+        "agents log in by themselves: `ralph doctor` says which have, and what to type",
+    ),
+    (
+        &["settings", "set", "get"],
+        "`ralph config` shows the settings and where they come from",
+    ),
+    (
+        &["serve", "server", "ui", "dashboard"],
+        "`ralph web` serves the runs of all projects",
+    ),
+    (
+        &["update", "upgrade", "self-update"],
+        "ralph is updated the way it was installed",
+    ),
+    (
+        &["allow", "approve", "yes"],
+        "`ralph answer N yes` allows what the agent asks",
+    ),
+    (
+        &["deny", "reject", "no"],
+        "`ralph answer N no` denies what the agent asks",
+    ),
+];
+
+/// Has what was typed in a command's place name the plan.
+///
+/// # Errors
+/// A [`Failure`] if it is no file, or if there is another plan beside it.
+pub(super) fn resolve(args: &mut Args) -> Result<(), Failure> {
+    let [first, rest @ ..] = &args.target[..] else {
+        return Ok(());
+    };
+    if args.command.is_some() || !rest.is_empty() || !Path::new(first).exists() {
+        return Err(no_command(first, rest));
+    }
+    if !Path::new(first).is_file() {
+        let why = format!("`{}` is no file", first.display());
+        return Err(Failure::new(FailureKind::Usage, why)
+            .hint("the plan is a file; ralph works in the directory in which it is started"));
+    }
+    if args.settings.given.iter().any(|flag| flag.name == "--plan") {
+        let why = format!("the plan is named twice: `{}` and `--plan`", first.display());
+        return Err(Failure::new(FailureKind::Usage, why).hint("name it once"));
+    }
+    let Some(plan) = first.to_str() else {
+        return Err(super::mistake::not_utf8(first));
+    };
+    args.settings.given.push(Flag::new("--plan", "plan", plan));
+    Ok(())
+}
+
+fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
+    let word = first.to_string_lossy();
+    let is_sentence = word.contains(char::is_whitespace) || !rest.is_empty();
+    let is_path = word.contains(['/', '.']);
+    if is_sentence {
+        let said: Vec<_> = [first]
+            .into_iter()
+            .chain(rest)
+            .map(|word| word.to_string_lossy())
+            .collect();
+        let said = said.join(" ");
+        return Failure::new(FailureKind::Usage, format!("`{said}` is no command"))
+            .hint("a task is a line of the plan: `ralph init \"TASK\"` begins one, or write `- [ ] TASK` into PLAN.md; then `ralph`")
+            .hint("to tell it to the run that goes on here: ralph steer TEXT");
+    }
+    if is_path {
+        return Failure::new(FailureKind::Configuration, format!("{word}: there is no such file"))
+            .hint("a plan is a check-list with lines `- [ ] …`: `ralph init` begins one");
+    }
+    let mut failure = Failure::new(FailureKind::Usage, format!("`{word}` is no command"));
+    let known = ELSEWHERE
+        .iter()
+        .find(|(words, _)| words.contains(&word.to_lowercase().as_str()));
+    if let Some((_, hint)) = known {
+        failure = failure.hint(*hint);
+    } else if let Some(near) = nearest(&word) {
+        failure = failure.hint(format!("did you mean `ralph {near}`?"));
+    }
+    failure.hint("`ralph -h` lists the commands")
+}
+
+/// The command that was probably meant.
+fn nearest(word: &str) -> Option<String> {
+    let command = Args::command();
+    let names = command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(Command::get_name);
+    let scored = names.map(|name| (strsim::jaro_winkler(word, name), name));
+    let best = scored.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (best.0 > 0.8).then(|| best.1.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &[&str]) -> String {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        no_command(&words[0], &words[1..]).to_string()
+    }
+
+    #[test]
+    fn a_word_of_other_tools_is_told_what_it_is_here() {
+        for (words, hint) in ELSEWHERE {
+            for word in *words {
+                assert!(said(&[word]).contains(hint), "{word}");
+                assert!(Args::command().find_subcommand(word).is_none(), "{word} is a command");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mistyped_command_and_a_task_are_told_what_to_type() {
+        assert_eq!(
+            said(&["stauts"]),
+            "error: `stauts` is no command\nhint: did you mean `ralph status`?\nhint: `ralph -h` lists the commands"
+        );
+        assert_eq!(
+            said(&["xyzzy"]),
+            "error: `xyzzy` is no command\nhint: `ralph -h` lists the commands"
+        );
+        assert!(said(&["build a web app"]).contains("- [ ] "));
+        assert!(said(&["build", "a", "web", "app"]).contains("`build a web app` is no command"));
+        assert!(said(&["TODO.md"]).starts_with("error: TODO.md: there is no such file"));
+    }
+}

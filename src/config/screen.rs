@@ -1,0 +1,54 @@
+//! How the screen is to look, as it is written.
+
+use crate::settings::{Choice, OneOf, Switch, settings};
+
+settings! {
+    /// How runs are shown in your terminal.
+    pub struct Screen {
+        /// "dark" and "light" are for backgrounds of that kind, "16" is the terminal's own sixteen colours, "none" leaves only weights;
+        /// "auto" asks the terminal for its background. `--theme` sets it for one command; NO_COLOR means "none".
+        theme("theme"): OneOf<ScreenTheme> = "auto",
+        /// "ascii" draws without Unicode, headless as well; "auto" does so in a terminal whose locale has none. `--ascii` sets it for one
+        /// command.
+        glyphs("glyphs"): OneOf<Signs> = "auto",
+        /// Whether clicks and the wheel are for the screen; false leaves them to the terminal, so that it can select text. `--no-mouse`
+        /// sets that for one command.
+        mouse("mouse"): Switch = true,
+    }
+}
+
+/// The colours of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScreenTheme {
+    Auto,
+    Dark,
+    Light,
+    Sixteen,
+    None,
+}
+
+/// The signs that are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signs {
+    Auto,
+    Unicode,
+    Ascii,
+}
+
+impl Choice for ScreenTheme {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("auto", ScreenTheme::Auto),
+        ("dark", ScreenTheme::Dark),
+        ("light", ScreenTheme::Light),
+        ("16", ScreenTheme::Sixteen),
+        ("none", ScreenTheme::None),
+    ];
+}
+
+impl Choice for Signs {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("auto", Signs::Auto),
+        ("unicode", Signs::Unicode),
+        ("ascii", Signs::Ascii),
+    ];
+}

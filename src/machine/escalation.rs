@@ -1,0 +1,222 @@
+//! Who takes over a task that iterations get nowhere with.
+//!
+//! What an iteration came to is read from the records alone: a claim that was refused, a failure of the agent's, nothing new. The
+//! agent's own opinion counts for nothing, and neither does what is nobody's fault here: limits, outages, questions.
+
+use crate::{
+    event::{CancelReason, Outcome, ProblemKind, Worker},
+    run::Iteration,
+};
+
+use super::state::LoopState;
+
+/// What an iteration says of who worked in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    /// It closed a task.
+    Good,
+    /// It got nowhere with its task.
+    Bad,
+    /// Neither.
+    Neither,
+}
+
+/// Who works on `task` in place of `base` after what has been tried, and how often that was.
+pub(super) fn escalated(state: &LoopState, task: Option<&str>, base: Worker) -> Worker {
+    let escalation = &state.view.settings.escalation;
+    // Whoever begins higher is never taken down.
+    let begin = escalation
+        .steps
+        .iter()
+        .position(|step| *step == base)
+        .map_or(0, |at| at + 1);
+    let steps = escalation.steps.get(begin..).unwrap_or_default();
+    match level(state, task).min(steps.len()).checked_sub(1) {
+        Some(step) => steps[step].clone(),
+        None => base,
+    }
+}
+
+/// How often the task has been handed on.
+fn level(state: &LoopState, task: Option<&str>) -> usize {
+    let escalation = &state.view.settings.escalation;
+    if escalation.steps.is_empty() {
+        return 0;
+    }
+    usize::try_from(attempts(state, task) / escalation.after.max(1)).unwrap_or(usize::MAX)
+}
+
+/// How many of the latest iterations got nowhere with `task`.
+fn attempts(state: &LoopState, task: Option<&str>) -> u32 {
+    let rows = state.view.iterations.rows.iter().rev();
+    let of_task = rows.take_while(|row| row.task.as_deref() == task);
+    let attempts = of_task.map(attempt).take_while(|attempt| *attempt != Attempt::Good);
+    let bad = attempts.filter(|attempt| *attempt == Attempt::Bad).count();
+    u32::try_from(bad).unwrap_or(u32::MAX)
+}
+
+/// How many iterations got nowhere with `task`, if the latest of them is why it is handed on now.
+pub(super) fn handed_on(state: &LoopState, task: Option<&str>) -> Option<u32> {
+    let latest = state.view.iterations.latest()?;
+    let attempts = attempts(state, task);
+    let is_new = attempt(latest) == Attempt::Bad && latest.task.as_deref() == task;
+    let after = state.view.settings.escalation.after.max(1);
+    (is_new && attempts > 0 && attempts.is_multiple_of(after)).then_some(attempts)
+}
+
+fn attempt(row: &Iteration) -> Attempt {
+    match &row.outcome {
+        _ if row.closed > 0 => Attempt::Good,
+        // Whoever needs an answer needs no better model.
+        _ if row.question.is_some() => Attempt::Neither,
+        Some(Outcome::Completed) if !row.look.refused.is_empty() || row.progress == Some(false) => Attempt::Bad,
+        Some(Outcome::Failed { problem }) if is_its_own(problem.kind) => Attempt::Bad,
+        Some(Outcome::Cancelled { reason }) if shows_weakness(*reason) => Attempt::Bad,
+        Some(Outcome::Completed | Outcome::Failed { .. } | Outcome::Cancelled { .. } | Outcome::Interrupted) | None => {
+            Attempt::Neither
+        }
+    }
+}
+
+/// Whether another model might not have failed so.
+fn is_its_own(kind: ProblemKind) -> bool {
+    match kind {
+        ProblemKind::ContextOverflow
+        | ProblemKind::TurnLimit
+        | ProblemKind::Crashed
+        | ProblemKind::Hung
+        | ProblemKind::Flood
+        | ProblemKind::Other => true,
+        ProblemKind::NotInstalled
+        | ProblemKind::Auth
+        | ProblemKind::ModelUnknown
+        | ProblemKind::Usage
+        | ProblemKind::RateLimited { .. }
+        | ProblemKind::QuotaExhausted { .. }
+        | ProblemKind::Overloaded
+        | ProblemKind::Network
+        | ProblemKind::PermissionDenied
+        | ProblemKind::SessionLost => false,
+    }
+}
+
+fn shows_weakness(reason: CancelReason) -> bool {
+    match reason {
+        CancelReason::IterationTimeout | CancelReason::IdleTimeout | CancelReason::Flooded | CancelReason::MaxSteps => {
+            true
+        }
+        CancelReason::Skipped
+        | CancelReason::Steered
+        | CancelReason::LoginRefused
+        | CancelReason::Denied
+        | CancelReason::MaxTime
+        | CancelReason::MaxCost
+        | CancelReason::MaxTokens
+        | CancelReason::Stopped => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Escalation, Problem};
+
+    fn worker(model: &str) -> Worker {
+        Worker {
+            adapter: "a".to_owned(),
+            model: Some(model.to_owned()),
+        }
+    }
+
+    fn row(task: &str, outcome: Outcome) -> Iteration {
+        Iteration {
+            task: Some(task.to_owned()),
+            outcome: Some(outcome),
+            ..Iteration::default()
+        }
+    }
+
+    fn failed(task: &str, kind: ProblemKind) -> Iteration {
+        let problem = Problem::said(kind, "");
+        row(task, Outcome::Failed { problem })
+    }
+
+    fn idle(task: &str) -> Iteration {
+        Iteration {
+            progress: Some(false),
+            ..row(task, Outcome::Completed)
+        }
+    }
+
+    fn after(rows: Vec<Iteration>) -> LoopState {
+        let mut state = LoopState::default();
+        state.view.settings.escalation = Escalation {
+            steps: ["sonnet", "opus"].map(worker).to_vec(),
+            after: 2,
+        };
+        rows.into_iter().for_each(|row| state.view.iterations.rows.push(row));
+        state
+    }
+
+    fn model(state: &LoopState, task: &str, base: &str) -> String {
+        escalated(state, Some(task), worker(base)).model.expect("a model")
+    }
+
+    #[test]
+    fn every_second_bad_attempt_takes_a_step_and_the_last_step_stays() {
+        let models: Vec<String> = (0..8)
+            .map(|bad| model(&after((0..bad).map(|_| idle("t")).collect()), "t", "haiku"))
+            .collect();
+        assert_eq!(
+            models,
+            ["haiku", "haiku", "sonnet", "sonnet", "opus", "opus", "opus", "opus"]
+        );
+        let told: Vec<Option<u32>> = (0..5)
+            .map(|bad| handed_on(&after((0..bad).map(|_| idle("t")).collect()), Some("t")))
+            .collect();
+        assert_eq!(told, [None, None, Some(2), None, Some(4)]);
+    }
+
+    #[test]
+    fn the_next_task_begins_where_every_task_begins() {
+        let state = after(vec![idle("t"), idle("t"), idle("t")]);
+        assert_eq!(model(&state, "u", "haiku"), "haiku");
+        assert_eq!(handed_on(&state, Some("u")), None);
+        // Of two tasks of one name the first was closed.
+        let closed = Iteration {
+            closed: 1,
+            ..row("t", Outcome::Completed)
+        };
+        assert_eq!(model(&after(vec![idle("t"), idle("t"), closed]), "t", "haiku"), "haiku");
+    }
+
+    #[test]
+    fn limits_outages_questions_and_what_the_user_ended_are_no_attempts() {
+        let asked = Iteration {
+            question: Some("which?".to_owned()),
+            ..idle("t")
+        };
+        let reason = CancelReason::Skipped;
+        let neither = [
+            failed("t", ProblemKind::RateLimited { until_ms: None }),
+            failed("t", ProblemKind::Network),
+            asked,
+            row("t", Outcome::Cancelled { reason }),
+            row("t", Outcome::Interrupted),
+            row("t", Outcome::Completed),
+        ];
+        for between in neither {
+            let rows = vec![idle("t"), between.clone(), between.clone()];
+            assert_eq!(model(&after(rows), "t", "haiku"), "haiku", "{between:?}");
+            let rows = vec![failed("t", ProblemKind::Crashed), between.clone(), idle("t")];
+            assert_eq!(model(&after(rows), "t", "haiku"), "sonnet", "{between:?}");
+        }
+    }
+
+    #[test]
+    fn whoever_begins_on_a_step_goes_up_from_there() {
+        let state = after(vec![idle("t"), idle("t")]);
+        assert_eq!(model(&state, "t", "sonnet"), "opus");
+        assert_eq!(model(&state, "t", "opus"), "opus");
+    }
+}

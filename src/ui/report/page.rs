@@ -1,0 +1,292 @@
+//! The report for a screen: lines without a width, which say how they are meant and not how they look.
+
+use super::{
+    Report, Task,
+    check::UNVERIFIED,
+    head::{end_in_words, totals_in_words},
+    sections::{Section, Telling, judged_in_words, origin_in_words, sections, tail, waits_in_words},
+};
+use crate::{
+    event::{Delivery, EndKind, StopReason},
+    run::{self, Look, TaskState},
+    text::one_line,
+    words::{claim_in_words, goal_in_words, problem_in_words, short_duration},
+};
+
+/// Most items of a section: a page is made anew while a run goes on.
+const MOST_ITEMS: usize = 300;
+
+/// A line of the page. It may be longer than a screen is wide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PageLine {
+    pub(crate) mark: Option<Mark>,
+    /// Columns before the mark.
+    pub(crate) indent: u16,
+    pub(crate) text: String,
+    pub(crate) tone: PageTone,
+    /// Figures of a table, for columns at the right end.
+    pub(crate) cells: Vec<String>,
+}
+
+/// What stands before a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Done,
+    Open,
+    Blocked,
+    Item,
+    Good,
+    Bad,
+    Unfinished,
+}
+
+/// How a line is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageTone {
+    Plain,
+    Dim,
+    Heading,
+    Good,
+    Bad,
+    /// Neither: it is over, and somebody has to look.
+    Unfinished,
+}
+
+impl PageLine {
+    fn new(text: impl AsRef<str>, tone: PageTone) -> Self {
+        Self {
+            mark: None,
+            indent: 0,
+            text: one_line(text.as_ref()),
+            tone,
+            cells: Vec::new(),
+        }
+    }
+
+    fn marked(mark: Mark, text: impl AsRef<str>, tone: PageTone) -> Self {
+        Self {
+            mark: Some(mark),
+            ..Self::new(text, tone)
+        }
+    }
+
+    fn indented(self, indent: u16) -> Self {
+        Self { indent, ..self }
+    }
+
+    fn empty() -> Self {
+        Self::new("", PageTone::Plain)
+    }
+}
+
+/// Renders all of a report: why the run is over first, then what to do about it, then what it did. `time` renders a moment,
+/// given in milliseconds since the Unix epoch.
+pub(crate) fn page(report: &Report, time: impl Fn(u64) -> String) -> Vec<PageLine> {
+    let verdict = verdict(report);
+    let mut lines = vec![verdict.clone()];
+    lines.extend(why(report));
+    lines.push(PageLine::new(totals_in_words(report).join(" · "), PageTone::Plain).indented(2));
+    lines.extend(waits_in_words(report).map(|waits| PageLine::new(waits, PageTone::Dim).indented(2)));
+    let mut sections = sections(report, Telling::Whole);
+    let mut taken = |title: &str| {
+        let at = sections.iter().position(|section| section.title == title)?;
+        Some(sections.remove(at))
+    };
+    let (needs, unverified) = (taken("Needs your attention"), taken("Unverified"));
+    // The tasks have a table of their own.
+    taken("Tasks");
+    lines.extend(next(report));
+    if report.end.is_some() {
+        lines.extend(unverified.into_iter().flat_map(section));
+    }
+    let needs = needs.map(|needs| without_verdict(needs, report, &verdict.text));
+    lines.extend(
+        needs
+            .filter(|needs| !needs.items.is_empty())
+            .into_iter()
+            .flat_map(section),
+    );
+    lines.extend(tasks(report));
+    lines.extend(sections.into_iter().flat_map(section));
+    lines.push(PageLine::empty());
+    lines.extend(
+        origin_in_words(report, time)
+            .iter()
+            .map(|line| PageLine::new(line, PageTone::Dim)),
+    );
+    lines
+}
+
+fn verdict(report: &Report) -> PageLine {
+    let Some(end) = &report.end else {
+        return PageLine::marked(Mark::Unfinished, "The run is not over.", PageTone::Heading);
+    };
+    let (mark, tone) = match end.reason.kind() {
+        EndKind::Good if end.reason == (StopReason::Done { verified: false }) => {
+            (Mark::Unfinished, PageTone::Unfinished)
+        }
+        EndKind::Good => (Mark::Good, PageTone::Good),
+        EndKind::Bad => (Mark::Bad, PageTone::Bad),
+        EndKind::Unfinished => (Mark::Unfinished, PageTone::Unfinished),
+    };
+    match &end.reason {
+        // The question has lines of its own.
+        StopReason::Blocked { .. } => PageLine::marked(Mark::Blocked, "blocked: needs your answer", tone),
+        _ => PageLine::marked(mark, end_in_words(report), tone),
+    }
+}
+
+/// What the agent said or asked, whole.
+fn why(report: &Report) -> Vec<PageLine> {
+    let Some(end) = &report.end else { return Vec::new() };
+    let said = match &end.reason {
+        StopReason::Blocked { question } => question.lines().map(str::to_owned).collect(),
+        reason => match reason.problem() {
+            Some(problem) if problem.text.is_empty() => vec![problem_in_words(problem)],
+            Some(problem) => vec![format!("it said: {}", problem_in_words(problem))],
+            None => Vec::new(),
+        },
+    };
+    let lines = said.iter().map(|line| PageLine::new(line, PageTone::Plain).indented(2));
+    lines.collect()
+}
+
+/// What the user can do next.
+fn next(report: &Report) -> Vec<PageLine> {
+    let hints: Vec<&String> = report.end.iter().flat_map(|end| &end.hints).collect();
+    if hints.is_empty() {
+        return Vec::new();
+    }
+    let hints = hints
+        .into_iter()
+        .map(|hint| PageLine::marked(Mark::Item, hint, PageTone::Plain));
+    [PageLine::empty(), PageLine::new("Next", PageTone::Heading)]
+        .into_iter()
+        .chain(hints)
+        .collect()
+}
+
+/// Leaves out what the verdict and the question below it have said.
+fn without_verdict(mut needs: Section, report: &Report, verdict: &str) -> Section {
+    let question = report.end.iter().find_map(|end| match &end.reason {
+        StopReason::Blocked { question } => Some(one_line(question)),
+        _ => None,
+    });
+    let is_said = |text: &str| {
+        let is_question = question.as_deref().is_some_and(|question| text.ends_with(question));
+        is_question || text == verdict || text == UNVERIFIED
+    };
+    needs.items.retain(|item| !is_said(&item.text));
+    needs
+}
+
+fn tasks(report: &Report) -> Vec<PageLine> {
+    if report.tasks.is_empty() {
+        return Vec::new();
+    }
+    let costs = report.tasks.iter().any(|task| task.cost_usd.is_some());
+    let heading = |text: &str| text.to_owned();
+    let mut head = vec![heading("iterations"), heading("time")];
+    head.extend(costs.then(|| heading("cost")));
+    let head = PageLine {
+        cells: head,
+        ..PageLine::new("Tasks", PageTone::Heading)
+    };
+    let rows = report.tasks.iter().flat_map(|task| task_lines(task, costs));
+    [PageLine::empty(), head].into_iter().chain(rows).collect()
+}
+
+fn task_lines(task: &Task, costs: bool) -> Vec<PageLine> {
+    let (mark, tone) = match task.state {
+        TaskState::Done => (Mark::Done, PageTone::Plain),
+        TaskState::Open => (Mark::Open, PageTone::Plain),
+        TaskState::Blocked => (Mark::Blocked, PageTone::Plain),
+        TaskState::Vanished => (Mark::Open, PageTone::Dim),
+    };
+    let gone = if task.state == TaskState::Vanished {
+        " (vanished from the plan)"
+    } else {
+        ""
+    };
+    let or_none = |text: String| {
+        if task.iterations.is_empty() {
+            "-".to_owned()
+        } else {
+            text
+        }
+    };
+    let mut cells = vec![
+        or_none(task.iterations.len().to_string()),
+        or_none(short_duration(task.duration_ms)),
+    ];
+    if costs {
+        cells.push(
+            task.cost_usd
+                .map_or_else(|| "-".to_owned(), |cost| format!("${cost:.2}")),
+        );
+    }
+    let depth = u16::from(task.depth.min(6)) * 2;
+    let row = PageLine {
+        cells,
+        ..PageLine::marked(mark, format!("{}{gone}", task.text), tone).indented(depth)
+    };
+    let question = task.question.iter().map(|question| {
+        let text = format!("asks: {question}");
+        PageLine::new(text, PageTone::Unfinished).indented(depth + 4)
+    });
+    [row].into_iter().chain(question).collect()
+}
+
+fn section(section: Section) -> Vec<PageLine> {
+    let mut lines = vec![PageLine::empty(), PageLine::new(section.title, PageTone::Heading)];
+    if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {
+        lines.push(PageLine::new(text, PageTone::Dim).indented(2));
+    }
+    let left_out = section.items.len().saturating_sub(MOST_ITEMS);
+    if left_out > 0 {
+        let text = format!("{left_out} earlier ones: `ralph report` has them");
+        lines.push(PageLine::new(text, PageTone::Dim).indented(2));
+    }
+    for item in section.items.into_iter().skip(left_out) {
+        lines.push(PageLine::marked(Mark::Item, &item.text, PageTone::Plain));
+        let details = item.details.iter();
+        lines.extend(details.map(|detail| PageLine::new(detail, PageTone::Dim).indented(4)));
+    }
+    lines
+}
+
+/// Renders what was claimed in an iteration, what its goals came to, and what was made of it.
+pub(crate) fn goals_page(look: &Look) -> Vec<PageLine> {
+    let mut lines = Vec::new();
+    for result in &look.goals {
+        let mark = if result.passed { Mark::Good } else { Mark::Bad };
+        lines.push(PageLine::marked(mark, goal_in_words(result), PageTone::Plain));
+        let tail = tail(result);
+        lines.extend(tail.iter().map(|line| PageLine::new(line, PageTone::Dim).indented(4)));
+    }
+    let claims = look.claims.iter().map(|claim| claim_in_words(*claim).to_owned());
+    let said = claims.chain(judged_in_words(look));
+    lines.extend(said.map(|line| PageLine::marked(Mark::Item, line, PageTone::Plain)));
+    lines
+}
+
+/// Renders the messages that were delivered in an iteration, whole.
+pub(crate) fn messages_page<'m>(messages: impl Iterator<Item = &'m run::Message>, iteration: u32) -> Vec<PageLine> {
+    let mut lines = Vec::new();
+    for message in messages {
+        let delivered = message
+            .delivered
+            .iter()
+            .find(|delivered| delivered.iteration == iteration);
+        let Some(delivered) = delivered else { continue };
+        let how = match delivered.how {
+            Delivery::Prompt => "in the prompt",
+            Delivery::Live => "while the agent worked",
+        };
+        let head = format!("message {}, {how}", message.id.0);
+        lines.push(PageLine::marked(Mark::Item, head, PageTone::Heading));
+        let text = message.text.lines();
+        lines.extend(text.map(|line| PageLine::new(line, PageTone::Plain).indented(2)));
+    }
+    lines
+}

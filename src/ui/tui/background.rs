@@ -1,0 +1,355 @@
+//! What a terminal answers when it is asked for the colour of its background. Pure.
+//!
+//! The question (OSC 11) is one that many terminals do not know; the one behind it (DA1) is known to all that answer at all,
+//! so its answer ends the wait. Both come where keys come, and what is typed meanwhile is between them. Whoever reads keys
+//! from a terminal that takes its time finds the answer among them, taken apart: [`LateAnswer`] puts it together.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+
+/// Asks for the background, then for something that every terminal answers.
+pub(super) const QUESTION: &str = "\x1b]11;?\x1b\\\x1b[c";
+
+/// Longer sequences are not the answers to these questions.
+const ANSWER_BYTES: usize = 64;
+
+/// What is pasted stands between `CSI 200 ~` and this.
+const PASTE_END: &[u8] = b"\x1b[201~";
+const PASTE_START_BYTES: usize = 6;
+
+/// The colour of a terminal's background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Background {
+    red: u8,
+    green: u8,
+    blue: u8,
+}
+
+impl Background {
+    #[cfg(test)]
+    pub(super) const fn of((red, green, blue): (u8, u8, u8)) -> Self {
+        Self { red, green, blue }
+    }
+
+    /// Reads `11;rgb:1e1e/1e1e/2e2e`: one to four digits each. A fourth colour (`rgba:`) says how opaque it is.
+    fn read(answer: &str) -> Option<Self> {
+        let colours = answer.strip_prefix("11;rgb")?;
+        let colours = colours.strip_prefix(':').or_else(|| colours.strip_prefix("a:"))?;
+        let mut parts = colours.split('/').map(|digits| {
+            let most = 16_u32.checked_pow(u32::try_from(digits.len()).ok()?)?.checked_sub(1)?;
+            let value = u32::from_str_radix(digits, 16)
+                .ok()
+                .filter(|_| (1..=4).contains(&digits.len()))?;
+            u8::try_from(value * 255 / most).ok()
+        });
+        Some(Self {
+            red: parts.next()??,
+            green: parts.next()??,
+            blue: parts.next()??,
+        })
+    }
+
+    /// How light it is to the eye, from 0 to 1: the relative luminance of the WCAG.
+    pub(super) fn luminance(self) -> f64 {
+        luminance((self.red, self.green, self.blue))
+    }
+}
+
+pub(super) fn luminance((red, green, blue): (u8, u8, u8)) -> f64 {
+    let linear = |part: u8| {
+        let part = f64::from(part) / 255.0;
+        match part <= 0.04045 {
+            true => part / 12.92,
+            false => ((part + 0.055) / 1.055).powf(2.4),
+        }
+    };
+    0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+}
+
+/// What came from a terminal that was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Heard {
+    Background(Background),
+    /// The answer to the second question: there is no other to come.
+    Last,
+    /// What somebody typed meanwhile.
+    Key(KeyEvent),
+    Paste(String),
+}
+
+/// Tells answers from keys in what a terminal sends. It may be cut anywhere.
+#[derive(Debug, Default)]
+pub(super) struct Listener {
+    bytes: Vec<u8>,
+}
+
+impl Listener {
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Heard> {
+        self.bytes.extend_from_slice(bytes);
+        let mut heard = Vec::new();
+        while let Some((found, length)) = next(&self.bytes) {
+            heard.extend(found);
+            self.bytes.drain(..length);
+        }
+        heard
+    }
+
+    /// Whether the rest of something is still to come.
+    pub(super) fn is_midway(&self) -> bool {
+        !self.bytes.is_empty()
+    }
+
+    /// What is left when nothing more comes: an Esc, as a rule.
+    pub(super) fn finish(&self) -> Option<Heard> {
+        (self.bytes == [0x1b]).then(|| key(KeyCode::Esc))
+    }
+}
+
+/// The first thing in `bytes`, if it is whole, and how many bytes it takes.
+fn next(bytes: &[u8]) -> Option<(Option<Heard>, usize)> {
+    match bytes {
+        [] | [0x1b] => None,
+        [0x1b, b']', rest @ ..] => {
+            let Some(at) = rest.iter().position(|byte| matches!(byte, 0x07 | 0x1b)) else {
+                return (rest.len() > ANSWER_BYTES).then_some((None, bytes.len()));
+            };
+            let end = if rest[at] == 0x1b { at + 2 } else { at + 1 };
+            let answer = std::str::from_utf8(&rest[..at]).unwrap_or_default();
+            (end <= rest.len()).then(|| (Background::read(answer).map(Heard::Background), end + 2))
+        }
+        [0x1b, b'[', b'2', b'0', b'0', b'~', rest @ ..] => {
+            let at = rest.windows(PASTE_END.len()).position(|end| end == PASTE_END)?;
+            let text = String::from_utf8_lossy(&rest[..at]).into_owned();
+            Some((Some(Heard::Paste(text)), PASTE_START_BYTES + at + PASTE_END.len()))
+        }
+        [0x1b, b'[', rest @ ..] => {
+            let at = rest.iter().position(|byte| (0x40..=0x7e).contains(byte));
+            let Some(at) = at else {
+                return (rest.len() > ANSWER_BYTES).then_some((None, bytes.len()));
+            };
+            let heard = match (rest[at], &rest[..at]) {
+                (b'c', [b'?', ..]) => Some(Heard::Last),
+                (end, []) => moved(end),
+                // Of other keys none does anything on a screen that shows nothing yet.
+                _ => None,
+            };
+            Some((heard, at + 3))
+        }
+        [0x1b, b'O', end, ..] => Some((moved(*end), 3)),
+        [0x1b, b'O'] => None,
+        [0x1b, 0x1b, ..] => Some((Some(key(KeyCode::Esc)), 1)),
+        [0x1b, rest @ ..] => {
+            let (character, length) = first_char(rest)?;
+            let typed = character.map(|character| KeyEvent::new(KeyCode::Char(character), KeyModifiers::ALT));
+            Some((typed.map(Heard::Key), length + 1))
+        }
+        rest => {
+            let (character, length) = first_char(rest)?;
+            Some((character.map(typed), length))
+        }
+    }
+}
+
+fn key(code: KeyCode) -> Heard {
+    Heard::Key(KeyEvent::from(code))
+}
+
+/// The key behind `CSI x` and `SS3 x`.
+fn moved(end: u8) -> Option<Heard> {
+    let code = match end {
+        b'A' => KeyCode::Up,
+        b'B' => KeyCode::Down,
+        b'C' => KeyCode::Right,
+        b'D' => KeyCode::Left,
+        b'H' => KeyCode::Home,
+        b'F' => KeyCode::End,
+        _ => return None,
+    };
+    Some(key(code))
+}
+
+/// The first character and its length, if it is whole; none for a byte that begins no character.
+fn first_char(bytes: &[u8]) -> Option<(Option<char>, usize)> {
+    let most = &bytes[..bytes.len().min(4)];
+    let valid = match std::str::from_utf8(most) {
+        Ok(text) => text,
+        Err(error) if error.valid_up_to() > 0 => std::str::from_utf8(&most[..error.valid_up_to()]).unwrap_or_default(),
+        Err(error) if error.error_len().is_none() => return None,
+        Err(_) => return Some((None, 1)),
+    };
+    let character = valid.chars().next()?;
+    Some((Some(character), character.len_utf8()))
+}
+
+fn typed(character: char) -> Heard {
+    let with = |code, modifiers| Heard::Key(KeyEvent::new(code, modifiers));
+    match character {
+        '\r' => key(KeyCode::Enter),
+        '\t' => key(KeyCode::Tab),
+        '\u{7f}' => key(KeyCode::Backspace),
+        '\0' => with(KeyCode::Char(' '), KeyModifiers::CONTROL),
+        '\u{1}'..='\u{1a}' => with(
+            KeyCode::Char(char::from(b'a' + character as u8 - 1)),
+            KeyModifiers::CONTROL,
+        ),
+        _ if character.is_uppercase() => with(KeyCode::Char(character), KeyModifiers::SHIFT),
+        _ => key(KeyCode::Char(character)),
+    }
+}
+
+/// Finds an answer among keys: crossterm does not know it and hands it over in pieces, the first of them as Alt-].
+#[derive(Debug, Default)]
+pub(super) struct LateAnswer {
+    held: Vec<Event>,
+    text: String,
+}
+
+/// What became of a key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Sifted {
+    /// These are keys, in this order.
+    Keys(Vec<Event>),
+    /// It may be the beginning of an answer.
+    Held,
+    Background(Background),
+}
+
+impl LateAnswer {
+    pub(super) fn take(&mut self, event: Event) -> Sifted {
+        let Event::Key(pressed) = &event else {
+            return self.give_up(Some(event));
+        };
+        let alone = pressed.modifiers.difference(KeyModifiers::SHIFT).is_empty();
+        match (pressed.code, pressed.modifiers, self.held.is_empty()) {
+            (KeyCode::Char(']'), KeyModifiers::ALT, true) => self.held.push(event),
+            (KeyCode::Char('\\'), KeyModifiers::ALT, false) | (KeyCode::Char('g'), KeyModifiers::CONTROL, false) => {
+                let Some(background) = Background::read(&self.text) else {
+                    return self.give_up(Some(event));
+                };
+                *self = Self::default();
+                return Sifted::Background(background);
+            }
+            (KeyCode::Char(character), _, false) if alone && self.held.len() <= ANSWER_BYTES => {
+                self.text.push(character);
+                self.held.push(event);
+            }
+            _ => return self.give_up(Some(event)),
+        }
+        Sifted::Held
+    }
+
+    pub(super) fn is_midway(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// What was held are keys after all, and so is `event`.
+    pub(super) fn give_up(&mut self, event: Option<Event>) -> Sifted {
+        self.text.clear();
+        let mut keys = std::mem::take(&mut self.held);
+        keys.extend(event);
+        Sifted::Keys(keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DARK: Background = Background::of((30, 30, 46));
+
+    fn char(character: char, modifiers: KeyModifiers) -> Event {
+        Event::Key(KeyEvent::new(KeyCode::Char(character), modifiers))
+    }
+
+    #[test]
+    fn colours_of_any_precision_are_read() {
+        for answer in [
+            "11;rgb:1e1e/1e1e/2e2e",
+            "11;rgb:1e/1e/2e",
+            "11;rgba:1e1e/1e1e/2e2e/ffff",
+        ] {
+            assert_eq!(Background::read(answer), Some(DARK), "{answer}");
+        }
+        assert_eq!(Background::read("11;rgb:f/f/f"), Some(Background::of((255, 255, 255))));
+        for other in [
+            "",
+            "11;",
+            "11;?",
+            "11;rgb:",
+            "11;rgb:1e/1e",
+            "11;rgb:12345/0/0",
+            "10;rgb:1/1/1",
+            "11;rgb:+1/1/1x",
+        ] {
+            assert_eq!(Background::read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn answers_and_what_is_typed_between_them_are_told_apart_wherever_they_are_cut() {
+        let sent = "q\u{1b}[200~rm -r\n\u{1b}x é\u{1b}[201~\u{1b}]11;rgb:1e1e/1e1e/2e2e\u{1b}\\Gé\r\u{1b}[A\u{1b}OB\u{3}\u{1b}[15~\u{1b}x\u{1b}[?62;4cl";
+        let code = |code| Heard::Key(KeyEvent::from(code));
+        let with = |character, modifiers| Heard::Key(KeyEvent::new(KeyCode::Char(character), modifiers));
+        let expected = [
+            code(KeyCode::Char('q')),
+            Heard::Paste("rm -r\n\u{1b}x é".to_owned()),
+            Heard::Background(DARK),
+            with('G', KeyModifiers::SHIFT),
+            code(KeyCode::Char('é')),
+            code(KeyCode::Enter),
+            code(KeyCode::Up),
+            code(KeyCode::Down),
+            with('c', KeyModifiers::CONTROL),
+            with('x', KeyModifiers::ALT),
+            Heard::Last,
+            code(KeyCode::Char('l')),
+        ];
+        for cut in 0..=sent.len() {
+            let mut listener = Listener::default();
+            let (before, after) = sent.as_bytes().split_at(cut);
+            let heard = [listener.take(before), listener.take(after)].concat();
+            assert_eq!(heard, expected, "cut at {cut}");
+            assert!(!listener.is_midway());
+        }
+        let mut listener = Listener::default();
+        assert_eq!(listener.take(b"\x1b"), []);
+        assert_eq!(listener.finish(), Some(code(KeyCode::Esc)));
+        assert_eq!(
+            Listener::default().take(b"\x1b]11;rgb:1e/1e/2e\x07"),
+            [Heard::Background(DARK)]
+        );
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_sends_is_waited_for_without_end() {
+        let mut listener = Listener::default();
+        listener.take(b"\x1b]");
+        listener.take(&[b'x'; 200]);
+        assert!(!listener.is_midway());
+        assert_eq!(listener.take(b"q"), [key(KeyCode::Char('q'))]);
+        assert_eq!(listener.take(b"\xffq"), [key(KeyCode::Char('q'))], "no UTF-8");
+    }
+
+    #[test]
+    fn a_late_answer_is_no_keys_and_keys_are_no_answer() {
+        let answer = |end: Event| {
+            let mut late = LateAnswer::default();
+            assert_eq!(late.take(char(']', KeyModifiers::ALT)), Sifted::Held);
+            for character in "11;rgb:1e1e/1e1e/2e2e".chars() {
+                assert_eq!(late.take(char(character, KeyModifiers::NONE)), Sifted::Held);
+            }
+            late.take(end)
+        };
+        for end in [char('\\', KeyModifiers::ALT), char('g', KeyModifiers::CONTROL)] {
+            assert_eq!(answer(end), Sifted::Background(DARK));
+        }
+        let mut late = LateAnswer::default();
+        let pressed = [char(']', KeyModifiers::ALT), char('1', KeyModifiers::NONE)];
+        for key in &pressed {
+            assert_eq!(late.take(key.clone()), Sifted::Held);
+        }
+        let enter = Event::Key(KeyEvent::from(KeyCode::Enter));
+        let all = [&pressed[..], std::slice::from_ref(&enter)].concat();
+        assert_eq!(late.take(enter), Sifted::Keys(all));
+        assert!(!late.is_midway());
+    }
+}

@@ -1,0 +1,80 @@
+//! The messages that were sent, kept for the runs to come: one file of a project, a line each.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use rustix::fs::{FlockOperation, flock};
+use tempfile::NamedTempFile;
+
+use super::editor::RECALLED;
+
+/// What is kept, oldest first. Lines that are none of ralph's are left out.
+pub(super) fn read(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+/// Adds a message as the newest; returns all that are kept now. Several ralphs may do so at once, and none loses what another has
+/// added; whoever reads meanwhile sees all or nothing of it.
+///
+/// # Errors
+/// If there can be no such file.
+pub(super) fn add(path: &Path, message: &str) -> io::Result<Vec<String>> {
+    let lock = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path.with_extension("lock"))?;
+    flock(&lock, FlockOperation::LockExclusive)?;
+    let mut texts = read(path);
+    texts.retain(|known| known != message);
+    texts.push(message.to_owned());
+    texts.drain(..texts.len().saturating_sub(RECALLED));
+    let directory = path.parent().unwrap_or(Path::new("."));
+    // Readable by its owner alone.
+    let mut file = NamedTempFile::new_in(directory)?;
+    for text in &texts {
+        writeln!(file, "{}", serde_json::to_string(text)?)?;
+    }
+    file.persist(path)?;
+    Ok(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::PermissionsExt, thread};
+
+    use super::*;
+
+    #[test]
+    fn several_ralphs_add_messages_and_none_loses_those_of_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("messages");
+        fs::write(&path, "\"from before\\nof two lines\"\nnonsense\n").unwrap();
+        thread::scope(|scope| {
+            for ralph in ["a", "b", "c"] {
+                let path = &path;
+                scope.spawn(move || {
+                    for n in 0..20 {
+                        add(path, &format!("{ralph}{n}")).unwrap();
+                    }
+                });
+            }
+        });
+        let texts = read(&path);
+        assert_eq!((texts.len(), texts[0].as_str()), (61, "from before\nof two lines"));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        for n in 0..150 {
+            add(&path, &n.to_string()).unwrap();
+        }
+        add(&path, "120").unwrap();
+        let texts = read(&path);
+        assert_eq!((texts.len(), texts[99].as_str()), (RECALLED, "120"));
+    }
+}

@@ -1,0 +1,73 @@
+//! What the agent said last, to be copied.
+
+use crate::event::AgentSignal;
+
+/// Most bytes of a message that are kept.
+const CAP_BYTES: usize = 128 * 1024;
+/// What code stands between.
+const FENCE: &str = "```";
+
+#[derive(Debug, Clone, Default)]
+pub struct Spoken {
+    pub message: Option<String>,
+    /// The last block of code in any message.
+    pub block: Option<String>,
+}
+
+impl Spoken {
+    pub(super) fn hear(&mut self, signal: &AgentSignal) {
+        let AgentSignal::Said { text } = signal else { return };
+        let end = (0..=CAP_BYTES.min(text.len())).rfind(|at| text.is_char_boundary(*at));
+        let text = &text[..end.unwrap_or(0)];
+        if let Some(block) = last_block(text) {
+            self.block = Some(block);
+        }
+        self.message = Some(text.to_owned());
+    }
+}
+
+/// The last block of code; one that was not closed reaches to the end.
+fn last_block(text: &str) -> Option<String> {
+    let (mut last, mut open): (Option<String>, Option<(String, &str)>) = (None, None);
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        let fence = &trimmed[..trimmed.len() - trimmed.trim_start_matches('`').len()];
+        match &mut open {
+            // A longer fence is closed by as long a one.
+            Some((block, opened)) if fence.len() >= opened.len() && trimmed.trim_end() == fence => {
+                last = Some(std::mem::take(block));
+                open = None;
+            }
+            Some((block, _)) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+            None if fence.len() >= FENCE.len() => open = Some((String::new(), fence)),
+            None => {}
+        }
+    }
+    open.map(|(block, _)| block).or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> AgentSignal {
+        AgentSignal::Said { text: text.to_owned() }
+    }
+
+    #[test]
+    fn the_last_message_and_the_last_block_of_any_are_kept() {
+        let mut spoken = Spoken::default();
+        spoken.hear(&said("First:\n```sh\nls\n```\nthen\n````\n```\nrm x\n````\ndone"));
+        assert_eq!(spoken.block.as_deref(), Some("```\nrm x\n"));
+        spoken.hear(&said("No code."));
+        assert_eq!(spoken.message.as_deref(), Some("No code."));
+        assert_eq!(spoken.block.as_deref(), Some("```\nrm x\n"));
+        spoken.hear(&said("```\nopen"));
+        assert_eq!(spoken.block.as_deref(), Some("open\n"));
+        spoken.hear(&said(&"ü".repeat(CAP_BYTES)));
+        assert_eq!(spoken.message.map(|text| text.len()), Some(CAP_BYTES));
+    }
+}

@@ -1,0 +1,158 @@
+//! What is known of the agent beside the run's view: how long it has been silent, and whether it is confined.
+//!
+//! The loop alone knows whether an agent is idle, which is neither writing nor computing, and says so from half of the limit on.
+//! What the screen sees itself is that nothing comes, which it calls quiet and nothing else.
+
+use crate::{
+    event::{Event, Notice, Record},
+    run::{Phase, RunView},
+};
+
+/// Shorter silences are not worth a word.
+const QUIET_MS: u64 = 10_000;
+/// What is left of the limit when the countdown is all that matters.
+const ENDING_MS: u64 = 60_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Vitals {
+    /// When something last came from the agent.
+    heard_ms: u64,
+    idle: Option<Idle>,
+    pub sandbox: Option<Sandbox>,
+}
+
+/// What the loop said of an idle agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Idle {
+    told_ms: u64,
+    since_ms: u64,
+    until_ms: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sandbox {
+    On,
+    Strict,
+    /// It was asked for, and nothing on this machine confines.
+    Missing,
+}
+
+/// How long an agent has done nothing, as far as that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// Nothing came; it may compute.
+    Quiet {
+        for_ms: u64,
+    },
+    Idle {
+        for_ms: u64,
+        limit_ms: u64,
+    },
+    /// It is stopped soon.
+    Ending {
+        left_ms: u64,
+    },
+}
+
+impl Vitals {
+    /// Something came from the agent.
+    pub fn hear(&mut self, at_ms: u64) {
+        self.heard_ms = self.heard_ms.max(at_ms);
+    }
+
+    pub fn apply(&mut self, record: &Record) {
+        match &record.event {
+            Event::JournalOpened { .. } => *self = Self::default(),
+            Event::ClockMoved { .. } | Event::IterationStarted { .. } => {
+                self.heard_ms = record.at_ms;
+                self.idle = None;
+            }
+            Event::AgentReported { .. } | Event::PermissionDecided { .. } | Event::QuestionAnswered { .. } => {
+                self.hear(record.at_ms);
+            }
+            Event::Noticed { notice } => self.noticed(notice, record.at_ms),
+            _ => {}
+        }
+    }
+
+    fn noticed(&mut self, notice: &Notice, at_ms: u64) {
+        match notice {
+            Notice::AgentIdle { quiet_ms, left_ms } => {
+                self.idle = Some(Idle {
+                    told_ms: at_ms,
+                    since_ms: at_ms.saturating_sub(*quiet_ms),
+                    until_ms: at_ms + left_ms,
+                });
+            }
+            Notice::AgentActive => {
+                self.idle = None;
+                self.hear(at_ms);
+            }
+            Notice::SandboxOn { .. } => self.sandbox = Some(Sandbox::On),
+            Notice::SandboxStrict { .. } => self.sandbox = Some(Sandbox::Strict),
+            Notice::SandboxMissing => self.sandbox = Some(Sandbox::Missing),
+            _ => {}
+        }
+    }
+
+    pub fn silence(&self, run: &RunView, now_ms: u64) -> Option<Silence> {
+        // Who waits for an answer is not idle.
+        if !matches!(run.phase, Phase::Running { .. }) || !run.permissions.pending.is_empty() {
+            return None;
+        }
+        if let Some(idle) = self.idle.filter(|idle| idle.told_ms >= self.heard_ms) {
+            let limit_ms = idle.until_ms.saturating_sub(idle.since_ms);
+            let left_ms = idle.until_ms.saturating_sub(now_ms);
+            return Some(match left_ms <= ENDING_MS.min(limit_ms / 4) {
+                true => Silence::Ending { left_ms },
+                false => Silence::Idle {
+                    for_ms: now_ms.saturating_sub(idle.since_ms),
+                    limit_ms,
+                },
+            });
+        }
+        let for_ms = now_ms.saturating_sub(self.heard_ms);
+        (for_ms >= QUIET_MS).then_some(Silence::Quiet { for_ms })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        testing::permission_asked,
+        ui::tui::testing::{model, running},
+    };
+
+    #[test]
+    fn an_agent_is_called_idle_only_where_the_loop_says_so_and_until_something_comes() {
+        let idle = Event::Noticed {
+            notice: Notice::AgentIdle {
+                quiet_ms: 300_000,
+                left_ms: 300_000,
+            },
+        };
+        let mut watched = model(80, 24, [running(), vec![idle.clone()]].concat());
+        let told_ms = watched.now_ms;
+        let after = |model: &crate::ui::tui::model::Model, ms| model.vitals.silence(&model.run, told_ms + ms);
+        let limit_ms = 600_000;
+        assert_eq!(
+            after(&watched, 12_000),
+            Some(Silence::Idle {
+                for_ms: 312_000,
+                limit_ms
+            })
+        );
+        assert_eq!(after(&watched, 292_000), Some(Silence::Ending { left_ms: 8_000 }));
+        watched.vitals.hear(told_ms + 20_000);
+        assert_eq!(after(&watched, 25_000), None);
+        assert_eq!(after(&watched, 50_000), Some(Silence::Quiet { for_ms: 30_000 }));
+        let active = Event::Noticed {
+            notice: Notice::AgentActive,
+        };
+        let working = model(80, 24, [running(), vec![idle.clone(), active]].concat());
+        assert_eq!(after(&working, 2_000), None, "it computes and writes nothing");
+        let asking = model(80, 24, [running(), vec![idle, permission_asked(1)]].concat());
+        assert_eq!(after(&asking, 12_000), None, "it waits for the user");
+    }
+}

@@ -1,0 +1,126 @@
+//! What is searched for, and which of its matches comes next. Pure.
+
+/// A text that is searched for. Its case counts as soon as it has a capital letter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Needle {
+    text: String,
+    folds: bool,
+}
+
+/// The way a search goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Up,
+    Down,
+}
+
+/// Where a search begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum From {
+    /// Beyond this line.
+    Behind(usize),
+    /// With this line.
+    At(usize),
+}
+
+/// A line that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Match {
+    pub(crate) line: usize,
+    /// Which of them it is, from the top, counted from 1.
+    pub(crate) nth: usize,
+    pub(crate) of: usize,
+    /// There was none any more in the direction of the search; it went on at the other end.
+    pub(crate) wrapped: bool,
+}
+
+impl Match {
+    /// `3/17`, and whether the search went around the end.
+    pub(crate) fn in_words(self) -> String {
+        let wrapped = if self.wrapped { " · wrapped" } else { "" };
+        format!("{}/{}{wrapped}", self.nth, self.of)
+    }
+}
+
+impl Needle {
+    /// None if there is nothing to search for.
+    pub(crate) fn of(query: &str) -> Option<Self> {
+        let folds = !query.chars().any(char::is_uppercase);
+        (!query.is_empty()).then(|| Self {
+            text: query.to_owned(),
+            folds,
+        })
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        if !self.folds {
+            return text.contains(&self.text);
+        }
+        // Of long texts no copy is made for it.
+        if self.text.is_ascii() {
+            let needle = self.text.as_bytes();
+            return text
+                .as_bytes()
+                .windows(needle.len())
+                .any(|window| window.eq_ignore_ascii_case(needle));
+        }
+        text.to_lowercase().contains(&self.text)
+    }
+
+    /// The text as it is compared.
+    pub(crate) fn folded(&self, text: &str) -> String {
+        if self.folds {
+            text.to_lowercase()
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// The next of `lines`, which are in order; none if there are none.
+pub(crate) fn next(lines: &[usize], from: From, direction: Direction) -> Option<Match> {
+    let last = lines.len().checked_sub(1)?;
+    let (found, end) = match (direction, from) {
+        (Direction::Down, From::Behind(at)) => (lines.iter().position(|line| *line > at), 0),
+        (Direction::Down, From::At(at)) => (lines.iter().position(|line| *line >= at), 0),
+        (Direction::Up, From::Behind(at)) => (lines.iter().rposition(|line| *line < at), last),
+        (Direction::Up, From::At(at)) => (lines.iter().rposition(|line| *line <= at), last),
+    };
+    let at = found.unwrap_or(end);
+    Some(Match {
+        line: lines[at],
+        nth: at + 1,
+        of: lines.len(),
+        wrapped: found.is_none(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_counts_where_the_query_has_a_capital_letter() {
+        let is_in = |query, text| Needle::of(query).unwrap().is_in(text);
+        assert!(is_in("needle", "a NEEDLE here") && is_in("Needle", "a Needle here"));
+        assert!(!is_in("Needle", "a needle here"));
+        assert!(is_in("größe", "GRÖSSE Größe") && !is_in("Größe", "größe"));
+        assert!(!is_in("longer than the text", "text"));
+        assert_eq!(Needle::of(""), None);
+    }
+
+    #[test]
+    fn a_search_goes_from_match_to_match_and_around_the_end() {
+        let lines = [2, 5, 9];
+        let went = |from, direction| next(&lines, from, direction).map(|hit| (hit.line, hit.nth, hit.wrapped));
+        assert_eq!(went(From::Behind(5), Direction::Down), Some((9, 3, false)));
+        assert_eq!(went(From::Behind(9), Direction::Down), Some((2, 1, true)));
+        assert_eq!(went(From::At(5), Direction::Up), Some((5, 2, false)));
+        assert_eq!(went(From::Behind(2), Direction::Up), Some((9, 3, true)));
+        assert_eq!(next(&[], From::At(0), Direction::Down), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! Which keys have something to do now, for the help and the palette. Pure.
+
+use super::{
+    keys::{self, Action, Binding, Here, When},
+    model::{Model, Pane, has_sections, message_at, used_up},
+};
+use crate::{
+    event::StopRequest,
+    run::{Message, Phase},
+};
+
+/// The bindings that have something to do where the focus is, in the order of the table.
+pub(super) fn offered(model: &Model) -> impl Iterator<Item = &'static Binding> + '_ {
+    keys::bindings(Here::of(&model.ui)).filter(|binding| works(binding, model))
+}
+
+fn works(binding: &Binding, model: &Model) -> bool {
+    let run = &model.run;
+    if binding.when == When::Live && run.is_over() && binding.action != Action::Steer {
+        return false;
+    }
+    match binding.action {
+        Action::Steer => used_up(run).is_none(),
+        // Only a terminal program reads what is typed.
+        Action::Type => run.is_busy() && !model.ui.transcript,
+        Action::Skip => matches!(run.phase, Phase::Running { .. }),
+        Action::RetryNow => matches!(run.phase, Phase::Waiting { .. }),
+        Action::Answer => !run.permissions.pending.is_empty(),
+        Action::Withdraw => run.messages.iter().any(Message::is_due),
+        Action::Open if model.ui.pane == Pane::Messages => model.ui.reading.is_none() && message_at(model).is_some(),
+        Action::Fold => has_sections(&run.plan) && !model.layout().has_strip(),
+        // What is stronger is under way already.
+        Action::StopAfterIteration => run.stop.is_none_or(|stop| stop.request == StopRequest::AfterIteration),
+        Action::NextMatch | Action::PreviousMatch => !model.ui.search.query.is_empty(),
+        // What else there is can always be asked for.
+        _ => true,
+    }
+}
+
+/// The actions whose names have the letters of `query` in that order, the best first.
+pub(super) fn actions_found(model: &Model, query: &str) -> Vec<&'static Binding> {
+    let query = query.trim().to_lowercase();
+    let bindings = offered(model).filter(|binding| binding.action != Action::Palette);
+    let ranked = bindings.filter_map(|binding| Some((rank(&binding.about.to_lowercase(), &query)?, binding)));
+    let mut found: Vec<(u8, &Binding)> = ranked.collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, binding)| binding).collect()
+}
+
+/// How well a name fits, 0 best; none if it does not.
+fn rank(name: &str, query: &str) -> Option<u8> {
+    if name.starts_with(query) {
+        return Some(0);
+    }
+    if let Some(at) = name.find(query) {
+        let begins_word = name[..at].ends_with(|before: char| !before.is_alphanumeric());
+        return Some(if begins_word { 1 } else { 2 });
+    }
+    let mut letters = name.chars();
+    let has_all = query
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .all(|letter| letters.any(|other| other == letter));
+    has_all.then_some(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_name_comes_first() {
+        let mut names = ["a screen", "redraw the screen", "draw", "d_r_a_w"];
+        names.sort_by_key(|name| rank(name, "draw").unwrap_or(9));
+        assert_eq!(names[..2], ["draw", "redraw the screen"]);
+        assert_eq!(rank("redraw the screen", "rds"), Some(3));
+        assert_eq!(rank("redraw", "xyz"), None);
+    }
+}

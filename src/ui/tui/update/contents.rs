@@ -1,0 +1,433 @@
+//! The lines of the panes that have lines of their own: what a search goes through. A terminal's are its owner's.
+
+use crate::{
+    run::{AskEntry, AskSubject},
+    text::one_line,
+    ui::tui::{
+        keys::Place,
+        model::{DiffState, Model, Pane, Part, ReportRow, ask_in_words, listed, message_at, position, select},
+        needle::Direction,
+        patch::Patch,
+        view,
+    },
+};
+
+/// The lines of a pane, and where in them somebody is.
+pub(super) trait Lines {
+    /// Hands over the text of every line, in order.
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str));
+
+    /// The line that is chosen, or the first in view; one behind the last where new ones are followed.
+    fn at(&self, model: &Model) -> usize;
+
+    /// Chooses that line, or makes it the first in view.
+    fn put(&self, model: &mut Model, at: usize);
+
+    /// What is chosen, whole.
+    fn chosen(&self, model: &Model) -> Option<String> {
+        let at = self.at(model);
+        line(self, model, match_at(at, model).unwrap_or(at))
+    }
+
+    /// Whether one line is chosen.
+    fn chooses(&self) -> bool {
+        true
+    }
+
+    /// Where a search looks first.
+    fn direction(&self) -> Direction {
+        Direction::Down
+    }
+}
+
+/// Those of what has the focus; none where there is nothing to read, or a terminal.
+pub(super) fn lines(model: &Model) -> Option<&'static dyn Lines> {
+    Some(match Place::of(&model.ui) {
+        Place::Plan => &Plan,
+        Place::View(Pane::Log) => &Log,
+        Place::View(Pane::Diff) => &Diff,
+        Place::View(Pane::History) => match model.ui.history.open.as_ref().map(|open| open.part) {
+            None => &History,
+            Some(Part::Diff) => &Diff,
+            Some(Part::Goals | Part::Messages) => &OfIteration,
+            Some(Part::Transcript) => return None,
+        },
+        Place::View(Pane::Report) => &Report,
+        Place::View(Pane::Messages) if model.ui.reading.is_some() => &WholeMessage,
+        Place::View(Pane::Messages) => &Messages,
+        Place::View(Pane::Asks) if model.ui.asks.reading.is_some() => &Ask,
+        Place::View(Pane::Asks) => &Asks,
+        Place::View(Pane::Limits) => &Limits,
+        Place::View(Pane::Terminal) => return None,
+    })
+}
+
+/// What is chosen there, whole.
+pub(super) fn chosen(model: &Model) -> Option<String> {
+    lines(model)?.chosen(model)
+}
+
+/// What there is to read, whole, and how the name of a file with it ends: of messages and questions the chosen one.
+pub(super) fn document(model: &Model) -> Option<(&'static str, String)> {
+    let lines = lines(model)?;
+    let place = Place::of(&model.ui);
+    let text = match place {
+        Place::View(Pane::Messages) | Place::View(Pane::Asks) => lines.chosen(model)?,
+        _ => whole(lines, model),
+    };
+    let name = match place {
+        Place::Plan => "plan.txt",
+        Place::View(Pane::Terminal) => "transcript.txt",
+        Place::View(Pane::Log) => "log.txt",
+        Place::View(Pane::History) => match model.ui.history.open.as_ref().map(|open| open.part) {
+            Some(Part::Diff) => "changes.diff",
+            _ => "iterations.txt",
+        },
+        Place::View(Pane::Diff) => "changes.diff",
+        Place::View(Pane::Messages) => "message.md",
+        Place::View(Pane::Asks) => "question.txt",
+        Place::View(Pane::Limits) => "limits.txt",
+        Place::View(Pane::Report) => "report.txt",
+    };
+    (!text.trim().is_empty()).then_some((name, text))
+}
+
+/// The line of the match that somebody is at.
+fn match_at(at: usize, model: &Model) -> Option<usize> {
+    let landed = model.ui.search.landed?;
+    let is_here = (landed.pane, landed.focus, landed.at) == (model.ui.pane, model.ui.focus, at);
+    is_here.then_some(landed.line)
+}
+
+/// The text of a line; of the last one where there are fewer.
+fn line(lines: &(impl Lines + ?Sized), model: &Model, at: usize) -> Option<String> {
+    let (mut found, mut last, mut count) = (None, String::new(), 0);
+    lines.each(model, &mut |text| {
+        if count == at {
+            found = Some(text.to_owned());
+        }
+        last.clear();
+        last.push_str(text);
+        count += 1;
+    });
+    found.or((count > 0).then_some(last))
+}
+
+fn whole(lines: &(impl Lines + ?Sized), model: &Model) -> String {
+    let mut all = String::new();
+    lines.each(model, &mut |line| {
+        all.push_str(line);
+        all.push('\n');
+    });
+    all
+}
+
+/// The command, the address, the change or the question itself.
+fn what_was_asked(entry: &AskEntry) -> String {
+    match &entry.what {
+        AskSubject::Request { request, .. } => {
+            let parts = [&request.command, &request.url, &request.diff];
+            let what = parts.into_iter().flatten().next();
+            what.unwrap_or(&request.title).clone()
+        }
+        AskSubject::Title { title, .. } => title.clone(),
+        AskSubject::Block { question, .. } => question.clone(),
+    }
+}
+
+/// Chooses a line, or brings it into view with a third of the room above it.
+pub(super) fn go(lines: &dyn Lines, model: &mut Model, line: usize) {
+    if lines.chooses() {
+        return lines.put(model, line);
+    }
+    let mut count = 0_usize;
+    lines.each(model, &mut |_| count += 1);
+    let height = usize::from(model.layout().main.height);
+    let top = line.saturating_sub(height / 3).min(count.saturating_sub(height));
+    lines.put(model, top);
+}
+
+struct Plan;
+
+impl Lines for Plan {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        model.run.plan.tasks.iter().for_each(|task| take(&task.text));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.task_at().unwrap_or(0)
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.task = Some(at);
+    }
+}
+
+struct Log;
+
+impl Lines for Log {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        let log = &model.log;
+        (0..log.len())
+            .filter_map(|at| log.get(at))
+            .for_each(|line| take(&line.text));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        match model.ui.log_below {
+            0 => model.log.len(),
+            below => model.log.len().saturating_sub(1 + below),
+        }
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.log_below = model.log.len().saturating_sub(1).saturating_sub(at);
+    }
+
+    fn direction(&self) -> Direction {
+        Direction::Up
+    }
+}
+
+struct Diff;
+
+impl Lines for Diff {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        if let DiffState::Loaded(patch) = &model.ui.diff.state {
+            patch.lines.iter().for_each(|line| take(line));
+        }
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.diff.top
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.diff.top = at;
+    }
+
+    /// The line of a match, or else the part of the patch at the top.
+    fn chosen(&self, model: &Model) -> Option<String> {
+        let DiffState::Loaded(Patch { lines, .. }) = &model.ui.diff.state else {
+            return None;
+        };
+        let at = self.at(model);
+        if let Some(line) = match_at(at, model) {
+            return lines.get(line).cloned();
+        }
+        let begins = |line: &String| line.starts_with("@@") || line.starts_with("diff ");
+        let start = lines.iter().take(at + 1).rposition(begins).unwrap_or(0);
+        let rest = lines.get(start..)?;
+        let end = rest.iter().skip(1).position(begins).map_or(rest.len(), |at| at + 1);
+        Some(rest[..end].join("\n"))
+    }
+
+    fn chooses(&self) -> bool {
+        false
+    }
+}
+
+struct History;
+
+impl Lines for History {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        let tasks = model.run.iterations.rows.iter().map(|row| row.task.as_deref());
+        tasks.for_each(|task| take(task.unwrap_or_default()));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        let newest = model.run.iterations.rows.len().saturating_sub(1);
+        newest.saturating_sub(model.ui.history.selected)
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        let newest = model.run.iterations.rows.len().saturating_sub(1);
+        model.ui.history.selected = newest.saturating_sub(at);
+    }
+
+    fn chosen(&self, model: &Model) -> Option<String> {
+        let row = model.run.iterations.rows.get(self.at(model))?;
+        let task = row.task.as_deref().unwrap_or_default();
+        Some(format!("iteration {}: {task}", row.number))
+    }
+}
+
+struct Messages;
+
+impl Lines for Messages {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        let messages = model.run.messages.iter().rev();
+        messages.for_each(|message| take(&one_line(&message.text)));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.message
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.message = at;
+    }
+
+    fn chosen(&self, model: &Model) -> Option<String> {
+        Some(message_at(model)?.text.clone())
+    }
+}
+
+/// One that is shown whole.
+struct WholeMessage;
+
+impl Lines for WholeMessage {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        view::lines_of_message(model).iter().for_each(|line| take(line));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.reading.map_or(0, |read| read.top)
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        if let Some(read) = &mut model.ui.reading {
+            read.top = at;
+        }
+    }
+
+    fn chosen(&self, model: &Model) -> Option<String> {
+        Messages.chosen(model)
+    }
+
+    fn chooses(&self) -> bool {
+        false
+    }
+}
+
+struct Asks;
+
+impl Lines for Asks {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        listed(model).for_each(|entry| take(&ask_in_words(entry)));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        position(model)
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        select(model, at);
+    }
+
+    fn chosen(&self, model: &Model) -> Option<String> {
+        listed(model).nth(position(model)).map(what_was_asked)
+    }
+}
+
+/// One that is shown whole.
+struct Ask;
+
+impl Lines for Ask {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        if let Some(reading) = model.ui.asks.reading {
+            let lines = view::lines_of_ask(model, reading.place);
+            lines.iter().for_each(|line| take(line));
+        }
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.asks.reading.map_or(0, |reading| reading.top)
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        if let Some(reading) = &mut model.ui.asks.reading {
+            reading.top = at;
+        }
+    }
+
+    fn chosen(&self, model: &Model) -> Option<String> {
+        Some(whole(self, model))
+    }
+
+    fn chooses(&self) -> bool {
+        false
+    }
+}
+
+struct Report;
+
+impl Lines for Report {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        model.ui.report.rows.iter().for_each(|row| take(&text_of(row)));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.report.top
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.report.top = at;
+    }
+
+    fn chooses(&self) -> bool {
+        false
+    }
+
+    fn chosen(&self, model: &Model) -> Option<String> {
+        Some(whole(self, model))
+    }
+}
+
+fn text_of(row: &ReportRow) -> String {
+    row.pieces.iter().map(|(text, _)| text.as_str()).collect()
+}
+
+/// A part of an iteration that is shown whole.
+struct OfIteration;
+
+impl Lines for OfIteration {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        if let Some(open) = &model.ui.history.open {
+            let rows = view::part_rows(model, open, model.layout().main.width);
+            rows.iter().for_each(|row| take(&text_of(row)));
+        }
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.history.open.as_ref().map_or(0, |open| open.top)
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        if let Some(open) = &mut model.ui.history.open {
+            open.top = at;
+        }
+    }
+
+    fn chooses(&self) -> bool {
+        false
+    }
+
+    fn chosen(&self, model: &Model) -> Option<String> {
+        Some(whole(self, model))
+    }
+}
+
+struct Limits;
+
+impl Lines for Limits {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        view::lines_of_limits(model).iter().for_each(|line| take(line));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.limits_top
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.limits_top = at;
+    }
+
+    fn chosen(&self, model: &Model) -> Option<String> {
+        Some(whole(self, model))
+    }
+
+    fn chooses(&self) -> bool {
+        false
+    }
+}

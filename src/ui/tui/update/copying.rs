@@ -1,0 +1,132 @@
+//! Copying: what is chosen in a list, or what of a terminal is asked for.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::{
+    ui::tui::{
+        keys::Chord,
+        model::{Mode, Model, PORTIONS, Portion},
+    },
+    words::Tone,
+};
+
+use super::{contents, order::Order, search::is_in_terminal};
+
+pub(super) fn begin(model: &mut Model) -> Vec<Order> {
+    if is_in_terminal(model) {
+        model.ui.mode = Mode::Copying;
+        return Vec::new();
+    }
+    match contents::chosen(model) {
+        Some(text) => vec![Order::Copy(text)],
+        None => nothing(model, "there is nothing to copy here"),
+    }
+}
+
+/// Takes a key of the box.
+pub(super) fn choose(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+    let chord = Chord::new(key.code, key.modifiers);
+    match (chord.code, chord.modifiers) {
+        (KeyCode::Esc | KeyCode::Char('q' | 'y'), KeyModifiers::NONE) => model.ui.mode = Mode::Normal,
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => model.ui.mode = Mode::Normal,
+        (KeyCode::Char(pressed), KeyModifiers::NONE) => {
+            if let Some((_, part, _)) = PORTIONS.iter().find(|(key, ..)| *key == pressed) {
+                model.ui.mode = Mode::Normal;
+                return copy(model, *part);
+            }
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn copy(model: &mut Model, part: Portion) -> Vec<Order> {
+    // What a past iteration said is on its screen alone.
+    let is_live = model.ui.history.open.is_none();
+    let said = match part {
+        Portion::Block => model.spoken.block.as_ref(),
+        Portion::Message => model.spoken.message.as_ref(),
+        Portion::Line | Portion::Shown | Portion::All => return vec![Order::CopyFrom(part)],
+    };
+    match said.filter(|_| is_live) {
+        Some(text) => vec![Order::Copy(text.clone())],
+        None => nothing(
+            model,
+            "the agent has said nothing of the kind; `s` copies what is shown",
+        ),
+    }
+}
+
+fn nothing(model: &mut Model, why: &str) -> Vec<Order> {
+    model.ui.toast(Tone::Note, why, model.now_ms);
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{AgentSignal, Event, SteeringKind},
+        ui::tui::{
+            model::DiffState,
+            patch::Patch,
+            testing::{model, queued, running},
+            update::{
+                tests::{key, press},
+                update,
+            },
+        },
+    };
+
+    fn copied(orders: &[Order]) -> &str {
+        match orders {
+            [Order::Copy(text)] => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn in_a_list_the_chosen_one_is_copied_whole() {
+        let mut events = running();
+        events.push(queued(1, SteeringKind::Next, "first\nsecond"));
+        let mut model = model(100, 30, events);
+        assert_eq!(copied(&press(&mut model, "my")), "first\nsecond");
+        assert_eq!(copied(&press(&mut model, "0gy")), "Write the parser");
+        assert_eq!(copied(&press(&mut model, "hy")), "iteration 3: Write the parser");
+        press(&mut model, "l/iteration 2");
+        update(&mut model, key(KeyCode::Enter));
+        assert!(copied(&press(&mut model, "y")).contains("iteration 2"));
+        press(&mut model, "d");
+        assert_eq!(press(&mut model, "y"), [], "nothing is there yet");
+        let patch = " a | 2 +-\n\ndiff --git a/a b/a\n@@ -1 +1 @@\n-old\n+new\n@@ -9 +9 @@\n-two\n+Three";
+        model.ui.diff.state = DiffState::Loaded(Patch::parse(patch));
+        assert_eq!(copied(&press(&mut model, "y")), " a | 2 +-\n");
+        model.ui.diff.top = 4;
+        assert_eq!(copied(&press(&mut model, "y")), "@@ -1 +1 @@\n-old\n+new");
+        press(&mut model, "/three");
+        update(&mut model, key(KeyCode::Enter));
+        assert_eq!(copied(&press(&mut model, "y")), "+Three", "of a match, its line");
+    }
+
+    #[test]
+    fn of_a_terminal_it_is_asked_what_is_meant() {
+        let mut model = model(100, 30, running());
+        assert_eq!(press(&mut model, "yxs"), [Order::CopyFrom(Portion::Shown)]);
+        assert_eq!(press(&mut model, "ym"), [], "nothing was said");
+        assert!(model.ui.toast.is_some());
+        let text = "Run this:\n```sh\ncargo test\n```".to_owned();
+        let said = Event::AgentReported {
+            iteration: 3,
+            signal: AgentSignal::Said { text: text.clone() },
+        };
+        model.apply(&crate::event::Record {
+            seq: 99,
+            at_ms: model.now_ms,
+            event: said,
+        });
+        assert_eq!(copied(&press(&mut model, "ym")), text);
+        assert_eq!(copied(&press(&mut model, "yb")), "cargo test\n");
+        assert_eq!(press(&mut model, "yy"), []);
+        assert_eq!(model.ui.mode, Mode::Normal);
+    }
+}

@@ -1,0 +1,131 @@
+//! The patch on the screen: which iterations it is of, and where in it somebody is.
+
+use crate::{
+    ui::tui::{
+        model::{DiffState, Model},
+        patch::Patch,
+    },
+    words::Tone,
+};
+
+use super::order::{Order, Scroll, Way};
+
+/// Columns that a key moves sideways.
+const SIDEWAYS: usize = 16;
+
+/// Shows what `iteration` changed; again, what has changed since.
+pub(super) fn show(model: &mut Model, iteration: u32) -> Vec<Order> {
+    let diff = &mut model.ui.diff;
+    if diff.iteration != Some(iteration) {
+        diff.since = None;
+        begin(model, iteration);
+    }
+    vec![Order::LoadDiff]
+}
+
+fn begin(model: &mut Model, iteration: u32) {
+    let diff = &mut model.ui.diff;
+    (diff.top, diff.left) = (0, 0);
+    diff.state = DiffState::Loading;
+    diff.iteration = Some(iteration);
+}
+
+/// Takes the patch that was made, unless another one is wanted by now.
+pub(super) fn loaded(model: &mut Model, since: u32, iteration: u32, patch: Result<Patch, String>) -> Vec<Order> {
+    let diff = &mut model.ui.diff;
+    if diff.iteration != Some(iteration) || diff.since.unwrap_or(iteration) != since {
+        return match diff.iteration {
+            Some(_) => vec![Order::LoadDiff],
+            None => Vec::new(),
+        };
+    }
+    diff.state = match patch {
+        Ok(patch) => DiffState::Loaded(patch),
+        Err(why) => DiffState::Failed(why),
+    };
+    model.ui.diff.top = model.ui.diff.top.min(last_top(model));
+    Vec::new()
+}
+
+/// Compares with the state before an earlier iteration, or a later one. Beyond the iteration itself comes the whole run.
+pub(super) fn compare(model: &mut Model, way: Way) -> Vec<Order> {
+    let diff = &model.ui.diff;
+    let (Some(iteration), Some(first)) = (diff.iteration, first_iteration(model)) else {
+        return Vec::new();
+    };
+    let since = diff.since.unwrap_or(iteration);
+    let since = match way {
+        Way::Previous if since <= first => iteration,
+        Way::Previous => since - 1,
+        Way::Next if since >= iteration => first,
+        Way::Next => since + 1,
+    };
+    if first == iteration {
+        let why = "there is no earlier iteration to compare with";
+        model.ui.toast(Tone::Note, why, model.now_ms);
+        return Vec::new();
+    }
+    model.ui.diff.since = Some(since).filter(|since| *since != iteration);
+    begin(model, iteration);
+    vec![Order::LoadDiff]
+}
+
+/// The first iteration of the run of which something is known.
+pub(super) fn first_iteration(model: &Model) -> Option<u32> {
+    Some(model.run.iterations.rows.get(0)?.number)
+}
+
+fn patch(model: &Model) -> Option<&Patch> {
+    match &model.ui.diff.state {
+        DiffState::Loaded(patch) => Some(patch),
+        DiffState::None | DiffState::Loading | DiffState::Failed(_) => None,
+    }
+}
+
+fn last_top(model: &Model) -> usize {
+    let lines = patch(model).map_or(0, |patch| patch.lines.len());
+    let height = usize::from(model.layout().main.height);
+    // A line may take all of the rows.
+    lines.saturating_sub(if model.ui.diff.wrap { 1 } else { height })
+}
+
+pub(super) fn scroll(model: &mut Model, by: Scroll) {
+    model.ui.diff.top = by.downwards(model.ui.diff.top, last_top(model));
+}
+
+/// Goes to the beginning of a file; back, first to that of the one that is looked at.
+pub(super) fn go_to_file(model: &mut Model, way: Way) {
+    let top = model.ui.diff.top;
+    let Some(patch) = patch(model) else { return };
+    let mut files = patch.files.iter().map(|file| file.at);
+    let at = match way {
+        Way::Next => files.find(|at| *at > top),
+        Way::Previous => files.rfind(|at| *at < top).or(Some(0)),
+    };
+    // Also where less than a page is below it: the file that is looked at is the one at the top.
+    if let Some(at) = at {
+        model.ui.diff.top = at;
+    }
+}
+
+/// Goes to the beginning of the file in this place among all.
+pub(super) fn show_file(model: &mut Model, file: usize) {
+    if let Some(file) = patch(model).and_then(|patch| patch.files.get(file)) {
+        model.ui.diff.top = file.at;
+    }
+}
+
+pub(super) fn wrap(model: &mut Model) {
+    model.ui.diff.wrap = !model.ui.diff.wrap;
+    model.ui.diff.left = 0;
+}
+
+pub(super) fn scroll_sideways(model: &mut Model, way: Way) {
+    let widest = patch(model).map_or(0, |patch| patch.widest);
+    let diff = &mut model.ui.diff;
+    diff.left = match way {
+        _ if diff.wrap => 0,
+        Way::Next => (diff.left + SIDEWAYS).min(widest.saturating_sub(SIDEWAYS)),
+        Way::Previous => diff.left.saturating_sub(SIDEWAYS),
+    };
+}

@@ -1,0 +1,196 @@
+//! The messages that were written: one of them whole, edited, or taken back.
+
+use crate::{
+    event::{SteeringId, SteeringKind, UserCommand},
+    ui::tui::{
+        editor::Editor,
+        model::{Editing, Mode, Model, Question, ReadMessage, can_be_edited, message_at},
+        view,
+    },
+    words::Tone,
+};
+
+use super::order::{Order, Scroll};
+
+/// Opens the chosen message: to be edited if it waits, or to be read.
+pub(super) fn open(model: &mut Model) {
+    let Some(message) = message_at(model) else { return };
+    let id = message.id;
+    if !can_be_edited(model, message) {
+        if model.ui.reading.is_none() {
+            model.ui.reading = Some(ReadMessage { id, top: 0 });
+        }
+        return;
+    }
+    let sign = match message.kind {
+        SteeringKind::Next => "",
+        SteeringKind::Now => "!",
+        SteeringKind::Standing => "+",
+    };
+    let edited = Editor::of(&format!("{sign}{}", message.text));
+    let draft = std::mem::replace(&mut model.ui.steering, edited);
+    model.ui.editing = Some(Editing { id, draft });
+    model.ui.recall.rewind();
+    model.ui.mode = Mode::Steering;
+}
+
+/// Scrolls in the message that is shown whole, or from one to the next.
+pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
+    match model.ui.reading {
+        Some(read) => {
+            let last = view::last_line_of_message(model);
+            let top = scroll.downwards(read.top.min(last), last);
+            model.ui.reading = Some(ReadMessage { top, ..read });
+        }
+        // The newest is the first row.
+        None => {
+            let last = model.run.messages.len().saturating_sub(1);
+            model.ui.message = scroll.downwards(model.ui.message, last);
+        }
+    }
+}
+
+/// Takes the chosen message back. What is in every prompt is asked about first.
+pub(super) fn withdraw(model: &mut Model) -> Vec<Order> {
+    match message_at(model).filter(|message| message.is_due()) {
+        Some(message) if message.kind == SteeringKind::Standing => {
+            model.ui.mode = Mode::Asking(Question::Withdraw { id: message.id });
+            Vec::new()
+        }
+        Some(message) => vec![withdrawn(message.id)],
+        None => {
+            let why = "only a message that waits, or a standing one, can be taken back";
+            model.ui.toast(Tone::Note, why, model.now_ms);
+            Vec::new()
+        }
+    }
+}
+
+pub(super) fn withdrawn(id: SteeringId) -> Order {
+    Order::by_user(UserCommand::Withdraw { id })
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::KeyCode;
+
+    use super::*;
+    use crate::{
+        event::{Event, Record},
+        ui::tui::{
+            model::Pane,
+            testing::{model, queued, running},
+            update::{
+                tests::{control, key, press},
+                update,
+            },
+        },
+    };
+
+    /// A screen with a standing order and, as the newest, a message for the next prompt.
+    fn watching() -> Model {
+        let messages = [
+            queued(1, SteeringKind::Standing, "use tabs"),
+            queued(2, SteeringKind::Next, "Use SQLite"),
+        ];
+        let mut model = model(100, 30, running().into_iter().chain(messages));
+        model.ui.show(Pane::Messages);
+        model
+    }
+
+    fn steer(kind: SteeringKind, text: &str) -> Order {
+        Order::by_user(UserCommand::Steer {
+            kind,
+            text: text.to_owned(),
+        })
+    }
+
+    #[test]
+    fn a_queued_message_is_edited_and_the_old_one_goes_when_the_new_one_is_sent() {
+        let mut model = watching();
+        model.ui.steering = Editor::of("a draft");
+        assert_eq!(update(&mut model, key(KeyCode::Enter)), []);
+        assert_eq!(model.ui.steering.text(), "Use SQLite");
+        press(&mut model, " 3");
+        assert_eq!(update(&mut model, key(KeyCode::Esc)), [], "it stays as it was");
+        assert_eq!((model.ui.steering.text(), &model.ui.editing), ("a draft", &None));
+        update(&mut model, key(KeyCode::Enter));
+        press(&mut model, " 3");
+        let sent = update(&mut model, key(KeyCode::Enter));
+        let expected = [
+            steer(SteeringKind::Next, "Use SQLite 3"),
+            withdrawn(SteeringId(2)),
+            Order::RememberMessages,
+        ];
+        assert_eq!(sent, expected);
+        assert_eq!(model.ui.steering.text(), "a draft");
+        press(&mut model, "j");
+        update(&mut model, key(KeyCode::Enter));
+        assert_eq!(model.ui.steering.text(), "+use tabs");
+        assert_eq!(update(&mut model, key(KeyCode::Enter)), [], "nothing was changed");
+        assert!(model.ui.toast.is_some() && model.ui.steering.text() == "a draft");
+    }
+
+    #[test]
+    fn a_message_that_was_delivered_while_it_was_edited_is_not_taken_back() {
+        let mut model = watching();
+        update(&mut model, key(KeyCode::Enter));
+        model.apply(&Record {
+            seq: 99,
+            at_ms: model.now_ms,
+            event: Event::SteeringWithdrawn { id: SteeringId(2) },
+        });
+        press(&mut model, " 3");
+        let sent = update(&mut model, key(KeyCode::Enter));
+        assert_eq!(
+            sent,
+            [steer(SteeringKind::Next, "Use SQLite 3"), Order::RememberMessages]
+        );
+        assert!(model.ui.toast.is_some());
+        // It is read now, and not edited.
+        update(&mut model, key(KeyCode::Enter));
+        let read = ReadMessage {
+            id: SteeringId(2),
+            top: 0,
+        };
+        assert_eq!((&model.ui.mode, model.ui.reading), (&Mode::Normal, Some(read)));
+        update(&mut model, key(KeyCode::Esc));
+        assert_eq!((model.ui.pane, model.ui.reading), (Pane::Messages, None));
+    }
+
+    #[test]
+    fn what_is_in_every_prompt_is_taken_back_only_after_a_question() {
+        let mut model = watching();
+        assert_eq!(press(&mut model, "x"), [withdrawn(SteeringId(2))]);
+        assert_eq!(press(&mut model, "jxn"), []);
+        assert_eq!(press(&mut model, "x"), []);
+        assert_eq!(press(&mut model, "y"), [withdrawn(SteeringId(1))]);
+    }
+
+    #[test]
+    fn what_was_sent_is_searched_as_in_a_shell() {
+        let mut model = watching();
+        for text in ["Use Postgres", "Write tests", "use SQLite"] {
+            model.ui.recall.push(text.to_owned());
+        }
+        press(&mut model, ":draft");
+        update(&mut model, control('r'));
+        press(&mut model, "use");
+        update(&mut model, control('r'));
+        assert_eq!(update(&mut model, key(KeyCode::Enter)), [], "nothing is sent yet");
+        assert_eq!(model.ui.steering.text(), "Use Postgres");
+        // The way back to what was being written is that of Up and Down.
+        update(&mut model, key(KeyCode::Down));
+        assert_eq!(model.ui.steering.text(), "Write tests");
+        for leaves in [KeyCode::Enter, KeyCode::Esc] {
+            update(&mut model, control('r'));
+            press(&mut model, "zzz");
+            update(&mut model, key(leaves));
+            let shown = (model.ui.steering.text(), &model.ui.mode);
+            assert_eq!(shown, ("Write tests", &Mode::Steering), "{leaves:?}");
+        }
+        update(&mut model, key(KeyCode::Down));
+        update(&mut model, key(KeyCode::Down));
+        assert_eq!(model.ui.steering.text(), "draft");
+    }
+}

@@ -1,0 +1,63 @@
+//! The report on the screen: drawn up when something has changed, and shown by itself when the run is over.
+
+use crate::{
+    event::StopReason,
+    ui::tui::{
+        editor::Editor,
+        model::{AnswerStep, Answering, Mode, Model, Pane, used_up},
+        view,
+    },
+};
+
+use super::order::Scroll;
+
+/// Draws the report up anew if it is looked at and the run, or the room for it, is not what it was.
+pub(in crate::ui::tui) fn refresh(model: &mut Model) {
+    let main = model.layout().main;
+    if model.ui.pane != Pane::Report || model.ui.report.width == Some(main.width) {
+        return;
+    }
+    model.ui.report.rows = view::report_rows(model, main.width);
+    model.ui.report.width = Some(main.width);
+    model.ui.report.top = model.ui.report.top.min(last_top(model));
+}
+
+fn last_top(model: &Model) -> usize {
+    let rows = model.ui.report.rows.len();
+    rows.saturating_sub(usize::from(model.layout().main.height))
+}
+
+pub(super) fn scroll(model: &mut Model, by: Scroll) {
+    model.ui.report.top = by.downwards(model.ui.report.top, last_top(model));
+}
+
+/// Shows the end of a run that is over once nothing is being typed, and has what blocks it answered there.
+pub(in crate::ui::tui) fn show_end(model: &mut Model) {
+    if !model.ui.report.due || model.ui.mode != Mode::Normal {
+        return;
+    }
+    let shown = model.ui.pane;
+    model.ui.show(Pane::Report);
+    model.ui.report.top = 0;
+    model.ui.report.due = false;
+    model.ui.report.instead_of = (shown != Pane::Report).then_some(shown);
+    if matches!(model.run.stop_reason(), Some(StopReason::Blocked { .. })) {
+        answer(model);
+    }
+}
+
+/// Opens a line for the answer to what the run ended with; false if there is nothing that can be answered.
+pub(super) fn answer(model: &mut Model) -> bool {
+    let Some(block) = model.run.blocks.last() else {
+        return false;
+    };
+    if used_up(&model.run).is_some() {
+        return false;
+    }
+    model.ui.mode = Mode::Answering(Answering {
+        late: true,
+        step: AnswerStep::Wording(Editor::default()),
+        ..Answering::new(block.number, model.now_ms)
+    });
+    true
+}

@@ -1,0 +1,301 @@
+//! The search: its line, and the way from match to match.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::{
+    ui::tui::{
+        layout::Focus,
+        lines::edit,
+        model::{Landed, Mode, Model, Search},
+        needle::{self, Direction, From, Match, Needle},
+    },
+    words::Tone,
+};
+
+use super::{
+    contents::{go, lines},
+    order::{Order, Wanted},
+};
+
+/// Opens the line.
+pub(super) fn begin(model: &mut Model) {
+    model.ui.search = Search {
+        origin: lines(model).map(|lines| lines.at(model)),
+        ..Search::default()
+    };
+    model.ui.mode = Mode::Searching;
+}
+
+/// Takes a key of the line. The view moves while the query is typed.
+pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Esc => cancel(model),
+        KeyCode::Char('c') if control => cancel(model),
+        KeyCode::Enter => {
+            model.ui.mode = Mode::Normal;
+            if !model.ui.search.query.is_empty() {
+                tell(model);
+            }
+            Vec::new()
+        }
+        KeyCode::Up => step(model, Direction::Up),
+        KeyCode::Down => step(model, Direction::Down),
+        _ => {
+            let before = model.ui.search.query.text().to_owned();
+            edit(&mut model.ui.search.query, key);
+            if model.ui.search.query.text() == before {
+                return Vec::new();
+            }
+            query_changed(model)
+        }
+    }
+}
+
+/// Goes to the first match of a query that is being typed.
+pub(super) fn query_changed(model: &mut Model) -> Vec<Order> {
+    if model.ui.search.query.is_empty() {
+        model.ui.search.found = None;
+        return go_back(model);
+    }
+    seek(model, Wanted::First)
+}
+
+fn cancel(model: &mut Model) -> Vec<Order> {
+    model.ui.mode = Mode::Normal;
+    let orders = go_back(model);
+    model.ui.search = Search::default();
+    orders
+}
+
+/// Shows what was in view when the search began.
+fn go_back(model: &mut Model) -> Vec<Order> {
+    if is_in_terminal(model) {
+        return vec![Order::EndFind];
+    }
+    if let (Some(lines), Some(origin), Some(_)) = (lines(model), model.ui.search.origin, model.ui.search.landed.take())
+    {
+        lines.put(model, origin);
+    }
+    Vec::new()
+}
+
+/// Whether what has the focus is a terminal.
+pub(super) fn is_in_terminal(model: &Model) -> bool {
+    model.ui.focus == Focus::Main && model.ui.shows_cells()
+}
+
+/// Goes to the next match in the direction in which this pane is searched.
+pub(super) fn forward(model: &mut Model) -> Vec<Order> {
+    let direction = lines(model).map_or(Direction::Up, |lines| lines.direction());
+    again(model, direction)
+}
+
+pub(super) fn backward(model: &mut Model) -> Vec<Order> {
+    let direction = lines(model).map_or(Direction::Up, |lines| lines.direction());
+    let opposite = match direction {
+        Direction::Up => Direction::Down,
+        Direction::Down => Direction::Up,
+    };
+    again(model, opposite)
+}
+
+fn again(model: &mut Model, direction: Direction) -> Vec<Order> {
+    if model.ui.search.query.is_empty() {
+        model
+            .ui
+            .toast(Tone::Note, "nothing was searched for yet; `/` does", model.now_ms);
+        return Vec::new();
+    }
+    step(model, direction)
+}
+
+fn step(model: &mut Model, direction: Direction) -> Vec<Order> {
+    if model.ui.search.query.is_empty() {
+        return Vec::new();
+    }
+    seek(model, Wanted::Next(direction))
+}
+
+fn seek(model: &mut Model, wanted: Wanted) -> Vec<Order> {
+    if is_in_terminal(model) {
+        return vec![Order::Find(wanted)];
+    }
+    let found = in_lines(model, wanted);
+    take(model, found)
+}
+
+/// Takes what a search has come to, and says so where no line for it is open.
+pub(super) fn take(model: &mut Model, found: Option<Match>) -> Vec<Order> {
+    model.ui.search.found = Some(found);
+    if model.ui.mode == Mode::Normal {
+        tell(model);
+    }
+    Vec::new()
+}
+
+fn tell(model: &mut Model) {
+    let search = &model.ui.search;
+    let query = search.query.text();
+    let text = match search.found.flatten() {
+        Some(found) => format!("{query}: {}", found.in_words()),
+        None => format!("not found: {query}"),
+    };
+    model.ui.toast(Tone::Note, text, model.now_ms);
+}
+
+/// Goes to a match where the lines are the model's own.
+fn in_lines(model: &mut Model, wanted: Wanted) -> Option<Match> {
+    let (lines, needle) = (lines(model)?, Needle::of(model.ui.search.query.text())?);
+    let (mut matching, mut count) = (Vec::new(), 0);
+    lines.each(model, &mut |line| {
+        if needle.is_in(line) {
+            matching.push(count);
+        }
+        count += 1;
+    });
+    let (pane, focus, at) = (model.ui.pane, model.ui.focus, lines.at(model));
+    let landed = model.ui.search.landed;
+    let landed = landed.filter(|landed| (landed.pane, landed.focus, landed.at) == (pane, focus, at));
+    let (from, direction) = match (wanted, landed) {
+        (Wanted::First, _) => (From::At(model.ui.search.origin.unwrap_or(at)), lines.direction()),
+        (Wanted::Next(direction), Some(landed)) => (From::Behind(landed.line), direction),
+        (Wanted::Next(direction), None) if lines.chooses() => (From::Behind(at), direction),
+        (Wanted::Next(direction), None) => (From::At(at), direction),
+    };
+    let found = needle::next(&matching, from, direction)?;
+    go(lines, model, found.line);
+    model.ui.search.landed = Some(Landed {
+        pane,
+        focus,
+        at: lines.at(model),
+        line: found.line,
+    });
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::SteeringKind,
+        testing::permission_asked,
+        ui::tui::{
+            model::{DiffState, Pane, Reading},
+            patch::Patch,
+            testing::{model, queued, running},
+            update::{
+                tests::{key, press},
+                update,
+            },
+        },
+    };
+
+    /// A screen with something to find in every pane: three lines with `Needle`.
+    fn watching() -> Model {
+        let queued = |id, text| queued(id, SteeringKind::Next, text);
+        let texts = ["Needle 1", "hay", "Needle 2", "hay", "Needle 3", "hay"];
+        let messages = (1..).zip(texts).map(|(id, text)| queued(id, text));
+        let mut model = model(100, 12, running().into_iter().chain(messages));
+        let lines = (0..60).map(|n| if n % 20 == 9 { "a Needle\n" } else { "hay\n" });
+        model.ui.diff.state = DiffState::Loaded(Patch::parse(&lines.collect::<String>()));
+        model
+    }
+
+    fn where_it_is(model: &Model) -> String {
+        let lines = lines(model).expect("lines");
+        let mut all = Vec::new();
+        lines.each(model, &mut |line| all.push(line.to_owned()));
+        let found = model
+            .ui
+            .search
+            .found
+            .flatten()
+            .map_or_else(String::new, Match::in_words);
+        let landed = model.ui.search.landed.map(|landed| all[landed.line].clone());
+        format!("{} {found}", landed.unwrap_or_default())
+    }
+
+    #[test]
+    fn every_pane_is_searched_both_ways_around_its_end_and_esc_brings_back_where_one_was() {
+        for (pane, keys, forward) in [
+            (Pane::Log, "l", ["3/3", "2/3", "1/3", "3/3 · wrapped"]),
+            (Pane::Diff, "d", ["1/3", "2/3", "3/3", "1/3 · wrapped"]),
+            (Pane::Messages, "m", ["1/3", "2/3", "3/3", "1/3 · wrapped"]),
+        ] {
+            let mut model = watching();
+            press(&mut model, keys);
+            model.ui.diff.state = watching().ui.diff.state;
+            let origin = lines(&model).expect("lines").at(&model);
+            press(&mut model, "/need");
+            let mut found = vec![where_it_is(&model)];
+            update(&mut model, key(KeyCode::Enter));
+            for _ in 0..3 {
+                press(&mut model, "n");
+                found.push(where_it_is(&model));
+            }
+            for (found, expected) in found.iter().zip(forward) {
+                assert!(
+                    found.contains("Needle") && found.ends_with(expected),
+                    "{pane:?}: {found}"
+                );
+            }
+            let back = |model: &mut Model| {
+                press(model, "N");
+                where_it_is(model)
+            };
+            assert!(
+                back(&mut model).ends_with(&format!("{} · wrapped", forward[2])),
+                "{pane:?}"
+            );
+            assert!(back(&mut model).ends_with(forward[1]), "{pane:?}");
+
+            let left = lines(&model).expect("lines").at(&model);
+            press(&mut model, "/hay");
+            assert_ne!(model.ui.search.landed, None);
+            update(&mut model, key(KeyCode::Esc));
+            assert_eq!(lines(&model).expect("lines").at(&model), left, "{pane:?}");
+            assert_eq!(model.ui.mode, Mode::Normal);
+            assert_ne!(origin, left, "{pane:?}");
+        }
+    }
+
+    #[test]
+    fn lists_of_their_own_are_searched_as_well() {
+        let mut plan = watching();
+        press(&mut plan, "0/readme");
+        assert_eq!(plan.ui.task, Some(2));
+        let mut history = watching();
+        press(&mut history, "h/parser");
+        assert_eq!(where_it_is(&history), "Write the parser 3/3");
+        let mut limits = watching();
+        press(&mut limits, "c/session");
+        assert!(limits.ui.limits_top > 0 && where_it_is(&limits).starts_with("session"));
+        press(&mut limits, "zzz");
+        assert!(limits.ui.search.missed());
+        let mut asked = watching();
+        asked.apply(&crate::event::Record {
+            seq: 99,
+            at_ms: asked.now_ms,
+            event: permission_asked(1),
+        });
+        asked.ui.show(Pane::Asks);
+        asked.ui.asks.reading = Some(Reading { place: 0, top: 0 });
+        press(&mut asked, "/question 1");
+        assert!(where_it_is(&asked).ends_with("1/1"));
+    }
+
+    #[test]
+    fn who_has_moved_is_followed_by_the_search() {
+        let mut model = watching();
+        press(&mut model, "m/need");
+        update(&mut model, key(KeyCode::Enter));
+        press(&mut model, "gn");
+        assert_eq!(model.ui.message, 1, "the first below the chosen one");
+        let mut model = watching();
+        press(&mut model, "l/need");
+        update(&mut model, key(KeyCode::Enter));
+        press(&mut model, "Gn");
+        assert!(where_it_is(&model).ends_with("3/3"), "the newest again");
+    }
+}

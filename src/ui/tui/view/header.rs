@@ -1,0 +1,376 @@
+//! The header: what the run does, on what and by whom; below it how far it is and what it has used.
+//!
+//! Each fact is told once on the whole screen. Where there is no room for all of them, the least important go first; what
+//! the run does is never cut for the others.
+
+use ratatui::layout::Rect;
+
+use crate::{
+    event::{BreakerState, EndKind, StopReason},
+    run::{GoalState, Phase},
+    text::one_line,
+    ui::tui::{
+        model::{Model, Sandbox, Silence, estimate_ms},
+        theme::Role,
+    },
+    words::{agent_with_channel, phase_headline, phase_word, short_duration, ticking},
+};
+
+use super::pen::{Pen, columns};
+
+/// Narrower terminals do without ralph's name.
+const NAME_COLS: u16 = 60;
+/// Fewer columns of a task say nothing.
+const TASK_COLS: u16 = 12;
+/// The bar of the plan.
+const BAR_COLS: std::ops::RangeInclusive<u16> = 8..=40;
+
+/// Something to be told, in pieces of different looks; the weightiest are told where there is room for few.
+struct Fact {
+    weight: u8,
+    pieces: Vec<(String, Role)>,
+}
+
+impl Fact {
+    fn new(weight: u8, text: impl Into<String>, role: Role) -> Self {
+        Self {
+            weight,
+            pieces: vec![(text.into(), role)],
+        }
+    }
+
+    fn columns(&self) -> u16 {
+        self.pieces.iter().map(|(text, _)| columns(text)).sum()
+    }
+}
+
+pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    if area.is_empty() {
+        return;
+    }
+    // One row has to tell the number of the iteration, too.
+    let (words, role) = match area.height {
+        1 => phase_in_words(model),
+        _ => worded(model, phase_word(&model.run, model.now_ms, |at_ms| model.clock(at_ms))),
+    };
+    let mut end = area.right().saturating_sub(1);
+    let mut x = area.x + u16::from(area.width >= 40);
+    if area.width >= NAME_COLS {
+        x = pen.role(x, area.y, end, "ralph  ", Role::Accent);
+    }
+    let needed = columns(&words) + 4;
+    if area.height == 1 {
+        let (done, all) = (model.run.plan.done(), model.run.plan.tasks.len());
+        let tasks = format!("  {done}/{all}");
+        end = pen.right(x + needed.min(14), area.y, end, &tasks, pen.theme.style(Role::Strong));
+    }
+    let agent = format!("  {}", agent_in_words(model));
+    end = pen.right(x + needed, area.y, end, &agent, pen.theme.style(Role::Plain));
+    x = pen.role(x, area.y, end, &format!("{} {words}", phase_sign(model, pen)), role);
+    if let Some(task) = model.run.task()
+        && x + TASK_COLS < end
+    {
+        let dot = pen.theme.glyphs.dot;
+        x = pen.role(x, area.y, end, &format!(" {dot} "), Role::Dim);
+        pen.role(x, area.y, end, &one_line(&task.text), Role::Plain);
+    }
+    if area.height > 1 {
+        progress(model, Rect::new(area.x, area.y + 1, area.width, 1), pen);
+    }
+}
+
+/// The plan as a bar, and what there is to know of the run in numbers.
+fn progress(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    let mut facts = facts(model, pen);
+    let end = area.right().saturating_sub(1);
+    let room = end.saturating_sub(area.x + 1);
+    let taken = |facts: &[Fact]| facts.iter().map(|fact| fact.columns() + 3).sum::<u16>();
+    while facts.len() > 1 && taken(&facts) + BAR_COLS.start() > room {
+        let least = (0..facts.len()).min_by_key(|at| facts[*at].weight);
+        facts.remove(least.unwrap_or_default());
+    }
+    let bar = room
+        .saturating_sub(taken(&facts))
+        .min(area.width / 3)
+        .clamp(*BAR_COLS.start(), *BAR_COLS.end());
+    let mut x = gauge(model, Rect::new(area.x + 1, area.y, bar, 1), pen);
+    for (at, fact) in facts.iter().enumerate() {
+        let gap = if at == 0 {
+            " "
+        } else {
+            &format!(" {} ", pen.theme.glyphs.dot)
+        };
+        x = pen.role(x, area.y, end, gap, Role::Dim);
+        for (text, role) in &fact.pieces {
+            x = pen.role(x, area.y, end, text, *role);
+        }
+    }
+}
+
+fn gauge(model: &Model, area: Rect, pen: &mut Pen<'_>) -> u16 {
+    let plan = &model.run.plan;
+    let width = usize::from(area.width);
+    let full = (width * plan.done()).checked_div(plan.tasks.len()).unwrap_or(0);
+    let glyphs = pen.theme.glyphs;
+    let x = pen.role(area.x, area.y, area.right(), &glyphs.full.repeat(full), Role::GaugeDone);
+    pen.role(
+        x,
+        area.y,
+        area.right(),
+        &glyphs.rest.repeat(width - full),
+        Role::GaugeRest,
+    )
+}
+
+/// What is told beside the bar, in the order in which it stands there.
+fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
+    let run = &model.run;
+    let plan = &run.plan;
+    let mut facts = vec![Fact::new(
+        100,
+        format!("{}/{}", plan.done(), plan.tasks.len()),
+        Role::Strong,
+    )];
+    if let Some(left_ms) = estimate_ms(run, model.now_ms) {
+        facts.push(Fact::new(50, format!("~{} left", rounded(left_ms)), Role::Dim));
+    }
+    if let Some(iteration) = run.iterations.latest() {
+        let number = match run.settings.limits.max_iterations {
+            Some(max) => format!("iteration {}/{max}", iteration.number),
+            None => format!("iteration {}", iteration.number),
+        };
+        facts.push(Fact::new(90, number, Role::Plain));
+    }
+    if let Some(since_ms) = run.phase.running_since_ms() {
+        let since = ticking(model.now_ms.saturating_sub(since_ms));
+        facts.push(Fact::new(80, since, Role::Plain));
+    }
+    facts.extend(silence(model));
+    facts.extend(cost(model));
+    facts.extend(goals(model, pen));
+    facts.extend(match run.breaker.state {
+        BreakerState::Closed => None,
+        BreakerState::HalfOpen => Some(Fact::new(92, "stuck detector: warning", Role::Wait)),
+        BreakerState::Open => Some(Fact::new(92, "stuck detector: tripped", Role::Bad)),
+    });
+    facts.extend(model.vitals.sandbox.map(|sandbox| match sandbox {
+        Sandbox::On => Fact::new(30, "sandbox", Role::Dim),
+        Sandbox::Strict => Fact::new(30, "sandbox: strict", Role::Dim),
+        Sandbox::Missing => Fact::new(70, "no sandbox", Role::Wait),
+    }));
+    let elapsed = short_duration(run.elapsed_ms(model.now_ms));
+    facts.push(Fact::new(20, format!("{elapsed} in all"), Role::Dim));
+    facts
+}
+
+fn silence(model: &Model) -> Option<Fact> {
+    Some(match model.vitals.silence(&model.run, model.now_ms)? {
+        Silence::Quiet { for_ms } => Fact::new(40, format!("quiet {}", ticking(for_ms)), Role::Dim),
+        Silence::Idle { for_ms, limit_ms } => Fact::new(
+            95,
+            format!("idle {}/{}", ticking(for_ms), ticking(limit_ms)),
+            Role::Wait,
+        ),
+        Silence::Ending { left_ms } => Fact::new(95, format!("idle, stops in {}", ticking(left_ms)), Role::Bad),
+    })
+}
+
+fn cost(model: &Model) -> Option<Fact> {
+    let cost = model.run.usage.cost_usd?;
+    let (text, share) = match model.run.settings.limits.max_cost_usd {
+        Some(max) => (format!("${cost:.2}/{max}"), cost / max),
+        None => (format!("${cost:.2}"), 0.0),
+    };
+    let role = if share >= 0.75 { Role::Wait } else { Role::Plain };
+    Some(Fact::new(60, text, role))
+}
+
+/// How many goals passed and how many did not, as they were last checked.
+fn goals(model: &Model, pen: &Pen<'_>) -> Option<Fact> {
+    let count = |is: fn(&GoalState) -> bool| model.run.goals.iter().filter(|goal| is(&goal.state)).count();
+    let glyphs = pen.theme.glyphs;
+    let counts = [
+        (
+            count(|goal| matches!(goal, GoalState::Checked { result } if result.passed)),
+            glyphs.good,
+            Role::Good,
+        ),
+        (
+            count(|goal| matches!(goal, GoalState::Checked { result } if !result.passed)),
+            glyphs.bad,
+            Role::Bad,
+        ),
+        (count(|goal| *goal == GoalState::Running), glyphs.wait, Role::Wait),
+        (count(|goal| *goal == GoalState::Unknown), glyphs.open, Role::Dim),
+    ];
+    let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
+    let mut pieces = vec![("goals".to_owned(), Role::Dim)];
+    pieces.extend(counts.map(|(count, sign, role)| (format!(" {sign}{count}"), role)));
+    (pieces.len() > 1).then_some(Fact { weight: 55, pieces })
+}
+
+fn agent_in_words(model: &Model) -> String {
+    let settings = &model.run.settings;
+    let adapter = model.run.current_adapter();
+    // The settings' model is that of their own adapter.
+    let named = model
+        .run
+        .model
+        .as_ref()
+        .or(settings.model.as_ref().filter(|_| adapter == settings.adapter));
+    let agent = agent_with_channel(adapter, model.run.channel());
+    match named {
+        Some(named) => one_line(&format!("{agent}/{named}")),
+        None => one_line(&agent),
+    }
+}
+
+pub(super) fn phase_sign(model: &Model, pen: &Pen<'_>) -> &'static str {
+    let glyphs = pen.theme.glyphs;
+    match &model.run.phase {
+        Phase::Idle
+        | Phase::Preparing { .. }
+        | Phase::Running { .. }
+        | Phase::Cancelling { .. }
+        | Phase::Settling { .. }
+        | Phase::Verifying { .. } => {
+            let seconds = usize::try_from(model.run.elapsed_ms(model.now_ms) / 1000).unwrap_or(0);
+            glyphs.spinner[seconds % glyphs.spinner.len()]
+        }
+        Phase::Waiting { .. } | Phase::Paused => glyphs.wait,
+        Phase::Stopped { end } => match end.reason.kind() {
+            _ if matches!(end.reason, StopReason::Blocked { .. }) => "?",
+            EndKind::Good => glyphs.good,
+            EndKind::Bad | EndKind::Unfinished => glyphs.bad,
+        },
+    }
+}
+
+/// What the run does, in a line of its own.
+pub(super) fn phase_in_words(model: &Model) -> (String, Role) {
+    worded(
+        model,
+        phase_headline(&model.run, model.now_ms, |at_ms| model.clock(at_ms)),
+    )
+}
+
+/// With how it is to be taken: green is for what was verified alone.
+fn worded(model: &Model, words: String) -> (String, Role) {
+    let role = match &model.run.phase {
+        Phase::Running { .. } if !model.run.permissions.pending.is_empty() => Role::Wait,
+        Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. } => {
+            Role::Accent
+        }
+        Phase::Idle | Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused => Role::Wait,
+        Phase::Stopped { end } => match (&end.reason, end.reason.kind()) {
+            (StopReason::Done { verified: false }, _) | (_, EndKind::Unfinished) => Role::Wait,
+            (_, EndKind::Good) => Role::Good,
+            (_, EndKind::Bad) => Role::Bad,
+        },
+    };
+    (one_line(&words), role)
+}
+
+/// A duration that is a guess: never more exact than it deserves.
+fn rounded(duration_ms: u64) -> String {
+    let seconds = duration_ms / 1000;
+    match seconds {
+        0..60 => format!("{}s", (seconds / 10 + 1) * 10),
+        60..3600 => format!("{}m", seconds.div_ceil(60)),
+        3600.. => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::{Terminal, backend::TestBackend};
+
+    use super::*;
+    use crate::{
+        event::{Event, Notice, Problem, ProblemKind},
+        ui::tui::{
+            testing::{begun, model, running, stopped},
+            theme::{Depth, Palette, Theme},
+        },
+    };
+
+    /// The rows of the header.
+    fn drawn(model: &Model) -> Vec<String> {
+        let theme = Theme::new(Palette::Dark, Depth::True, false);
+        let mut terminal = Terminal::new(TestBackend::new(model.ui.cols, model.ui.rows)).unwrap();
+        terminal
+            .draw(|frame| draw(model, model.layout().header, &mut Pen::new(frame.buffer_mut(), &theme)))
+            .unwrap();
+        let buffer = terminal.backend().buffer();
+        let row = |y| (0..model.ui.cols).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        (0..model.layout().header.height).map(row).collect()
+    }
+
+    #[test]
+    fn however_a_run_ended_the_headline_is_short_enough_to_be_shown_whole() {
+        let failed = |kind, text: &str| StopReason::AgentFailed {
+            adapter: "codex".to_owned(),
+            problem: Problem::said(kind, text),
+        };
+        let url = "unexpected status 401 Unauthorized: invalid api key, see https://example.org/help";
+        let question = "Which key do I use, that of the project or that of the team?".to_owned();
+        let ends = [
+            (failed(ProblemKind::Auth, url), "✖ failed: codex is not logged in"),
+            (StopReason::Blocked { question }, "? blocked: needs your answer"),
+            (
+                StopReason::PlanInvalid {
+                    why: "PLAN.md: 3 MiB are too much for a plan".to_owned(),
+                },
+                "✖ failed: the plan cannot be read",
+            ),
+        ];
+        for (reason, headline) in ends {
+            for (cols, rows) in [(40, 12), (40, 24), (80, 24), (120, 40)] {
+                let shown = drawn(&model(cols, rows, [running(), vec![stopped(reason.clone())]].concat()));
+                assert!(shown[0].contains(headline), "{cols}x{rows}: {shown:?}");
+                let agent = shown[0].ends_with("  codex/gpt-5.1 ");
+                assert_eq!(agent, rows > 16 && cols > 40, "{cols}x{rows}: {shown:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_idle_agent_is_counted_down_in_place_of_what_matters_less() {
+        let idle = Event::Noticed {
+            notice: Notice::AgentIdle {
+                quiet_ms: 300_000,
+                left_ms: 300_000,
+            },
+        };
+        for cols in [60, 80, 120] {
+            let mut idling = model(cols, 24, [running(), vec![idle.clone()]].concat());
+            idling.now_ms += 12_000;
+            assert!(drawn(&idling)[1].contains("idle 5:12/10:00"), "{:?}", drawn(&idling));
+            idling.now_ms += 280_000;
+            assert!(
+                drawn(&idling)[1].contains("idle, stops in 0:08"),
+                "{:?}",
+                drawn(&idling)
+            );
+        }
+    }
+
+    #[test]
+    fn of_the_numbers_the_least_important_go_first_at_every_width() {
+        for cols in 1..=160 {
+            let shown = drawn(&model(cols, 24, running()));
+            let has = |text: &str| shown[1].contains(text);
+            let by_weight = [
+                has("2/4 "),
+                has("iteration 3/50"),
+                has("$0.42/2"),
+                has("goals"),
+                has("in all"),
+            ];
+            assert!(by_weight.is_sorted_by(|one, other| one >= other), "{cols}: {shown:?}");
+            assert!(cols < 80 || by_weight[3], "{cols}: {shown:?}");
+        }
+        let starting = drawn(&model(80, 24, begun()));
+        assert!(!starting[1].contains("left"), "{starting:?}");
+    }
+}

@@ -1,0 +1,159 @@
+//! The help: the keys that have something to do now, by what they are about.
+
+use ratatui::layout::Rect;
+
+use crate::ui::tui::{
+    keys::{Chord, Group},
+    model::Model,
+    offers::offered,
+    theme::Role,
+};
+
+use super::{
+    boxes::centred,
+    pen::{Pen, columns, wrapped},
+};
+
+/// From so much room on there are two columns.
+const TWO_COLUMNS: u16 = 96;
+const GAP: u16 = 3;
+
+/// A key with what it does, or what the keys below are about.
+enum Line {
+    Blank,
+    Head(&'static str),
+    Key(String, String),
+}
+
+/// The lines of the help, side by side where there is room for it.
+struct Page {
+    /// One or two.
+    columns: Vec<Vec<Line>>,
+    keys_width: u16,
+    /// Of a column.
+    width: u16,
+}
+
+pub(super) fn draw(model: &Model, top: usize, whole: Rect, pen: &mut Pen<'_>) {
+    let page = page(model, whole);
+    let count = page.rows();
+    let width = page.width * page.columns() + GAP * (page.columns() - 1) + 4;
+    let height = whole.height.min(u16::try_from(count + 2).unwrap_or(u16::MAX));
+    let Some(inner) = centred(whole, width.min(whole.width), height, "keys", pen) else {
+        return;
+    };
+    let visible = usize::from(inner.height);
+    let top = top.min(count.saturating_sub(visible));
+    let mut x = inner.x + 1;
+    for column in &page.columns {
+        let end = (x + page.width).min(inner.right());
+        for (y, line) in (inner.top()..inner.bottom()).zip(column.iter().skip(top)) {
+            match line {
+                Line::Blank => {}
+                Line::Head(name) => _ = pen.role(x, y, end, name, Role::Accent),
+                Line::Key(keys, about) => {
+                    pen.role(x, y, end, keys, Role::Key);
+                    pen.role(x + page.keys_width + 2, y, end, about, Role::Plain);
+                }
+            }
+        }
+        x = end + GAP;
+    }
+    let below = count.saturating_sub(top + visible);
+    if below > 0 {
+        let text = format!(" {below} more {} ", pen.theme.glyphs.down);
+        let style = pen.theme.style(Role::Dim);
+        pen.right(inner.x, inner.bottom(), inner.right(), &text, style);
+    }
+}
+
+/// The last line that the help can begin with.
+pub(crate) fn last_line(model: &Model) -> usize {
+    let whole = model.layout().whole;
+    let visible = usize::from(whole.height.saturating_sub(2));
+    page(model, whole).rows().saturating_sub(visible)
+}
+
+impl Page {
+    fn columns(&self) -> u16 {
+        u16::try_from(self.columns.len()).unwrap_or(1)
+    }
+
+    fn rows(&self) -> usize {
+        self.columns.iter().map(Vec::len).max().unwrap_or(0)
+    }
+}
+
+fn page(model: &Model, whole: Rect) -> Page {
+    let sections = sections(model);
+    let all = || sections.iter().flat_map(|(_, keys)| keys);
+    let keys_width = all().map(|(keys, _)| columns(keys)).max().unwrap_or(0);
+    let about_width = all().map(|(_, about)| columns(about)).max().unwrap_or(0);
+    let room = whole.width.saturating_sub(4);
+    let is_wide = room >= TWO_COLUMNS;
+    let room = if is_wide { (room - GAP) / 2 } else { room };
+    let width = room.min(keys_width + 2 + about_width);
+    let about_width = usize::from(width.saturating_sub(keys_width + 2)).max(8);
+    let blocks: Vec<Vec<Line>> = sections
+        .iter()
+        .map(|(name, keys)| block(name, keys, about_width))
+        .collect();
+    let half = blocks.iter().map(Vec::len).sum::<usize>().div_ceil(2);
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for block in blocks {
+        // What keeps the longer column shorter.
+        let to_left = !is_wide || right.is_empty() && left.len() + block.len() / 2 <= half;
+        let column = if to_left { &mut left } else { &mut right };
+        if !column.is_empty() {
+            column.push(Line::Blank);
+        }
+        column.extend(block);
+    }
+    let columns = if right.is_empty() {
+        vec![left]
+    } else {
+        vec![left, right]
+    };
+    Page {
+        columns,
+        keys_width,
+        width,
+    }
+}
+
+fn block(name: &'static str, keys: &[(String, &str)], about_width: usize) -> Vec<Line> {
+    let mut lines = vec![Line::Head(name)];
+    for (keys, about) in keys {
+        let mut keys = keys.clone();
+        for about in wrapped(about, about_width) {
+            lines.push(Line::Key(std::mem::take(&mut keys), about));
+        }
+    }
+    lines
+}
+
+type Section = (&'static str, Vec<(String, &'static str)>);
+
+fn sections(model: &Model) -> Vec<Section> {
+    let of_group = |group: Group| {
+        let bindings = offered(model).filter(move |binding| binding.group == group);
+        let rows = bindings.map(|binding| {
+            let names: Vec<String> = binding.keys.iter().map(|key| Chord::name(*key)).collect();
+            (names.join(" "), binding.about)
+        });
+        (group.name(), rows.collect::<Vec<_>>())
+    };
+    let mut sections: Vec<Section> = Group::ALL.map(of_group).into();
+    let mouse: &[(&str, &'static str)] = match model.ui.mouse {
+        true => &[
+            ("click", "choose a row, a tab, or what has the keys"),
+            ("wheel", "scroll what is under it"),
+            ("Shift-drag", "select text, as in any other program"),
+        ],
+        false => &[("drag", "select text; the mouse is left to the terminal")],
+    };
+    let mouse = mouse.iter().map(|(key, about)| ((*key).to_owned(), *about));
+    sections.push(("mouse", mouse.collect()));
+    sections.retain(|(_, keys)| !keys.is_empty());
+    sections
+}

@@ -1,0 +1,57 @@
+//! The palette: what can be done here, by name, with its key.
+
+use ratatui::layout::{Position, Rect};
+
+use crate::ui::tui::{
+    keys::Binding,
+    model::{ActionSearch, Model},
+    offers::actions_found,
+    theme::Role,
+};
+
+use super::{
+    boxes::centred,
+    pen::{Pen, columns},
+};
+
+const WIDTH: u16 = 76;
+
+/// Returns where its cursor is.
+pub(super) fn draw(model: &Model, palette: &ActionSearch, whole: Rect, pen: &mut Pen<'_>) -> Option<Position> {
+    let found = actions_found(model, palette.query.text());
+    // As high as for all actions, so that it does not jump with every letter.
+    let all = actions_found(model, "").len();
+    let height = whole.height.min(u16::try_from(all + 3).unwrap_or(u16::MAX));
+    let inner = centred(whole, whole.width.min(WIDTH), height, "actions", pen)?;
+    let x = pen.role(inner.x + 1, inner.y, inner.right(), "> ", Role::User);
+    pen.role(x, inner.y, inner.right(), palette.query.text(), Role::Strong);
+    if found.is_empty() {
+        pen.role(
+            inner.x + 1,
+            inner.y + 1,
+            inner.right(),
+            "no such action here",
+            Role::Dim,
+        );
+    }
+    let visible = usize::from(inner.height.saturating_sub(1));
+    let chosen = palette.chosen.min(found.len().saturating_sub(1));
+    let first = (chosen + 1).saturating_sub(visible);
+    let rows = found.iter().enumerate().skip(first);
+    for (y, (at, binding)) in (inner.y + 1..inner.bottom()).zip(rows) {
+        row(binding, Rect::new(inner.x, y, inner.width, 1), pen);
+        if at == chosen {
+            pen.choose(Rect::new(inner.x, y, inner.width, 1));
+        }
+    }
+    let cursor = x + columns(palette.query.before());
+    Some(Position::new(cursor.min(inner.right() - 1), inner.y))
+}
+
+fn row(binding: &Binding, area: Rect, pen: &mut Pen<'_>) {
+    let names: Vec<String> = binding.keys.iter().map(|key| key.name()).collect();
+    let end = area.right() - 1;
+    let keys = names.join(" ");
+    let start = pen.right(area.x + 1, area.y, end, &keys, pen.theme.style(Role::Key));
+    pen.role(area.x + 1, area.y, start.saturating_sub(2), binding.about, Role::Plain);
+}

@@ -1,0 +1,122 @@
+//! The report of the run: its lines, broken for a width, and drawn.
+
+use ratatui::layout::Rect;
+
+use crate::ui::{
+    report::{self, Mark, PageLine, PageTone, Report},
+    tui::{
+        model::{Model, ReportRow},
+        theme::Role,
+    },
+};
+
+use super::pen::{Pen, columns, wrapped};
+
+/// Columns of a figure in a table, with the gap before it.
+const CELL_COLS: u16 = 12;
+/// Narrower pages show no figures.
+const CELLS_FROM_COLS: u16 = 60;
+/// Wider lines are hard to read, and figures far from what they are about.
+const WIDEST: u16 = 110;
+
+/// Draws up the report for pages of `width` columns.
+pub(crate) fn report_rows(model: &Model, width: u16) -> Vec<ReportRow> {
+    let report = Report::of(&model.run);
+    let lines = report::page(&report, |at_ms| model.clock(at_ms));
+    broken(lines, width)
+}
+
+/// Breaks lines of a report for a width.
+pub(super) fn broken(lines: Vec<PageLine>, width: u16) -> Vec<ReportRow> {
+    let width = width.min(WIDEST);
+    lines.into_iter().flat_map(|line| rows(line, width)).collect()
+}
+
+fn rows(line: PageLine, width: u16) -> Vec<ReportRow> {
+    let marked = if line.mark.is_some() { 2 } else { 0 };
+    let cells = if width >= CELLS_FROM_COLS {
+        line.cells
+    } else {
+        Vec::new()
+    };
+    let taken = u16::try_from(cells.len()).unwrap_or(0) * CELL_COLS;
+    let room = width.saturating_sub(2 + line.indent + marked + taken).max(8);
+    let role = match line.tone {
+        PageTone::Plain => Role::Plain,
+        PageTone::Dim => Role::Dim,
+        PageTone::Heading => Role::Strong,
+        PageTone::Good => Role::Good,
+        PageTone::Bad => Role::Bad,
+        PageTone::Unfinished => Role::Wait,
+    };
+    let mut in_command = false;
+    let broken = wrapped(&line.text, usize::from(room));
+    let rows = broken.into_iter().enumerate().map(|(at, text)| ReportRow {
+        mark: line.mark.filter(|_| at == 0),
+        indent: line.indent + if at == 0 { 0 } else { marked },
+        pieces: pieces(&text, role, &mut in_command),
+        cells: if at == 0 { cells.clone() } else { Vec::new() },
+    });
+    rows.collect()
+}
+
+/// Commands, which stand between backticks, apart from the words around them.
+fn pieces(text: &str, role: Role, in_command: &mut bool) -> Vec<(String, Role)> {
+    if role != Role::Plain {
+        return vec![(text.to_owned(), role)];
+    }
+    let mut pieces = Vec::new();
+    for (at, part) in text.split('`').enumerate() {
+        if at > 0 {
+            *in_command = !*in_command;
+        }
+        if !part.is_empty() {
+            let role = if *in_command { Role::Accent } else { role };
+            pieces.push((part.to_owned(), role));
+        }
+    }
+    pieces
+}
+
+pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    lines(&model.ui.report.rows, model.ui.report.top, area, pen);
+}
+
+/// Draws rows from the one at `top` on.
+pub(super) fn lines(rows: &[ReportRow], top: usize, area: Rect, pen: &mut Pen<'_>) {
+    let right = (area.x + area.width.min(WIDEST)).saturating_sub(1);
+    for (y, row) in (area.top()..area.bottom()).zip(rows.iter().skip(top)) {
+        let mut x = area.x + 1 + row.indent;
+        if let Some(mark) = row.mark {
+            let (sign, role) = sign(mark, pen);
+            pen.role(x, y, area.right(), sign, role);
+            x += 2;
+        }
+        for (text, role) in &row.pieces {
+            x = pen.role(x, y, area.right(), text, *role);
+        }
+        for (at, cell) in (1..).zip(row.cells.iter().rev()) {
+            let end = right.saturating_sub((at - 1) * CELL_COLS);
+            pen.right(
+                end.saturating_sub(columns(cell)),
+                y,
+                end,
+                cell,
+                pen.theme.style(Role::Dim),
+            );
+        }
+    }
+}
+
+fn sign(mark: Mark, pen: &Pen<'_>) -> (&'static str, Role) {
+    let glyphs = pen.theme.glyphs;
+    match mark {
+        Mark::Done => (glyphs.done, Role::Good),
+        Mark::Open => (glyphs.open, Role::Dim),
+        Mark::Blocked => ("?", Role::Wait),
+        Mark::Item => (glyphs.dot, Role::Dim),
+        Mark::Good => (glyphs.good, Role::Good),
+        Mark::Bad => (glyphs.bad, Role::Bad),
+        Mark::Unfinished => (glyphs.wait, Role::Wait),
+    }
+}

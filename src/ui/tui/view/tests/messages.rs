@@ -1,0 +1,43 @@
+//! What is drawn of messages: one that is shown whole, those of before, the question before one is taken back.
+
+use insta::assert_snapshot;
+
+use super::*;
+use crate::ui::tui::model::{ReadMessage, Recalling};
+
+#[test]
+fn messages_are_read_whole_found_again_and_taken_back_after_a_question() {
+    let mut events = running();
+    events.push(queued(
+        1,
+        SteeringKind::Next,
+        "Use SQLite,\n\nand nothing that needs a server of its own to be run beside it",
+    ));
+    events.push(Event::SteeringDelivered {
+        id: SteeringId(1),
+        iteration: 3,
+        how: crate::event::Delivery::Prompt,
+    });
+    events.push(queued(2, SteeringKind::Standing, "Use tabs"));
+    let of = |mode, read| {
+        let mut model = model(80, 24, events.clone());
+        for text in ["Use Postgres", "Write tests", "Use SQLite,\nand nothing else"] {
+            model.ui.recall.push(text.to_owned());
+        }
+        model.ui.show(Pane::Messages);
+        (model.ui.mode, model.ui.reading) = (mode, read);
+        drawn(&model)
+    };
+    let read = ReadMessage {
+        id: SteeringId(1),
+        top: 0,
+    };
+    let recalling = Recalling {
+        query: Editor::of("use"),
+        nth: 0,
+    };
+    let question = Question::Withdraw { id: SteeringId(2) };
+    assert_snapshot!("message_whole", of(Mode::Normal, Some(read)));
+    assert_snapshot!("message_recalled", of(Mode::Recalling(recalling), None));
+    assert_snapshot!("message_taken_back", of(Mode::Asking(question), None));
+}

@@ -1,0 +1,82 @@
+//! An iteration whole, a part at a time: its transcript, what it changed, its goals, the messages it got.
+
+use ratatui::layout::Rect;
+
+use crate::{
+    proc::screen::Screen,
+    ui::{
+        report::{goals_page, messages_page},
+        tui::{
+            model::{Model, Part, Playback, PlaybackState, ReportRow},
+            theme::Role,
+        },
+    },
+};
+
+use super::{cells, diff, pen::Pen, report};
+
+pub(super) fn draw(model: &Model, playback: &Playback, played: Option<&Screen>, area: Rect, pen: &mut Pen<'_>) {
+    if area.height < 2 {
+        return;
+    }
+    parts(playback, area, pen);
+    let area = Rect::new(area.x, area.y + 1, area.width, area.height - 1);
+    match playback.part {
+        Part::Transcript => match (&playback.state, played) {
+            (PlaybackState::Loaded, Some(screen)) => {
+                cells::play(screen, model.layout().terminal().intersection(area), pen)
+            }
+            (PlaybackState::Loading, _) | (PlaybackState::Loaded, None) => pen.note(area, "Reading the recording…"),
+            (PlaybackState::Failed(why), _) => pen.note(area, why),
+        },
+        Part::Diff => diff::draw(model, area, pen),
+        Part::Goals | Part::Messages => {
+            let rows = part_rows(model, playback, area.width);
+            if rows.is_empty() {
+                let none = match playback.part {
+                    Part::Messages => "No message of yours was delivered in it.",
+                    _ => "Nothing was claimed, and no goal was run.",
+                };
+                return pen.note(area, none);
+            }
+            report::lines(&rows, playback.top, area, pen);
+        }
+    }
+}
+
+/// Names the parts, and the one that is shown.
+fn parts(playback: &Playback, area: Rect, pen: &mut Pen<'_>) {
+    let mut x = pen.role(
+        area.x + 1,
+        area.y,
+        area.right(),
+        &format!("iteration {} ", playback.iteration),
+        Role::Dim,
+    );
+    for part in Part::ALL {
+        let role = if part == playback.part {
+            Role::Accent
+        } else {
+            Role::Plain
+        };
+        x = pen.role(x + 1, area.y, area.right(), part.name(), role) + 1;
+    }
+    let keys = "Left and Right turn";
+    pen.right(
+        x + 2,
+        area.y,
+        area.right().saturating_sub(1),
+        keys,
+        pen.theme.style(Role::Dim),
+    );
+}
+
+/// The lines of a part that has lines of its own, broken for a width.
+pub(crate) fn part_rows(model: &Model, playback: &Playback, width: u16) -> Vec<ReportRow> {
+    let lines = match (playback.part, model.run.iterations.numbered(playback.iteration)) {
+        (Part::Goals, Some(iteration)) => goals_page(&iteration.look),
+        (Part::Messages, _) => messages_page(model.run.messages.iter(), playback.iteration),
+        (Part::Transcript | Part::Diff | Part::Goals, _) => Vec::new(),
+    };
+    report::broken(lines, width)
+}

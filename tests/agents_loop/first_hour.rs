@@ -1,0 +1,94 @@
+//! The first hour in a project of each language: `ralph init`, one task, and a run by a real agent to an end that the project's
+//! own tests verify.
+
+use std::{env, fs, path::Path};
+
+use ralph::event::StopReason;
+
+use super::{PATIENCE, in_order, stopped, work_on};
+use crate::{harness::agent::Agent, stand_in::StandIn};
+
+/// A project of these files, whose tests want `hello.txt`, is set up and worked off.
+fn first_hour(agent: Agent, files: &[(&str, &str)], goal: &str) {
+    let model = StandIn::start(in_order([&work_on("hello")]));
+    let Some(mut sandbox) = agent.sandbox(&model, 0) else {
+        return;
+    };
+    // Of the toolchain that built this test: the one that `cargo` chooses depends on the user's home.
+    if let Some(cargo) = env::var_os("CARGO") {
+        sandbox.add_agent(Path::new(&cargo));
+    }
+    fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();
+    for (name, text) in files {
+        sandbox.write(name, text);
+    }
+    let init = sandbox.wary_ralph(["init", "--yes", "Write hello.txt"]).run(PATIENCE);
+    assert_eq!(init.code(), Some(0), "{init:?}");
+    assert!(
+        init.stderr.contains("✖ tests did not pass"),
+        "there is work to do: {init:?}"
+    );
+    let config = sandbox.read(".ralph/config.json").unwrap_or_default();
+    assert!(config.contains(goal), "{config}");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Begin"]);
+    let finished = sandbox
+        .wary_ralph(["-a", agent.adapter(), "--headless", "--format", "jsonl"])
+        .run(PATIENCE);
+    let (reason, _, totals) = stopped(&finished);
+    assert_eq!(reason, StopReason::Done { verified: true }, "{}", finished.stdout);
+    assert_eq!((totals.tasks_done, totals.iterations), (1, 1), "{}", finished.stdout);
+    assert_eq!(finished.code(), Some(0));
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_rust_project_is_set_up_and_worked_off_by_codex() {
+    first_hour(
+        Agent::Codex,
+        &[
+            (".gitignore", "target\n"),
+            (
+                "Cargo.toml",
+                "[package]\nname = \"hello\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+            ),
+            (
+                "src/lib.rs",
+                "#[test]\nfn it_is_there() {\n    assert!(std::path::Path::new(\"hello.txt\").exists());\n}\n",
+            ),
+        ],
+        "cargo test",
+    );
+}
+
+#[test]
+fn a_node_project_is_set_up_and_worked_off_by_claude() {
+    first_hour(
+        Agent::Claude,
+        &[
+            ("package.json", r#"{ "scripts": { "test": "node test.js" } }"#),
+            (
+                "test.js",
+                "if (!require('fs').existsSync('hello.txt')) process.exit(1)\n",
+            ),
+        ],
+        "npm run test",
+    );
+}
+
+#[test]
+fn a_python_project_is_set_up_and_worked_off_by_codex() {
+    first_hour(
+        Agent::Codex,
+        &[
+            (".gitignore", "__pycache__\n"),
+            ("pyproject.toml", "[project]\nname = \"hello\"\nversion = \"0.1.0\"\n"),
+            (
+                "tests/test_hello.py",
+                "import os\nimport unittest\n\n\nclass Hello(unittest.TestCase):\n    def test_it_is_there(self):\n        \
+                 self.assertTrue(os.path.exists(\"hello.txt\"))\n",
+            ),
+        ],
+        "python3 -m unittest discover -s tests",
+    );
+}

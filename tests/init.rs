@@ -1,0 +1,261 @@
+//! `ralph init` and `ralph import`, from a project without anything of ralph's to a run that is verified by what was found.
+
+use std::{fs, path::Path};
+
+use crate::harness::{SOON, Sandbox, Script};
+
+const PACKAGE: &str = r#"{ "scripts": { "test": "sh test.sh" } }"#;
+
+/// A project of its language's own, without a plan.
+fn bare() -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();
+    sandbox.write("package.json", PACKAGE);
+    sandbox.write("test.sh", "test -e work-2.txt\n");
+    sandbox
+}
+
+#[test]
+fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
+    let sandbox = bare();
+    let init = |args: &[&str]| sandbox.wary_ralph(["init"]).args(args).run(SOON);
+    let tasks = ["Write hello.txt", "Write world.txt"];
+
+    let shown = init(&["--dry-run", tasks[0]]);
+    assert_eq!(shown.code(), Some(0), "{shown:?}");
+    assert!(
+        shown.stdout.contains("npm run test") && shown.stdout.contains("- [ ] Write hello.txt"),
+        "{shown:?}"
+    );
+    assert_eq!(
+        (sandbox.read("PLAN.md"), sandbox.read(".ralph/config.json")),
+        (None, None)
+    );
+
+    // Nobody is there to say yes.
+    let refused = init(&["--no-check", tasks[0]]);
+    assert_eq!(refused.code(), Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("--yes"), "{refused:?}");
+    assert_eq!(sandbox.read("PLAN.md"), None);
+
+    let done = init(&["--yes", tasks[0], tasks[1]]);
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert!(
+        done.stderr.contains("✖ tests"),
+        "what fails now is told, and kept: {done:?}"
+    );
+    let plan = sandbox.read("PLAN.md").unwrap();
+    assert!(
+        plan.ends_with("- [ ] Write hello.txt\n- [ ] Write world.txt\n"),
+        "{plan}"
+    );
+    let config = sandbox.read(".ralph/config.json").unwrap();
+    let trusted = sandbox.wary_ralph(["trust", "--show"]).run(SOON);
+    assert_eq!(
+        trusted.code(),
+        Some(0),
+        "what was written for the user is the user's: {trusted:?}"
+    );
+
+    // Again, it changes nothing, and says what is there.
+    let again = init(&["--yes"]);
+    assert_eq!(again.code(), Some(0), "{again:?}");
+    assert!(again.stdout.contains("nothing to do"), "{again:?}");
+    let more = init(&["--yes", "More"]);
+    assert_eq!(more.code(), Some(2), "{more:?}");
+    assert!(more.stderr.contains("there is a plan already: PLAN.md"), "{more:?}");
+    assert_eq!(sandbox.read("PLAN.md").unwrap(), plan);
+    assert_eq!(sandbox.read(".ralph/config.json").unwrap(), config);
+
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Begin"]);
+    sandbox.install(&Script::worker());
+    let run = sandbox.ralph(["-a", "script", "PLAN.md", "--headless"]).run(SOON);
+    assert_eq!(run.code(), Some(0), "{run:?}");
+    assert!(run.stdout.contains("done (verified)"), "{}", run.stdout);
+}
+
+#[test]
+fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
+    let sandbox = bare();
+    let home = sandbox
+        .wary_ralph(["init", "--yes"])
+        .current_dir(sandbox.home())
+        .run(SOON);
+    assert_eq!(home.code(), Some(2), "{home:?}");
+    assert!(home.stderr.contains("is no project"), "{home:?}");
+
+    // A plan of another tool's name is the plan; only the goals are missing.
+    sandbox.write("@fix_plan.md", "- [ ] One\n");
+    let half = sandbox.wary_ralph(["init", "--yes", "--no-check"]).run(SOON);
+    assert_eq!(half.code(), Some(0), "{half:?}");
+    assert!(
+        half.stdout.contains("wrote .ralph/config.json") && !half.stdout.contains("wrote PLAN.md"),
+        "{half:?}"
+    );
+
+    // Below the root of the repository it works where it is, and says so.
+    sandbox.write("part/go.mod", "module part\n");
+    let part = sandbox.project().join("part");
+    let below = sandbox
+        .wary_ralph(["init", "--yes", "--no-check", "Task"])
+        .current_dir(&part)
+        .run(SOON);
+    assert_eq!(below.code(), Some(0), "{below:?}");
+    assert!(below.stderr.contains("below the repository"), "{below:?}");
+    assert!(
+        fs::read_to_string(part.join(".ralph/config.json"))
+            .unwrap()
+            .contains("go test ./...")
+    );
+
+    // Where no directory can be, the plan is kept and the error says which file it is about.
+    sandbox.write("other/go.mod", "module other\n");
+    sandbox.write("other/.ralph", "in the way\n");
+    let other = sandbox.project().join("other");
+    let failed = sandbox
+        .wary_ralph(["init", "--yes", "--no-check"])
+        .current_dir(&other)
+        .run(SOON);
+    assert_eq!(failed.code(), Some(1), "{failed:?}");
+    assert!(
+        failed.stderr.contains(".ralph/config.json: cannot be written"),
+        "{failed:?}"
+    );
+    assert!(other.join("PLAN.md").exists());
+    assert_eq!(fs::read_to_string(other.join(".ralph")).unwrap(), "in the way\n");
+}
+
+#[test]
+fn requirements_of_every_kind_become_a_plan_that_runs_and_what_is_none_is_refused() {
+    let sandbox = bare();
+    let specs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/specs");
+    let import = |spec: &Path, to: &str| sandbox.wary_ralph(["import", "--to", to]).arg(spec).run(SOON);
+    for (name, tasks, first) in [
+        ("booking.md", 7, "Book a room for a time (must)"),
+        ("logger.txt", 5, "It must take a sample every ten seconds."),
+        ("relay.txt", 5, "A relay MUST accept messages of up to 1024 octets."),
+        ("issues.json", 4, "Crash when the file is empty (#12)"),
+    ] {
+        let done = import(&specs.join(name), "-");
+        assert_eq!(done.code(), Some(0), "{done:?}");
+        let all: Vec<&str> = done
+            .stdout
+            .lines()
+            .filter_map(|line| line.strip_prefix("- [ ] "))
+            .collect();
+        assert_eq!((all.len(), all[0]), (tasks, first), "{}", done.stdout);
+    }
+
+    sandbox.write(
+        "spec.md",
+        "# Hello\n\n- Write hello.txt\n- Write world.txt\n- write hello.txt!\n",
+    );
+    let spec = sandbox.project().join("spec.md");
+    let done = import(&spec, "PLAN.md");
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert!(
+        done.stderr.contains("wrote PLAN.md: 2 tasks, 1 repetition merged"),
+        "{done:?}"
+    );
+    let plan = sandbox.read("PLAN.md");
+
+    for (name, bytes, code, part) in [
+        ("empty.md", &b""[..], 3, "it is empty"),
+        ("paper.pdf", b"%PDF-1.7", 3, "pdftotext"),
+        ("words.docx", b"PK\x03\x04", 3, "pandoc"),
+        ("odd.bin", b"\x00\xff", 3, "not UTF-8"),
+        ("tale.txt", b"Once upon a time.", 3, "no requirements"),
+        ("large.md", &vec![b'x'; 5 << 20], 1, "larger than"),
+    ] {
+        fs::write(sandbox.project().join(name), bytes).unwrap();
+        let refused = import(&sandbox.project().join(name), "PLAN.md");
+        assert_eq!(refused.code(), Some(code), "{refused:?}");
+        assert!(
+            refused.stderr.contains(part) && refused.stderr.contains("hint: "),
+            "{refused:?}"
+        );
+    }
+    let missing = import(Path::new("nope.md"), "PLAN.md");
+    assert_eq!(missing.code(), Some(1), "{missing:?}");
+    let again = import(&spec, "PLAN.md");
+    assert_eq!(again.code(), Some(1), "{again:?}");
+    assert!(again.stderr.contains("nothing is overwritten"), "{again:?}");
+    assert_eq!(sandbox.read("PLAN.md"), plan);
+
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Begin"]);
+    sandbox.install(&Script::worker());
+    let run = sandbox.ralph(["run", "-a", "script", "--headless"]).run(SOON);
+    assert_eq!(run.code(), Some(0), "{run:?}");
+}
+
+#[test]
+fn a_new_project_is_made_whole_or_not_at_all() {
+    let sandbox = Sandbox::new();
+    let above = sandbox.home().join("projects");
+    fs::create_dir(&above).unwrap();
+    let setup = |args: &[&str]| sandbox.wary_ralph(["setup"]).args(args).current_dir(&above).run(SOON);
+    let done = setup(&["shop", "--yes", "Write hello.txt"]);
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert!(done.stdout.contains("made shop with a first commit"), "{done:?}");
+    let shop = above.join("shop");
+    let plan = fs::read_to_string(shop.join("PLAN.md")).unwrap();
+    assert!(plan.ends_with("- [ ] Write hello.txt\n"), "{plan}");
+    let log = sandbox
+        .program("git")
+        .current_dir(&shop)
+        .args(["log", "--format=%s"])
+        .run(SOON);
+    assert_eq!(log.stdout, "Begin shop\n");
+
+    fs::write(above.join("file"), "mine\n").unwrap();
+    fs::create_dir(above.join("empty")).unwrap();
+    for (name, part) in [
+        ("shop", "there already, and not empty"),
+        ("file", "a file of this name"),
+        ("a/b", "a path, not a name"),
+        ("..", "no name"),
+        ("", "needs a name"),
+    ] {
+        let refused = setup(&[name, "--yes"]);
+        assert_eq!(refused.code(), Some(2), "{refused:?}");
+        assert!(
+            refused.stderr.contains(part) && refused.stderr.contains("hint: "),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(fs::read_to_string(shop.join("PLAN.md")).unwrap(), plan);
+    assert_eq!(setup(&["empty", "--yes", "--dry-run"]).code(), Some(0));
+    // Nobody is there to say yes: nothing of it is left.
+    for name in ["other", "empty"] {
+        let refused = setup(&[name]);
+        assert_eq!(refused.code(), Some(2), "{refused:?}");
+    }
+    assert!(!above.join("other").exists());
+    assert_eq!(fs::read_dir(above.join("empty")).unwrap().count(), 0);
+
+    // git does not know who commits: the project is there, and it is said what to type.
+    let nobody = sandbox
+        .wary_ralph(["setup", "nobody", "--yes"])
+        .current_dir(&above)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .run(SOON);
+    assert_eq!(nobody.code(), Some(0), "{nobody:?}");
+    assert!(
+        nobody.stderr.contains("nothing is committed") && nobody.stderr.contains("git config --global user.name"),
+        "{nobody:?}"
+    );
+    assert!(above.join("nobody/PLAN.md").exists());
+
+    // Nobody, root neither, makes anything there.
+    for (args, part) in [
+        (["setup", "closed", "--yes"], "cannot be made"),
+        (["init", "--yes", "Task"], "PLAN.md: cannot be written"),
+    ] {
+        let closed = sandbox.wary_ralph(args).current_dir("/proc").run(SOON);
+        assert_eq!(closed.code(), Some(1), "{closed:?}");
+        assert!(closed.stderr.contains(part), "{closed:?}");
+    }
+}

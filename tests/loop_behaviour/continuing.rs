@@ -1,0 +1,105 @@
+//! A run that has ended and is continued where its user says so.
+
+use nix::sys::signal::Signal;
+use ralph::{
+    driver,
+    event::{Event, Record, RunId, StopReason},
+};
+
+use super::reason;
+use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
+
+/// Works, and hangs in the second of its turns.
+const HANGS_ONCE: &str = r#"echo "$*" >> "$HOME/args"
+if [ "$n" = 2 ] && [ ! -e "$HOME/ready" ]; then : > "$HOME/ready"; exec sleep 600; fi
+work; over done"#;
+
+fn runs(sandbox: &Sandbox) -> Vec<RunId> {
+    sandbox.paths().run_ids()
+}
+
+/// The journal of the latest run.
+fn journal(sandbox: &Sandbox) -> Vec<Record> {
+    let run = sandbox.paths().latest_run().expect("a run");
+    driver::read_shortened(&sandbox.paths(), &run).expect("a journal")
+}
+
+fn iterations(records: &[Record]) -> Vec<u32> {
+    let started = events(records).filter_map(|event| match event {
+        Event::IterationStarted { iteration, .. } => Some(*iteration),
+        _ => None,
+    });
+    started.collect()
+}
+
+fn said(finished: &Finished, what: &str) {
+    assert!(finished.stderr.contains(what), "{what} is not in {finished:?}");
+}
+
+#[test]
+fn a_run_that_was_interrupted_is_continued_with_its_settings_counts_and_messages() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(3);
+    sandbox.install(&Script::jsonl(HANGS_ONCE));
+    let started = ["--adapter", "script", "--goal", "tests=true", "-n", "9", "PLAN.md"];
+    let running = sandbox.ralph(started).start();
+    wait_until(SOON, "the agent", || sandbox.read_home("ready"));
+    running.signal(Signal::SIGINT);
+    let ended = running.wait(SOON);
+    assert_eq!(ended.code(), Some(130), "{ended:?}");
+    assert!(
+        ended.stdout.contains("hint: `ralph continue` continues this run"),
+        "{ended:?}"
+    );
+    // Nothing of the first command line has to be typed again.
+    let continued = sandbox.ralph(["continue"]).run(SOON);
+    assert_eq!(continued.code(), Some(0), "{continued:?}");
+    let records = journal(&sandbox);
+    assert_eq!(*reason(&records), StopReason::Done { verified: true });
+    assert_eq!(iterations(&records), [1, 2, 3, 4]);
+    assert_eq!(runs(&sandbox).len(), 1);
+    let reopened = |event: &Event| matches!(event, Event::RunReopened { continued: true, .. });
+    assert_eq!(events(&records).filter(|event| reopened(event)).count(), 1);
+    let resumed = events(&records).find_map(|event| match event {
+        Event::RunResumed { settings, .. } => Some(settings.clone()),
+        _ => None,
+    });
+    let settings = resumed.expect("it goes by settings");
+    assert_eq!((settings.goals.len(), settings.limits.max_iterations), (1, Some(9)));
+    // Now it is done, and nothing of it is left to continue.
+    let again = sandbox.ralph(["continue"]).run(SOON);
+    assert_eq!(again.code(), Some(1), "{again:?}");
+    said(
+        &again,
+        "is done, so there is nothing to continue\nhint: `ralph` starts a new run",
+    );
+}
+
+#[test]
+fn a_limit_that_ended_a_run_is_raised_or_the_run_is_not_continued() {
+    let sandbox = Sandbox::new();
+    let none = sandbox.ralph(["continue"]).run(SOON);
+    assert_eq!(none.code(), Some(1), "{none:?}");
+    said(&none, "no run in this project yet");
+    sandbox.plan(4);
+    sandbox.install(&Script::jsonl("work; over done"));
+    let ended = sandbox.ralph(["--adapter", "script", "-n", "1"]).run(SOON);
+    assert_eq!(ended.code(), Some(6), "{ended:?}");
+    let refused = sandbox.ralph(["continue"]).run(SOON);
+    assert_eq!(refused.code(), Some(1), "{refused:?}");
+    said(
+        &refused,
+        "has used up its 1 iteration, so it would end at once\nhint: `ralph continue --iterations 10` allows 10 more",
+    );
+    sandbox.write("OTHER.md", "- [ ] Task 1\n");
+    let other = sandbox.ralph(["continue", "--plan", "OTHER.md"]).run(SOON);
+    assert_eq!(other.code(), Some(2), "{other:?}");
+    let continued = sandbox.ralph(["continue", "--iterations", "2"]).run(SOON);
+    assert_eq!(continued.code(), Some(6), "{continued:?}");
+    assert_eq!(iterations(&journal(&sandbox)), [1, 2, 3]);
+    // The same command starts a new run, as ever, and says what could be had instead.
+    let new = sandbox.ralph(["--adapter", "script", "-n", "9"]).run(SOON);
+    assert_eq!(new.code(), Some(0), "{new:?}");
+    said(&new, "hint: `ralph continue` continues it; this is a new run");
+    assert_eq!(runs(&sandbox).len(), 2);
+}

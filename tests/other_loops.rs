@@ -1,0 +1,226 @@
+//! Projects of other loops, as their users have them, are run to their end with nothing changed or trusted first; and the kinds of
+//! work that plans stand for.
+//!
+//! `tests/fixtures/loops` has one project for each of them, in that loop's own layout and with its own conventions.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::harness::{SOON, Sandbox, Script, running::Finished};
+
+/// Ticks the first open task, whatever kind the plan is, and then says what the other loop has taught it.
+const WORKER: &str = r#"said working
+case "$RALPH_PLAN" in
+*.json) sed -i '0,/"passes": false/s//"passes": true/' "$RALPH_PLAN" ;;
+*) sed -i '0,/\[ \]/s//[x]/' "$RALPH_PLAN" ;;
+esac
+echo "work of iteration $n" > "work-$n.txt"
+git add --all && git commit --quiet --message "Work of iteration $n"
+"#;
+
+/// A project of another loop, and what ralph makes of it.
+struct Project {
+    name: &'static str,
+    plan: &'static str,
+    /// What the prompts of its iterations name, one after the other.
+    tasks: &'static [&'static str],
+    /// What every prompt tells the agent to read, and what it asks of it.
+    prompt: &'static [&'static str],
+    /// What is said as the run starts.
+    said: &'static [&'static str],
+    /// How an iteration ends.
+    end: &'static str,
+}
+
+const PROJECTS: [Project; 5] = [
+    Project {
+        name: "ralph-claude-code",
+        plan: ".ralph/fix_plan.md",
+        tasks: &["Read the forecast", "Print temperatures", "Refuse an unknown town"],
+        prompt: &[
+            ".ralph/PROMPT.md, .ralph/specs/, .ralph/AGENT.md.",
+            "reproduce it first",
+        ],
+        said: &[
+            "mode fix (.ralph/fix_plan.md)",
+            "`ralph --adapter claude --calls-per-hour 60 --iteration-timeout 20m`",
+            "without an equivalent: ALLOWED_TOOLS",
+        ],
+        // It claims the end in its first iteration already.
+        end: "over 'One task less.\\n---RALPH_STATUS---\\nSTATUS: COMPLETE\\nEXIT_SIGNAL: true\\n---END_RALPH_STATUS---'",
+    },
+    Project {
+        name: "openralph",
+        plan: "prd.json",
+        tasks: &["Add a note", "List the notes"],
+        prompt: &[".ralph-prompt.md, progress.txt.", "`passes` to true"],
+        said: &["mode implementation (prd.json)"],
+        end: "touch .ralph-done; over '<promise>COMPLETE</promise>'",
+    },
+    Project {
+        name: "ralph-orchestrator",
+        plan: "PROMPT.md",
+        tasks: &["PROMPT.md (without a list of tasks)"; 3],
+        prompt: &["specs/, .ralph/agent/scratchpad.md."],
+        said: &[
+            "the plan is PROMPT.md",
+            "`ralph --promise LOOP_COMPLETE --max-iterations 30 --max-time 7200s --adapter claude`",
+            "without an equivalent: core.scratchpad",
+        ],
+        // Its own word claims nothing; the line that it was told does, said twice.
+        end: r#"if [ "$n" = 1 ]; then over LOOP_COMPLETE; else over "$(promise)"; fi"#,
+    },
+    Project {
+        name: "snarktank",
+        plan: "scripts/ralph/prd.json",
+        tasks: &["US-001: Store a due date", "US-002: Show tasks that are overdue"],
+        prompt: &["scripts/ralph/prompt.md, scripts/ralph/progress.txt."],
+        said: &["mode implementation (scripts/ralph/prd.json)"],
+        end: "over '<promise>COMPLETE</promise>'",
+    },
+    Project {
+        name: "lisa",
+        plan: "REFACTOR_PLAN.md",
+        tasks: &[
+            "Move the reading of files",
+            "Hand the printer",
+            "Remove what nobody calls",
+        ],
+        prompt: &[
+            "PROMPT.md, REFACTOR.md, @AGENT.md.",
+            "what the code does stays the same",
+        ],
+        said: &["mode refactor (REFACTOR_PLAN.md)"],
+        end: r#"if grep -q '\[ \]' "$RALPH_PLAN"
+then over '---RALPH_STATUS---\nSTATUS: WORKING\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---'
+else over '---RALPH_STATUS---\nSTATUS: COMPLETE\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---'
+fi"#,
+    },
+];
+
+/// Every file below a directory, relative to it.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => directories.push(path),
+                false => found.push(path.strip_prefix(root).unwrap().to_owned()),
+            }
+        }
+    }
+    found
+}
+
+/// A repository with the files of a project of another loop, and nothing of ralph's.
+fn project_of(name: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();
+    let root = root_of(name);
+    for file in files(&root) {
+        sandbox.write(file.to_str().unwrap(), &fs::read_to_string(root.join(&file)).unwrap());
+    }
+    sandbox.git(["add", "--all", "--force"]);
+    sandbox.git(["commit", "--quiet", "--message", "As it was"]);
+    sandbox
+}
+
+fn root_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/loops")
+        .join(name)
+}
+
+fn run(sandbox: &Sandbox, args: &[&str]) -> Finished {
+    sandbox.wary_ralph(["-a", "script", "--headless"]).args(args).run(SOON)
+}
+
+#[test]
+fn a_project_of_each_of_five_other_loops_runs_unchanged_to_its_end() {
+    for project in &PROJECTS {
+        let sandbox = project_of(project.name);
+        sandbox.install(&Script::jsonl(&format!("{WORKER}{}", project.end)));
+        let done = run(&sandbox, &[]);
+        assert_eq!(done.code(), Some(0), "{}: {done:?}", project.name);
+        // Lines are broken at the width of the terminal.
+        let said: Vec<&str> = done.stdout.split(|c: char| c.is_whitespace() || c == '│').collect();
+        let said = said
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
+        for part in project.said {
+            assert!(said.contains(part), "{}: `{part}` is not in\n{said}", project.name);
+        }
+        for (at, task) in project.tasks.iter().enumerate() {
+            let prompt = sandbox.prompt(u32::try_from(at).unwrap() + 1);
+            for part in [*task].iter().chain(project.prompt) {
+                assert!(prompt.contains(part), "{}: `{part}` is not in\n{prompt}", project.name);
+            }
+        }
+        let last = project.tasks.len();
+        assert!(sandbox.read(&format!("work-{last}.txt")).is_some(), "{}", project.name);
+        assert_eq!(
+            sandbox.read(&format!("work-{}.txt", last + 1)),
+            None,
+            "{}",
+            project.name
+        );
+        let root = root_of(project.name);
+        for file in files(&root) {
+            let name = file.to_str().unwrap();
+            let was = fs::read_to_string(root.join(&file)).unwrap();
+            let now = sandbox.read(name).unwrap();
+            match name == project.plan && project.plan != "PROMPT.md" {
+                true => assert_eq!(now.lines().count(), was.lines().count(), "{name}"),
+                false => assert_eq!(now, was, "{}: {name}", project.name),
+            }
+        }
+        assert_eq!(
+            sandbox.read("other-loop.txt"),
+            None,
+            "nothing of the other loop was run"
+        );
+    }
+}
+
+#[test]
+fn a_mode_that_is_unknown_or_has_two_plans_or_none_is_refused_with_what_to_type() {
+    let sandbox = project_of("lisa");
+    sandbox.install(&Script::worker());
+    for (args, parts) in [
+        (
+            &["--mode", "refctor"][..],
+            &["--mode", "refctor", "did you mean \"refactor\"?", "\"fix\""][..],
+        ),
+        (
+            &["--mode", "fix"],
+            &["there is no plan for mode `fix`", "@fix_plan.md", "--plan FILE"],
+        ),
+    ] {
+        let refused = run(&sandbox, args);
+        assert_eq!(refused.code(), Some(3), "{refused:?}");
+        for part in parts {
+            assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+        }
+    }
+    sandbox.write("@fix_plan.md", "- [ ] Round down\n");
+    let refused = run(&sandbox, &[]);
+    assert_eq!(refused.code(), Some(3), "{refused:?}");
+    let both = "REFACTOR_PLAN.md (refactor), @fix_plan.md (fix)";
+    assert!(
+        refused.stderr.contains(both) && refused.stderr.contains("`--mode refactor`"),
+        "{refused:?}"
+    );
+    let named = run(&sandbox, &["--mode", "fix"]);
+    assert_eq!(named.code(), Some(0), "{named:?}");
+    assert!(
+        named.stdout.contains("mode fix (@fix_plan.md)") && named.stdout.contains("not worked on"),
+        "{named:?}"
+    );
+    assert!(sandbox.prompt(1).contains("Round down"));
+}

@@ -1,0 +1,262 @@
+//! What a release is made with: the archive, what installs it, and what `cargo package` would upload.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use serde_json::Value;
+
+use crate::harness::{SOON, Sandbox, running::Finished, skipped};
+
+/// crates.io takes ten.
+const CRATE_CAP_BYTES: u64 = 9 << 20;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text_of(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Serves the files of a directory, as a release does, until the tests end; returns where.
+fn serve(directory: PathBuf) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut request = String::new();
+            let mut reader = BufReader::new(stream.try_clone().expect("a connection"));
+            _ = reader.read_line(&mut request);
+            let mut line = String::new();
+            while reader.read_line(&mut line).is_ok_and(|bytes| bytes > 2) {
+                line.clear();
+            }
+            let path = request.split(' ').nth(1).unwrap_or_default();
+            let (status, body) = match fs::read(directory.join(path.trim_start_matches('/'))) {
+                Ok(body) => ("200 OK", body),
+                Err(_) => ("404 Not Found", Vec::new()),
+            };
+            let head = format!(
+                "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+                body.len()
+            );
+            _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+        }
+    });
+    address
+}
+
+/// A release of this machine's archive below the sandbox, with a small program for the binary, and its archive's name.
+fn release(sandbox: &Sandbox) -> (PathBuf, String) {
+    let ralph = sandbox.home().join("ralph");
+    fs::write(
+        &ralph,
+        format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_ralph")),
+    )
+    .expect("a program");
+    fs::set_permissions(&ralph, fs::Permissions::from_mode(0o755)).expect("a program");
+    let system = match env::consts::OS {
+        "macos" => "apple-darwin",
+        _ => "unknown-linux-musl",
+    };
+    let target = format!("{}-{system}", env::consts::ARCH);
+    let directory = sandbox.home().join("release");
+    let archive = root().join("packaging/archive.sh");
+    let made = sandbox
+        .program("sh")
+        .arg(archive)
+        .arg(&ralph)
+        .arg(&target)
+        .arg(&directory)
+        .run(SOON);
+    assert_eq!(made.code(), Some(0), "{made:?}");
+    let summed = sandbox
+        .program("sh")
+        .args(["-c", "(sha256sum *.tar.gz || shasum -a 256 *.tar.gz) > SHA256SUMS"])
+        .current_dir(&directory)
+        .run(SOON);
+    assert_eq!(summed.code(), Some(0), "{summed:?}");
+    (directory, format!("ralph-{target}.tar.gz"))
+}
+
+/// Changes the archive and leaves its sum.
+fn tamper(archive: &Path) {
+    let mut bytes = fs::read(archive).expect("an archive");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(archive, bytes).expect("an archive");
+}
+
+#[test]
+fn the_installer_installs_an_archive_that_is_what_its_sum_says_and_no_other() {
+    let sandbox = Sandbox::new();
+    let (release, archive) = release(&sandbox);
+    let address = serve(release.clone());
+    let directory = sandbox.home().join("bin");
+    let install = || -> Finished {
+        let script = root().join("packaging/install.sh");
+        let program = sandbox.program("sh").arg(script).env("RALPH_DOWNLOAD_URL", &address);
+        program.env("RALPH_INSTALL_DIR", &directory).run(SOON)
+    };
+    let installed = install();
+    assert_eq!(installed.code(), Some(0), "{installed:?}");
+    assert!(installed.stdout.starts_with("installed ralph "), "{installed:?}");
+    assert!(installed.stderr.contains("is not on your PATH"), "{installed:?}");
+    let version = sandbox.program(directory.join("ralph")).arg("--version").run(SOON);
+    assert!(version.stdout.contains(env!("CARGO_PKG_VERSION")), "{version:?}");
+    let listed = sandbox
+        .program("tar")
+        .arg("-tzf")
+        .arg(release.join(&archive))
+        .run(SOON)
+        .stdout;
+    for part in [
+        "/ralph\n",
+        "/completions/_ralph\n",
+        "/man/man1/ralph-config-show.1\n",
+        "/LICENSE-MIT\n",
+    ] {
+        assert!(listed.contains(part), "{part}: {listed}");
+    }
+
+    // What is there stays as it is when anything is wrong.
+    fs::write(directory.join("ralph"), "mine").expect("a file");
+    let sums = fs::read(release.join("SHA256SUMS")).expect("sums");
+    tamper(&release.join(&archive));
+    let tampered = install();
+    fs::write(release.join("SHA256SUMS"), "0123  another.tar.gz\n").expect("sums");
+    let unnamed = install();
+    fs::remove_file(release.join("SHA256SUMS")).expect("sums");
+    let missing = install();
+    let refusals = [
+        (tampered, "is not what SHA256SUMS says"),
+        (unnamed, "SHA256SUMS does not name"),
+        (missing, "SHA256SUMS cannot be downloaded"),
+    ];
+    for (refused, why) in refusals {
+        assert_eq!(refused.code(), Some(1), "{refused:?}");
+        assert!(refused.stderr.contains(why), "{refused:?}");
+        assert_eq!(fs::read_to_string(directory.join("ralph")).expect("a file"), "mine");
+    }
+    fs::write(release.join("SHA256SUMS"), sums).expect("sums");
+    assert_eq!(
+        fs::read_dir(&directory).expect("a directory").count(),
+        1,
+        "nothing half is left"
+    );
+}
+
+#[test]
+fn the_npm_package_starts_the_binary_whose_sum_agrees_and_no_other() {
+    let sandbox = Sandbox::new();
+    if !sandbox.program("npm").arg("--version").run(SOON).status.success() {
+        skipped("the npm package: there is no npm");
+        return;
+    }
+    let package: Value = serde_json::from_str(&text_of("packaging/npm/package.json")).expect("JSON");
+    assert_eq!(package["version"], env!("CARGO_PKG_VERSION"));
+    let (release, archive) = release(&sandbox);
+    let address = serve(release.clone());
+    let npm = |args: &[&str]| {
+        let done = sandbox
+            .program("npm")
+            .args(args)
+            .env("RALPH_DOWNLOAD_URL", &address)
+            .run(SOON);
+        assert_eq!(done.code(), Some(0), "{args:?}: {done:?}");
+        done.stdout
+    };
+    let source = root().join("packaging/npm").display().to_string();
+    let packed = npm(&["pack", "--silent", &source]);
+    // As where scripts are not run: the first start downloads.
+    npm(&[
+        "install",
+        "--offline",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--global",
+        "--prefix",
+        "installed",
+        packed.trim(),
+    ]);
+    let ralph = |args: &[&str]| {
+        let program = sandbox.program(sandbox.project().join("installed/bin/ralph"));
+        program.args(args).env("RALPH_DOWNLOAD_URL", &address).run(SOON)
+    };
+    let sound = fs::read(release.join(&archive)).expect("an archive");
+    tamper(&release.join(&archive));
+    let refused = ralph(&["--version"]);
+    assert_eq!(refused.code(), Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("is not what SHA256SUMS says"), "{refused:?}");
+    fs::write(release.join(&archive), sound).expect("an archive");
+    let version = ralph(&["--version"]);
+    assert!(version.stdout.contains(env!("CARGO_PKG_VERSION")), "{version:?}");
+    // Exit codes are ralph's.
+    assert_eq!(ralph(&["--no-such-flag"]).code(), Some(2));
+}
+
+#[test]
+fn the_crate_has_all_it_takes_to_compile_and_little_else() {
+    let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let listed = std::process::Command::new(cargo)
+        .args(["package", "--list", "--allow-dirty", "--offline", "--locked"])
+        .current_dir(root())
+        .output()
+        .expect("cargo");
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let files: BTreeSet<PathBuf> = listed.lines().map(PathBuf::from).collect();
+    // What is made while packaging has no size yet.
+    let sizes = files.iter().filter_map(|file| fs::metadata(root().join(file)).ok());
+    let bytes: u64 = sizes.map(|metadata| metadata.len()).sum();
+    assert!(bytes < CRATE_CAP_BYTES, "{bytes} bytes before they are compressed");
+    let stray: Vec<&PathBuf> = files
+        .iter()
+        .filter(|file| file.starts_with("tests") || file.starts_with("benches"))
+        .collect();
+    assert!(stray.is_empty(), "{stray:?}");
+    for needed in [
+        "src/main.rs",
+        "README.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "Cargo.lock",
+    ] {
+        assert!(files.contains(Path::new(needed)), "{needed}");
+    }
+    for file in files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
+    {
+        let text = fs::read_to_string(root().join(file)).expect("a source");
+        // Tests are not compiled there.
+        let code = text.split("#[cfg(test)]\nmod").next().unwrap_or_default();
+        for included in code
+            .split("include_str!(\"")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next())
+        {
+            let path = root().join(file).with_file_name("").join(included);
+            let path = path
+                .canonicalize()
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let path = path.strip_prefix(root()).expect("a file of the repository");
+            let is_tests = file.to_string_lossy().contains("test") || path.starts_with("tests");
+            assert!(
+                files.contains(path) || is_tests,
+                "{} needs {}",
+                file.display(),
+                path.display()
+            );
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The picture of the README, as a browser draws it.
+
+use std::{fs, path::Path};
+
+use crate::page::browser::Browser;
+
+const PICTURE: &str = "docs/screen.svg";
+/// A page that takes longer to load than to read is not read.
+const CAP_BYTES: usize = 150 * 1024;
+/// How far a character may be from its column, in cells.
+const TOLERANCE: f64 = 0.5;
+
+/// Every character that is not where its column says, as text: its run, its place among them, and the columns between.
+///
+/// What is only defined has no layout, so it is shown first. A cell is eight units wide; the tests' own text has no wide characters.
+const ASTRAY: &str = r"
+document.rootElement.append(...document.querySelector('defs').children);
+[...document.querySelectorAll('text')].flatMap((text) => {
+  const runs = text.childElementCount ? [...text.children] : [text];
+  const written = runs.map((run) => run.textContent).join('');
+  if (text.getNumberOfChars() !== written.length) return [`${written}: ${text.getNumberOfChars()} characters`];
+  let first = 0;
+  return runs.flatMap((run) => {
+    const start = first;
+    first += run.textContent.length;
+    return [...run.textContent].flatMap((_, at) => {
+      const columns = (text.getStartPositionOfChar(start + at).x - run.getAttribute('x')) / 8 - at;
+      return Math.abs(columns) <= TOLERANCE ? [] : [`${run.textContent}: ${at}: ${columns}`];
+    });
+  });
+}).slice(0, 20)";
+
+/// All that is shown at a moment, in seconds.
+fn shown(page: &crate::page::browser::Page, at: f64) -> String {
+    let text = page.value(&format!(
+        "document.rootElement.pauseAnimations(), document.rootElement.setCurrentTime({at}),
+         [...document.querySelectorAll('use')].map((use) => document.querySelector(use.href.animVal).textContent).join('\\n')"
+    ));
+    text.as_str().expect("text").to_owned()
+}
+
+#[test]
+fn the_picture_of_the_screen_moves_is_small_and_has_every_character_in_its_column() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PICTURE);
+    let picture = fs::read_to_string(&path).expect("the picture");
+    assert!(picture.len() <= CAP_BYTES, "{} bytes", picture.len());
+    assert!(!picture.contains("promise>"), "a token is nothing to look at");
+    let Some(browser) = Browser::shared() else {
+        return;
+    };
+    let page = browser.page([920, 534], "dark");
+    page.opens(&format!("file://{}", path.display()));
+    let seconds = page.value("parseFloat(document.querySelector('animate').getAttribute('dur'))");
+    let seconds = seconds.as_f64().expect("seconds");
+    assert!(seconds < 45.0, "{seconds} s");
+    let beginning = shown(&page, 1.0);
+    assert!(
+        beginning.contains("iteration 1") && !beginning.contains("verified"),
+        "{beginning}"
+    );
+    assert!(shown(&page, seconds - 0.5).contains("done (verified)"));
+    let astray = page.value(&ASTRAY.replace("TOLERANCE", &TOLERANCE.to_string()));
+    assert_eq!(astray, serde_json::json!([]));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}

@@ -1,0 +1,141 @@
+//! `ralph plan`, alone and while a run works on the plan.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+};
+
+use ralph::event::Event;
+use serde_json::Value;
+
+use crate::harness::{SOON, Sandbox, Script};
+
+#[test]
+fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
+    let sandbox = Sandbox::new();
+    let plan = |args: &str| sandbox.ralph(["plan"]).args(args.split_whitespace()).run(SOON);
+    sandbox.write(
+        "PLAN.md",
+        "# Plan\n\n- [x] One\n- [ ] Two\n- [ ] Improve it\n\n-[ ] Three\n",
+    );
+    let shown = plan("");
+    assert_eq!(shown.code(), Some(0), "{shown:?}");
+    assert_eq!(
+        shown.stdout,
+        "Plan\n✔ One\n▸ Two\n○ Improve it\n\nPLAN.md: 1 of 3 tasks done\n"
+    );
+    let next = plan("next");
+    assert_eq!((next.code(), &*next.stdout), (Some(0), "Two\n"));
+    let checked = plan("check");
+    assert_eq!(checked.code(), Some(2), "{checked:?}");
+    for line in [
+        "PLAN.md:5:7: warning: `improve` has no end by itself",
+        "PLAN.md:7:1: error: there is no space between the list marker and the box",
+        "PLAN.md: 3 tasks, 2 open · 1 mistake · 1 warning",
+    ] {
+        assert!(checked.stdout.contains(line), "{checked:?}");
+    }
+    let json: Value = serde_json::from_str(&plan("check --json").stdout).unwrap();
+    assert_eq!(
+        (&json["findings"][1]["line"], &json["findings"][1]["severity"]),
+        (&7.into(), &"error".into())
+    );
+    let json: Value = serde_json::from_str(&plan("show --json").stdout).unwrap();
+    assert_eq!((&json["done"], &json["current"]), (&1.into(), &4.into()));
+
+    // Warnings alone are no failure, and neither is a plan of another name.
+    sandbox.write("other.md", "- [ ] Improve it\n");
+    for args in ["check --plan other.md", "-p other.md check"] {
+        let warned = plan(args);
+        assert_eq!(warned.code(), Some(0), "{warned:?}");
+        assert!(warned.stdout.contains("other.md:1:7: warning:"), "{warned:?}");
+    }
+    sandbox.write("done.md", "- [x] One\n");
+    let done = plan("next -p done.md");
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.stderr.contains("every task is done"), "{done:?}");
+    for (name, text, part) in [
+        ("empty.md", &b""[..], "empty.md:1:1: error: the plan is empty"),
+        ("odd.md", b"- [ ] One\n\xff\n", "odd.md:2:1: error: not UTF-8"),
+        ("prd.json", b"[\n  {\"title\": 1 \"a\"}]", "prd.json:2:"),
+    ] {
+        fs::write(sandbox.project().join(name), text).unwrap();
+        let wrong = plan(&format!("check -p {name}"));
+        assert_eq!(wrong.code(), Some(2), "{wrong:?}");
+        assert!(
+            wrong.stdout.contains(part) && wrong.stdout.contains("hint: "),
+            "{wrong:?}"
+        );
+    }
+    let missing = plan("check -p none.md");
+    assert_eq!(missing.code(), Some(3), "{missing:?}");
+    assert!(missing.stderr.contains("none.md: there is no such plan"), "{missing:?}");
+
+    // It is the plan of a run, which does not choose among several kinds of work.
+    for name in ["PLAN.md", "prd.json"] {
+        fs::remove_file(sandbox.project().join(name)).unwrap();
+    }
+    sandbox.write("REFACTOR_PLAN.md", "- [ ] Split it\n");
+    sandbox.write("@fix_plan.md", "- [ ] Fix it\n");
+    let several = plan("next");
+    assert_eq!(several.code(), Some(3), "{several:?}");
+    assert!(several.stderr.contains("different kinds of work"), "{several:?}");
+}
+
+#[test]
+fn a_task_is_added_in_the_manner_of_the_file_and_a_run_that_works_finds_it() {
+    let sandbox = Sandbox::new();
+    let add = |args: &[&str]| sandbox.ralph(["plan", "add"]).args(args).run(SOON);
+    sandbox.write("PLAN.md", "\u{feff}# Plan\r\n\r\n* [ ] Write 1\r\n\r\n## Later\r\n");
+    let plan = sandbox.project().join("PLAN.md");
+    fs::set_permissions(&plan, fs::Permissions::from_mode(0o640)).unwrap();
+    let link = sandbox.project().join("link.md");
+    symlink("PLAN.md", &link).unwrap();
+    for args in [&["Write", "2"][..], &["--section", "later", "Write 3", "-p", "link.md"]] {
+        let added = add(args);
+        assert_eq!(added.code(), Some(0), "{added:?}");
+    }
+    assert_eq!(
+        sandbox.read("PLAN.md").unwrap(),
+        "\u{feff}# Plan\r\n\r\n* [ ] Write 1\r\n* [ ] Write 2\r\n\r\n## Later\r\n\r\n- [ ] Write 3\r\n"
+    );
+    assert_eq!(fs::metadata(&plan).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    for (args, code, part) in [
+        (&[" "][..], 2, "a task is one line"),
+        (&["a\nb"], 2, "a task is one line"),
+        (&["-p", "none.md", "a"], 3, "there is no such plan"),
+        (&["-p", "code.md", "a"], 3, "no place in it"),
+        (&["-p", "prd.json", "--section", "x", "a"], 2, "no sections"),
+    ] {
+        sandbox.write("code.md", "```\n- [ ] example\n");
+        sandbox.write("prd.json", r#"[{"title": "a"}]"#);
+        let refused = add(args);
+        assert_eq!(refused.code(), Some(code), "{refused:?}");
+        assert!(
+            refused.stderr.contains(part) && refused.stderr.contains("hint: "),
+            "{refused:?}"
+        );
+    }
+
+    // While the agent works on the last task, one more is added: the run ends with that.
+    sandbox.write("PLAN.md", "- [ ] Write hello.txt\n");
+    for name in ["code.md", "prd.json", "link.md"] {
+        fs::remove_file(sandbox.project().join(name)).unwrap();
+    }
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Plan"]);
+    sandbox.install(&Script::jsonl("[ $n = 1 ] && await added\nwork\nover 'Done.'"));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    let added = add(&["Write world.txt"]);
+    assert_eq!(added.code(), Some(0), "{added:?}");
+    sandbox.let_go("added");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let plan = sandbox.read("PLAN.md").unwrap();
+    assert!(
+        plan.contains("- [x] Write hello.txt\n") && plan.contains("- [x] Write world.txt\n"),
+        "{plan}"
+    );
+}

@@ -1,0 +1,85 @@
+//! A newcomer's first run, by keys alone: what the screen offers is enough to read, find, copy, steer, answer, leave and come back.
+
+use ralph::event::StopReason;
+
+use super::{Terminal, reason, screen};
+use crate::{
+    bad_input::asking::{asking, decided},
+    harness::{SOON, wait_until},
+};
+
+/// Two iterations: one that asks whether it may push, one that writes a file and waits.
+const WORK: &str = r#"
+says() { printf '{"type":"assistant","message":{"id":"m%s","role":"assistant","content":[{"type":"text","text":"%s"}]}}\n' "$1" "$2"; }
+if [ "$RALPH_ITERATION" = 1 ]; then
+    says 1 "The tests come first: a parser without them is a guess."
+    says 2 "Now the parser is pushed."
+    asks "git push origin parser" 1
+    "$FAKE_AGENT" "wait-file $HOME/go1"
+    works
+else
+    echo 'fn nested() {}' > nested.rs
+    says 3 "Nested tables are parsed."
+    "$FAKE_AGENT" "wait-file $HOME/go2"
+    works
+fi
+"#;
+
+/// In a form that is not taken for the beginning of another key.
+const ESCAPE: &str = "\x1b[27u";
+
+#[test]
+fn a_newcomer_reads_finds_copies_answers_steers_pauses_leaves_returns_and_reads_why_it_ended() {
+    let (sandbox, _agent) = asking(r#"{ "ask": ["Bash(git push *)"] }"#, WORK);
+    sandbox.plan(2);
+    let program = screen(&sandbox).args(["--goal", "parser=test -e nested.rs"]);
+    let mut terminal = Terminal::start(&program, 100, 30);
+
+    // The agent asks; the box says what for, and which key allows it.
+    terminal.sees("git push origin parser");
+    wait_until(SOON, "an answer", || {
+        // The first moments of a box take no key.
+        terminal.press("y");
+        decided(&sandbox.journal()).first().map(|(allowed, _)| assert!(allowed))
+    });
+    terminal.sees_no("asked by the rule");
+    // One too many asks what to copy.
+    terminal.press(ESCAPE);
+
+    // What happens is read where the agent writes, and line by line in the log.
+    terminal.sees("a parser without them is a guess");
+    terminal.press("2");
+    terminal.sees("iteration 1: Task 1");
+    terminal.press("1");
+    terminal.sees("Now the parser is pushed");
+    terminal.press("/guess\r");
+    let before = terminal.written().len();
+    terminal.press("yl");
+    terminal.writes("\x1b]52;c;", before);
+
+    terminal.press(":Mind the gap\r");
+    terminal.sees("message 1");
+    sandbox.let_go("go1");
+    terminal.sees("Nested tables are parsed.");
+    assert!(sandbox.prompt(2).contains("Mind the gap"));
+    terminal.press("3");
+    terminal.sees("fn nested() {}");
+
+    terminal.press("p");
+    terminal.sees("pauses after this");
+    terminal.press("qd");
+    assert_eq!(terminal.ends(), 0);
+    assert!(terminal.text().contains("the run continues"), "{}", terminal.text());
+    let mut terminal = Terminal::start(&sandbox.ralph(["attach"]), 100, 30);
+    terminal.sees("pauses after this");
+    terminal.press("p");
+    terminal.sees_no("pauses after this");
+    sandbox.let_go("go2");
+
+    // The end says what was verified, and stays until it was read.
+    terminal.sees("nothing: every goal passed at the end");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Done { verified: true }));
+    sandbox.waits_until_nothing_runs();
+}
