@@ -7,7 +7,10 @@
 use std::mem;
 
 use crate::{
-    proc::{Size, screen::Screen},
+    proc::{
+        Size,
+        screen::{Screen, Scrollback},
+    },
     text::escapes::{Escapes, Params, Perform},
 };
 
@@ -51,7 +54,7 @@ impl Queries {
         if self.asking.asks(bytes) {
             self.since_asked = 0;
             self.screen.get_or_insert_with(|| {
-                let mut screen = Box::new(Screen::new(self.size, 0));
+                let mut screen = Box::new(Screen::new(self.size, Scrollback::NONE));
                 screen.process(&mem::take(&mut self.recent));
                 // What was asked before has been answered before.
                 screen.take_replies();

@@ -212,7 +212,9 @@ async fn a_run_that_used_up_a_limit_takes_no_message_and_says_what_does() {
     let steered = project.ralph(["steer", "more"]).run(SOON);
     assert_eq!(steered.code(), Some(1), "{steered:?}");
     assert!(
-        steered.stderr.contains("used up its iterations: `ralph continue --iterations 10`"),
+        steered
+            .stderr
+            .contains("used up its iterations: `ralph continue --iterations 10`"),
         "{steered:?}"
     );
 }

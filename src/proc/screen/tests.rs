@@ -4,7 +4,7 @@ use crate::testing::Dice;
 const SIZE: Size = Size { cols: 80, rows: 24 };
 
 fn screen_after(bytes: &[u8]) -> Screen {
-    let mut screen = Screen::new(SIZE, 100);
+    let mut screen = Screen::new(SIZE, Scrollback::Cells(100));
     screen.process(bytes);
     screen
 }
@@ -25,7 +25,7 @@ fn shows_text_where_it_was_written() {
 fn a_character_cut_anywhere_is_one_character() {
     for text in ["ä", "漢", "🦀", "e\u{301}"] {
         for cut in 0..=text.len() {
-            let mut screen = Screen::new(SIZE, 0);
+            let mut screen = Screen::new(SIZE, Scrollback::Cells(0));
             screen.process(&text.as_bytes()[..cut]);
             screen.process(&text.as_bytes()[cut..]);
             assert_eq!(screen.contents(), text);
@@ -37,7 +37,7 @@ fn a_character_cut_anywhere_is_one_character() {
 fn a_character_cut_in_two_costs_nothing_that_follows() {
     let text = "ü 日 ü\x1b[3C日";
     for cut in 0..=text.len() {
-        let mut screen = Screen::new(SIZE, 0);
+        let mut screen = Screen::new(SIZE, Scrollback::Cells(0));
         screen.process(&text.as_bytes()[..cut]);
         screen.process(&text.as_bytes()[cut..]);
         assert_eq!(screen.contents(), "ü 日 ü   日", "cut at {cut}");
@@ -46,7 +46,7 @@ fn a_character_cut_in_two_costs_nothing_that_follows() {
 
 #[test]
 fn a_size_that_vt100_cannot_take_becomes_two_by_two() {
-    let mut screen = Screen::new(Size { cols: 0, rows: 1 }, 0);
+    let mut screen = Screen::new(Size { cols: 0, rows: 1 }, Scrollback::Cells(0));
     assert_eq!(screen.size(), Size { cols: 2, rows: 2 });
     screen.resize(Size { cols: 1, rows: 0 });
     screen.process("漢字🦀".as_bytes());
@@ -55,7 +55,7 @@ fn a_size_that_vt100_cannot_take_becomes_two_by_two() {
 
 #[test]
 fn rows_that_scroll_out_can_be_scrolled_back_to() {
-    let mut screen = Screen::new(Size { cols: 10, rows: 2 }, 10);
+    let mut screen = Screen::new(Size { cols: 10, rows: 2 }, Scrollback::Cells(10));
     screen.process(b"1\r\n2\r\n3\r\n4");
     assert_eq!(screen.contents(), "3\n4");
     screen.scroll_to(2);
@@ -119,7 +119,7 @@ fn questions_cut_anywhere_are_answered_once() {
     let questions = b"\x1bP+q544e\x1b\\\x1b[6n\x1b]11;?\x1b\\\x1bP$qm\x1b\\";
     let whole = replies_to(questions);
     for cut in 0..=questions.len() {
-        let mut screen = Screen::new(SIZE, 0);
+        let mut screen = Screen::new(SIZE, Scrollback::Cells(0));
         screen.process(&questions[..cut]);
         screen.process(&questions[cut..]);
         assert_eq!(
@@ -139,7 +139,7 @@ fn clipboard_titles_and_strange_strings_are_swallowed() {
 
 #[test]
 fn answers_that_nobody_takes_are_bounded() {
-    let mut screen = Screen::new(SIZE, 0);
+    let mut screen = Screen::new(SIZE, Scrollback::Cells(0));
     for _ in 0..100_000 {
         screen.process(b"\x1b[6n");
     }
@@ -148,7 +148,7 @@ fn answers_that_nobody_takes_are_bounded() {
 
 #[test]
 fn a_rebuilt_screen_shows_what_was_there() {
-    let mut screen = Screen::new(Size { cols: 20, rows: 3 }, 10);
+    let mut screen = Screen::new(Size { cols: 20, rows: 3 }, Scrollback::Cells(10));
     screen.process(b"1\r\n2\r\n\x1b[31m3\x1b[m\r\n4\r\n5\x1b[?2004h\x1b[1;2H");
     screen.rebuild();
     assert_eq!(screen.rebuilds(), 1);
@@ -205,7 +205,7 @@ fn survives_whatever_is_written_to_it_at_any_size() {
             cols: dice.roll(40) as u16,
             rows: dice.roll(12) as u16,
         };
-        let mut screen = Screen::new(size(&mut dice), dice.roll(50) as usize);
+        let mut screen = Screen::new(size(&mut dice), Scrollback::Cells(dice.index(50)));
         for _ in 0..30 {
             let mut bytes = Vec::new();
             for _ in 0..dice.roll(30) {
@@ -231,4 +231,125 @@ fn survives_whatever_is_written_to_it_at_any_size() {
     }
     // The catch is what is tested here: without a single panic this would prove nothing.
     assert!(rebuilds > 0);
+}
+
+/// What scrolls a terminal, and what it does to be found again: styles, gaps, wide and joined characters, long lines.
+fn scrolling_text(dice: &mut Dice) -> String {
+    const PIECES: [&str; 13] = [
+        "word ",
+        "漢字",
+        "e\u{301}",
+        "\t\t",
+        "\x1b[31m",
+        "\x1b[1;4;48;5;7m",
+        "\x1b[38;2;1;2;3;7m",
+        "\x1b[0m",
+        "\x1b[K",
+        "\x1b[3C",
+        "long long long long long long",
+        "\r\n",
+        "\x1b[A\x1b[Lin between",
+    ];
+    (0..dice.index(60))
+        .map(|_| {
+            if dice.index(2) == 0 {
+                "\r\n"
+            } else {
+                PIECES[dice.index(PIECES.len())]
+            }
+        })
+        .collect()
+}
+
+/// Characters, style and line breaks of what is in view. A blank may be a space or nothing at all.
+fn cells(screen: &Screen) -> String {
+    let Size { rows, cols } = screen.size();
+    let mut seen = String::new();
+    for row in 0..rows {
+        for col in 0..cols {
+            let cell = screen.shown().cell(row, col).expect("a cell");
+            let contents = if cell.has_contents() { cell.contents() } else { " " };
+            let flags = (
+                cell.bold(),
+                cell.italic(),
+                cell.underline(),
+                cell.inverse(),
+                cell.is_wide(),
+            );
+            seen.push_str(&format!(
+                "{contents:?}{:?}{:?}{flags:?}",
+                cell.fgcolor(),
+                cell.bgcolor()
+            ));
+        }
+        seen.push_str(&format!("{}\n", screen.row_wraps(row)));
+    }
+    seen
+}
+
+#[test]
+fn rows_that_became_text_look_as_they_did() {
+    let mut dice = Dice::new(0x51f1_5eed_0f0f_1234);
+    for round in 0..8 {
+        let size = Size {
+            cols: 12 + dice.index(30) as u16,
+            rows: 2 + dice.index(12) as u16,
+        };
+        let mut plain = Screen::new(size, Scrollback::Cells(3_000));
+        let mut kept = Screen::new(size, Scrollback::Text(3_000));
+        for _ in 0..60 {
+            let text = scrolling_text(&mut dice);
+            for screen in [&mut plain, &mut kept] {
+                screen.process(text.as_bytes());
+            }
+            assert_eq!(kept.scrollback_len(), plain.scrollback_len(), "round {round}");
+            assert_eq!(kept.scrollback(), plain.scrollback(), "round {round}");
+            assert!(cells(&kept) == cells(&plain), "round {round}, followed");
+            if dice.index(4) == 0 {
+                let rows = dice.index(plain.scrollback_len() + 2);
+                for screen in [&mut plain, &mut kept] {
+                    screen.scroll_to(rows);
+                }
+                assert!(cells(&kept) == cells(&plain), "round {round}, {rows} rows up");
+            }
+        }
+        assert!(kept.backlog.len() > 0, "round {round} was too short");
+        assert_eq!(kept.rebuilds(), 0);
+    }
+}
+
+#[test]
+fn of_rows_as_text_the_oldest_are_forgotten_and_the_view_stays() {
+    let mut screen = Screen::new(Size { cols: 10, rows: 2 }, Scrollback::Text(1_000));
+    let line = |n: usize| format!("{n}\r\n");
+    screen.process((0..600).map(line).collect::<String>().as_bytes());
+    screen.scroll_to(usize::MAX);
+    assert_eq!(screen.contents(), "0\n1");
+    screen.process((600..900).map(line).collect::<String>().as_bytes());
+    assert_eq!(screen.contents(), "0\n1");
+    screen.process((900..9_000).map(line).collect::<String>().as_bytes());
+    let rows = screen.scrollback_len();
+    assert_eq!(screen.scrollback(), rows, "what was looked at is gone");
+    assert!((1_000..1_000 + ROWS_AT_ONCE + PIECE_BYTES).contains(&rows));
+    assert_eq!(screen.contents(), format!("{}\n{}", 8_999 - rows, 9_000 - rows));
+}
+
+#[test]
+fn a_history_that_the_agent_erases_is_gone() {
+    let mut screen = Screen::new(Size { cols: 10, rows: 2 }, Scrollback::Text(10_000));
+    screen.process("line\r\n".repeat(5_000).as_bytes());
+    screen.scroll_to(usize::MAX);
+    screen.process(b"\x1b[2J\x1b[3J\x1b[Hnew");
+    assert_eq!((screen.scrollback_len(), screen.scrollback()), (0, 0));
+    assert_eq!(screen.contents(), "new");
+}
+
+#[test]
+fn rows_as_text_of_a_wider_time_are_cut_and_not_broken() {
+    let mut screen = Screen::new(Size { cols: 12, rows: 2 }, Scrollback::Text(10_000));
+    screen.process("abcdefghijkl\r\n".repeat(2_000).as_bytes());
+    screen.resize(Size { cols: 5, rows: 2 });
+    screen.scroll_to(usize::MAX);
+    let rows: Vec<String> = screen.shown().rows(0, 5).collect();
+    assert_eq!(rows, ["abcde", "abcde"]);
 }

@@ -2,7 +2,10 @@
 
 use serde::Deserialize;
 
-use crate::proc::{Size, screen::Screen};
+use crate::proc::{
+    Size,
+    screen::{Screen, Scrollback},
+};
 
 use super::screens::{Page, SCROLLBACK_ROWS};
 
@@ -89,7 +92,7 @@ pub(super) fn play(mut lines: impl Iterator<Item = String>, pane: Size, is_trans
             rows: size.rows.min(pane.rows),
         },
     };
-    let mut page = Page::new(fitting(header.size()), SCROLLBACK_ROWS, is_transcript);
+    let mut page = Page::new(fitting(header.size()), Scrollback::Text(SCROLLBACK_ROWS), is_transcript);
     for moment in lines.filter_map(|line| Moment::parse(&line)) {
         match moment {
             Moment::Output { text, .. } => {

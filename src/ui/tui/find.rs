@@ -21,7 +21,7 @@ pub(super) struct Finder {
 impl Finder {
     /// Begins at what is in view.
     pub(super) fn new(screen: &Screen) -> Self {
-        let is_end = screen.vt().scrollback() == 0;
+        let is_end = screen.scrollback() == 0;
         Self {
             origin: (!is_end).then(|| top(screen)),
             rows: Vec::new(),
@@ -78,13 +78,12 @@ impl Finder {
 
 /// The rows above the view.
 fn top(screen: &Screen) -> usize {
-    let vt = screen.vt();
-    vt.scrollback_len().saturating_sub(vt.scrollback())
+    screen.scrollback_len().saturating_sub(screen.scrollback())
 }
 
 /// Scrolls to where `rows` are above the view.
 fn go(screen: &mut Screen, rows: usize) {
-    let all = screen.vt().scrollback_len();
+    let all = screen.scrollback_len();
     screen.scroll_to(all.saturating_sub(rows));
 }
 
@@ -102,11 +101,10 @@ pub(super) fn text(screen: &mut Screen) -> String {
 
 /// The text in view.
 pub(super) fn shown(screen: &Screen) -> String {
-    let (vt, cols) = (screen.vt(), screen.size().cols);
     let mut text = String::new();
-    for (at, row) in (0..).zip(vt.rows(0, cols)) {
+    for (at, row) in (0..).zip(screen.shown().rows(0, screen.size().cols)) {
         text.push_str(&row);
-        if !vt.row_wrapped(at) {
+        if !screen.row_wraps(at) {
             text.push('\n');
         }
     }
@@ -130,16 +128,15 @@ fn rows(screen: &mut Screen) -> Vec<String> {
 
 /// Hands over every row, the oldest first, and whether the next one goes on with it. The view stays where it is.
 fn each_row(screen: &mut Screen, mut take: impl FnMut(&str, bool)) {
-    let (view, size) = (screen.vt().scrollback(), screen.size());
+    let (view, size) = (screen.scrollback(), screen.size());
     let height = usize::from(size.rows);
-    let mut above = screen.vt().scrollback_len();
+    let mut above = screen.scrollback_len();
     loop {
         screen.scroll_to(above);
         // The last page overlaps with the one before.
         let fresh = if above == 0 { height } else { height.min(above) };
-        let vt = screen.vt();
-        for (at, row) in (0..).zip(vt.rows(0, size.cols).take(fresh)) {
-            take(&row, vt.row_wrapped(at));
+        for (at, row) in (0..).zip(screen.shown().rows(0, size.cols).take(fresh)) {
+            take(&row, screen.row_wraps(at));
         }
         if above == 0 {
             break;
@@ -152,11 +149,11 @@ fn each_row(screen: &mut Screen, mut take: impl FnMut(&str, bool)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proc::Size;
+    use crate::proc::{Size, screen::Scrollback};
 
     /// 46 rows above the view of five.
     fn screen() -> Screen {
-        let mut screen = Screen::new(Size { cols: 20, rows: 5 }, 100);
+        let mut screen = Screen::new(Size { cols: 20, rows: 5 }, Scrollback::Text(100));
         for n in 0..50 {
             let word = if n % 10 == 3 { "Needle" } else { "hay" };
             screen.process(format!("{n} {word}\r\n").as_bytes());
@@ -180,21 +177,21 @@ mod tests {
     #[test]
     fn every_row_is_read_once_whatever_the_view_shows() {
         for (count, height) in [(0, 4), (3, 4), (4, 4), (7, 4), (8, 4), (9, 4), (50, 7)] {
-            let mut screen = Screen::new(Size { cols: 20, rows: height }, 100);
+            let mut screen = Screen::new(Size { cols: 20, rows: height }, Scrollback::Text(100));
             let text: Vec<String> = (0..count).map(|n| format!("row {n}")).collect();
             screen.process(text.join("\r\n").as_bytes());
             screen.scroll_to(2);
-            let view = screen.vt().scrollback();
+            let view = screen.scrollback();
             let mut read = rows(&mut screen);
             read.retain(|row| !row.is_empty());
             assert_eq!(read, text, "{count} in {height}");
-            assert_eq!(screen.vt().scrollback(), view);
+            assert_eq!(screen.scrollback(), view);
         }
     }
 
     #[test]
     fn all_of_the_text_is_read_with_its_lines_whole() {
-        let mut screen = Screen::new(Size { cols: 5, rows: 2 }, 100);
+        let mut screen = Screen::new(Size { cols: 5, rows: 2 }, Scrollback::Text(100));
         screen.process(b"one\r\ntwo and three\r\nfour");
         assert_eq!(text(&mut screen), "one\ntwo and three\nfour\n");
         assert_eq!(super::shown(&screen), "ree\nfour\n");
@@ -226,14 +223,14 @@ mod tests {
             screen.scroll_to(origin);
             let mut finder = Finder::new(&screen);
             finder.seek(&mut screen, 1, &needle(), Wanted::First).unwrap();
-            let at = screen.vt().scrollback();
+            let at = screen.scrollback();
             let nowhere = Needle::of("nowhere").unwrap();
             assert_eq!(finder.seek(&mut screen, 1, &nowhere, Wanted::First), None);
-            assert_eq!(screen.vt().scrollback(), at);
+            assert_eq!(screen.scrollback(), at);
             screen.process(b"more\r\n");
             finder.seek(&mut screen, 2, &Needle::of("more").unwrap(), Wanted::First);
             finder.go_back(&mut screen);
-            assert_eq!(screen.vt().scrollback(), if origin == 0 { 0 } else { origin + 1 });
+            assert_eq!(screen.scrollback(), if origin == 0 { 0 } else { origin + 1 });
         }
     }
 }

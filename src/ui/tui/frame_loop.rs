@@ -685,7 +685,7 @@ impl<'a> FrameLoop<'a> {
 
     fn scroll(&mut self, scroll: Scroll) {
         let Some(screen) = self.shown_screen() else { return };
-        let at = screen.vt().scrollback();
+        let at = screen.scrollback();
         screen.scroll_to(match scroll {
             Scroll::Up(rows) => at.saturating_add(rows),
             Scroll::Down(rows) => at.saturating_sub(rows),

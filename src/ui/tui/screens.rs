@@ -1,7 +1,10 @@
 //! The terminals behind the panes, and what they need to be made anew at another size.
 
 use crate::{
-    proc::{Size, screen::Screen},
+    proc::{
+        Size,
+        screen::{Screen, Scrollback},
+    },
     text::wrap::{Word, Wrapper},
 };
 
@@ -41,8 +44,8 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn new(size: Size, scrollback_rows: usize, transcript: bool) -> Self {
-        let screen = Screen::new(size, scrollback_rows);
+    pub(super) fn new(size: Size, scrollback: Scrollback, transcript: bool) -> Self {
+        let screen = Screen::new(size, scrollback);
         let columns = usize::from(screen.size().cols);
         Self {
             screen,
@@ -75,7 +78,7 @@ impl Page {
 
 /// A terminal with a conversation that is over.
 pub(super) fn of_transcript(text: &[u8], size: Size) -> Screen {
-    let mut page = Page::new(size, SCROLLBACK_ROWS, true);
+    let mut page = Page::new(size, Scrollback::Text(SCROLLBACK_ROWS), true);
     page.process(text);
     page.screen
 }
@@ -91,7 +94,7 @@ enum History {
 impl LiveScreen {
     pub(super) fn new(size: Size, transcript: bool) -> Self {
         Self {
-            page: Page::new(size, 0, transcript),
+            page: Page::new(size, Scrollback::NONE, transcript),
             kept: Vec::new(),
             drawn: 0,
             cut: false,
@@ -162,7 +165,7 @@ impl LiveScreen {
     /// Gives the history up when nobody looks at it any more.
     pub(super) fn fold(&mut self) {
         let only_adds = self.skimmer.take(&[]);
-        if only_adds && self.history == History::Drawn && self.page.screen.vt().scrollback() == 0 {
+        if only_adds && self.history == History::Drawn && self.page.screen.scrollback() == 0 {
             self.draw_anew(self.page.screen.size(), History::Folded);
         }
     }
@@ -200,11 +203,11 @@ impl LiveScreen {
             0
         };
         self.page = match history {
-            History::Folded => Page::new(size, 0, self.transcript),
+            History::Folded => Page::new(size, Scrollback::NONE, self.transcript),
             History::Drawn => {
                 let rows = SCROLLBACK_ROWS + usize::from(size.rows);
                 let only_adds = self.skimmer.take(&[]);
-                let mut page = Page::new(size, history_rows(size, only_adds), self.transcript);
+                let mut page = Page::new(size, scrollback(size, only_adds), self.transcript);
                 if let Some(seen) = skim::last_lines(&self.kept, rows).filter(|seen| *seen > start)
                     && only_adds
                 {
@@ -220,12 +223,13 @@ impl LiveScreen {
     }
 }
 
-/// How many rows above the visible ones are remembered: of output that moves about, which stays in memory, fewer of wide ones.
-fn history_rows(size: Size, only_adds: bool) -> usize {
+/// What is remembered above the visible rows. To make text of each would take half of the speed of what moves about: that stays in
+/// cells, fewer rows where they are wide.
+fn scrollback(size: Size, only_adds: bool) -> Scrollback {
     let row_bytes = usize::from(size.cols).max(1) * size_of::<vt100::Cell>();
     match only_adds {
-        true => SCROLLBACK_ROWS,
-        false => (MOVING_HISTORY_BYTES / row_bytes).min(SCROLLBACK_ROWS),
+        true => Scrollback::Text(SCROLLBACK_ROWS),
+        false => Scrollback::Cells((MOVING_HISTORY_BYTES / row_bytes).min(SCROLLBACK_ROWS)),
     }
 }
 
@@ -244,20 +248,19 @@ mod tests {
 
     #[test]
     fn the_history_of_what_moves_about_takes_little_memory_however_wide_it_is() {
+        let rows = |cols| match scrollback(Size { cols, rows: 30 }, false) {
+            Scrollback::Cells(rows) => rows,
+            Scrollback::Text(_) => panic!("text takes time"),
+        };
         for cols in [40, 80, 120, 400] {
-            let size = Size { cols, rows: 30 };
-            let bytes = history_rows(size, false) * usize::from(cols) * size_of::<vt100::Cell>();
-            assert!(bytes <= MOVING_HISTORY_BYTES && history_rows(size, false) >= 500);
-            assert_eq!(history_rows(size, true), SCROLLBACK_ROWS);
+            let bytes = rows(cols) * usize::from(cols) * size_of::<vt100::Cell>();
+            assert!(bytes <= MOVING_HISTORY_BYTES && rows(cols) >= 500);
         }
         let mut live = LiveScreen::new(Size { cols: 400, rows: 4 }, false);
         live.process(b"\x1b[2;2Hmoves\r\n");
         live.process("a line\r\n".repeat(2000).as_bytes());
         live.unfolded().scroll_to(usize::MAX);
-        assert_eq!(
-            live.screen().vt().scrollback(),
-            history_rows(Size { cols: 400, rows: 4 }, false)
-        );
+        assert_eq!(live.screen().scrollback(), rows(400));
     }
 
     /// Output that only adds lines, of all kinds.
@@ -297,7 +300,10 @@ mod tests {
                 cols: 2 + dice.index(30) as u16,
                 rows: 2 + dice.index(6) as u16,
             };
-            let (mut live, mut whole) = (LiveScreen::new(size, false), Screen::new(size, SCROLLBACK_ROWS));
+            let (mut live, mut whole) = (
+                LiveScreen::new(size, false),
+                Screen::new(size, Scrollback::Cells(SCROLLBACK_ROWS)),
+            );
             for _ in 0..6 {
                 let text = lines(&mut dice);
                 let (head, tail) = text.as_bytes().split_at(dice.index(text.len() + 1));
@@ -330,19 +336,15 @@ mod tests {
         let mut live = LiveScreen::new(WIDE, false);
         live.process("line\r\n".repeat(1000).as_bytes());
         live.catch_up();
-        assert_eq!(live.screen().vt().scrollback_len(), 0);
+        assert_eq!(live.screen().scrollback_len(), 0);
         live.unfolded().scroll_to(5);
         live.fold();
-        assert_eq!(live.screen().vt().scrollback(), 5, "somebody still looks");
+        assert_eq!(live.screen().scrollback(), 5, "somebody still looks");
         live.process(b"more\r\n");
-        assert_eq!(
-            live.screen().vt().scrollback(),
-            6,
-            "what is looked at stays where it is"
-        );
+        assert_eq!(live.screen().scrollback(), 6, "what is looked at stays where it is");
         live.unfolded().scroll_to(0);
         live.fold();
-        assert_eq!(live.screen().vt().scrollback_len(), 0);
+        assert_eq!(live.screen().scrollback_len(), 0);
         assert!(seen(&mut live).ends_with("line\nmore"));
     }
 
@@ -351,7 +353,7 @@ mod tests {
         let mut live = LiveScreen::new(WIDE, false);
         live.process("line\r\n".repeat(1000).as_bytes());
         live.process(b"\x1b[2Aup\r\n");
-        assert_eq!(live.screen().vt().scrollback_len(), 997);
+        assert_eq!(live.screen().scrollback_len(), 997);
         assert_eq!(live.screen().contents(), "line\nupne\nline");
     }
 
@@ -366,7 +368,7 @@ mod tests {
         assert!(seen(&mut live).ends_with("line 199999"));
         live.resize(NARROW);
         assert!(seen(&mut live).ends_with("line 19999"), "cut, as terminals do");
-        assert_eq!(live.unfolded().vt().scrollback_len(), history_rows(WIDE, false));
+        assert_eq!(live.unfolded().scrollback_len(), 7 * 1024 * 1024 / 32 / 40);
     }
 
     #[test]
@@ -401,7 +403,10 @@ mod tests {
                 cols: 8 + dice.index(30) as u16,
                 rows: 2 + dice.index(6) as u16,
             };
-            let (mut live, mut whole) = (LiveScreen::new(size, true), Page::new(size, SCROLLBACK_ROWS, true));
+            let (mut live, mut whole) = (
+                LiveScreen::new(size, true),
+                Page::new(size, Scrollback::Text(SCROLLBACK_ROWS), true),
+            );
             for _ in 0..6 {
                 let text = lines(&mut dice);
                 live.process(text.as_bytes());
@@ -444,6 +449,6 @@ mod tests {
         let seen = seen(&mut live);
         let last: Vec<_> = seen.lines().map(str::trim_end).collect();
         assert!(last.ends_with(&["line", "199999"]), "{last:?}");
-        assert!(live.unfolded().vt().scrollback_len() > 1000);
+        assert!(live.unfolded().scrollback_len() > 1000);
     }
 }

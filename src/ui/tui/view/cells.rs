@@ -25,7 +25,7 @@ pub(crate) struct Screens<'a> {
 pub(super) fn draw(screen: &Screen, model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Position> {
     copy(screen, area, pen);
     let vt = screen.vt();
-    if vt.hide_cursor() || vt.scrollback() > 0 || !model.run.is_busy() {
+    if vt.hide_cursor() || screen.scrollback() > 0 || !model.run.is_busy() {
         return None;
     }
     let (row, column) = vt.cursor_position();
@@ -50,7 +50,7 @@ pub(super) fn play(screen: &Screen, area: Rect, pen: &mut Pen<'_>) {
 }
 
 fn copy(screen: &Screen, area: Rect, pen: &mut Pen<'_>) {
-    let vt = screen.vt();
+    let vt = screen.shown();
     let size = screen.size();
     for row in 0..area.height.min(size.rows) {
         let mut column = 0;

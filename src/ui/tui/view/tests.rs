@@ -15,7 +15,10 @@ use crate::{
         Hint, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, RuleScope, SteeringId, SteeringKind,
         StopReason, Wait, WaitCause,
     },
-    proc::{Size, screen::Screen},
+    proc::{
+        Size,
+        screen::{Screen, Scrollback},
+    },
     testing::{Dice, permission_asked, question_asked},
     ui::tui::{
         editor::Editor,
@@ -39,7 +42,10 @@ const DARK: Theme = Theme::new(Palette::Dark, Depth::True, false);
 
 /// A screen of the agent's, as large as its pane, that shows `output`.
 fn live(model: &Model, output: &str) -> Screen {
-    let mut screen = Screen::new(Layout::of(model.ui.cols, model.ui.rows, 4).pane(), 100);
+    let mut screen = Screen::new(
+        Layout::of(model.ui.cols, model.ui.rows, 4).pane(),
+        Scrollback::Cells(100),
+    );
     screen.process(output.as_bytes());
     screen
 }
@@ -762,7 +768,7 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
             cols: 2 + dice.roll(140) as u16,
             rows: 2 + dice.roll(50) as u16,
         };
-        let mut screen = Screen::new(size, 50);
+        let mut screen = Screen::new(size, Scrollback::Cells(50));
         screen.process(&bytes(&mut dice, 800));
         screen.scroll_to(dice.roll(20) as usize);
         let buffer = buffer(&model, &screen, &DARK);

@@ -86,7 +86,7 @@ fn described(model: &Model, screens: &Screens<'_>) -> [String; 2] {
 }
 
 fn below(screen: &Screen) -> usize {
-    screen.vt().scrollback()
+    screen.scrollback()
 }
 
 /// What is said of a pane whatever its place.
