@@ -52,6 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("demo", &["plan", "event", "files"]),
+    ("native", &["console", "event", "files"]),
     (
         "driver",
         &[
@@ -174,6 +175,13 @@ const PURE: &[&str] = &[
     "event",
     "run",
     "machine",
+    "native/endpoint",
+    "native/failure",
+    "native/history",
+    "native/message",
+    "native/repeats",
+    "native/tools/arguments",
+    "native/wire",
     "plan",
     "claims",
     "prompt",
@@ -527,9 +535,9 @@ fn files_of_others_are_read_by_one_module_alone() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// Modules that write to stdout and stderr: the one that makes everything harmless, the screen, and the agent of the demo,
+/// Modules that write to stdout and stderr: the one that makes everything harmless, the screen, and the agents inside ralph,
 /// whose terminal is not the user's.
-const WRITERS: &[&str] = &["console", "ui/tui/terminal", "demo"];
+const WRITERS: &[&str] = &["console", "ui/tui/terminal", "demo", "native/client"];
 
 #[test]
 fn text_leaves_by_one_module_alone() {

@@ -80,7 +80,9 @@ fn in_the_background(agent: Agent, command: &str) -> Step {
         Agent::Codex => answer().call("exec_command", json!({ "cmd": command, "yield_time_ms": 250 })),
         Agent::Claude => answer().call("Bash", described("run_in_background")),
         Agent::Gemini => answer().call("run_shell_command", described("is_background")),
-        Agent::Opencode | Agent::OpencodeServer => shell(&format!("{command} > /dev/null 2>&1 &")),
+        Agent::Opencode | Agent::OpencodeServer | Agent::Native | Agent::NativeMessages => {
+            shell(&format!("{command} > /dev/null 2>&1 &"))
+        }
     }
     .into()
 }
@@ -177,7 +179,9 @@ fn a_session_is_continued_and_each_turn_counts_for_itself(agent: Agent) {
 }
 
 // gemini cannot continue a session there, and opencode does not tell what the whole turn used.
-each_live_agent!(a_session_is_continued_and_each_turn_counts_for_itself: claude Claude, codex Codex);
+each_live_agent!(
+    a_session_is_continued_and_each_turn_counts_for_itself: claude Claude, codex Codex, native Native, native_messages NativeMessages
+);
 
 fn a_refused_key_ends_the_run(agent: Agent) {
     let model = StandIn::start(Scenario::from(http(401)).side(http(401)));
@@ -207,7 +211,11 @@ fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent)
         return;
     };
     plan_one_task(&sandbox);
-    let running = live(agent, &sandbox).args(["--max-iterations", "200"]).start();
+    // Between two messages a quick agent has several iterations that get nowhere.
+    let running = live(agent, &sandbox)
+        .args(["--max-iterations", "200"])
+        .env("RALPH_BREAKER_NO_PROGRESS", "unlimited")
+        .start();
     for message in 1..=MESSAGES {
         model.wait_for_request(model.main_request_count().max(1), SOON);
         steer(&sandbox, &format!("message-{message}-of-fifty"));
@@ -236,4 +244,6 @@ fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent)
 }
 
 // The others take seconds to start, and this starts them many times.
-each_live_agent!(messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled: claude Claude, codex Codex);
+each_live_agent!(
+    messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled: claude Claude, codex Codex, native Native
+);

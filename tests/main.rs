@@ -27,6 +27,7 @@ mod layering;
 mod leftovers;
 mod live_channel;
 mod loop_behaviour;
+mod native;
 mod opencode_server;
 mod other_loops;
 mod packaging;

@@ -33,12 +33,13 @@ const ADAPTERS_CAP: usize = 256;
 const ENTRIES_CAP: usize = 4096;
 
 /// The adapters that come with ralph: file name without `.toml`, and text.
-const BUILT_IN: [(&str, &str); 8] = [
+const BUILT_IN: [(&str, &str); 9] = [
     ("aider", include_str!("../../adapters/aider.toml")),
     ("claude", include_str!("../../adapters/claude.toml")),
     ("codex", include_str!("../../adapters/codex.toml")),
     ("demo", include_str!("../../adapters/demo.toml")),
     ("gemini", include_str!("../../adapters/gemini.toml")),
+    ("native", include_str!("../../adapters/native.toml")),
     ("opencode-run", include_str!("../../adapters/opencode-run.toml")),
     ("opencode-server", include_str!("../../adapters/opencode-server.toml")),
     ("qwen-code", include_str!("../../adapters/qwen-code.toml")),

@@ -87,6 +87,7 @@ fn every_built_in_adapter_is_complete() {
             "codex",
             "demo",
             "gemini",
+            "native",
             "opencode-run",
             "opencode-server",
             "qwen-code"
@@ -136,8 +137,11 @@ fn the_tables_have_every_built_in_adapter_as_it_is() {
         let cells = row(reference, id);
         assert!(cells[1].starts_with(verified.unwrap_or("built in")), "{cells:?}");
         assert_eq!(told(&cells[2..]), can, "{cells:?}");
-        let dialect = (cells[6].trim_matches('`'), manifest.dialect.expect("a dialect"));
-        assert!(DialectKind::NAMES.contains(&dialect), "{cells:?}");
+        let spoken = cells[6].trim_matches('`');
+        match manifest.dialect {
+            Some(dialect) => assert!(DialectKind::NAMES.contains(&(spoken, dialect)), "{cells:?}"),
+            None => assert_eq!(spoken, "acp", "{cells:?}"),
+        }
 
         let cells = row(guide, id);
         assert_eq!(cells[2], verified.unwrap_or("-"), "{cells:?}");
@@ -257,7 +261,7 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
         error.hints(),
         [
             "did you mean `codex`?",
-            "there are: aider, claude, codex, demo, gemini, opencode-run, opencode-server, qwen-code"
+            "there are: aider, claude, codex, demo, gemini, native, opencode-run, opencode-server, qwen-code"
         ]
     );
     let error = Catalog::load(&Sources::default())
@@ -265,7 +269,7 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
         .expect_err("no such adapter");
     assert_eq!(
         error.hints(),
-        ["there are: aider, claude, codex, demo, gemini, opencode-run, opencode-server, qwen-code"]
+        ["there are: aider, claude, codex, demo, gemini, native, opencode-run, opencode-server, qwen-code"]
     );
 }
 
@@ -508,6 +512,15 @@ fn every_agent_that_comes_with_ralph_gets_its_own_keys_and_not_those_of_the_othe
             &[&PROVIDERS[..6], &["OPENCODE_SERVER_PASSWORD"], &PROVIDERS[6..]].concat(),
         ),
         ("qwen-code", &["DASHSCOPE_API_KEY", "OPENAI_API_KEY"]),
+        (
+            "native",
+            &[
+                "ANTHROPIC_API_KEY",
+                "OPENAI_API_KEY",
+                "RALPH_NATIVE_API_KEY",
+                "RALPH_NATIVE_BASE_URL",
+            ],
+        ),
     ] {
         let others = catalog.keys_of_others(&catalog.manifest(id).expect("a manifest"));
         let passed: Vec<&String> = all.iter().filter(|name| !others.contains(name)).collect();

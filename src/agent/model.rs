@@ -7,6 +7,8 @@ pub enum ModelForm {
     Name,
     /// `openai/gpt-5`.
     ProviderName,
+    /// As its endpoint has it, whatever that is: `gpt-5`, `Qwen/Qwen3-8B`, `qwen3:8b`.
+    Any,
 }
 
 /// A model as an agent wants it named.
@@ -36,7 +38,7 @@ impl ModelForm {
                 name,
                 stripped: Some(provider),
             }),
-            (ModelForm::Name, None) => Ok(as_it_is),
+            (ModelForm::Name, None) | (ModelForm::Any, _) => Ok(as_it_is),
             (ModelForm::ProviderName, Some((provider, name))) if !provider.is_empty() && !name.is_empty() => {
                 Ok(as_it_is)
             }
@@ -60,6 +62,10 @@ mod tests {
             })
         );
         assert_eq!(ModelForm::Name.of("gpt-5").map(|named| named.stripped), Ok(None));
+        assert_eq!(
+            ModelForm::Any.of("Qwen/Qwen3-8B").map(|named| named.name),
+            Ok("Qwen/Qwen3-8B")
+        );
         let whole = ModelForm::ProviderName.of("openrouter/x/y");
         assert_eq!(whole.map(|named| named.name), Ok("openrouter/x/y"));
         for incomplete in ["gpt-5", "/gpt-5", "openai/"] {

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
+use serde_json::{Map, Value, json};
+
 use super::{Confiner, Place, choice, permissions::unbypassed, sandbox::starting};
 use crate::{
     agent::{
@@ -13,12 +15,13 @@ use crate::{
         opencode::{Credentials, ServerAdapter, ServerOptions},
         subprocess::SubprocessAdapter,
     },
-    config::Config,
+    config::{Config, Native},
     driver::Agent,
     error::{Failure, FailureKind},
     event::{ChannelKind, Hint, Notice, SessionMode},
     git::Identity,
     proc::Supervisor,
+    settings::{Node, Origin},
     words::hint_in_words,
 };
 
@@ -266,8 +269,28 @@ pub(crate) fn catalog(place: &Place, config: &Config) -> Catalog {
     Catalog::load(&Sources {
         directories: user.into_iter().collect(),
         project: place.own.adapters.clone(),
-        config: config.adapters.clone(),
+        config: [of_native(&config.native)]
+            .into_iter()
+            .chain(config.adapters.clone())
+            .collect(),
     })
+}
+
+/// What the settings of ralph's own agent make of its adapter.
+fn of_native(native: &Native) -> Node {
+    let env: Map<String, Value> = native
+        .variables()
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect();
+    let mut adapter = json!({ "command": { "env": env } });
+    if let Some(host) = native.host() {
+        adapter["sandbox"] = json!({ "hosts": [host] });
+    }
+    if !native.prices.is_empty() {
+        adapter["capabilities"] = json!({ "cost": true });
+    }
+    Node::of(json!({ "native": adapter }), &Origin::BuiltIn)
 }
 
 /// What of an agent is not confined as its user may think.

@@ -22,6 +22,8 @@ const SERVER_ADAPTER: &str = "opencode-server";
 const ORDER: [&str; 6] = [SERVER_ADAPTER, "claude", "codex", "gemini", "qwen-code", "aider"];
 /// The adapters that are only used where they are named: the agent without a model, and another way to a program of above.
 const ONLY_NAMED: [&str; 2] = ["demo", "opencode-run"];
+/// ralph's own agent, which is always there: used where no other is, and it has a key or an address of a model.
+const LAST: &str = "native";
 
 /// An agent that may be chosen: its program is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,13 +93,22 @@ fn candidates(listed: &[Listed], order: &[impl AsRef<str>]) -> Vec<Candidate> {
         .iter()
         .filter_map(|id| installed().find(|adapter| adapter.id == id.as_ref()));
     let own = installed().filter(|adapter| {
-        let is_known = order.iter().any(|id| id.as_ref() == adapter.id) || ONLY_NAMED.contains(&&*adapter.id);
+        let is_known = order.iter().any(|id| id.as_ref() == adapter.id)
+            || ONLY_NAMED.contains(&&*adapter.id)
+            || adapter.id == LAST;
         adapter.origin != Origin::BuiltIn && !is_known
     });
-    known
+    let mut candidates: Vec<Candidate> = known
         .map(|adapter| of(adapter, false))
         .chain(own.map(|adapter| of(adapter, true)))
-        .collect()
+        .collect();
+    if candidates.is_empty() {
+        let last = installed()
+            .find(|adapter| adapter.id == LAST)
+            .map(|adapter| of(adapter, false));
+        candidates.extend(last.filter(|last| last.is_ready));
+    }
+    candidates
 }
 
 fn choice(candidates: &[Candidate]) -> Result<(&str, ChoiceReason), Failure> {
@@ -108,6 +119,7 @@ fn choice(candidates: &[Candidate]) -> Result<(&str, ChoiceReason), Failure> {
             "no adapter is named and no agent is installed",
         )
         .hint("`ralph adapters list` shows the adapters there are, `--adapter ID` names one")
+        .hint("with OPENAI_API_KEY, ANTHROPIC_API_KEY or `native.baseUrl`, the address of a model, ralph's own agent runs")
         .hint("`ralph demo` shows the loop without any")),
         ([], [first, ..]) => Ok((&first.id, ChoiceReason::NoneLoggedIn)),
         ([only], [_]) => Ok((&only.id, ChoiceReason::OnlyOneInstalled)),
@@ -164,6 +176,19 @@ mod tests {
             Ok((id, why)) => Ok((id.to_owned(), why)),
             Err(failure) => Err(failure.message),
         }
+    }
+
+    #[test]
+    fn ralphs_own_agent_is_used_where_there_is_no_other_and_it_has_a_key() {
+        let none = || Login::NotFound { hint: None };
+        let there = || Login::Variable("KEY".to_owned());
+        let chosen = |installed: &[(&str, Login)]| chosen_of(installed).map(|(id, _)| id);
+        assert_eq!(chosen(&[("native", there())]), Ok("native".to_owned()));
+        assert_eq!(
+            chosen(&[("native", there()), ("codex", none())]),
+            Ok("codex".to_owned())
+        );
+        assert!(chosen(&[("native", none())]).is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::{fmt::Write as _, path::Path};
 
 use crate::{
     agent::{
+        AgentError,
         catalog::Catalog,
         check::{CheckReport, Comparison, Version},
         login::Login,
@@ -26,7 +27,19 @@ use super::{
 };
 
 /// The agent inside ralph, which is always there and does no work of the user's.
-pub(super) const DEMO: &str = "demo";
+const DEMO: &str = "demo";
+/// ralph's own agent, which is always there, and of use once it has a key or the address of a model.
+pub(super) const NATIVE: &str = "native";
+
+/// Whether an adapter's agent can be counted on here: its program is none of what is always there, or it has what it needs.
+pub(super) fn is_of_use(id: &str, check: &Result<CheckReport, AgentError>) -> bool {
+    let lacks_login = || {
+        check
+            .as_ref()
+            .is_ok_and(|report| matches!(report.login, Login::NotFound { .. }))
+    };
+    id != DEMO && !(id == NATIVE && lacks_login())
+}
 
 pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = trust::place_to_look(args)?;
@@ -59,7 +72,7 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
                 }
             }
             let is_there = |(id, check): &(&str, Result<CheckReport, _>)| {
-                *id != DEMO && check.as_ref().is_ok_and(|report| report.path.is_some())
+                is_of_use(id, check) && check.as_ref().is_ok_and(|report| report.path.is_some())
             };
             if !checked.iter().any(is_there) {
                 return Ok(FailureKind::AgentUnavailable.exit_code());

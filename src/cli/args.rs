@@ -445,6 +445,11 @@ pub(super) enum Command {
     },
     #[command(name = "__demo-agent", hide = true)]
     DemoAgent,
+    #[command(name = "__native-agent", hide = true)]
+    NativeAgent {
+        #[arg(long = "use-model", value_name = "NAME")]
+        model: Option<String>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

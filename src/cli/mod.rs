@@ -209,6 +209,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Man { directory }) => man::run(directory.as_deref()),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),
         Some(Command::DemoAgent) => Ok(crate::demo::run()),
+        Some(Command::NativeAgent { model }) => Ok(crate::native::run(model.clone())),
     }
 }
 

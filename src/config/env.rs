@@ -13,10 +13,10 @@ const PREFIX: &str = "RALPH_";
 /// What ralph's own tests set to find their processes, and to say which agents have to be there.
 const TEST_PREFIX: &str = "RALPH_TEST_";
 
-/// Variables of ralph's that are no settings: what it tells its agents, and what it logs.
+/// Variables of ralph's that are no settings: what it tells its agents, what it logs, and the key of its own agent.
 ///
 /// Those of agents mean nothing to a ralph that an agent starts, so `plan` cannot be set by variable.
-pub const RUNTIME_VARIABLES: [&str; 8] = [
+pub const RUNTIME_VARIABLES: [&str; 9] = [
     "RALPH_RUN_ID",
     "RALPH_ITERATION",
     "RALPH_PLAN",
@@ -25,6 +25,7 @@ pub const RUNTIME_VARIABLES: [&str; 8] = [
     "RALPH_CHILD_ID",
     "RALPH_DEMO_SPEED",
     "RALPH_LOG",
+    "RALPH_NATIVE_API_KEY",
 ];
 
 /// Reads the settings among the variables of an environment; empty ones count as not set.

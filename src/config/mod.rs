@@ -14,6 +14,7 @@ pub(crate) mod listen;
 mod load;
 #[cfg(test)]
 mod mistakes;
+mod native;
 #[cfg(test)]
 mod outputs;
 mod permissions;
@@ -30,6 +31,7 @@ pub use crate::settings::format_duration;
 pub use env::RUNTIME_VARIABLES;
 pub use keys::SharedKeys;
 pub use load::{Loaded, load};
+pub use native::Native;
 pub use permissions::Permissions;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
 pub use sandbox::{Sandbox, SandboxMode};

@@ -17,6 +17,7 @@ use super::{
     goals::Goals,
     keys::SharedKeys,
     listen::{ListenAddress, ProxyHosts},
+    native::Native,
     permissions::Permissions,
     sandbox::Sandbox,
     screen::Screen,
@@ -35,7 +36,7 @@ settings! {
     pub struct Config {
         /// The adapter of the agent to run: `ralph adapters list` has them all. null takes the one that is installed and logged
         /// in; of several the one that was chosen when ralph asked or with `ralph adapters use`, else the first of
-        /// opencode-server, claude, codex, gemini, qwen-code and aider.
+        /// opencode-server, claude, codex, gemini, qwen-code and aider; where there is none of these, ralph's own, if it has a key.
         #[flag("--adapter", "ID", "The agent's adapter; `ralph adapters list` shows them [default: the one that is logged in; `ralph adapters use` says which of several]")]
         adapter("adapter"): Option<Line> = null,
         /// The model, as the agent names it. null leaves it to the agent.
@@ -111,6 +112,7 @@ settings! {
         /// Changes to adapters, and adapters of your own, by id and with the keys of a manifest:
         /// "adapters": { "codex": { "command": { "program": "/opt/codex/bin/codex" } } }
         adapters("adapters"): AdapterTables = {},
+        native("native"): Section<Native>,
         /// How somebody who looks elsewhere is told that the run is over or needs them: "none", on the screen "bell" and
         /// "osc9" (a notification of the terminal emulator), or, headless as well, a command, which finds the reason in
         /// RALPH_REASON, and in RALPH_URL a link to the page, where there is one (`page`).
@@ -387,6 +389,10 @@ mod tests {
                 "sandbox.hosts" => "example.org",
                 "sandbox.write" | "sandbox.hide" | "sandbox.show" => "~/x",
                 "channel" => "live",
+                "native.baseUrl" => "http://127.0.0.1:7",
+                "native.wire" => "anthropic",
+                "native.contextTokens" => "9000",
+                "native.prices" => r#"{"m": {"input": 1, "output": 2}}"#,
                 "goalsWhen" => "both",
                 "goalsParallel" | "handover" | "screen.mouse" => "false",
                 "screen.theme" => "16",

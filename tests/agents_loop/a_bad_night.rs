@@ -88,7 +88,7 @@ fn named(agent: Agent, sandbox: &Sandbox) -> Program {
 fn is_of_opencode(agent: Agent) -> bool {
     match agent {
         Agent::Opencode | Agent::OpencodeServer => true,
-        Agent::Codex | Agent::Claude | Agent::Gemini => false,
+        Agent::Codex | Agent::Claude | Agent::Gemini | Agent::Native | Agent::NativeMessages => false,
     }
 }
 
@@ -96,6 +96,8 @@ fn is_of_opencode(agent: Agent) -> bool {
 fn assert_named(agent: Agent, request: &Request) {
     let model = match agent {
         Agent::Gemini => request.path.contains("/models/stand-in:"),
+        // Its servers name models as they like.
+        Agent::Native | Agent::NativeMessages => request.body["model"] == "anybody/stand-in",
         Agent::Codex | Agent::Claude | Agent::Opencode | Agent::OpencodeServer => request.body["model"] == "stand-in",
     };
     assert!(model, "{} {}", request.path, request.body["model"]);

@@ -108,7 +108,7 @@ fn assert_nobody_sleeps_beside_ralph(agent: Agent, sandbox: &Sandbox, running: &
 #[track_caller]
 fn assert_waits_as_told(agent: Agent, told: Option<u64>, wait: &Record) {
     // The others do not say when, not even opencode, whose server does.
-    let tells = matches!(agent, Agent::Gemini | Agent::OpencodeServer);
+    let tells = matches!(agent, Agent::Gemini | Agent::OpencodeServer) || agent.is_native();
     assert_eq!(told.is_some(), tells, "{told:?}");
     let Event::WaitStarted { until_ms, .. } = wait.event else {
         unreachable!("it was waited for");
@@ -125,5 +125,6 @@ pub(super) fn login(agent: Agent) -> &'static str {
         Agent::Claude => "`/login`",
         Agent::Gemini => "GEMINI_API_KEY",
         Agent::Opencode | Agent::OpencodeServer => "`opencode auth login`",
+        Agent::Native | Agent::NativeMessages => "OPENAI_API_KEY",
     }
 }

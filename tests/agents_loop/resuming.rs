@@ -68,12 +68,15 @@ fn forget(agent: Agent, sandbox: &Sandbox) {
         Agent::Claude => sandbox.home().join(".claude/projects"),
         Agent::Gemini => sandbox.home().join(".gemini/tmp"),
         Agent::Opencode => sandbox.data().join("opencode"),
+        Agent::Native | Agent::NativeMessages => sandbox.state().join("ralph-native"),
         Agent::OpencodeServer => unreachable!("a server keeps its sessions for as long as it runs"),
     };
     fs::remove_dir_all(&kept).unwrap_or_else(|error| panic!("{}: {error}", kept.display()));
 }
 
-each_agent!(scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode);
+each_agent!(
+    scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode, native Native, native_messages NativeMessages
+);
 
 /// opencode compacts a session that is too long for its model, and asks again, and compacts again, without end. It is ended.
 #[test]

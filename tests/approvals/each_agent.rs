@@ -150,7 +150,7 @@ impl Watched {
     /// Two uses that the model wants at once are answered from elsewhere, where both wait the second one first.
     fn two_at_once(&self) {
         let one_by_one = match self.agent {
-            Agent::Claude | Agent::Codex => false,
+            Agent::Claude | Agent::Codex | Agent::Native | Agent::NativeMessages => false,
             Agent::Gemini | Agent::Opencode | Agent::OpencodeServer => true,
         };
         let deny = |number: &str| {

@@ -12,6 +12,10 @@ pub enum Agent {
     Opencode,
     /// The same program, as one server for a whole run.
     OpencodeServer,
+    /// ralph's own, with a model behind OpenAI's chat completions.
+    Native,
+    /// The same with one behind Anthropic's messages.
+    NativeMessages,
 }
 
 impl Agent {
@@ -23,23 +27,31 @@ impl Agent {
             Agent::Gemini => "gemini",
             Agent::Opencode => "opencode-run",
             Agent::OpencodeServer => "opencode-server",
+            Agent::Native | Agent::NativeMessages => "native",
         }
     }
 
     /// Whether it tells what its requests cost.
     pub fn tells_cost(self) -> bool {
         match self {
-            Agent::Claude | Agent::Opencode | Agent::OpencodeServer => true,
+            Agent::Claude | Agent::Opencode | Agent::OpencodeServer | Agent::Native | Agent::NativeMessages => true,
             Agent::Codex | Agent::Gemini => false,
         }
     }
 
-    fn program(self) -> &'static str {
+    /// Whether it is ralph's own.
+    pub fn is_native(self) -> bool {
+        matches!(self, Agent::Native | Agent::NativeMessages)
+    }
+
+    /// The program, if it is another than ralph.
+    fn program(self) -> Option<&'static str> {
         match self {
-            Agent::Codex => "codex",
-            Agent::Claude => "claude",
-            Agent::Gemini => "gemini",
-            Agent::Opencode | Agent::OpencodeServer => "opencode",
+            Agent::Codex => Some("codex"),
+            Agent::Claude => Some("claude"),
+            Agent::Gemini => Some("gemini"),
+            Agent::Opencode | Agent::OpencodeServer => Some("opencode"),
+            Agent::Native | Agent::NativeMessages => None,
         }
     }
 
@@ -51,7 +63,7 @@ impl Agent {
         let sandbox = self.sandbox_as_installed(model, retries)?;
         match self {
             Agent::Opencode | Agent::OpencodeServer => sandbox.lighten_opencode(),
-            Agent::Codex | Agent::Claude | Agent::Gemini => {}
+            Agent::Codex | Agent::Claude | Agent::Gemini | Agent::Native | Agent::NativeMessages => {}
         }
         Some(sandbox)
     }
@@ -66,13 +78,19 @@ impl Agent {
 
     /// Has the agent answer to its name in `sandbox`, too.
     pub fn join(self, sandbox: &mut Sandbox, model: &StandIn, retries: u32) -> Option<()> {
-        let program = agents::program(self.program())?;
-        sandbox.add_agent(&program);
+        if let Some(program) = self.program() {
+            sandbox.add_agent(&agents::program(program)?);
+        }
         match self {
             Agent::Codex => sandbox.connect_codex(model, retries),
             Agent::Claude => sandbox.connect_claude(model, retries),
             Agent::Gemini => sandbox.connect_gemini(model, retries),
             Agent::Opencode | Agent::OpencodeServer => sandbox.connect_opencode(model),
+            Agent::Native => sandbox.connect_native(&model.base_url(), retries),
+            Agent::NativeMessages => {
+                sandbox.set_variable("RALPH_NATIVE_WIRE", "anthropic");
+                sandbox.connect_native(&model.origin(), retries);
+            }
         }
         Some(())
     }
@@ -98,8 +116,9 @@ impl Agent {
                 "--skip-trust",
             ],
             Agent::Opencode | Agent::OpencodeServer => &["run", "--format", "json", "--auto"],
+            Agent::Native | Agent::NativeMessages => unreachable!("it is only talked with"),
         };
-        let program = agents::program(self.program()).expect("the sandbox has it");
+        let program = self.program().and_then(agents::program).expect("the sandbox has it");
         sandbox
             .program(program)
             .args(args)
@@ -113,7 +132,8 @@ impl Agent {
 macro_rules! each_agent {
     ($scenario:ident) => {
         $crate::harness::agent::each_agent!(
-            $scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer
+            $scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer,
+                       native Native, native_messages NativeMessages
         );
     };
     ($scenario:ident: $($name:ident $agent:ident),+) => {
@@ -129,7 +149,10 @@ macro_rules! each_agent {
 /// Makes a test of a scenario for each agent with a live channel of its own.
 macro_rules! each_live_agent {
     ($scenario:ident) => {
-        $crate::harness::agent::each_live_agent!($scenario: claude Claude, codex Codex, gemini Gemini, opencode Opencode);
+        $crate::harness::agent::each_live_agent!(
+            $scenario: claude Claude, codex Codex, gemini Gemini, opencode Opencode, native Native,
+                       native_messages NativeMessages
+        );
     };
     ($scenario:ident: $($name:ident $agent:ident),+) => {
         mod $scenario {

@@ -90,6 +90,15 @@ impl Sandbox {
         write_json(&self.config().join("opencode/opencode.json"), &config);
     }
 
+    /// Makes ralph's own agent ask at `base`, and repeat a failed request `retries` times.
+    pub fn connect_native(&self, base: &str, retries: u32) {
+        let prices = json!({ "stand-in": { "input": 1, "output": 2 } });
+        self.set_variable("RALPH_NATIVE_BASE_URL", base);
+        self.set_variable("RALPH_NATIVE_API_KEY", "sk-stand-in");
+        self.set_variable("RALPH_NATIVE_RETRIES", retries.to_string());
+        self.set_variable("RALPH_NATIVE_PRICES", prices.to_string());
+    }
+
     /// Lets opencode start without its catalogue of models and its ways to log in, which are two fifths of a start,
     /// without compiling the code again that has run for a while, which takes another fifth and pays after minutes, and
     /// without collecting garbage, which is half of what is left: a process of seconds can keep its gigabyte.

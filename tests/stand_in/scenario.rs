@@ -233,6 +233,14 @@ impl Answer {
         })
     }
 
+    /// Calls a tool with arguments that are no JSON, where the API can say that.
+    pub fn call_badly(self, name: &str, arguments: &str) -> Answer {
+        self.tool(Tool::Raw {
+            name: name.to_owned(),
+            arguments: Arguments::Text(arguments.to_owned()),
+        })
+    }
+
     /// Whether it says something, if only half of it.
     pub(super) fn has_text(&self) -> bool {
         self.text.is_some() || !matches!(self.flow, Flow::Whole)

@@ -286,8 +286,11 @@ impl Choice for PromptBy {
 }
 
 impl Choice for ModelForm {
-    const CHOICES: &'static [(&'static str, Self)] =
-        &[("name", ModelForm::Name), ("provider/name", ModelForm::ProviderName)];
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("name", ModelForm::Name),
+        ("provider/name", ModelForm::ProviderName),
+        ("any", ModelForm::Any),
+    ];
 }
 
 impl Choice for StopSignal {

@@ -248,8 +248,9 @@ impl Conversation {
                 let problem = or_else(failure::of_error(&error, clock), ProblemKind::Usage);
                 self.fail(problem, exchange, out);
             }
+            // Some agents tell with the error what the turn has used until then.
             (Sent::Initialize | Sent::Session | Sent::Prompt, Err(error)) => {
-                self.fail(failure::of_error(&error, clock), exchange, out);
+                self.close(&error["data"], Some(failure::of_error(&error, clock)), exchange, out);
             }
         }
     }

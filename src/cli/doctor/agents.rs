@@ -16,7 +16,7 @@ use crate::{
     words::short_duration,
 };
 
-use crate::cli::adapters::DEMO;
+use crate::cli::adapters::{NATIVE, is_of_use};
 
 /// The row about the agent that runs where none is named.
 const DEFAULT: &str = "default";
@@ -33,7 +33,10 @@ pub(super) fn findings(
     let checked: Vec<_> = catalog
         .check_all(&place.project, supervisor)
         .into_iter()
-        .filter(|(id, _)| *id != DEMO)
+        .filter(|(id, checked)| {
+            let is_wanted = *id == NATIVE && chosen.as_ref().is_ok_and(|chosen| chosen == id);
+            is_of_use(id, checked) || is_wanted
+        })
         .collect();
     let mut run = run(&chosen, config, remembered);
     if let Ok(chosen) = &chosen

@@ -1,0 +1,187 @@
+//! What ralph's own agent is run with, as it is written.
+
+use serde_json::{Map, Value, json};
+
+use crate::settings::{
+    Amount, Choice, Count, Grammar, Line, Maybe, Mistake, Node, OneOf, Within, accept, read_item, schema_of, settings,
+};
+
+settings! {
+    /// ralph's own agent, the adapter `native`: which model it asks, and how. Its key comes from RALPH_NATIVE_API_KEY, else from
+    /// OPENAI_API_KEY or ANTHROPIC_API_KEY, and is in no file.
+    pub struct Native {
+        /// Where the model's API is, such as "http://127.0.0.1:11434/v1" (Ollama) or "https://openrouter.ai/api/v1". null goes by
+        /// OPENAI_BASE_URL and ANTHROPIC_BASE_URL, then by the key that is set.
+        base_url("baseUrl"): Option<ApiAddress> = null,
+        /// The API that is spoken there: "openai" is chat completions, which most servers have, "anthropic" is messages. "auto" goes by
+        /// the address.
+        wire("wire"): OneOf<NativeWire> = "auto",
+        /// The model where `model` names none. null asks the server, which has to have just one then.
+        model("model"): Option<Line> = null,
+        /// Tokens that a conversation may have, which is the model's context window or less: old results of tools are left out before
+        /// it is full.
+        context_tokens("contextTokens"): Within<2000, 10_000_000> = 128000,
+        /// Requests to the model in one iteration.
+        max_requests("maxRequests"): Count = 200,
+        /// How often a request that failed is repeated, if that may help.
+        retries("retries"): Within<0, 20> = 4,
+        /// Dollars for a million tokens, by the beginning of a model's name: {"gpt-5": {"input": 1.25, "output": 10,
+        /// "cachedInput": 0.125}}. Without a price, no cost is told.
+        prices("prices"): Prices = {},
+    }
+}
+
+settings! {
+    /// Dollars for a million tokens.
+    pub struct Price {
+        /// Of what the model reads.
+        input("input"): NotNegative,
+        /// Of what it writes.
+        output("output"): NotNegative,
+        /// Of what it reads from a cache; as `input` if it is missing.
+        cached_input("cachedInput"): Maybe<NotNegative>,
+    }
+}
+
+/// The APIs of models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NativeWire {
+    Auto,
+    OpenAi,
+    Anthropic,
+}
+
+impl Choice for NativeWire {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("auto", NativeWire::Auto),
+        ("openai", NativeWire::OpenAi),
+        ("anthropic", NativeWire::Anthropic),
+    ];
+}
+
+/// The address of an API.
+pub struct ApiAddress;
+
+impl Grammar for ApiAddress {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let is_address = |text: &&str| {
+            let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+            rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+                // A name and a password in it would be shown.
+                && !text.contains(|character: char| "@?#{}".contains(character) || character.is_whitespace())
+        };
+        accept::<Self>(node, key, node.text().filter(is_address).map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        r#"the address of an API, such as "http://127.0.0.1:11434/v1""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        Line::schema()
+    }
+}
+
+/// A number that is not below 0: what runs on one's own machine costs nothing.
+pub struct NotNegative;
+
+impl Grammar for NotNegative {
+    type Held = f64;
+
+    fn read(node: &Node, key: &str) -> Result<f64, Vec<Mistake>> {
+        accept::<Self>(node, key, node.number().filter(|number| *number >= 0.0))
+    }
+
+    fn expected() -> String {
+        "a number from 0 on, such as 2.5".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "number", "minimum": 0 })
+    }
+
+    fn of_word(word: &str) -> Value {
+        Amount::of_word(word)
+    }
+}
+
+/// Prices by the beginnings of models' names.
+pub struct Prices;
+
+impl Grammar for Prices {
+    type Held = Vec<(String, Price)>;
+
+    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+        let Some(fields) = node.fields() else {
+            return accept::<Self>(node, key, None);
+        };
+        let (mut held, mut mistakes) = (Vec::new(), Vec::new());
+        for (name, price) in fields {
+            match read_item(price, &format!("{key}.{name}"), "a price", EXAMPLE) {
+                Ok(price) => held.push((name.clone(), price)),
+                Err(found) => mistakes.extend(found),
+            }
+        }
+        match mistakes.is_empty() {
+            true => Ok(held),
+            false => Err(mistakes),
+        }
+    }
+
+    fn expected() -> String {
+        r#"an object of prices, such as {"gpt-5": {"input": 1.25, "output": 10}}"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "object", "additionalProperties": schema_of::<Price>() })
+    }
+
+    fn of_word(word: &str) -> Value {
+        let prices = serde_json::from_str(word).ok().filter(Value::is_object);
+        prices.unwrap_or_else(|| Value::from(word))
+    }
+}
+
+const EXAMPLE: &str = r#"a price, such as {"input": 1.25, "output": 10}"#;
+
+impl Native {
+    /// The variables by which the agent is told.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        let named = |wanted: NativeWire| NativeWire::CHOICES.iter().find(|(_, wire)| *wire == wanted);
+        let price = |price: &Price| {
+            let mut written = json!({"input": price.input, "output": price.output});
+            if let Some(cached) = price.cached_input {
+                written["cachedInput"] = cached.into();
+            }
+            written
+        };
+        let prices: Map<String, Value> = self.prices.iter().map(|(name, of)| (name.clone(), price(of))).collect();
+        let variables = [
+            ("RALPH_NATIVE_BASE_URL", self.base_url.clone()),
+            (
+                "RALPH_NATIVE_WIRE",
+                named(self.wire).map(|(name, _)| (*name).to_owned()),
+            ),
+            ("RALPH_NATIVE_MODEL", self.model.clone()),
+            ("RALPH_NATIVE_CONTEXT_TOKENS", Some(self.context_tokens.to_string())),
+            ("RALPH_NATIVE_MAX_REQUESTS", Some(self.max_requests.to_string())),
+            ("RALPH_NATIVE_RETRIES", Some(self.retries.to_string())),
+            (
+                "RALPH_NATIVE_PRICES",
+                (!prices.is_empty()).then(|| Value::Object(prices).to_string()),
+            ),
+        ];
+        variables
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+
+    /// The host of the API, with its port, as a sandbox lists it.
+    pub(crate) fn host(&self) -> Option<&str> {
+        let (_, rest) = self.base_url.as_deref()?.split_once("://")?;
+        rest.split('/').next()
+    }
+}

@@ -1,0 +1,105 @@
+//! OpenAI's chat completions, as OpenAI, vLLM, llama.cpp, Ollama, OpenRouter and others have them.
+//!
+//! They agree on the form and not on what is in it: indices, ids, reasons to stop and usage may each be missing.
+
+use serde_json::{Value, json};
+
+use super::reply::{Partial, Piece, Stop, argue, arguments, number};
+use crate::native::{
+    failure::Failure,
+    message::{Answer, Call, Message, Offer, Request},
+};
+
+pub(super) fn body(request: Request<'_>) -> Value {
+    let mut messages = vec![json!({"role": "system", "content": request.system})];
+    for message in request.messages {
+        match message {
+            Message::User { text } => messages.push(json!({"role": "user", "content": text})),
+            Message::Assistant(answer) => messages.push(assistant(answer)),
+            Message::Results { results } => messages.extend(
+                results
+                    .iter()
+                    .map(|result| json!({"role": "tool", "tool_call_id": result.call, "content": result.text})),
+            ),
+        }
+    }
+    json!({
+        "model": request.model,
+        "messages": messages,
+        "tools": request.offers.iter().map(tool).collect::<Vec<_>>(),
+        "stream": true,
+        "stream_options": {"include_usage": true},
+    })
+}
+
+fn assistant(answer: &Answer) -> Value {
+    let mut message = json!({"role": "assistant", "content": answer.text});
+    if !answer.calls.is_empty() {
+        let call = |call: &Call| {
+            let function = json!({"name": call.name, "arguments": arguments(call).to_string()});
+            json!({"id": call.id, "type": "function", "function": function})
+        };
+        message["tool_calls"] = answer.calls.iter().map(call).collect();
+    }
+    message
+}
+
+fn tool(offer: &Offer) -> Value {
+    let function = json!({"name": offer.name, "description": offer.description, "parameters": offer.schema});
+    json!({"type": "function", "function": function})
+}
+
+pub(super) fn take(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) -> Result<(), Failure> {
+    if event.get("error").is_some_and(|error| !error.is_null()) {
+        return Err(Failure::of_event(event));
+    }
+    if event["usage"].is_object() {
+        reply.tokens.input = number(event, "/usage/prompt_tokens");
+        reply.tokens.output = number(event, "/usage/completion_tokens");
+        reply.tokens.cache_read = number(event, "/usage/prompt_tokens_details/cached_tokens");
+    }
+    let choice = &event["choices"][0];
+    let delta = &choice["delta"];
+    for key in ["reasoning_content", "reasoning"] {
+        if let Some(thought) = delta[key].as_str() {
+            reply.think(thought, pieces);
+            break;
+        }
+    }
+    reply.say(delta["content"].as_str().unwrap_or_default(), pieces);
+    for piece in delta["tool_calls"].as_array().into_iter().flatten() {
+        take_call(piece, reply);
+    }
+    match choice["finish_reason"].as_str() {
+        None | Some("") => {}
+        Some("length") => reply.stop = Some(Stop::Length),
+        Some("content_filter") => reply.stop = Some(Stop::Refused),
+        Some(_) => reply.stop = Some(Stop::Done),
+    }
+    Ok(())
+}
+
+fn take_call(piece: &Value, reply: &mut Partial) {
+    let id = piece["id"].as_str().filter(|id| !id.is_empty());
+    // Without an index, an id begins another call, and what has none belongs to the last one.
+    let last = reply.numbers.last().copied();
+    let number = piece["index"].as_u64().unwrap_or_else(|| match (id, last) {
+        (None, Some(last)) => last,
+        (Some(id), Some(last)) if reply.answer.calls.last().is_some_and(|call| call.id == id) => last,
+        (_, last) => last.map_or(0, |last| last + 1),
+    });
+    let Some(call) = reply.call(number) else { return };
+    if let Some(id) = id {
+        id.clone_into(&mut call.id);
+    }
+    if call.name.is_empty() {
+        call.name
+            .push_str(piece["function"]["name"].as_str().unwrap_or_default());
+    }
+    match &piece["function"]["arguments"] {
+        Value::String(text) => argue(call, text),
+        Value::Null => {}
+        // Whole, and not as a text.
+        other => argue(call, &other.to_string()),
+    }
+}

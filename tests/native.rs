@@ -1,0 +1,462 @@
+//! ralph's own agent, spoken with directly: its tools, what it does when its model or server does not do its part, and sessions.
+//! What it has in common with all agents is tested with all of them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{SOON, Sandbox, agent::Agent, running::Running, wait::wait_until},
+    stand_in::{Gate, Scenario, StandIn, Step, answer, drop_connection, http, say, scenario::Answer, shell},
+};
+
+/// A client of the agent.
+struct Talk {
+    agent: Running,
+    requests: u64,
+    permissions: u64,
+    session: String,
+    /// What is asked for is allowed, or denied.
+    allows: bool,
+}
+
+impl Talk {
+    fn begin(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Talk {
+        let program = sandbox
+            .program(env!("CARGO_BIN_EXE_ralph"))
+            .arg("__native-agent")
+            .stdin_piped();
+        let program = variables
+            .iter()
+            .fold(program, |program, (name, value)| program.env(name, value));
+        let mut talk = Talk {
+            agent: program.start(),
+            requests: 0,
+            permissions: 0,
+            session: String::new(),
+            allows: true,
+        };
+        let greeted = talk.asks("initialize", json!({"protocolVersion": 1})).unwrap();
+        assert_eq!(greeted["protocolVersion"], 1);
+        talk
+    }
+
+    /// Begins a session in the project.
+    fn opens(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Talk {
+        let mut talk = Talk::begin(sandbox, variables);
+        let opened = talk
+            .asks("session/new", json!({"cwd": sandbox.project(), "mcpServers": []}))
+            .unwrap();
+        talk.session = opened["sessionId"].as_str().unwrap().to_owned();
+        talk
+    }
+
+    fn sends(&mut self, method: &str, params: Value) -> u64 {
+        self.requests += 1;
+        let message = json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": params});
+        self.agent.type_text(&format!("{message}\n"));
+        self.requests
+    }
+
+    fn prompts(&mut self, text: &str) -> u64 {
+        let prompt = json!([{"type": "text", "text": text}]);
+        self.sends("session/prompt", json!({"sessionId": self.session, "prompt": prompt}))
+    }
+
+    /// Waits for the answer to a request, and answers what is asked meanwhile.
+    fn hears(&mut self, id: u64) -> Result<Value, Value> {
+        loop {
+            let wanted = |line: &str| {
+                let message: Value = serde_json::from_str(line).unwrap();
+                let is_permission = message["method"] == "session/request_permission";
+                match is_permission {
+                    true => message["id"] == self.permissions + 1,
+                    false => message["id"] == id && message["method"].is_null(),
+                }
+            };
+            let line = self.agent.wait_for_line(SOON, wanted);
+            let mut message: Value = serde_json::from_str(&line).unwrap();
+            if message["method"].is_null() {
+                return match message["error"].take() {
+                    Value::Null => Ok(message["result"].take()),
+                    error => Err(error),
+                };
+            }
+            self.permissions += 1;
+            let option = if self.allows { "allow" } else { "reject" };
+            let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
+            let answer = json!({"jsonrpc": "2.0", "id": self.permissions, "result": outcome});
+            self.agent.type_text(&format!("{answer}\n"));
+        }
+    }
+
+    fn asks(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+        let id = self.sends(method, params);
+        self.hears(id)
+    }
+
+    /// How a turn ended: the reason for which it stopped, or the code and the text of its error.
+    fn turn(&mut self, text: &str) -> Result<String, (i64, String)> {
+        let id = self.prompts(text);
+        self.hears(id)
+            .map(|result| result["stopReason"].as_str().unwrap().to_owned())
+            .map_err(|error| {
+                (
+                    error["code"].as_i64().unwrap(),
+                    error["message"].as_str().unwrap().to_owned(),
+                )
+            })
+    }
+}
+
+fn sandbox(agent: Agent, model: &StandIn, retries: u32) -> Sandbox {
+    let sandbox = agent.sandbox(model, retries).expect("it is always there");
+    sandbox.set_variable("RALPH_NATIVE_MODEL", "stand-in");
+    sandbox
+}
+
+#[test]
+fn every_tool_works_on_both_apis() {
+    for agent in [Agent::Native, Agent::NativeMessages] {
+        let looks = answer()
+            .reasoning("Look first.")
+            .call("todo", json!({"todos": [{"content": "Look", "status": "in_progress"}]}))
+            .call("list_dir", json!({}))
+            .call("grep", json!({"pattern": "Write h.*"}))
+            .call("glob", json!({"pattern": "*.md"}))
+            .read("PLAN.md");
+        let changes = answer()
+            .write("new/a.txt", "alpha\nbeta\n")
+            .edit("new/a.txt", "alpha", "gamma")
+            .call(
+                "shell",
+                json!({"command": "cat new/a.txt; echo ${RALPH_NATIVE_API_KEY-no key}"}),
+            );
+        let mistakes = answer()
+            .call("fly", json!({}))
+            .call_badly("shell", "{\"command\": ")
+            .read("nothing.txt");
+        let steps: [Step; 4] = [looks.into(), changes.into(), mistakes.into(), say("All done.").into()];
+        let model = StandIn::start(steps.into_iter().fold(Scenario::new(), Scenario::then));
+        let sandbox = sandbox(agent, &model, 0);
+        sandbox.write("AGENTS.md", "Use British spelling.\n");
+        let mut talk = Talk::opens(&sandbox, &[]);
+        let id = talk.prompts("Do it.");
+        let result = talk.hears(id).unwrap();
+        assert_eq!(result["stopReason"], "end_turn");
+        assert!(result["usage"]["outputTokens"].as_u64() >= Some(200), "{result}");
+        assert_eq!(sandbox.read("new/a.txt").as_deref(), Some("gamma\nbeta\n"));
+
+        let requests = model.main_requests();
+        assert!(
+            requests[0].body.to_string().contains("British"),
+            "what the project says of itself"
+        );
+        let results = &requests[3].tool_results;
+        let expected = [
+            "The list is kept.",
+            "PLAN.md",
+            "PLAN.md:3: - [ ] Write hello.txt",
+            "PLAN.md",
+            "    3\t- [ ] Write hello.txt",
+            "is written: 2 lines",
+            "is changed: 2 lines",
+            "gamma\nbeta\nno key",
+            "there is no tool `fly`",
+            if agent == Agent::Native {
+                "are no JSON"
+            } else {
+                "needs `command`"
+            },
+            "there is no such file",
+        ];
+        assert_eq!(results.len(), expected.len(), "{results:#?}");
+        for (result, expected) in results.iter().zip(expected) {
+            assert!(result.contains(expected), "{result} has no {expected}");
+        }
+        assert_eq!(
+            talk.permissions, 8,
+            "neither what makes no sense is asked for nor the list"
+        );
+        let said = talk.agent.so_far();
+        for expected in [
+            "agent_thought_chunk",
+            "\"sessionUpdate\":\"plan\"",
+            "\"type\":\"diff\"",
+            "\"currency\":\"USD\"",
+        ] {
+            assert!(said.contains(expected), "{expected}");
+        }
+    }
+}
+
+/// A step and how a turn ends with it alone.
+type Failing = (&'static str, Step, Result<&'static str, (i64, &'static str)>);
+
+#[test]
+fn every_failure_has_its_class_and_the_agent_goes_on() {
+    let error = |status: u16, code: &str, message: &str| {
+        http(status).body(json!({"error": {"code": code, "message": message}}))
+    };
+    let failing: [Failing; 14] = [
+        (
+            "a refused key",
+            http(401).into(),
+            Err((401, "refused the key in RALPH_NATIVE_API_KEY")),
+        ),
+        (
+            "an unknown model",
+            http(404).into(),
+            Err((404, "`--model` names another model")),
+        ),
+        (
+            "a limit of an hour",
+            http(429).header("retry-after", "3600").into(),
+            Err((429, "retry after 3600s")),
+        ),
+        (
+            "a limit until a day",
+            http(429).header("retry-after", "Wed, 01 Jan 2053 00:00:00 GMT").into(),
+            Err((429, "retry after ")),
+        ),
+        (
+            "a short limit, twice",
+            http(429).retry_at_once().into(),
+            Err((429, "status 429")),
+        ),
+        (
+            "an exhausted quota",
+            error(429, "insufficient_quota", "pay").into(),
+            Err((402, "quota of the API is exhausted: pay")),
+        ),
+        (
+            "a failing server",
+            http(500).retry_at_once().into(),
+            Err((503, "status 500")),
+        ),
+        (
+            "a refused request",
+            error(400, "x", "no tools here").into(),
+            Err((-32603, "no tools here")),
+        ),
+        (
+            "an overflow",
+            error(400, "context_length_exceeded", "too long").into(),
+            Err((413, "context window")),
+        ),
+        (
+            "an error in the stream",
+            answer().error("insufficient_quota", "pay").into(),
+            Err((402, "pay")),
+        ),
+        ("thoughts alone", answer().reasoning("Hm.").into(), Ok("end_turn")),
+        (
+            "the same call for ever",
+            shell("echo again").into(),
+            Err((-32603, "same call 6 times")),
+        ),
+        ("nothing at all", say("").into(), Ok("end_turn")),
+        ("work after all that", say("Done.").into(), Ok("end_turn")),
+    ];
+    let model = StandIn::start(say("not asked yet"));
+    let sandbox = sandbox(Agent::Native, &model, 1);
+    let mut talk = Talk::opens(&sandbox, &[]);
+    for (name, step, expected) in failing {
+        model.play(step);
+        let ended = talk.turn(name);
+        match (&ended, expected) {
+            (Ok(ended), Ok(expected)) => assert_eq!(ended, expected, "{name}"),
+            (Err((code, text)), Err((expected, words))) => {
+                assert!(*code == expected && text.contains(words), "{name}: {code} {text}");
+            }
+            (ended, expected) => panic!("{name}: {ended:?}, not {expected:?}"),
+        }
+    }
+    let nudged = model
+        .main_requests()
+        .iter()
+        .filter(|request| request.prompt().starts_with("You have thought"))
+        .count();
+    assert_eq!(nudged, 2, "once in each turn that said nothing");
+}
+
+#[test]
+fn what_passes_is_tried_again() {
+    let steps = [
+        http(429).retry_at_once().into(),
+        http(529).retry_at_once().into(),
+        say("Whole.").into(),
+    ];
+    let steps: [Step; 3] = steps;
+    let model = StandIn::start(steps.into_iter().fold(Scenario::new(), Scenario::then));
+    let sandbox = sandbox(Agent::NativeMessages, &model, 2);
+    let mut talk = Talk::opens(&sandbox, &[]);
+    assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
+    // A cut stream has no header to say when: a second is waited.
+    for broken in [Step::from(say("Half a sen").cut()), drop_connection()] {
+        model.play(Scenario::new().then(broken).then(say("Whole.")));
+        let before = model.main_request_count();
+        assert_eq!(talk.turn("Again."), Ok("end_turn".to_owned()));
+        assert_eq!(model.main_request_count(), before + 2);
+    }
+    let last = model.main_requests().pop().unwrap().body.to_string();
+    assert!(!last.contains("Half a sen"), "a broken answer is none: {last}");
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_shortened_once() {
+    let long = |number: u32| Step::from(shell(&format!("seq {number} 4000")));
+    let overflow = || http(400).body(json!({"error": {"code": "context_length_exceeded", "message": "too long"}}));
+    let steps = [long(1), long(2), long(3), overflow().into(), say("Done.").into()];
+    let model = StandIn::start(steps.into_iter().fold(Scenario::new(), Scenario::then));
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    let mut talk = Talk::opens(&sandbox, &[]);
+    assert_eq!(talk.turn("Count."), Ok("end_turn".to_owned()));
+    let [before, after] = [3, 4].map(|at| model.main_requests()[at].tool_results.clone());
+    assert!(
+        before[0].len() > 10_000 && after[0].starts_with("[left out"),
+        "{}",
+        after[0]
+    );
+    assert!(after[2].len() < 5000 && after[2].starts_with("3\n"), "{}", after[2]);
+}
+
+#[test]
+fn a_turn_ends_after_as_many_requests_as_it_may_make() {
+    let steps = (0..4).map(|number| Step::from(shell(&format!("echo {number}"))));
+    let model = StandIn::start(steps.fold(Scenario::new(), Scenario::then));
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    let mut talk = Talk::opens(&sandbox, &[("RALPH_NATIVE_MAX_REQUESTS", "3")]);
+    assert_eq!(talk.turn("Do it."), Ok("max_turn_requests".to_owned()));
+    assert_eq!(model.main_request_count(), 3);
+}
+
+#[test]
+fn what_is_denied_does_not_happen_and_the_model_hears_of_it() {
+    let wants = answer().write("PLAN.md", "gone").shell("touch made").read("PLAN.md");
+    let model = StandIn::start(Scenario::new().then(wants).then(say("Well.")));
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    let plan = sandbox.read("PLAN.md");
+    let mut talk = Talk::opens(&sandbox, &[]);
+    talk.allows = false;
+    assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
+    assert_eq!((sandbox.read("PLAN.md"), sandbox.read("made")), (plan, None));
+    let results = &model.main_requests()[1].tool_results;
+    assert!(
+        results.len() == 3 && results.iter().all(|result| result.starts_with("denied")),
+        "{results:#?}"
+    );
+}
+
+#[test]
+fn a_turn_is_cancelled_anywhere_and_the_next_one_goes_on() {
+    let model = StandIn::start(say("not asked yet"));
+    let sandbox = sandbox(Agent::NativeMessages, &model, 0);
+    let mut talk = Talk::opens(&sandbox, &[]);
+    let gate = Gate::default();
+    let anywhere: [(Answer, &str); 2] = [
+        (say("One two three").held(&gate), "agent_message_chunk"),
+        (shell("sleep 300"), "in_progress"),
+    ];
+    for (step, sign) in anywhere {
+        model.play(step);
+        let id = talk.prompts("Do it.");
+        if sign == "in_progress" {
+            // Its permission is answered on the way.
+            talk.agent
+                .wait_for_line(SOON, |line| line.contains("session/request_permission"));
+            talk.permissions += 1;
+            let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow"}});
+            talk.agent
+                .type_text(&format!("{}\n", json!({"id": talk.permissions, "result": outcome})));
+            let sleeps = || {
+                sandbox
+                    .processes()
+                    .iter()
+                    .any(|process| process.command == "sleep 300")
+                    .then_some(())
+            };
+            wait_until(SOON, "the command", sleeps);
+        } else {
+            talk.agent.wait_for_line(SOON, |line| line.contains(sign));
+        }
+        talk.agent
+            .type_text("{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{}}\n");
+        assert_eq!(talk.hears(id).unwrap()["stopReason"], "cancelled");
+        wait_until(SOON, "end of the command", || {
+            let sleeps = sandbox.processes().iter().any(|process| process.command == "sleep 300");
+            (!sleeps).then_some(())
+        });
+    }
+    model.play(say("Well."));
+    assert_eq!(talk.turn("Go on."), Ok("end_turn".to_owned()));
+    let results = model.main_requests().pop().unwrap().tool_results;
+    assert!(results[0].starts_with("interrupted"), "{results:?}");
+    talk.agent.close_stdin();
+    assert_eq!(talk.agent.wait(SOON).code(), Some(0), "it ends with its client");
+}
+
+#[test]
+fn a_session_goes_on_after_a_kill_and_one_that_is_not_there_is_lost() {
+    let model = StandIn::start(say("not asked yet"));
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    let mut talk = Talk::opens(&sandbox, &[]);
+    model.play(Scenario::new().then(say("Remember 42.")));
+    assert_eq!(talk.turn("What is it?"), Ok("end_turn".to_owned()));
+    model.play(say("One two three").drip(Duration::from_secs(60)));
+    talk.prompts("Once more.");
+    talk.agent.wait_for_line(SOON, |line| line.contains("One "));
+    talk.agent.kill();
+    let session = talk.session;
+
+    let mut talk = Talk::begin(&sandbox, &[]);
+    let project = sandbox.project();
+    let lost = talk
+        .asks("session/load", json!({"sessionId": "0123", "cwd": project}))
+        .unwrap_err();
+    assert!(
+        lost["message"].as_str().unwrap().contains("session not found"),
+        "{lost}"
+    );
+    talk.asks("session/load", json!({"sessionId": session, "cwd": project}))
+        .unwrap();
+    talk.session = session;
+    model.play(say("Well."));
+    assert_eq!(talk.turn("Go on."), Ok("end_turn".to_owned()));
+    let request = model.main_requests().pop().unwrap();
+    assert_eq!(request.user_texts, ["What is it?", "Once more.", "Go on."]);
+    assert!(request.body.to_string().contains("Remember 42."));
+}
+
+#[test]
+fn what_is_not_set_is_said_before_anything_is_asked() {
+    let model = StandIn::start(say("not asked"));
+    let sandbox = Sandbox::new();
+    let base = model.base_url();
+    for (variables, code, word) in [
+        (&[][..], 1, "not logged in"),
+        (
+            &[("RALPH_NATIVE_WIRE", "carrier-pigeon")][..],
+            2,
+            "auto, openai or anthropic",
+        ),
+        (
+            &[("RALPH_NATIVE_BASE_URL", "https://127.0.0.1:9/v1")][..],
+            2,
+            "without TLS",
+        ),
+    ] {
+        if cfg!(feature = "tls") && word == "without TLS" {
+            continue;
+        }
+        let mut talk = Talk::begin(&sandbox, variables);
+        talk.sends("session/new", json!({"cwd": sandbox.project()}));
+        let ended = talk.agent.wait(SOON);
+        assert!(ended.code() == Some(code) && ended.stderr.contains(word), "{ended:?}");
+    }
+    // The only model that there is need not be named.
+    let mut talk = Talk::opens(&sandbox, &[("RALPH_NATIVE_BASE_URL", &base)]);
+    assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
+    assert_eq!(model.main_requests()[0].body["model"], "stand-in");
+    assert_eq!(model.main_requests()[0].header("authorization"), None);
+}
