@@ -126,7 +126,7 @@ fn logged_run(
     );
     open.notice_first(notices);
     let hub = Hub::new(&open.files.journal(), open.next_seq);
-    let transcript = prepared.transcript;
+    let terminals = prepared.terminals;
     let front_end = FrontEnd::new(
         &open,
         presentation,
@@ -134,7 +134,7 @@ fn logged_run(
             Some(_) => Seat::Elsewhere,
             None => Seat::Here,
         },
-        transcript,
+        terminals.clone(),
         &loaded.config,
         prepared.keys,
         supervisor,
@@ -167,7 +167,7 @@ fn logged_run(
     let shown = Shown {
         run: open.run.clone(),
         show: Show {
-            transcript,
+            terminals,
             notify: signalling(&loaded.config.notify),
             include: loaded.config.checkpoint.include.clone(),
         },

@@ -9,6 +9,7 @@ use crate::{
     driver::{DriverError, OpenError},
     git::{GitError, NoRepository},
     host::HostError,
+    plan::NoPlan,
     review::DifferenceError,
     settings::Mistakes,
     store::{
@@ -106,6 +107,12 @@ impl From<Mistakes> for Failure {
                 .hint("`ralph config path` names the files that are read, `ralph config schema` what may be in them");
         }
         failure.hints(hints)
+    }
+}
+
+impl From<NoPlan> for Failure {
+    fn from(error: NoPlan) -> Self {
+        Failure::of(FailureKind::Configuration, &error).hints(error.hints())
     }
 }
 

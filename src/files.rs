@@ -4,6 +4,8 @@
 //! regular files are read, links to them included; nothing here waits for a writer, and nobody's memory depends on what
 //! lies on disk.
 //!
+//! A file that has readers is replaced as a whole, and one that others write only where it is still what was read.
+//!
 //! Where an agent can put a link as well, in git's directories and ralph's own, files are opened without following one.
 
 use std::{
@@ -14,6 +16,7 @@ use std::{
 };
 
 use nix::fcntl::OFlag;
+use tempfile::NamedTempFile;
 use thiserror::Error;
 
 use crate::text::Position;
@@ -204,6 +207,59 @@ pub(crate) fn append_private(path: &Path) -> io::Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
+/// Replaces `path` with `bytes` so that a reader, a crash or a power loss sees the old content or the new, never a part.
+///
+/// # Errors
+/// Whatever the file system says.
+pub(crate) fn replace(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<()> {
+    written_beside(path, bytes, permissions)?.persist(path)?;
+    Ok(())
+}
+
+/// Puts `new` in the place of what was `old` when it was read, or of nothing; returns false, and leaves what is there, if that
+/// is something else by now. A link stays one, and whoever could read the file still can.
+///
+/// # Errors
+/// Whatever the file system says.
+pub(crate) fn replace_unless_changed(path: &Path, old: Option<&[u8]>, new: &str, cap_bytes: u64) -> io::Result<bool> {
+    let Some(old) = old else {
+        return match create_new(path, new) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            created => created.map(|()| true),
+        };
+    };
+    let path = match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        path => path?,
+    };
+    let written = written_beside(&path, new.as_bytes(), fs::metadata(&path)?.permissions())?;
+    if read_bytes(&path, cap_bytes).map_err(io::Error::other)? != old {
+        return Ok(false);
+    }
+    written.persist(&path)?;
+    Ok(true)
+}
+
+/// A file with `bytes`, which are on the disk, in the directory of `path`; deleted unless it is persisted.
+fn written_beside(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<NamedTempFile> {
+    let directory = path.parent().filter(|directory| *directory != Path::new(""));
+    let directory = directory.unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".ralph-").tempfile_in(directory)?;
+    file.write_all(bytes)?;
+    file.as_file().set_permissions(permissions)?;
+    // The new name may reach the disk before the content does.
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// Tells whether two absolute paths are of one file.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
+}
+
 fn only_regular(kind: FileType) -> Result<(), ReadError> {
     let found = match kind {
         _ if kind.is_file() => return Ok(()),
@@ -265,6 +321,31 @@ mod tests {
         assert_eq!(
             read_text(&link, 2 << 20).unwrap_err().to_string(),
             "it is larger than 2 MiB"
+        );
+    }
+
+    #[test]
+    fn a_file_is_replaced_only_where_it_is_what_was_read_and_stays_a_link_with_its_readers() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        let replaced = |old: Option<&[u8]>, new| replace_unless_changed(&link, old, new, 64).unwrap();
+        fs::write(&file, "\u{feff}one").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        symlink(&file, &link).unwrap();
+        assert!(!replaced(Some(b"one"), "two") && !replaced(None, "two"));
+        assert_eq!(fs::read(&file).unwrap(), "\u{feff}one".as_bytes());
+        assert!(replaced(Some("\u{feff}one".as_bytes()), "two"));
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        assert!(link.is_symlink());
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        fs::remove_file(&link).unwrap();
+        assert!(!replaced(Some(b"two"), "three"), "it was deleted meanwhile");
+        assert!(replaced(None, "three"));
+        assert_eq!(fs::read(&link).unwrap(), b"three");
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count(),
+            2,
+            "nothing is left beside them"
         );
     }
 

@@ -173,7 +173,7 @@ fn what_is_wrong_before_the_start_is_said_as_without_a_process_of_its_own() {
     terminal.sees("ready 1");
     let (code, text) = said(&[]);
     assert!(
-        code == 5 && text.contains("another ralph works in this project"),
+        code == 5 && text.contains("another ralph is already running in this project"),
         "{text}"
     );
     terminal.press("qy");

@@ -83,7 +83,10 @@ fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
         .current_dir(sandbox.home())
         .run(SOON);
     assert_eq!(home.code(), Some(2), "{home:?}");
-    assert!(home.stderr.contains("is no project"), "{home:?}");
+    assert!(
+        home.stderr.contains("is your home directory, not a project"),
+        "{home:?}"
+    );
 
     // A plan of another tool's name is the plan; only the goals are missing.
     sandbox.write("@fix_plan.md", "- [ ] One\n");
@@ -160,13 +163,26 @@ fn requirements_of_every_kind_become_a_plan_that_runs_and_what_is_none_is_refuse
     );
     let plan = sandbox.read("PLAN.md");
 
+    // A thousand of them, half of which say the same as another.
+    let many: String = (0..1000).map(|n| format!("- Do thing {}\n", n % 500)).collect();
+    sandbox.write("many.md", &many);
+    let done = import(&sandbox.project().join("many.md"), "MANY.md");
+    assert!(
+        done.stderr.contains("wrote MANY.md: 500 tasks, 500 repetitions merged"),
+        "{done:?}"
+    );
+    let many: String = (0..1000).map(|n| format!("- Do thing {n}\n")).collect();
+    sandbox.write("many.md", &many);
+    let done = import(&sandbox.project().join("many.md"), "-");
+    assert_eq!(done.stdout.matches("- [ ] Do thing ").count(), 1000, "{done:?}");
+
     for (name, bytes, code, part) in [
         ("empty.md", &b""[..], 3, "it is empty"),
         ("paper.pdf", b"%PDF-1.7", 3, "pdftotext"),
         ("words.docx", b"PK\x03\x04", 3, "pandoc"),
         ("odd.bin", b"\x00\xff", 3, "not UTF-8"),
         ("tale.txt", b"Once upon a time.", 3, "no requirements"),
-        ("large.md", &vec![b'x'; 5 << 20], 1, "larger than"),
+        ("large.md", &vec![b'x'; 50 << 20], 1, "larger than 4 MiB"),
     ] {
         fs::write(sandbox.project().join(name), bytes).unwrap();
         let refused = import(&sandbox.project().join(name), "PLAN.md");
@@ -180,7 +196,12 @@ fn requirements_of_every_kind_become_a_plan_that_runs_and_what_is_none_is_refuse
     assert_eq!(missing.code(), Some(1), "{missing:?}");
     let again = import(&spec, "PLAN.md");
     assert_eq!(again.code(), Some(1), "{again:?}");
-    assert!(again.stderr.contains("nothing is overwritten"), "{again:?}");
+    assert!(
+        again
+            .stderr
+            .contains("PLAN.md is there already, and nothing is overwritten"),
+        "{again:?}"
+    );
     assert_eq!(sandbox.read("PLAN.md"), plan);
 
     sandbox.git(["add", "--all"]);
@@ -215,7 +236,7 @@ fn a_new_project_is_made_whole_or_not_at_all() {
         ("shop", "there already, and not empty"),
         ("file", "a file of this name"),
         ("a/b", "a path, not a name"),
-        ("..", "no name"),
+        ("..", "does not name"),
         ("", "needs a name"),
     ] {
         let refused = setup(&[name, "--yes"]);

@@ -111,7 +111,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "ui/tui",
-        &["config", "driver", "event", "proc", "run", "text", "ui/report", "words"],
+        &[
+            "config",
+            "driver",
+            "event",
+            "files",
+            "proc",
+            "run",
+            "text",
+            "ui/report",
+            "words",
+        ],
     ),
     ("ui/terminal", &["console", "proc", "ui/headless", "ui/tui"]),
     (

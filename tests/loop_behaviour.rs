@@ -7,7 +7,7 @@ mod breaker;
 mod channels;
 mod claims;
 mod clocks;
-mod continuing;
+pub mod continuing;
 mod environment;
 mod failures;
 mod fallback;

@@ -9,6 +9,7 @@ mod bad_input;
 mod chaos;
 mod checkpoints;
 mod codex;
+mod command_lines;
 mod confinement;
 mod control_by_role;
 mod crash;

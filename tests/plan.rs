@@ -43,6 +43,20 @@ fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
     let json: Value = serde_json::from_str(&plan("show --json").stdout).unwrap();
     assert_eq!((&json["done"], &json["current"]), (&1.into(), &4.into()));
 
+    sandbox.write(
+        "who.md",
+        "- [ ] One {adapter=codx}\n- [x] Two {adapter=gone}\n- [ ] Three {modle=x}\n",
+    );
+    let who = plan("check -p who.md");
+    assert_eq!(who.code(), Some(2), "{who:?}");
+    for line in [
+        "who.md:1:11: error: there is no adapter `codx`; did you mean `codex`?",
+        "who.md:3:14: error: a task has no setting `modle`; did you mean `model`?",
+        "who.md: 3 tasks, 2 open · 2 mistakes · 0 warnings",
+    ] {
+        assert!(who.stdout.contains(line), "{who:?}");
+    }
+
     // Warnings alone are no failure, and neither is a plan of another name.
     sandbox.write("other.md", "- [ ] Improve it\n");
     for args in ["check --plan other.md", "-p other.md check"] {

@@ -29,8 +29,7 @@ pub(crate) fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, Re
 
 /// The same, with the kind of work that it is for and what belongs to that.
 pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Reading), Failure> {
-    let chosen = plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists)
-        .map_err(|error| Failure::of(FailureKind::Configuration, &error).hints(error.hints()))?;
+    let chosen = plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists)?;
     let taskless = Taskless::with(&chosen.path, &config.goals, config.completion.promise.as_deref());
     let reading = read_plan(&chosen.path, taskless)
         .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;

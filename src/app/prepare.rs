@@ -32,8 +32,8 @@ pub(super) struct Prepared {
     pub(super) settings: Settings,
     pub(super) template: Template,
     pub(super) agents: Vec<Agent>,
-    /// What is shown of agents is made from their signals.
-    pub(super) transcript: bool,
+    /// Adapters whose agents draw their terminal themselves; what is shown of the others is made from their signals.
+    pub(super) terminals: Vec<String>,
     pub(super) plan: PlanSnapshot,
     /// Variables that goals do not get.
     pub(super) withheld: Vec<String>,
@@ -103,6 +103,8 @@ pub(super) fn prepare(
     let warden = confiner
         .as_ref()
         .map(|confiner| Arc::new(Denials::of(confiner, &catalog, &place.project, ids())) as Arc<dyn Warden>);
+    let drawing = agents.iter().filter(|agent| agent.last_line_claims);
+    let terminals = drawing.map(|agent| agent.adapter.id().to_owned()).collect();
     let confined = confiner.as_ref().map_or(Confined::No, Confiner::confined);
     let settings = Settings {
         adapter: id,
@@ -134,7 +136,7 @@ pub(super) fn prepare(
     Ok(Prepared {
         settings,
         template,
-        transcript: !agents[0].last_line_claims,
+        terminals,
         agents,
         plan: reading.plan,
         withheld: withheld_from_goals(&catalog, config),

@@ -168,7 +168,7 @@ pub(super) enum Command {
     },
     /// Make a new project: a directory with a repository, a plan and a first commit
     Setup {
-        /// What the directory is called
+        /// The name of the directory
         #[arg(value_name = "NAME")]
         name: String,
         /// Tasks for the plan
@@ -181,16 +181,16 @@ pub(super) enum Command {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Make a plan of requirements: Markdown, plain text, a prd.json, or issues as `gh issue list --json title,body,number,labels`
+    /// Turn requirements into a plan: Markdown, plain text, a prd.json, or issues as `gh issue list --json title,body,number,labels`
     /// prints them
     Import {
         /// The requirements; `-` reads them from stdin
         #[arg(value_name = "SPEC")]
         spec: PathBuf,
-        /// What the plan is called [default: the file's name]
+        /// The plan's title [default: the file's name]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// Where the plan is written; `-` prints it. Nothing is overwritten without your word
+        /// Where the plan is written; `-` prints it. A file that is there is not overwritten
         #[arg(long, value_name = "FILE", default_value = "PLAN.md")]
         to: PathBuf,
         /// Have the agent write the plan; it is checked, and shown as a diff, before it is written
@@ -264,7 +264,7 @@ pub(super) enum Command {
         /// Its number, as `ralph status` shows it
         id: u32,
     },
-    /// List what the agent asks: to be allowed something, or in words
+    /// List what the agent asks: permissions and questions
     Asks {
         /// As JSON
         #[arg(long)]
@@ -310,7 +310,7 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: Option<GoalsCommand>,
     },
-    /// Try and list the rules on what agents may do
+    /// Test and list the rules on what agents may do
     Permissions {
         #[command(subcommand)]
         command: Option<PermissionsCommand>,
@@ -395,21 +395,21 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: Option<ConfigCommand>,
     },
-    /// Trust what this project's own files say to ralph: settings, adapters and prompt, as they are now
+    /// Trust this project's own files for ralph: settings, adapters and prompt, as they are now
     Trust {
         /// Show what they say and whether it is trusted; exit code 1 if it is not
         #[arg(long, conflicts_with = "revoke")]
         show: bool,
-        /// Take the trust back
+        /// Withdraw the trust
         #[arg(long)]
         revoke: bool,
     },
     /// Print the token of this project's API, for programs and browsers where a run listens (`--listen`)
     Token {
-        /// Print the read-only one, which cannot command
+        /// Print the read-only token, which shows a run and cannot command it
         #[arg(long)]
         read_only: bool,
-        /// Print that of `ralph web`, which is for the runs of all projects
+        /// Print the token of `ralph web`, which is for the runs of all projects
         #[arg(long)]
         web: bool,
         /// Make new ones first, so that the old ones stop working
@@ -425,7 +425,7 @@ pub(super) enum Command {
         #[arg(long, value_name = "HOSTS", value_delimiter = ',', value_parser = proxy_host)]
         behind_proxy: Vec<String>,
     },
-    /// Print what completes commands in your shell
+    /// Print completions for your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
         /// The shell [default: that of $SHELL]
@@ -479,13 +479,13 @@ pub(super) enum PlanCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Name mistakes with line and column, and tasks that are too big or too vague; exit code 2 with a mistake
+    /// Report mistakes with line and column, and tasks that are too big or too vague; exit code 2 if there are mistakes
     Check {
         /// As JSON
         #[arg(long)]
         json: bool,
     },
-    /// Add a task after the last one, written as its neighbours are; also while a run works
+    /// Add a task after the last one, in the style of its neighbours; also while a run works on the plan
     Add {
         /// The task
         #[arg(required = true, value_name = "TASK")]
@@ -506,7 +506,7 @@ pub(super) enum GoalsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PermissionsCommand {
-    /// Say what the rules make of a command, part by part; exit code 0 if it is allowed, 1 if denied, 8 if asked
+    /// Show what the rules decide about a command, part by part; exit code 0 if it is allowed, 1 if denied, 8 if asked
     #[command(after_help = TEST_EXAMPLES)]
     Test {
         /// What a shell would run
@@ -531,7 +531,7 @@ pub(super) enum PermissionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take back a rule that an answer has added, for this run or for this project
+    /// Remove a rule that an answer has added, for this run or for this project
     Forget {
         /// As `ralph permissions list` shows it
         rule: String,
@@ -546,7 +546,7 @@ pub(super) enum SandboxCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Say what may be done with a path, and why
+    /// Show what may be done with a path, and why
     Explain {
         #[arg(value_name = "PATH")]
         path: PathBuf,

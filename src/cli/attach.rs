@@ -16,6 +16,7 @@ use crate::{
     files,
     proc::Supervisor,
     store::{lock, paths::ProjectPaths},
+    text::with_causes,
     ui::{
         Presentation, ScreenOptions,
         attached::{AttachError, greeted},
@@ -54,7 +55,9 @@ pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) ->
 pub(super) fn attach_at(args: &Args, url: &str, token: Option<&Path>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let token = match token {
         Some(path) => files::read_text(path, TOKEN_CAP_BYTES).map_err(|error| {
-            Failure::of(FailureKind::Usage, &error).hint(format!("write the token to {}", path.display()))
+            let why = format!("{}: {}", path.display(), with_causes(&error));
+            Failure::new(FailureKind::Usage, why)
+                .hint("`ralph token` prints the token, on the machine of the run: write it to that file")
         })?,
         None => String::new(),
     };

@@ -8,11 +8,13 @@ use std::{
 };
 
 use crate::{
+    app::Place,
     config::{self, Flag},
     console::{complain, is_answered},
     driver::read_view,
     error::{Failure, FailureKind},
     event::{GivenSetting, LimitKind, RunId, StopReason},
+    files::is_same_file,
     run::RunView,
     words::{counted, short_duration, stop_in_words},
 };
@@ -46,50 +48,69 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
         args.settings.given.extend(settings.given);
         args.show = show;
         args.continues = true;
-        return continued(args, iterations);
+        let last = Last::of(args)?;
+        return continued(args, last, iterations);
     }
     let starts = args.command.is_none() && !args.status && !args.reset_circuit;
     if starts && args.continues {
-        return continued(args, None);
+        let last = Last::of(args)?;
+        return continued(args, last, None);
     }
-    // The process of the loop is told what was answered.
-    if starts && !args.behind_screen && is_wanted(args)? {
+    if !starts || args.behind_screen {
+        return Ok(());
+    }
+    // What is wrong with the last run is said where it counts.
+    let Ok(Some(last)) = Last::of(args) else {
+        return Ok(());
+    };
+    if is_wanted(args, &last)? {
+        // The process of the loop is told what was answered.
         given.insert(1, OsString::from(CONTINUES));
         args.continues = true;
-        return continued(args, None);
+        return continued(args, Some(last), None);
     }
     Ok(())
 }
 
-/// The last run of this project, if there is one that is read.
-fn last(args: &Args) -> Result<Option<(RunId, RunView)>, Failure> {
-    let paths = place(args)?.paths;
-    let Some(run) = paths.latest_run().filter(|run| paths.run(run).journal().exists()) else {
-        return Ok(None);
-    };
-    let view = read_view(&paths, &run)?;
-    Ok(Some((run, view)).filter(|(_, view)| view.settings.plan != Path::new("")))
+/// The last run of the project, as its journal has it.
+struct Last {
+    run: RunId,
+    view: RunView,
+    project: PathBuf,
 }
 
-/// Asks whether the last run is to be continued, where there is one and somebody to ask.
-fn is_wanted(args: &Args) -> Result<bool, Failure> {
-    // What is wrong with it is said where it counts.
-    let Ok(Some((run, view))) = last(args) else {
+impl Last {
+    /// None if there is none, or if it never began.
+    fn of(args: &Args) -> Result<Option<Self>, Failure> {
+        let Place { project, paths, .. } = place(args)?;
+        let Some(run) = paths.latest_run().filter(|run| paths.run(run).journal().exists()) else {
+            return Ok(None);
+        };
+        let view = read_view(&paths, &run)?;
+        let last = Self { run, view, project };
+        Ok(Some(last).filter(|last| last.view.settings.plan != Path::new("")))
+    }
+
+    /// The plan that was typed now, where it is not that of this run.
+    fn other_plan(&self, args: &Args) -> Option<PathBuf> {
+        let flag = args.settings.given.iter().rev().find(|flag| flag.key == PLAN)?;
+        let typed = PathBuf::from(flag.value.as_str()?);
+        (!is_same_file(&self.project.join(&typed), &self.view.settings.plan)).then_some(typed)
+    }
+}
+
+/// Asks whether the last run is to be continued, where it can be and there is somebody to ask.
+fn is_wanted(args: &Args, last: &Last) -> Result<bool, Failure> {
+    let Last { run, view, .. } = last;
+    let Some(reason) = view.stop_reason().filter(|reason| reason.can_be_continued()) else {
         return Ok(false);
     };
-    let Some(reason) = view.stop_reason() else {
-        return Ok(false);
-    };
-    let typed = typed_plan(args);
-    if matches!(reason, StopReason::Done { .. } | StopReason::Superseded)
-        || !view.settings.plan.is_file()
-        || typed.is_some_and(|plan| !is_same(&plan, &view.settings.plan))
-    {
+    if !view.settings.plan.is_file() || last.other_plan(args).is_some() {
         return Ok(false);
     }
     let done = format!("{} of {} tasks done", view.plan.done(), view.plan.tasks.len());
     let how = format!("the last run, {run}, ended: {} ({done})", stop_in_words(reason));
-    if let Some((_, hint)) = used_up(args, &view) {
+    if let Some((_, hint)) = used_up(args, view) {
         complain(&format!("{how}\nhint: {hint}; this is a new run"));
         return Ok(false);
     }
@@ -104,14 +125,15 @@ fn is_wanted(args: &Args) -> Result<bool, Failure> {
 }
 
 /// Makes of `args` those that the last run was started with, and what was typed now.
-fn continued(args: &mut Args, iterations: Option<u32>) -> Result<(), Failure> {
-    let Some((run, view)) = last(args)? else {
+fn continued(args: &mut Args, last: Option<Last>, iterations: Option<u32>) -> Result<(), Failure> {
+    let Some(last) = last else {
         return Err(Failure::new(
             FailureKind::Failed,
             "no run in this project yet, so there is none to continue",
         )
         .hint("`ralph` starts one"));
     };
+    let Last { run, view, .. } = &last;
     let over =
         |why: &str| Failure::new(FailureKind::Failed, format!("run {run} {why}")).hint("`ralph` starts a new run");
     match view.stop_reason() {
@@ -119,7 +141,7 @@ fn continued(args: &mut Args, iterations: Option<u32>) -> Result<(), Failure> {
         Some(StopReason::Superseded) => return Err(over("was followed by a run of another plan")),
         Some(_) | None => {}
     }
-    if let Some(plan) = typed_plan(args).filter(|plan| !is_same(plan, &view.settings.plan)) {
+    if let Some(plan) = last.other_plan(args) {
         let why = format!(
             "run {run} is not of the plan {}, but of {}",
             plan.display(),
@@ -127,7 +149,7 @@ fn continued(args: &mut Args, iterations: Option<u32>) -> Result<(), Failure> {
         );
         return Err(Failure::new(FailureKind::Usage, why).hint("`ralph` starts a new run of another plan"));
     }
-    merge(args, &view);
+    merge(args, view);
     if let Some(more) = iterations {
         let most = view.iterations.counted.saturating_add(more).to_string();
         set(
@@ -135,7 +157,7 @@ fn continued(args: &mut Args, iterations: Option<u32>) -> Result<(), Failure> {
             Flag::new("--iterations", MAX_ITERATIONS, most),
         );
     }
-    if let Some((why, hint)) = used_up(args, &view) {
+    if let Some((why, hint)) = used_up(args, view) {
         return Err(Failure::new(FailureKind::Failed, format!("run {run} {why}, so it would end at once")).hint(hint));
     }
     if matches!(view.stop_reason(), Some(StopReason::Blocked { .. }))
@@ -169,18 +191,6 @@ fn merge(args: &mut Args, view: &RunView) {
 fn set(given: &mut Vec<Flag>, flag: Flag) {
     given.retain(|known| known.key != flag.key);
     given.push(flag);
-}
-
-fn typed_plan(args: &Args) -> Option<PathBuf> {
-    let flag = args.settings.given.iter().rev().find(|flag| flag.key == PLAN)?;
-    flag.value.as_str().map(PathBuf::from)
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
 }
 
 /// The limit that would end the run at once: in a clause, and what to type to allow more. What is wrong with the settings is said

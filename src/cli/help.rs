@@ -4,83 +4,160 @@ use clap::{Command, CommandFactory as _};
 
 use super::{args::Args, exit_codes};
 
-/// The commands people type, in groups, each with an example that can be typed as it stands.
-pub(super) const GROUPS: &[(&str, &[(&str, &str)])] = &[
+/// A row of the overview: commands that belong together, each with an example that can be typed as it stands.
+pub(super) struct Row {
+    pub(super) commands: &'static [(&'static str, &'static str)],
+    /// What they are for, in the short help; that of a single command is its own first line.
+    about: Option<&'static str>,
+}
+
+const fn one(command: &'static [(&'static str, &'static str)]) -> Row {
+    Row {
+        commands: command,
+        about: None,
+    }
+}
+
+const fn several(commands: &'static [(&'static str, &'static str)], about: &'static str) -> Row {
+    Row {
+        commands,
+        about: Some(about),
+    }
+}
+
+/// The commands people type, in groups.
+pub(super) const GROUPS: &[(&str, &[Row])] = &[
     (
         "Begin",
         &[
-            ("demo", "ralph demo"),
-            ("init", "ralph init \"Write the parser\" \"Test it with broken input\""),
-            ("setup", "ralph setup shop \"Write the parser\""),
-            ("import", "ralph import requirements.md --to PLAN.md"),
-            ("plan", "ralph plan check"),
-            ("doctor", "ralph doctor"),
-            ("adapters", "ralph adapters show codex"),
-            ("config", "ralph config show"),
-            ("trust", "ralph trust --show"),
-            ("completions", "ralph completions bash"),
-            ("man", "ralph man ~/.local/share/man/man1"),
+            one(&[("demo", "ralph demo")]),
+            several(
+                &[
+                    ("init", "ralph init \"Write the parser\" \"Test it with broken input\""),
+                    ("setup", "ralph setup shop \"Write the parser\""),
+                ],
+                "Set up this project, or a new one",
+            ),
+            several(
+                &[
+                    ("plan", "ralph plan check"),
+                    ("import", "ralph import requirements.md --to PLAN.md"),
+                ],
+                "Show, check and extend the plan; import requirements",
+            ),
+            several(
+                &[("doctor", "ralph doctor"), ("adapters", "ralph adapters show codex")],
+                "Check whether ralph can run here; the agents it knows",
+            ),
+            several(
+                &[("config", "ralph config show"), ("trust", "ralph trust --show")],
+                "Show the settings; trust those of this project",
+            ),
+            several(
+                &[
+                    ("completions", "ralph completions bash"),
+                    ("man", "ralph man ~/.local/share/man/man1"),
+                ],
+                "Print completions for your shell, or the manual page",
+            ),
         ],
     ),
     (
         "Watch",
         &[
-            ("continue", "ralph continue --iterations 10"),
-            ("status", "ralph status --watch"),
-            ("attach", "ralph attach"),
-            ("wait", "ralph wait && git push"),
-            ("web", "ralph web"),
-            ("token", "ralph token --read-only"),
+            one(&[("continue", "ralph continue --iterations 10")]),
+            several(
+                &[
+                    ("status", "ralph status --watch"),
+                    ("attach", "ralph attach"),
+                    ("wait", "ralph wait && git push"),
+                ],
+                "Show the running loop, or wait for its end",
+            ),
+            several(
+                &[("web", "ralph web"), ("token", "ralph token --read-only")],
+                "Serve your runs on a web page; the token of the API",
+            ),
         ],
     ),
     (
         "Steer",
         &[
-            ("steer", "ralph steer \"Use SQLite, not Postgres\""),
-            ("withdraw", "ralph withdraw 2"),
-            ("asks", "ralph asks"),
-            ("answer", "ralph answer 3 no \"use the test database\""),
-            ("pause", "ralph pause"),
-            ("resume", "ralph resume --now"),
-            ("skip", "ralph skip"),
-            ("stop", "ralph stop --after-iteration"),
-            ("reset-circuit", "ralph reset-circuit"),
+            several(
+                &[
+                    ("steer", "ralph steer \"Use SQLite, not Postgres\""),
+                    ("withdraw", "ralph withdraw 2"),
+                ],
+                "Send the agent a message, or withdraw it",
+            ),
+            several(
+                &[
+                    ("asks", "ralph asks"),
+                    ("answer", "ralph answer 3 no \"use the test database\""),
+                ],
+                "List what the agent asks, and answer it",
+            ),
+            several(
+                &[("pause", "ralph pause"), ("resume", "ralph resume --now")],
+                "Pause after the current iteration, and resume",
+            ),
+            several(
+                &[("skip", "ralph skip"), ("stop", "ralph stop --after-iteration")],
+                "End the current iteration, or the run",
+            ),
+            one(&[("reset-circuit", "ralph reset-circuit")]),
         ],
     ),
     (
         "Review",
         &[
-            ("report", "ralph report --format markdown"),
-            ("runs", "ralph runs"),
-            ("diff", "ralph diff 3 --stat"),
-            ("restore", "ralph restore 3"),
-            ("replay", "ralph replay --speed 8"),
+            several(
+                &[("report", "ralph report --format markdown"), ("runs", "ralph runs")],
+                "Summarize a run; list the runs of this project",
+            ),
+            several(
+                &[("diff", "ralph diff 3 --stat"), ("restore", "ralph restore 3")],
+                "Show what an iteration changed; restore the files",
+            ),
+            one(&[("replay", "ralph replay --speed 8")]),
         ],
     ),
     (
         "Verify and confine",
         &[
-            ("goals", "ralph goals check"),
-            ("permissions", "ralph permissions test 'git push'"),
-            ("sandbox", "ralph sandbox explain ~/.ssh"),
+            one(&[("goals", "ralph goals check")]),
+            several(
+                &[
+                    ("permissions", "ralph permissions test 'git push'"),
+                    ("sandbox", "ralph sandbox explain ~/.ssh"),
+                ],
+                "What agents may do: rules, and confinement",
+            ),
         ],
     ),
 ];
+
+/// The commands of all groups, each with its example.
+pub(super) fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = GROUPS.iter().flat_map(|(_, rows)| *rows);
+    rows.flat_map(|row| row.commands).copied()
+}
 
 /// The flags that `-h` shows of those that set something.
 const FIRST: &[&str] = &["adapter", "model", "plan", "goal", "max-iterations", "sandbox"];
 
 const EXAMPLES: &str = "\
 Examples:
-  ralph demo                                   see it work, without an agent or a model
-  ralph init                                   find what tests this project, begin a plan
+  ralph demo                                   see it work, without a model
+  ralph init                                   find its tests, begin a plan
   ralph PLAN.md                                with the agent that is installed
-  ralph -a codex -g tests='cargo test' -n 20   until the tests pass, in 20 iterations at most";
+  ralph -a codex -g tests='cargo test' -n 20   until the tests pass, or 20 times";
 
 /// The command line as clap knows it, with the help around it.
 pub(super) fn command() -> Command {
     let mut command = Args::command().after_long_help(exit_codes::help());
-    let overview = overview(&command);
+    let (short, long) = (short_overview(&command), long_overview(&command));
+    command = command.before_help(short).before_long_help(long);
     let settings: Vec<String> = command
         .get_arguments()
         .filter(|arg| arg.get_help_heading() == Some("Settings"))
@@ -98,37 +175,51 @@ pub(super) fn command() -> Command {
             Some(_) | None => arg,
         })
     });
-    for (name, example) in GROUPS.iter().flat_map(|(_, commands)| *commands) {
+    for (name, example) in listed() {
         // They are in the overview.
         command = command.mut_subcommand(name, |command| match command.get_after_help() {
             Some(_) => command.hide(true),
             None => command.after_help(format!("Example:\n    {example}")).hide(true),
         });
     }
-    command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{overview}\n{{all-args}}{{after-help}}"
-    ))
+    command.help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}")
 }
 
 /// Whether the overview lists it.
 pub(super) fn is_in_overview(command: &Command) -> bool {
-    let mut listed = GROUPS.iter().flat_map(|(_, commands)| *commands);
-    listed.any(|(name, _)| *name == command.get_name())
+    listed().any(|(name, _)| name == command.get_name())
+}
+
+/// The groups, a row a line.
+fn short_overview(command: &Command) -> String {
+    let mut text = String::new();
+    for (group, rows) in GROUPS {
+        text += &format!("{group}:\n");
+        for row in *rows {
+            let names: Vec<&str> = row.commands.iter().map(|(name, _)| *name).collect();
+            let about = row.about.map_or_else(|| about(command, names[0]), str::to_owned);
+            text += &format!("  {:<22}{about}\n", names.join(", "));
+        }
+    }
+    text + "\n" + EXAMPLES
 }
 
 /// The groups, each command with the first line of what it is for.
-fn overview(command: &Command) -> String {
+fn long_overview(command: &Command) -> String {
     let mut text = String::new();
-    for (group, commands) in GROUPS {
+    for (group, rows) in GROUPS {
         text += &format!("{group}:\n");
-        for (name, _) in *commands {
-            let about = command.find_subcommand(name).and_then(Command::get_about);
-            let about = about.map(ToString::to_string).unwrap_or_default();
-            text += &format!("  {name:<14} {}\n", first_clause(&about));
+        for (name, _) in rows.iter().flat_map(|row| row.commands) {
+            text += &format!("  {name:<14} {}\n", about(command, name));
         }
     }
-    text += "\n";
-    text + EXAMPLES + "\n"
+    text + "\n" + EXAMPLES
+}
+
+/// The first clause of what a command is for.
+fn about(command: &Command, name: &str) -> String {
+    let about = command.find_subcommand(name).and_then(Command::get_about);
+    first_clause(&about.map(ToString::to_string).unwrap_or_default()).to_owned()
 }
 
 /// What stands before the first comma, colon or bracket: the rest is in the command's own help.
@@ -148,16 +239,12 @@ mod tests {
 
     #[test]
     fn every_command_is_in_a_group_with_an_example_that_can_be_typed() {
-        let mut grouped: Vec<&str> = GROUPS
-            .iter()
-            .flat_map(|(_, commands)| *commands)
-            .map(|(name, _)| *name)
-            .collect();
+        let mut grouped: Vec<&str> = listed().map(|(name, _)| name).collect();
         grouped.sort_unstable();
         let mut visible = visible();
         visible.sort_unstable();
         assert_eq!(grouped, visible);
-        for (name, example) in GROUPS.iter().flat_map(|(_, commands)| *commands) {
+        for (name, example) in listed() {
             let typed = example.split(" && ").next().expect("one");
             let words = typed
                 .split(['"', '\''])
@@ -168,7 +255,7 @@ mod tests {
                 });
             let matches = command().try_get_matches_from(words);
             let matches = matches.unwrap_or_else(|error| panic!("{example}: {error}"));
-            assert_eq!(matches.subcommand_name(), Some(*name));
+            assert_eq!(matches.subcommand_name(), Some(name));
         }
     }
 
@@ -190,8 +277,14 @@ mod tests {
     #[test]
     fn the_short_help_fits_a_screen_and_the_long_one_has_every_flag() {
         let short = command().term_width(100).render_help().to_string();
-        assert!(short.lines().count() <= 70, "{}", short.lines().count());
+        assert!(short.lines().count() <= 60, "{}", short.lines().count());
         assert!(short.lines().all(|line| line.chars().count() <= 100), "{short}");
+        let overview = short_overview(&command());
+        assert!(overview.lines().all(|line| line.chars().count() <= 80), "{overview}");
+        for (name, _) in listed() {
+            let is_named = |line: &str| line.split([' ', ',']).any(|word| word == name);
+            assert!(overview.lines().any(is_named), "{name}");
+        }
         let long = command().term_width(100).render_long_help().to_string();
         for flag in command()
             .get_arguments()

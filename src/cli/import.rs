@@ -11,6 +11,7 @@ use crate::{
     error::{Failure, FailureKind},
     files::{PLAN_CAP_BYTES, ReadError, create_new, read_bytes},
     proc::Supervisor,
+    text::with_causes,
     words::counted,
 };
 
@@ -31,17 +32,11 @@ pub(super) struct Wish<'a> {
 
 pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let Wish { spec, name, to, .. } = wish;
-    let file = spec.display().to_string();
-    let bytes = read(spec).map_err(|error| {
-        let failure = Failure::of(FailureKind::Failed, &error);
-        let message = format!("{file}: {}", failure.message);
-        match error {
-            ReadError::TooLarge { .. } => {
-                Failure::new(FailureKind::Failed, message).hint("split it: a plan is for what is to be done next")
-            }
-            _ => Failure::new(FailureKind::Failed, message),
-        }
-    })?;
+    let file = match spec == Path::new(DASH) {
+        true => "standard input".to_owned(),
+        false => spec.display().to_string(),
+    };
+    let bytes = read(spec).map_err(|error| unreadable(&file, &error))?;
     let title = name.map_or_else(|| title_of(spec), str::to_owned);
     let imported = begin::import(&bytes, &title);
     if wish.with_agent && !matches!(&imported, Err(error) if error.is_no_text()) {
@@ -61,7 +56,8 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
         return import_with_agent::run(args, &wish, supervisor);
     }
     let imported = imported.map_err(|error| {
-        Failure::new(FailureKind::Configuration, format!("{file}: {error}")).hint(error.hint(&file))
+        Failure::new(FailureKind::Configuration, format!("{file}: {error}"))
+            .hint(error.hint(&spec.display().to_string()))
     })?;
     if to == Path::new(DASH) {
         print(&imported.plan);
@@ -69,13 +65,11 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
     }
     create_new(to, &imported.plan).map_err(|error| {
         let name = to.display();
-        let failure = Failure::new(FailureKind::Failed, format!("{name}: cannot be written: {error}"));
-        match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                failure.hint("nothing is overwritten: `--to FILE` names another file, `--to -` prints the plan")
-            }
-            _ => failure.hint("`--to FILE` names another file, `--to -` prints the plan"),
-        }
+        let why = match error.kind() {
+            io::ErrorKind::AlreadyExists => format!("{name} is there already, and nothing is overwritten"),
+            _ => format!("{name}: cannot be written: {error}"),
+        };
+        Failure::new(FailureKind::Failed, why).hint("`--to FILE` names another file, `--to -` prints the plan")
     })?;
     complain(&summary(&imported, to));
     Ok(0)
@@ -93,6 +87,19 @@ fn read(spec: &Path) -> Result<Vec<u8>, ReadError> {
         }),
         false => Ok(bytes),
     }
+}
+
+fn unreadable(file: &str, error: &ReadError) -> Failure {
+    let why = match error.is_missing() {
+        true => "there is no such file".to_owned(),
+        false => with_causes(error),
+    };
+    Failure::new(FailureKind::Failed, format!("{file}: {why}")).hint(match error {
+        ReadError::TooLarge { .. } => "split it: a plan is for what is to be done next",
+        ReadError::NotAFile { .. } | ReadError::NotUtf8 { .. } | ReadError::System(_) => {
+            "`ralph import FILE` reads requirements from a file, `ralph import -` from standard input"
+        }
+    })
 }
 
 fn title_of(spec: &Path) -> String {

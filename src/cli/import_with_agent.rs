@@ -16,7 +16,7 @@ use crate::{
     driver::Opening,
     error::{Failure, FailureKind},
     event::{Goal, RunId},
-    files::{PLAN_CAP_BYTES, ReadError, read_bytes, read_text},
+    files::{PLAN_CAP_BYTES, read_bytes, replace_unless_changed},
     git::{Moment, Repository},
     plan::{self, PlanKind},
     proc::Supervisor,
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, wish: &Wish<'_>, supervisor: &Supervisor) -> Resu
         wish.to,
         supervisor,
     ));
-    if before.as_deref() == Some(&plan) {
+    if before.as_deref() == Some(plan.as_bytes()) {
         complain("the plan is what it was: nothing is written");
         return Ok(0);
     }
@@ -107,19 +107,15 @@ pub(super) fn run(args: &Args, wish: &Wish<'_>, supervisor: &Supervisor) -> Resu
 }
 
 /// The plan that is there.
-fn existing(to: &Path) -> Result<Option<String>, Failure> {
-    match read_text(to, PLAN_CAP_BYTES) {
-        Ok(text) => Ok(Some(text)),
+fn existing(to: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    match read_bytes(to, PLAN_CAP_BYTES) {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.is_missing() => Ok(None),
-        Err(error) => Err(unreadable(to, &error)),
+        Err(error) => Err(Failure::new(
+            FailureKind::Failed,
+            format!("{}: {}", to.display(), with_causes(&error)),
+        )),
     }
-}
-
-fn unreadable(path: &Path, error: &ReadError) -> Failure {
-    Failure::new(
-        FailureKind::Failed,
-        format!("{}: {}", path.display(), with_causes(error)),
-    )
 }
 
 /// Has the agent work at its desk, and returns the exit code of that run.
@@ -177,7 +173,7 @@ fn accepted(path: &Path, found: Option<&Imported>) -> Result<String, Failure> {
 }
 
 /// The lines that differ, as git shows them; the whole plan where there was none.
-fn difference(before: Option<&str>, plan: &str, scratch: &Path, to: &Path, supervisor: &Supervisor) -> String {
+fn difference(before: Option<&[u8]>, plan: &str, scratch: &Path, to: &Path, supervisor: &Supervisor) -> String {
     let whole = || plan.lines().map(|line| format!("+{line}\n")).collect::<String>();
     let text = before.map_or_else(whole, |before| {
         let (old, new) = (scratch.join("before"), scratch.join("after"));
@@ -191,7 +187,9 @@ fn difference(before: Option<&str>, plan: &str, scratch: &Path, to: &Path, super
             Some(Ok(shown)) => {
                 let shown = String::from_utf8_lossy(&shown.stdout.bytes).into_owned();
                 let hunks = shown.lines().skip_while(|line| !line.starts_with("@@"));
-                hunks.map(|line| format!("{line}\n")).collect()
+                let hunks: String = hunks.map(|line| format!("{line}\n")).collect();
+                // Of what is no text, git shows none.
+                if hunks.is_empty() { whole() } else { hunks }
             }
             Some(Err(_)) | None => whole(),
         }
@@ -204,29 +202,17 @@ fn difference(before: Option<&str>, plan: &str, scratch: &Path, to: &Path, super
 }
 
 /// Writes the plan where `before` was shown, and nowhere else.
-fn write(to: &Path, before: Option<&str>, plan: &str) -> Result<(), Failure> {
-    if existing(to)?.as_deref() != before {
-        let why = format!("{}: it has changed meanwhile and is left as it is", to.display());
-        return Err(Failure::new(FailureKind::Failed, why)
-            .hint("the same command again shows the difference to what is there now"));
-    }
-    let failed = |error: io::Error| {
+fn write(to: &Path, before: Option<&[u8]>, plan: &str) -> Result<(), Failure> {
+    let written = replace_unless_changed(to, before, plan, PLAN_CAP_BYTES).map_err(|error| {
         Failure::new(
             FailureKind::Failed,
             format!("{}: cannot be written: {error}", to.display()),
         )
-    };
-    let directory = to
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
-    io::Write::write_all(&mut file, plan.as_bytes()).map_err(failed)?;
-    // What the file may be read by is as it was; a new one is as any.
-    let mode = fs::metadata(to).map(|was| was.permissions()).ok();
-    let file = file.persist(to).map_err(|error| failed(error.error))?;
-    if let Some(mode) = mode.or_else(|| Some(std::os::unix::fs::PermissionsExt::from_mode(0o644))) {
-        file.set_permissions(mode).map_err(failed)?;
+    })?;
+    if !written {
+        let why = format!("{}: it has changed meanwhile and is left as it is", to.display());
+        return Err(Failure::new(FailureKind::Failed, why)
+            .hint("the same command again shows the difference to what is there now"));
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
         None => complain("note: no git repository: changes cannot be shown or restored; `git init` makes one"),
     }
     if begin(args, &place, wish, supervisor)? {
-        next(&place.project);
+        next(&place.project, wish.tasks);
     }
     Ok(0)
 }
@@ -117,13 +117,18 @@ pub(super) fn check_tasks(tasks: &[String]) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Usage, why).hint("ralph init \"Write the parser\" \"Test it with broken input\""))
 }
 
-/// Everything below a home directory is no project.
+/// Everything below a home directory, or all of the machine, is not a project.
 fn refuse_home(project: &Path) -> Result<(), Failure> {
     let home = dirs::home_dir().and_then(|home| home.canonicalize().ok());
-    if home.as_deref() != Some(project) && project.parent().is_some() {
-        return Ok(());
-    }
-    let why = format!("{} is no project: agents would work in all of it", project.display());
+    let what = match project.parent() {
+        _ if home.as_deref() == Some(project) => "your home directory",
+        None => "the whole machine",
+        Some(_) => return Ok(()),
+    };
+    let why = format!(
+        "{} is {what}, not a project: agents would work in all of it",
+        project.display()
+    );
     Err(Failure::new(FailureKind::Usage, why).hint("change to the directory of your project, and try again"))
 }
 
@@ -231,6 +236,13 @@ fn new_files(project: &Path, config: &Path, goals: &[Suggestion], tasks: &[Strin
             let why = format!("there is a plan already: {}", shown(project, &plan));
             return Err(Failure::new(FailureKind::Usage, why).hint("write the tasks into it, a line `- [ ] …` each"));
         }
+        Ok(plan) if !plan.is_file() => {
+            let why = format!(
+                "{}: it is in the place of a plan, and not a file",
+                shown(project, &plan)
+            );
+            return Err(Failure::new(FailureKind::Configuration, why).hint("move it away, and try again"));
+        }
         Ok(_) => {}
         Err(_) => files.push(New {
             path: project.join("PLAN.md"),
@@ -272,11 +284,15 @@ fn write(place: &Place, config: &Path, files: &[New]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn next(project: &Path) {
+fn next(project: &Path, tasks: &[String]) {
     let plan = plan::locate(project, None, Path::exists);
     let plan = plan.map_or_else(|_| "PLAN.md".to_owned(), |plan| shown(project, &plan));
+    let first = match tasks {
+        [] => format!("write tasks into {plan}, a line `- [ ] …` each; "),
+        _ => String::new(),
+    };
     print(&format!(
-        "next: write tasks into {plan}, a line `- [ ] …` each; `ralph doctor` says which agents are there; `ralph` starts\n"
+        "next: {first}`ralph doctor` says which agents are there; `ralph` starts\n"
     ));
 }
 

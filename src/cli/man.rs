@@ -102,9 +102,10 @@ fn page(command: &Command, name: &str) -> String {
 /// The commands of ralph in the groups of its help.
 fn groups(command: &Command) -> String {
     let mut text = ".SH COMMANDS\n".to_owned();
-    for (group, commands) in GROUPS {
+    for (group, rows) in GROUPS {
         _ = writeln!(text, ".SS {group}");
-        let known = commands.iter().filter_map(|(name, _)| command.find_subcommand(name));
+        let commands = rows.iter().flat_map(|row| row.commands);
+        let known = commands.filter_map(|(name, _)| command.find_subcommand(name));
         text.extend(known.map(|command| entry(command, "ralph")));
     }
     text

@@ -2,7 +2,10 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 
-use clap::{CommandFactory as _, error::ErrorKind};
+use clap::{
+    Arg, CommandFactory as _,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 use crate::error::{Failure, FailureKind};
 
@@ -14,7 +17,18 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
     let odd = args.iter().find(|arg| arg.to_str().is_none());
     match odd {
         Some(odd) if error.kind() == ErrorKind::InvalidUtf8 => not_utf8(odd),
-        Some(_) | None => of_text(&error.to_string(), command_of(args)),
+        Some(_) | None => {
+            let command = command_of(args);
+            let failure = of_text(&error.to_string(), command.clone());
+            match misplaced(error).zip(command.strip_prefix("ralph ")) {
+                Some((flag, name)) => Failure {
+                    hints: vec![format!("`{flag}` is an option of `ralph`: type it before `{name}`")],
+                    ..failure
+                }
+                .hint(format!("see `{command} --help`")),
+                None => failure,
+            }
+        }
     }
 }
 
@@ -28,6 +42,20 @@ pub(super) fn not_utf8(arg: &OsString) -> Failure {
         "if it is the name of a file, rename that: mv $'{}' NEW-NAME",
         arg.as_bytes().escape_ascii()
     ))
+}
+
+/// The flag that the command does not know and `ralph` does.
+fn misplaced(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let known = |arg: &Arg| {
+        let long = arg.get_long().map(|long| format!("--{long}"));
+        let short = arg.get_short().map(|short| format!("-{short}"));
+        long.as_ref() == Some(flag) || short.as_ref() == Some(flag)
+    };
+    let is_of_ralph = error.kind() == ErrorKind::UnknownArgument && Args::command().get_arguments().any(known);
+    is_of_ralph.then(|| flag.clone())
 }
 
 /// The command that was typed, as far as it is one.
@@ -84,6 +112,22 @@ mod tests {
             "error: unexpected argument '--max-tiem' found\nhint: a similar argument exists: '--max-time'\n\
              hint: see `ralph --help`"
         );
+    }
+
+    #[test]
+    fn an_option_of_ralph_behind_a_command_is_told_its_place() {
+        let typed = |words: &[&str]| {
+            let args: Vec<OsString> = words.iter().map(OsString::from).collect();
+            let error = super::super::help::command().try_get_matches_from(&args).unwrap_err();
+            failure(&error, &args).to_string()
+        };
+        assert_eq!(
+            typed(&["ralph", "import", "spec.md", "-a", "codex"]),
+            "error: unexpected argument '-a' found\nhint: `-a` is an option of `ralph`: type it before `import`\n\
+             hint: see `ralph import --help`"
+        );
+        assert!(typed(&["ralph", "plan", "show", "--max-time=8h"]).contains("type it before `plan`"));
+        assert!(!typed(&["ralph", "--max-tiem", "8h"]).contains("before"));
     }
 
     #[test]

@@ -2,19 +2,21 @@
 
 use std::{
     fmt::Write as _,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use serde_json::json;
 
 use crate::{
-    config::{self, Flag},
+    app::{Place, catalog},
+    config::{self, Config, Flag},
     console::{complain, print_coloured, print_json},
     error::{Failure, FailureKind},
     event::PlanSnapshot,
     files::{self, PLAN_CAP_BYTES},
     plan::{self, AddError, Advice, PlanError, PlanKind, Reading, Severity},
+    settings::closest,
     text::{Position, one_line},
     ui::{Presentation, headless::Format, report::Style},
     words::counted,
@@ -31,6 +33,8 @@ const TRIES: usize = 16;
 
 /// The plan of the project, as its bytes are now.
 struct Plan {
+    place: Place,
+    config: Config,
     path: PathBuf,
     /// As a user would name it.
     name: String,
@@ -58,14 +62,14 @@ impl Plan {
         }
         let config = config::load(&sources)?.config;
         let chosen = plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists);
-        let path = chosen
-            .map_err(|error| Failure::of(FailureKind::Configuration, &error).hints(error.hints()))?
-            .path;
+        let path = chosen?.path;
         let name = path.strip_prefix(&place.project).unwrap_or(&path).display().to_string();
         Ok(Self {
             kind: PlanKind::of(&path),
             name,
             path,
+            place,
+            config,
         })
     }
 
@@ -122,6 +126,8 @@ impl Plan {
         };
         let text = String::from_utf8_lossy(&bytes);
         found.extend(plan::advice(self.kind, &text, &reading));
+        found.extend(self.unknown_adapters(&reading));
+        found.sort_by_key(|advice| advice.position);
         let tasks = &reading.plan;
         match json {
             true => print_value(&self.check_json(tasks, &found)),
@@ -129,6 +135,29 @@ impl Plan {
         }
         let is_mistaken = found.iter().any(|advice| advice.severity == Severity::Mistake);
         Ok(if is_mistaken { FailureKind::Usage.exit_code() } else { 0 })
+    }
+
+    /// What open tasks ask for that no adapter is named. Whether one is installed is for the machine of the run.
+    fn unknown_adapters(&self, reading: &Reading) -> Vec<Advice> {
+        let catalog = catalog(&self.place, &self.config);
+        let asked = reading.places.iter().filter_map(|(task, position)| {
+            let task = &reading.plan.tasks[*task];
+            let adapter = task.settings.adapter.as_deref().filter(|_| !task.done)?;
+            Some((adapter, *position))
+        });
+        let unknown = asked.filter(|(adapter, _)| !catalog.ids().any(|known| known == *adapter));
+        let advice = unknown.map(|(adapter, position)| {
+            let near = closest(adapter, catalog.ids());
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            Advice {
+                severity: Severity::Mistake,
+                position,
+                rule: "adapter",
+                text: format!("there is no adapter `{adapter}`{near}"),
+                hint: "`ralph adapters list` shows those there are",
+            }
+        });
+        advice.collect()
     }
 
     fn check_json(&self, tasks: &PlanSnapshot, found: &[Advice]) -> serde_json::Value {
@@ -183,8 +212,7 @@ impl Plan {
         for _ in 0..TRIES {
             let bytes = self.bytes()?;
             let added = plan::add(self.kind, &bytes, task, section).map_err(|error| self.not_added(&error))?;
-            if self
-                .replace(&bytes, added.as_bytes())
+            if files::replace_unless_changed(&self.path, Some(&bytes), &added, PLAN_CAP_BYTES)
                 .map_err(|error| self.not_written(&error))?
             {
                 complain(&format!("added to {}: {}", self.name, one_line(task)));
@@ -215,23 +243,6 @@ impl Plan {
             format!("{}: cannot be written: {error}", self.name),
         )
         .hint("the plan is as it was")
-    }
-
-    /// Puts `new` in the place of `old`, unless the file is something else by now.
-    fn replace(&self, old: &[u8], new: &[u8]) -> io::Result<bool> {
-        // A link stays one.
-        let path = fs::canonicalize(&self.path)?;
-        let directory = path.parent().unwrap_or(Path::new("/"));
-        let mut file = tempfile::Builder::new().prefix(".ralph-plan-").tempfile_in(directory)?;
-        io::Write::write_all(&mut file, new)?;
-        file.as_file().set_permissions(fs::metadata(&path)?.permissions())?;
-        file.as_file().sync_all()?;
-        let now = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(io::Error::other)?;
-        if now != old {
-            return Ok(false);
-        }
-        file.persist(&path)?;
-        Ok(true)
     }
 }
 

@@ -30,10 +30,18 @@ fn the_page_of_all_commands_is_the_committed_one() {
 
 fn write_help(command: &Command, name: &str, page: &mut String) {
     let is_root = command.get_name() == "ralph";
-    let shown = command.clone().mut_args(|arg| match arg.is_global_set() && !is_root {
-        true => arg.hide(true),
-        false => arg,
-    });
+    // Options of every command are on the page once; `ralph plan` has a `--plan` for all of its own.
+    let of_all: Vec<_> = help::command()
+        .get_arguments()
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    let shown =
+        command.clone().mut_args(
+            |arg| match arg.is_global_set() && !is_root && of_all.contains(arg.get_id()) {
+                true => arg.hide(true),
+                false => arg,
+            },
+        );
     let help = shown.term_width(WIDTH).render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     page.push_str(&format!(

@@ -4,12 +4,11 @@ use crate::{
     app::Place,
     console::{self, print, print_coloured, print_json},
     error::Failure,
-    event::StopReason,
     proc::Supervisor,
     review::{self, ReportFormat, RunEntry, Shelf, Standing, date_time, written},
     store::lock,
     ui::{Presentation, headless::Format, report},
-    words::{short_duration, stop_in_words},
+    words::short_duration,
 };
 
 use super::{
@@ -59,10 +58,8 @@ pub(super) fn runs(args: &Args) -> Result<u8, Failure> {
 }
 
 fn row(place: &Place, entry: &RunEntry) -> [Cell; 7] {
-    let unverified = stop_in_words(&StopReason::Done { verified: false });
     let (state, code) = match (entry.standing, entry.exit_code) {
-        // Good, as far as the agent says.
-        (Standing::Over, Some(0)) if entry.state == unverified => (&*entry.state, "33"),
+        (Standing::Over, Some(0)) if entry.unverified => (&*entry.state, "33"),
         (Standing::Unreadable, _) => ("its journal cannot be read", "31"),
         (Standing::Running, _) => ("running", "36"),
         (Standing::Over | Standing::Interrupted, Some(0)) => (&*entry.state, "32"),

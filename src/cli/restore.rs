@@ -104,9 +104,7 @@ fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<()
     let view = read_view(paths, run)?;
     let commit = |wanted: Position| {
         let saved = saved.iter().find(|saved| saved.place == wanted);
-        saved.map_or("-", |saved| {
-            &saved.checkpoint.commit[..saved.checkpoint.commit.len().min(SHOWN_OF_ID)]
-        })
+        saved.map_or("-", |saved| short(&saved.checkpoint.commit))
     };
     let numbers: BTreeSet<u32> = saved
         .iter()
@@ -140,7 +138,7 @@ fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<()
     let mut text = format!("run {run}\n{}", table(titles, &rows, style));
     for saved in &saved {
         if let Position::Restore { k } = saved.place {
-            let commit = &saved.checkpoint.commit[..saved.checkpoint.commit.len().min(SHOWN_OF_ID)];
+            let commit = short(&saved.checkpoint.commit);
             writeln!(text, "before restore #{k}  {commit}").expect("a string takes every write");
         }
     }
@@ -149,6 +147,10 @@ fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<()
     );
     print_coloured(&text);
     Ok(())
+}
+
+fn short(commit: &str) -> &str {
+    &commit[..commit.len().min(SHOWN_OF_ID)]
 }
 
 fn confirmed(question: &str) -> Result<bool, Failure> {

@@ -63,9 +63,11 @@ pub(super) fn run(args: &Args, name: &str, wish: Wish<'_>, supervisor: &Supervis
             one_line(&why)
         )),
     }
-    print(&format!(
-        "next: cd {name}, write tasks into PLAN.md, a line `- [ ] …` each; `ralph` starts\n"
-    ));
+    let tasks = match wish.tasks {
+        [] => ", write tasks into PLAN.md, a line `- [ ] …` each",
+        _ => "",
+    };
+    print(&format!("next: cd {name}{tasks}; `ralph` starts\n"));
     Ok(0)
 }
 
@@ -73,7 +75,7 @@ pub(super) fn run(args: &Args, name: &str, wish: Wish<'_>, supervisor: &Supervis
 fn check_name(name: &str) -> Result<(), Failure> {
     let why = match name {
         _ if name.trim().is_empty() => "a project needs a name".to_owned(),
-        "." | ".." => format!("`{name}` is no name of a new directory"),
+        "." | ".." => format!("`{name}` does not name a new directory"),
         _ if name.contains('/') => format!("`{name}` is a path, not a name"),
         _ if name.starts_with('-') => format!("`{name}` looks like a flag"),
         _ if name.chars().any(char::is_control) => {

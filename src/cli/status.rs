@@ -45,7 +45,7 @@ fn print_last(view: RunView, json: bool) {
     };
     let mut status = status_of(&view, 0, None);
     status.view = Some(Box::new(view));
-    print_coloured(&in_words(&status, &how, style));
+    print_coloured(&in_words(&status, &how, now_ms(), style));
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
             let style = Presentation::of_stdout(Format::Text).style;
             // The short form does without a journal that cannot be read.
             status.view = read_view(&place.paths, &status.run).ok().map(Box::new);
-            print_coloured(&in_words(&status, &how_it_runs(&status), style));
+            print_coloured(&in_words(&status, &how_it_runs(&status), now_ms(), style));
             Ok(0)
         }
         Ok(Reply::Done { .. }) => Err(Failure::new(
@@ -191,8 +191,8 @@ fn offer_in_words(ask: &PendingAsk) -> String {
     }
 }
 
-pub(super) fn in_words(status: &Status, how: &str, style: Style) -> String {
-    let now_ms = now_ms();
+/// A line for each thing there is to say at `now_ms`.
+pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         let label = style.paint("2", &format!("{name:<10}"));
@@ -305,5 +305,95 @@ fn breaker_in_words(breaker: &BreakerStatus) -> Option<String> {
         BreakerState::HalfOpen | BreakerState::Open => {
             Some(format!("{}: {}", breaker_state_word(breaker.state), breaker.why))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Event, Goal, PlanSnapshot, PlanTask, Settings, SteeringId},
+        testing::{goal_checked, iteration_ended, iteration_started, permission_asked},
+    };
+
+    const MINUTE_MS: u64 = 60_000;
+
+    fn plan(done: usize) -> Event {
+        let tasks = (0..4).map(|at| PlanTask {
+            text: format!("Task {at}"),
+            done: at < done,
+            line: 1,
+            depth: 0,
+            heading: None,
+            settings: Default::default(),
+        });
+        Event::PlanRead {
+            plan: PlanSnapshot { tasks: tasks.collect() },
+        }
+    }
+
+    #[test]
+    fn a_status_has_a_line_for_each_thing_there_is_to_say() {
+        let settings = Settings {
+            adapter: "codex".to_owned(),
+            plan: "/project/PLAN.md".into(),
+            goals: vec![Goal {
+                name: "tests".to_owned(),
+                command: "cargo test".to_owned(),
+                target: None,
+                timeout_ms: 1,
+            }],
+            ..Settings::default()
+        };
+        let message = |id, kind, text: &str| Event::SteeringQueued {
+            id: SteeringId(id),
+            kind,
+            text: text.to_owned(),
+            answers: None,
+        };
+        let mut view = RunView::default();
+        for (minute, event) in [
+            (
+                0,
+                Event::RunStarted {
+                    project: "/project".into(),
+                    pid: 7,
+                    settings: Box::new(settings),
+                    promise: String::new(),
+                    earlier_starts_ms: Vec::new(),
+                },
+            ),
+            (0, plan(0)),
+            (0, iteration_started(1, Some("Task 0"), None)),
+            (3, goal_checked(1, "tests", 1, "")),
+            (4, iteration_ended(1)),
+            (4, plan(1)),
+            (5, iteration_started(2, Some("Task 1"), None)),
+            (6, permission_asked(3)),
+            (6, message(1, SteeringKind::Next, "use tabs")),
+            (6, message(2, SteeringKind::Standing, "be brief")),
+        ] {
+            view.apply_event(minute * MINUTE_MS, &event);
+        }
+        let mut status = status_of(&view, 7, None);
+        status.run = RunId("one".to_owned());
+        status.quiet = Some(Quiet {
+            since_ms: 6 * MINUTE_MS,
+            until_ms: 12 * MINUTE_MS,
+        });
+        status.until_ms = Some(9 * MINUTE_MS);
+        status.limited.insert("claude".to_owned(), 20 * MINUTE_MS);
+        status.limited.insert("gemini".to_owned(), MINUTE_MS);
+        status.listen = Some("http://127.0.0.1:4180".to_owned());
+        status.asks[0].until_ms = Some(10 * MINUTE_MS);
+        status.breaker.no_progress = 2;
+        status.breaker.same_error = 1;
+        status.view = Some(Box::new(view));
+        let text = in_words(&status, "running (pid 7)", 8 * MINUTE_MS, Style::PLAIN);
+        insta::assert_snapshot!(text);
+        status.breaker.state = BreakerState::Open;
+        status.breaker.why = "no progress in 3 iterations".to_owned();
+        let text = in_words(&status, "running", 8 * MINUTE_MS, Style::PLAIN);
+        assert!(text.contains(": no progress in 3 iterations\n"), "{text}");
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn resolve(args: &mut Args) -> Result<(), Failure> {
         return Err(no_command(first, rest));
     }
     if !Path::new(first).is_file() {
-        let why = format!("`{}` is no file", first.display());
+        let why = format!("`{}` is not a file", first.display());
         return Err(Failure::new(FailureKind::Usage, why)
             .hint("the plan is a file; ralph works in the directory in which it is started"));
     }
@@ -116,7 +116,7 @@ fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
             .map(|word| word.to_string_lossy())
             .collect();
         let said = said.join(" ");
-        return Failure::new(FailureKind::Usage, format!("`{said}` is no command"))
+        return Failure::new(FailureKind::Usage, format!("`{said}` is not a command"))
             .hint("a task is a line of the plan: `ralph init \"TASK\"` begins one, or write `- [ ] TASK` into PLAN.md; then `ralph`")
             .hint("to tell it to the run that goes on here: ralph steer TEXT");
     }
@@ -124,7 +124,7 @@ fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
         return Failure::new(FailureKind::Configuration, format!("{word}: there is no such file"))
             .hint("a plan is a check-list with lines `- [ ] …`: `ralph init` begins one");
     }
-    let mut failure = Failure::new(FailureKind::Usage, format!("`{word}` is no command"));
+    let mut failure = Failure::new(FailureKind::Usage, format!("`{word}` is not a command"));
     let known = ELSEWHERE
         .iter()
         .find(|(words, _)| words.contains(&word.to_lowercase().as_str()));
@@ -171,14 +171,14 @@ mod tests {
     fn a_mistyped_command_and_a_task_are_told_what_to_type() {
         assert_eq!(
             said(&["stauts"]),
-            "error: `stauts` is no command\nhint: did you mean `ralph status`?\nhint: `ralph -h` lists the commands"
+            "error: `stauts` is not a command\nhint: did you mean `ralph status`?\nhint: `ralph -h` lists the commands"
         );
         assert_eq!(
             said(&["xyzzy"]),
-            "error: `xyzzy` is no command\nhint: `ralph -h` lists the commands"
+            "error: `xyzzy` is not a command\nhint: `ralph -h` lists the commands"
         );
         assert!(said(&["build a web app"]).contains("- [ ] "));
-        assert!(said(&["build", "a", "web", "app"]).contains("`build a web app` is no command"));
+        assert!(said(&["build", "a", "web", "app"]).contains("`build a web app` is not a command"));
         assert!(said(&["TODO.md"]).starts_with("error: TODO.md: there is no such file"));
     }
 }

@@ -17,7 +17,7 @@ use unicode_width::UnicodeWidthChar;
 use crate::{
     console::{self, complain, print, print_json},
     control::{Client, ControlError, Status},
-    driver::{read_view, status_of},
+    driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
     event::{Record, RunId},
     run::RunView,
@@ -208,7 +208,7 @@ impl Shown {
     fn show(&mut self, watched: &Watched) {
         let text = match (self.json, self.is_terminal) {
             (true, _) => serde_json::to_string(&watched.status).expect("a status has no failing serialisers"),
-            (false, true) => in_words(&watched.status, &how_it_runs(&watched.status), Style::PLAIN),
+            (false, true) => in_words(&watched.status, &how_it_runs(&watched.status), now_ms(), Style::PLAIN),
             (false, false) => line(&watched.status),
         };
         if text == self.last {

@@ -55,15 +55,15 @@ settings! {
         permissions("permissions"): Section<Permissions>,
         sandbox("sandbox"): Section<Sandbox>,
         keys("keys"): Section<SharedKeys>,
-        /// How the agent is talked with. "one-way": it gets its prompt and is listened to. "live": it can be told something
+        /// How ralph talks with the agent. "one-way": it gets its prompt and is listened to. "live": it can be told something
         /// while it works, so that messages reach the running turn; an agent without such a channel is refused. "auto" takes
         /// the live one where rules need it, and where somebody watches on a screen who gets more of it: messages that reach
         /// the turn, or text as it is written. `ralph adapters list` shows who has one.
-        #[flag("--channel", "MODE", "How the agent is talked with: auto, one-way or live [default: auto]")]
+        #[flag("--channel", "MODE", "How ralph talks with the agent: auto, one-way or live [default: auto]")]
         channel("channel"): OneOf<Channel> = "auto",
         /// The plan, relative to the project. null takes PLAN.md, or else the plan of a mode that exists: prd.json,
         /// IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md or fix_plan.md; the last ones also in .ralph. At last, PROMPT.md.
-        #[flag("--plan", "FILE", "The plan: a check-list in Markdown, or a prd.json [default: PLAN.md, else that of a mode: prd.json, IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md]")]
+        #[flag("--plan", "FILE", "The plan: a checklist in Markdown, or a prd.json [default: PLAN.md, else that of a mode: prd.json, IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md]")]
         plan("plan"): Option<FilePath> = null,
         /// What kind of work is done: "implementation", "refactor" (what the code does stays the same) or "fix" (reproduced before it is
         /// fixed). It chooses the plan, what the built-in instructions ask for, and what the agent reads besides: PROMPT.md, PRD.md,

@@ -59,8 +59,8 @@ pub struct Hello {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Show {
-    /// What is shown of agents is made from their signals.
-    pub transcript: bool,
+    /// Adapters whose agents draw their terminal themselves; what is shown of the others is made from their signals.
+    pub terminals: Vec<String>,
     /// How a terminal tells somebody who looks elsewhere.
     pub notify: Signalling,
     /// Ignored files that are in checkpoints all the same, as patterns.
@@ -241,7 +241,7 @@ mod tests {
                 first: 3,
                 screen: Some(1),
                 show: Show {
-                    transcript: true,
+                    terminals: vec!["aider".to_owned()],
                     notify: Signalling::Osc9,
                     include: vec!["*.o".to_owned()],
                 },

@@ -11,6 +11,7 @@ use crate::{
     event::{
         BreakerCause, BreakerState, Event, Notice, PlanSnapshot, Record, RequestedBy, RunId, Settings, StopReason,
     },
+    files::is_same_file,
     git::Repository,
     machine::LoopState,
     proc::Supervisor,
@@ -244,8 +245,7 @@ impl Earlier {
     /// Whether the run is over, and not for good.
     fn can_continue(&self, plan: &Path) -> bool {
         let view = &self.state.view;
-        let is_for_good = |reason: &StopReason| matches!(reason, StopReason::Done { .. } | StopReason::Superseded);
-        view.stop_reason().is_some_and(|reason| !is_for_good(reason)) && is_same_file(&view.settings.plan, plan)
+        view.stop_reason().is_some_and(StopReason::can_be_continued) && is_same_file(&view.settings.plan, plan)
     }
 
     /// The run behind its end, as its user wants it continued.
@@ -301,14 +301,6 @@ pub(super) fn latest(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalErr
         unknown,
         ralph,
     }))
-}
-
-/// Tells whether two names, both absolute, are of one plan.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => one == other,
-    }
 }
 
 fn supersede(mut run: Earlier) -> Result<(), JournalError> {

@@ -151,7 +151,7 @@ impl Usage {
             output_tokens: tokens(self.output_tokens, more.output_tokens),
             cost_usd: match (self.cost_usd, more.cost_usd) {
                 (None, None) => None,
-                (sum, more) => Some(sum.unwrap_or(0.0) + more.unwrap_or(0.0)),
+                (sum, more) => Some(billionths(sum.unwrap_or(0.0) + more.unwrap_or(0.0))),
             },
         }
     }
@@ -166,9 +166,14 @@ impl Usage {
             output_tokens: tokens(self.output_tokens, before.output_tokens),
             cost_usd: self
                 .cost_usd
-                .map(|cost| (cost - before.cost_usd.unwrap_or_default()).max(0.0)),
+                .map(|cost| billionths((cost - before.cost_usd.unwrap_or_default()).max(0.0))),
         }
     }
+}
+
+/// Dollars to a billionth: 0.1 and 0.2 are 0.3, and not 0.30000000000000004.
+fn billionths(dollars: f64) -> f64 {
+    (dollars * 1e9).round() / 1e9
 }
 
 /// What went wrong in a session: what the agent says of it, what ralph found, or both.

@@ -183,6 +183,23 @@ impl StopReason {
         }
     }
 
+    /// Whether the run is over only until its user has it continued, with its counts, session and messages.
+    pub fn can_be_continued(&self) -> bool {
+        match self {
+            StopReason::Done { .. } | StopReason::Superseded => false,
+            StopReason::AgentFailed { .. }
+            | StopReason::Broken { .. }
+            | StopReason::PlanInvalid { .. }
+            | StopReason::LimitReached { .. }
+            | StopReason::BreakerOpen { .. }
+            | StopReason::Blocked { .. }
+            | StopReason::Requested
+            | StopReason::Interrupted
+            | StopReason::Terminated
+            | StopReason::HungUp => true,
+        }
+    }
+
     /// What went wrong with the agent; what it says of that may be long.
     pub fn problem(&self) -> Option<&Problem> {
         match self {

@@ -24,7 +24,7 @@ pub(crate) use diff::{PlanChanges, diff};
 pub(crate) use error::PlanError;
 pub(crate) use group::shown;
 pub(crate) use kind::PlanKind;
-pub(crate) use locate::{Chosen, choose, is_description, locate};
+pub(crate) use locate::{Chosen, NoPlan, choose, is_description, locate};
 #[cfg(test)]
 pub(crate) use read::parse_bytes;
 pub(crate) use read::read_bytes;

@@ -29,6 +29,9 @@ pub(crate) struct RunEntry {
     pub live: bool,
     /// What it does or how it ended, in words.
     pub state: String,
+    /// It is done, as far as the agent says: nothing has verified it.
+    #[serde(skip)]
+    pub unverified: bool,
     pub tasks_done: u32,
     pub tasks_open: u32,
     pub iterations: u32,
@@ -82,6 +85,7 @@ impl RunEntry {
             standing,
             live,
             state,
+            unverified: matches!(view.stop_reason(), Some(StopReason::Done { verified: false })),
             tasks_done: totals.tasks_done,
             tasks_open: totals.tasks_open,
             iterations: totals.iterations,

@@ -33,7 +33,7 @@ pub enum Mistake {
         /// The setting that was probably meant.
         near: Option<String>,
     },
-    #[error("{}; expected {expected}", ill_typed_in_words(.origin, .key, .found))]
+    #[error("{}; expected {}", ill_typed_in_words(.origin, .key, .found), expected_of(.origin, .expected))]
     IllTyped {
         origin: Origin,
         /// The setting in backquotes, or what else is meant.
@@ -119,6 +119,14 @@ fn ill_typed_in_words(origin: &Origin, key: &str, found: &str) -> String {
         Origin::Env(_) | Origin::Default | Origin::BuiltIn | Origin::File { .. } => {
             format!("{origin}: {key} is {found}")
         }
+    }
+}
+
+/// What is expected there: null is for files, and cannot be typed.
+fn expected_of<'a>(origin: &Origin, expected: &'a str) -> &'a str {
+    match origin {
+        Origin::Flag(_) | Origin::Env(_) => expected.strip_suffix(", or null").unwrap_or(expected),
+        Origin::Default | Origin::BuiltIn | Origin::File { .. } => expected,
     }
 }
 

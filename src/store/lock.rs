@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 #[derive(Debug, Error)]
 pub enum LockError {
     /// Another ralph works in this project; who, if it has said so yet.
-    #[error("another ralph works in this project{}", describe(.holder.as_ref()))]
+    #[error("another ralph is already running in this project{}", describe(.holder.as_ref()))]
     Held { holder: Option<Holder> },
     #[error("{path}: cannot be locked", path = path.display())]
     Unusable {
@@ -207,7 +207,7 @@ mod tests {
         let error = Lock::take(&paths).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "another ralph works in this project (pid 77, run r1)"
+            "another ralph is already running in this project (pid 77, run r1)"
         );
         assert!(is_held(&paths));
         assert_eq!(holder(&paths), Some(me));

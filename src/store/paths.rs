@@ -13,7 +13,7 @@ use std::{
 
 use thiserror::Error;
 
-use crate::event::RunId;
+use crate::{event::RunId, files};
 
 /// A Unix socket's path has at most 108 bytes, the terminating NUL included.
 const SOCKET_PATH_BYTES: usize = 107;
@@ -356,20 +356,13 @@ fn is_private(dir: &Path) -> io::Result<()> {
     ))
 }
 
-/// Replaces `path` with `bytes` so that a reader, a crash or a power loss sees the old content or the new, never a part.
+/// Replaces `path`, which only its user may read, so that a reader, a crash or a power loss sees the old content or the new, never
+/// a part.
 ///
 /// # Errors
 /// Whatever the file system says.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    use std::io::Write;
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(bytes)?;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
-    // The new name may reach the disk before the content does.
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    files::replace(path, bytes, fs::Permissions::from_mode(0o600))
 }
 
 /// Makes an empty file that only the user can read, in place of whatever lies there.

@@ -132,7 +132,7 @@ impl<'a> Visitor<'a> {
             reach: Some(Arc::new(reach)),
             theme: theme(self.screen),
             mouse: self.screen.mouse,
-            transcript: hello.show.transcript,
+            terminals: hello.show.terminals.clone(),
             differ,
             recordings,
             unfolder,

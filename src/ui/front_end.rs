@@ -57,7 +57,7 @@ pub(crate) struct FrontEnd {
     /// The first record that is not in the journal yet.
     next_seq: u64,
     recovered: bool,
-    transcript: bool,
+    terminals: Vec<String>,
     notify: Notify,
     /// Where the page with the run is reached.
     page: Option<String>,
@@ -95,12 +95,12 @@ impl Shown {
 }
 
 impl FrontEnd {
-    /// `transcript` tells that what is shown of agents is made from their signals.
+    /// `terminals` are the adapters whose agents draw their terminal themselves.
     pub(crate) fn new(
         open: &OpenRun,
         presentation: Presentation,
         seat: Seat,
-        transcript: bool,
+        terminals: Vec<String>,
         config: &Config,
         keys: Vec<String>,
         supervisor: &Supervisor,
@@ -112,7 +112,7 @@ impl FrontEnd {
             files: open.files.clone(),
             next_seq: open.next_seq,
             recovered: open.recovered,
-            transcript,
+            terminals,
             notify: config.notify.clone(),
             page: config.page.clone(),
             keys,
@@ -224,7 +224,7 @@ impl FrontEnd {
             reach: Some(Arc::new(handle)),
             theme: theme(options),
             mouse: options.mouse,
-            transcript: self.transcript,
+            terminals: self.terminals.clone(),
             differ: differ(Differ::new(
                 &self.paths,
                 self.files.scratch().join("screen"),
@@ -260,7 +260,7 @@ pub(crate) fn replay(
         reach: None,
         theme: theme(options),
         mouse: options.mouse,
-        transcript: true,
+        terminals: Vec::new(),
         differ: differ(Differ::new(paths, scratch.path().to_owned(), Vec::new(), supervisor)),
         recordings: Arc::clone(&recordings),
         unfolder: unfolder(paths.run(run), paths.project()),

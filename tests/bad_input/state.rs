@@ -227,7 +227,11 @@ fn a_lock_that_was_deleted_does_not_let_a_second_ralph_in() {
         }
         let second = sandbox.looping([] as [&str; 0]).run(SOON);
         assert_eq!(second.code(), Some(5), "{second:?}");
-        assert_complains(&second, &["another ralph works in this project", &pid], "ralph stop");
+        assert_complains(
+            &second,
+            &["another ralph is already running in this project", &pid],
+            "ralph stop",
+        );
         let restore = sandbox.ralph(["restore", "1", "--yes"]).run(SOON);
         assert_eq!(restore.code(), Some(5), "{restore:?}");
     }

@@ -1,5 +1,7 @@
 //! A run that has ended and is continued where its user says so.
 
+use std::time::Duration;
+
 use nix::sys::signal::Signal;
 use ralph::{
     driver,
@@ -9,8 +11,9 @@ use ralph::{
 use super::reason;
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
 
-/// Works, and hangs in the second of its turns.
-const HANGS_ONCE: &str = r#"echo "$*" >> "$HOME/args"
+/// Opens a session, works, and hangs in the second of its turns.
+const HANGS_ONCE: &str = r#"echo "$n: $*" >> "$HOME/args"
+echo '{"type":"opened","session":"session-'$n'","model":"m"}'
 if [ "$n" = 2 ] && [ ! -e "$HOME/ready" ]; then : > "$HOME/ready"; exec sleep 600; fi
 work; over done"#;
 
@@ -40,8 +43,18 @@ fn said(finished: &Finished, what: &str) {
 fn a_run_that_was_interrupted_is_continued_with_its_settings_counts_and_messages() {
     let sandbox = Sandbox::new();
     sandbox.plan(3);
-    sandbox.install(&Script::jsonl(HANGS_ONCE));
-    let started = ["--adapter", "script", "--goal", "tests=true", "-n", "9", "PLAN.md"];
+    sandbox.install(&Script::jsonl(HANGS_ONCE).resumed_with("--resume={session}"));
+    let started = [
+        "-a",
+        "script",
+        "--goal",
+        "tests=true",
+        "-n",
+        "9",
+        "--session",
+        "resume",
+        "PLAN.md",
+    ];
     let running = sandbox.ralph(started).start();
     wait_until(SOON, "the agent", || sandbox.read_home("ready"));
     running.signal(Signal::SIGINT);
@@ -58,6 +71,11 @@ fn a_run_that_was_interrupted_is_continued_with_its_settings_counts_and_messages
     assert_eq!(*reason(&records), StopReason::Done { verified: true });
     assert_eq!(iterations(&records), [1, 2, 3, 4]);
     assert_eq!(runs(&sandbox).len(), 1);
+    assert_eq!(
+        sandbox.read_home("args").unwrap(),
+        "1: \n2: --resume=session-1\n3: --resume=session-2\n4: --resume=session-3\n",
+        "the session in which it was interrupted goes on"
+    );
     let reopened = |event: &Event| matches!(event, Event::RunReopened { continued: true, .. });
     assert_eq!(events(&records).filter(|event| reopened(event)).count(), 1);
     let resumed = events(&records).find_map(|event| match event {
@@ -102,4 +120,48 @@ fn a_limit_that_ended_a_run_is_raised_or_the_run_is_not_continued() {
     assert_eq!(new.code(), Some(0), "{new:?}");
     said(&new, "hint: `ralph continue` continues it; this is a new run");
     assert_eq!(runs(&sandbox).len(), 2);
+}
+
+/// A run that its user has interrupted in its second iteration; what continues it finds all of its tasks done.
+pub fn interrupted() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.plan(3);
+    sandbox.install(&Script::jsonl(HANGS_ONCE));
+    let running = sandbox.ralph(["--adapter", "script"]).start();
+    wait_until(SOON, "the agent", || sandbox.read_home("ready"));
+    running.signal(Signal::SIGINT);
+    assert_eq!(running.wait(SOON).code(), Some(130));
+    sandbox
+}
+
+#[test]
+fn of_two_that_continue_a_run_at_once_one_does_and_the_other_is_told() {
+    let sandbox = interrupted();
+    // What comes next waits, so that neither is over before the other has looked.
+    sandbox.install(&Script::jsonl("await go; work; over done"));
+    let continued = || {
+        sandbox
+            .ralph(["continue"])
+            .env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
+            .start()
+    };
+    let mut both = [continued(), continued()];
+    let loser = wait_until(SOON, "the end of one", || {
+        both.iter_mut().position(|one| one.ends_within(Duration::ZERO))
+    });
+    sandbox.let_go("go");
+    let [first, second] = both;
+    let (loser, winner) = match loser {
+        0 => (first, second),
+        _ => (second, first),
+    };
+    let told = loser.wait(SOON);
+    assert_eq!(told.code(), Some(5), "{told:?}");
+    assert_eq!(told.stderr.matches("error: ").count(), 1, "{told:?}");
+    said(&told, "another ralph is already running in this project");
+    said(&told, "hint: `ralph attach` shows it");
+    let done = winner.wait(SOON);
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert_eq!(runs(&sandbox).len(), 1);
+    assert_eq!(iterations(&journal(&sandbox)), [1, 2, 3, 4]);
 }

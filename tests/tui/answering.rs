@@ -3,7 +3,10 @@
 use ralph::event::{Event, LimitKind, StopReason};
 
 use super::{Terminal, reason, screen, watching};
-use crate::harness::{SOON, Sandbox, Script, events};
+use crate::{
+    harness::{SOON, Sandbox, Script, events},
+    loop_behaviour::continuing::interrupted,
+};
 
 /// Blocked at first; works when it was answered.
 const ASKS: &str =
@@ -109,4 +112,19 @@ fn stop_from_another_terminal_closes_the_screen_of_a_run_that_is_over() {
     let stopped = sandbox.ralph(["stop"]).run(SOON);
     assert_eq!(stopped.code(), Some(0), "{stopped:?}");
     assert_eq!(terminal.ends(), 0);
+}
+
+#[test]
+fn a_run_that_was_interrupted_is_continued_by_a_yes_at_the_terminal() {
+    let sandbox = interrupted();
+    let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
+    terminal.sees("ended: interrupted (1 of 3 tasks done)");
+    terminal.sees("Continue it? `n` starts a new one. [Y/n]");
+    terminal.press("\r");
+    terminal.sees("3 of 3 tasks");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    let records = sandbox.journal();
+    assert_eq!(reopened(&sandbox), 1, "in the same journal");
+    assert_eq!(reason(&records), Some(&StopReason::Done { verified: false }));
 }

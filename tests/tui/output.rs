@@ -127,3 +127,30 @@ fn what_a_transcript_folds_is_shown_whole_in_its_place() {
     terminal.sees("result-40");
     terminal.sees("ready");
 }
+
+#[test]
+fn each_iteration_is_shown_as_its_own_agent_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write("PLAN.md", "- [ ] one\n- [ ] two {adapter=second}\n- [ ] three\n");
+    sandbox.install_as(
+        "second",
+        &Script::jsonl(r#"said "ready $n"; await "go$n"; work; over done"#),
+    );
+    let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
+    terminal.sees("ready 1");
+    terminal.press("i");
+    terminal.sees("you type to the agent");
+    sandbox.let_go("go1");
+    terminal.sees("ready 2");
+    terminal.sees_no("you type to the agent");
+    terminal.press("i");
+    terminal.sees("second does not read its terminal");
+    sandbox.let_go("go2");
+    terminal.sees("ready 3");
+    terminal.press("i");
+    terminal.sees("you type to the agent");
+    terminal.press("\x1d");
+    terminal.sees_no("you type to the agent");
+    terminal.press("qy");
+    assert_eq!(terminal.ends(), 130);
+}

@@ -28,6 +28,9 @@ pub(crate) fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> 
         writeln!(out, "  {said}{}", one_line(&problem_in_words(problem)))?;
     }
     writeln!(out, "  {}", totals_in_words(report).join(" · "))?;
+    if let Some(waits) = waits_in_words(report) {
+        writeln!(out, "  {waits}")?;
+    }
     for hint in report.end.iter().flat_map(|end| &end.hints) {
         writeln!(out, "hint: {}", one_line(hint))?;
     }
@@ -55,6 +58,18 @@ pub(super) fn totals_in_words(report: &Report) -> Vec<String> {
     parts.extend(totals.changes.as_ref().map(changes_in_words));
     parts.extend(usage_in_words(&totals.usage));
     parts
+}
+
+/// `3 waits, 12m00s in all`; none where the loop never waited.
+pub(super) fn waits_in_words(report: &Report) -> Option<String> {
+    let in_all = report.waits.iter().filter_map(|wait| wait.duration_ms).sum();
+    (!report.waits.is_empty()).then(|| {
+        format!(
+            "{}, {} in all",
+            counted(report.waits.len() as u64, "wait"),
+            short_duration(in_all)
+        )
+    })
 }
 
 fn end_colour(report: &Report) -> &'static str {

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::{
     Report,
-    head::{end_in_words, totals_in_words},
-    sections::{Telling, origin_in_words, sections, waits_in_words},
+    head::{end_in_words, totals_in_words, waits_in_words},
+    sections::{Telling, origin_in_words, sections},
 };
 use crate::{
     run::TaskState,

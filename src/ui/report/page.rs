@@ -3,8 +3,8 @@
 use super::{
     Report, Task,
     check::UNVERIFIED,
-    head::{end_in_words, totals_in_words},
-    sections::{Section, Telling, judged_in_words, origin_in_words, sections, tail, waits_in_words},
+    head::{end_in_words, totals_in_words, waits_in_words},
+    sections::{Section, Telling, judged_in_words, origin_in_words, sections, tail},
 };
 use crate::{
     event::{Delivery, EndKind, StopReason},

@@ -6,8 +6,8 @@ use crate::{
     run::{Look, TaskState, Waited},
     text::one_line,
     words::{
-        changes_in_words, claim_in_words, confidence_in_words, counted, goal_in_words, missing_in_words,
-        outcome_in_words, short_duration, status_in_words, usage_in_words, wait_cause_in_words,
+        changes_in_words, claim_in_words, confidence_in_words, goal_in_words, missing_in_words, outcome_in_words,
+        short_duration, status_in_words, usage_in_words, wait_cause_in_words,
     },
 };
 
@@ -308,16 +308,4 @@ pub(super) fn origin_in_words(report: &Report, time: impl Fn(u64) -> String) -> 
         format!("run {run}: {} to {}", time(report.started_ms), time(report.last_ms)),
         format!("{}{model} · {}", report.adapter, report.plan),
     ]
-}
-
-/// `3 waits, 12m00s in all`; none where the loop never waited.
-pub(super) fn waits_in_words(report: &Report) -> Option<String> {
-    let in_all = report.waits.iter().filter_map(|wait| wait.duration_ms).sum();
-    (!report.waits.is_empty()).then(|| {
-        format!(
-            "{}, {} in all",
-            counted(report.waits.len() as u64, "wait"),
-            short_duration(in_all)
-        )
-    })
 }

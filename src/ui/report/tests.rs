@@ -166,8 +166,8 @@ codex · /project/PLAN.md
 
 ralph: stopped: time limit reached
   1 of 2 tasks done · 1 iteration · 1m04s · 900 tokens in
-hint: `ralph continue` continues this run, `ralph` starts a new one
   1 wait, 1m00s in all
+hint: `ralph continue` continues this run, `ralph` starts a new one
 
 Needs your attention
   decide whether to continue (1 task open)

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{
     Report, Style,
     head::write_head,
-    sections::{Telling, origin_in_words, sections, waits_in_words},
+    sections::{Telling, origin_in_words, sections},
 };
 use crate::run::TaskState;
 
@@ -23,9 +23,6 @@ pub(crate) fn write_text(
         writeln!(out, "{}", style.paint("2", &line))?;
     }
     write_head(report, style, out)?;
-    if let Some(waits) = waits_in_words(report) {
-        writeln!(out, "  {waits}")?;
-    }
     for section in sections(report, Telling::BesideTable) {
         writeln!(out, "\n{}", style.paint("1", section.title))?;
         if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {

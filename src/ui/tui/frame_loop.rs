@@ -33,7 +33,7 @@ use super::{
     jobs::Jobs,
     lending::Lent,
     memory,
-    model::{Model, Pane, Portion},
+    model::{Mode, Model, Pane, Portion},
     needle::{Match, Needle},
     notify::{self, Notifier, Progress},
     opening::{Document, Loan},
@@ -168,18 +168,18 @@ impl<'a> FrameLoop<'a> {
         };
         (model.ui.cols, model.ui.rows) = (cols, rows);
         model.ui.mouse = setup.mouse;
-        model.ui.transcript = setup.transcript;
         model.ui.replay = source.replay();
         model.ui.timeline = source.timeline();
         model.ui.detaches = setup.reach.as_ref().is_some_and(|reach| reach.outlives_screen());
         model.ui.recall = Recall::of(setup.remembered.as_deref().map(memory::read).unwrap_or_default());
         source.past(&mut |record| model.apply(record));
+        model.ui.transcript = is_transcript(&model, &setup.terminals, &*source);
         model.ui.toast = None;
         show_end(&mut model);
         let pane = model.pane();
         let jobs = Jobs::new(&setup, mailbox.clone());
         let mut frames = Self {
-            live: LiveScreen::new(pane, setup.transcript),
+            live: LiveScreen::new(pane, model.ui.transcript),
             setup,
             source,
             mailbox,
@@ -580,10 +580,10 @@ impl<'a> FrameLoop<'a> {
     }
 
     fn take_record(&mut self, record: &Record) {
+        self.model.apply(record);
         if let Event::IterationStarted { .. } = record.event {
             self.restart_terminal();
         }
-        self.model.apply(record);
         show_question(&mut self.model);
         show_end(&mut self.model);
         self.model.ui.replay = self.source.replay();
@@ -621,11 +621,11 @@ impl<'a> FrameLoop<'a> {
     fn jump(&mut self, records: &[Record]) {
         self.model.forget_run();
         self.model.now_ms = 0;
-        self.restart_terminal();
         (self.pending, self.processed) = (Vec::new(), 0);
         for record in records {
             self.model.apply(record);
         }
+        self.restart_terminal();
         self.model.ui.toast = None;
         self.over = false;
         self.fit();
@@ -633,8 +633,12 @@ impl<'a> FrameLoop<'a> {
 
     /// Begins with an empty terminal, of the kind that comes: adapters of one run may differ.
     fn restart_terminal(&mut self) {
-        let transcript = self.source.is_transcript().unwrap_or(self.setup.transcript);
-        self.live.restart(transcript);
+        self.model.ui.transcript = is_transcript(&self.model, &self.setup.terminals, &*self.source);
+        self.live.restart(self.model.ui.transcript);
+        // The agent that comes would not read it.
+        if self.model.ui.transcript && self.model.ui.mode == Mode::Typing {
+            self.model.ui.mode = Mode::Normal;
+        }
         self.version += 1;
     }
 
@@ -761,6 +765,13 @@ fn break_on_request(event: &ScreenEvent) {
     {
         panic!("the screen was asked to break");
     }
+}
+
+/// Whether what the agent of the iteration shows is made from its signals: all do but those that draw their terminal themselves.
+fn is_transcript(model: &Model, terminals: &[String], source: &dyn Source) -> bool {
+    let adapter = model.run.current_adapter();
+    let is_drawn = || terminals.iter().any(|drawn| drawn == adapter);
+    source.is_transcript().unwrap_or_else(|| !is_drawn())
 }
 
 /// What the user's clock is ahead of UTC now.

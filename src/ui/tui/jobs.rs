@@ -36,7 +36,7 @@ impl Jobs {
             differ: Arc::clone(&setup.differ),
             recordings: Arc::clone(&setup.recordings),
             unfolder: Arc::clone(&setup.unfolder),
-            transcript: setup.transcript,
+            transcript: setup.terminals.is_empty(),
             mailbox,
             diffing: false,
             playing: None,

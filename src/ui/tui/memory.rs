@@ -1,16 +1,16 @@
 //! The messages that were sent, kept for the runs to come: one file of a project, a line each.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, OpenOptions, Permissions},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::Path,
 };
 
 use rustix::fs::{FlockOperation, flock};
-use tempfile::NamedTempFile;
 
 use super::editor::RECALLED;
+use crate::files;
 
 /// What is kept, oldest first. Lines that are none of ralph's are left out.
 pub(super) fn read(path: &Path) -> Vec<String> {
@@ -36,19 +36,17 @@ pub(super) fn add(path: &Path, message: &str) -> io::Result<Vec<String>> {
     texts.retain(|known| known != message);
     texts.push(message.to_owned());
     texts.drain(..texts.len().saturating_sub(RECALLED));
-    let directory = path.parent().unwrap_or(Path::new("."));
-    // Readable by its owner alone.
-    let mut file = NamedTempFile::new_in(directory)?;
+    let mut lines = Vec::new();
     for text in &texts {
-        writeln!(file, "{}", serde_json::to_string(text)?)?;
+        writeln!(lines, "{}", serde_json::to_string(text)?)?;
     }
-    file.persist(path)?;
+    files::replace(path, &lines, Permissions::from_mode(0o600))?;
     Ok(texts)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{os::unix::fs::PermissionsExt, thread};
+    use std::thread;
 
     use super::*;
 

@@ -102,8 +102,8 @@ pub struct Setup {
     pub reach: Option<Arc<dyn Reach>>,
     pub theme: theme::Theme,
     pub mouse: bool,
-    /// Agents do not write to their terminal themselves; what is shown is made from their signals.
-    pub transcript: bool,
+    /// Adapters whose agents draw their terminal themselves; what is shown of the others is made from their signals.
+    pub terminals: Vec<String>,
     pub differ: Differ,
     pub recordings: Recordings,
     pub unfolder: Unfolder,

@@ -22,12 +22,12 @@ use crate::{
     driver::Unfold,
     event::{RequestedBy, StopRequest, UserCommand},
     run::Phase,
-    words::{Tone, used_up_in_words},
+    words::used_up_in_words,
 };
 
 pub(super) use answering::show_question;
-use order::Way;
 pub(crate) use order::{Edited, Order, Replay, ScreenEvent, Scroll, Seek, Wanted};
+use order::{Way, refused};
 pub(super) use report::{refresh as refresh_report, show_end};
 
 use super::{
@@ -466,11 +466,6 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
         _ => return Vec::new(),
     };
     vec![Order::by_user(command)]
-}
-
-fn refused(model: &mut Model, why: &str) -> Vec<Order> {
-    model.ui.toast(Tone::Note, why, model.now_ms);
-    Vec::new()
 }
 
 fn show(model: &mut Model, pane: Pane) -> Vec<Order> {

@@ -2,15 +2,16 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::{
-    ui::tui::{
-        keys::Chord,
-        model::{Mode, Model, PORTIONS, Portion},
-    },
-    words::Tone,
+use crate::ui::tui::{
+    keys::Chord,
+    model::{Mode, Model, PORTIONS, Portion},
 };
 
-use super::{contents, order::Order, search::is_in_terminal};
+use super::{
+    contents,
+    order::{Order, refused},
+    search::is_in_terminal,
+};
 
 pub(super) fn begin(model: &mut Model) -> Vec<Order> {
     if is_in_terminal(model) {
@@ -19,7 +20,7 @@ pub(super) fn begin(model: &mut Model) -> Vec<Order> {
     }
     match contents::chosen(model) {
         Some(text) => vec![Order::Copy(text)],
-        None => nothing(model, "there is nothing to copy here"),
+        None => refused(model, "there is nothing to copy here"),
     }
 }
 
@@ -50,16 +51,11 @@ fn copy(model: &mut Model, part: Portion) -> Vec<Order> {
     };
     match said.filter(|_| is_live) {
         Some(text) => vec![Order::Copy(text.clone())],
-        None => nothing(
+        None => refused(
             model,
             "the agent has said nothing of the kind; `s` copies what is shown",
         ),
     }
-}
-
-fn nothing(model: &mut Model, why: &str) -> Vec<Order> {
-    model.ui.toast(Tone::Note, why, model.now_ms);
-    Vec::new()
 }
 
 #[cfg(test)]

@@ -1,14 +1,11 @@
 //! The patch on the screen: which iterations it is of, and where in it somebody is.
 
-use crate::{
-    ui::tui::{
-        model::{DiffState, Model},
-        patch::Patch,
-    },
-    words::Tone,
+use crate::ui::tui::{
+    model::{DiffState, Model},
+    patch::Patch,
 };
 
-use super::order::{Order, Scroll, Way};
+use super::order::{Order, Scroll, Way, refused};
 
 /// Columns that a key moves sideways.
 const SIDEWAYS: usize = 16;
@@ -61,9 +58,7 @@ pub(super) fn compare(model: &mut Model, way: Way) -> Vec<Order> {
         Way::Next => since + 1,
     };
     if first == iteration {
-        let why = "there is no earlier iteration to compare with";
-        model.ui.toast(Tone::Note, why, model.now_ms);
-        return Vec::new();
+        return refused(model, "there is no earlier iteration to compare with");
     }
     model.ui.diff.since = Some(since).filter(|since| *since != iteration);
     begin(model, iteration);

@@ -7,10 +7,9 @@ use crate::{
         model::{Editing, Mode, Model, Question, ReadMessage, can_be_edited, message_at},
         view,
     },
-    words::Tone,
 };
 
-use super::order::{Order, Scroll};
+use super::order::{Order, Scroll, refused};
 
 /// Opens the chosen message: to be edited if it waits, or to be read.
 pub(super) fn open(model: &mut Model) {
@@ -58,11 +57,7 @@ pub(super) fn withdraw(model: &mut Model) -> Vec<Order> {
             Vec::new()
         }
         Some(message) => vec![withdrawn(message.id)],
-        None => {
-            let why = "only a message that waits, or a standing one, can be taken back";
-            model.ui.toast(Tone::Note, why, model.now_ms);
-            Vec::new()
-        }
+        None => refused(model, "only a message that waits, or a standing one, can be taken back"),
     }
 }
 

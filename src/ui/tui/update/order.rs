@@ -11,6 +11,7 @@ use crate::{
         needle::{Direction, Match},
         patch::Patch,
     },
+    words::Tone,
 };
 
 /// Something that happened to the screen.
@@ -142,6 +143,12 @@ impl Scroll {
         let last = count.saturating_sub(1);
         last.saturating_sub(self.downwards(last.saturating_sub(at), last))
     }
+}
+
+/// Says why a key does nothing here.
+pub(super) fn refused(model: &mut Model, why: &str) -> Vec<Order> {
+    model.ui.toast(Tone::Note, why, model.now_ms);
+    Vec::new()
 }
 
 /// To what comes next, or back.

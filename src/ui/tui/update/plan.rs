@@ -1,15 +1,12 @@
 //! The plan's pane: which task is chosen, which headings are folded.
 
-use crate::{
-    ui::tui::{
-        layout::Layout,
-        model::{Model, PlanRow, has_sections, heading_of},
-        view,
-    },
-    words::Tone,
+use crate::ui::tui::{
+    layout::Layout,
+    model::{Model, PlanRow, has_sections, heading_of},
+    view,
 };
 
-use super::order::{Order, Scroll};
+use super::order::{Order, Scroll, refused};
 
 /// Chooses another of the tasks that are not folded away; of those that are, the first is reached.
 pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
@@ -48,11 +45,6 @@ pub(super) fn fold(model: &mut Model) -> Vec<Order> {
     if !model.ui.folded.remove(&heading) {
         model.ui.folded.insert(heading);
     }
-    Vec::new()
-}
-
-fn refused(model: &mut Model, why: &str) -> Vec<Order> {
-    model.ui.toast(Tone::Note, why, model.now_ms);
     Vec::new()
 }
 

@@ -21,7 +21,8 @@ const WIDEST: u16 = 110;
 
 /// Draws up the report for pages of `width` columns.
 pub(crate) fn report_rows(model: &Model, width: u16) -> Vec<ReportRow> {
-    let report = Report::of(&model.run);
+    let mut report = Report::of(&model.run);
+    report.is_running = !model.run.is_over() && model.ui.replay.is_none();
     let lines = report::page(&report, |at_ms| model.clock(at_ms));
     broken(lines, width)
 }

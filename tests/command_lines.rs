@@ -1,0 +1,192 @@
+//! What commands answer, a command line a row: the exit code, and what has to be on stdout and stderr. What has a test of its own
+//! is not here.
+
+use crate::harness::{SOON, Sandbox, Script};
+
+/// A command line, its exit code, what is on stdout, what is on stderr.
+type Row = (
+    &'static [&'static str],
+    i32,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+#[track_caller]
+fn check(sandbox: &Sandbox, rows: &[Row]) {
+    for (args, code, stdout, stderr) in rows {
+        let finished = sandbox.ralph(*args).run(SOON);
+        assert_eq!(finished.code(), Some(*code), "{args:?}: {finished:?}");
+        for (text, parts) in [(&finished.stdout, stdout), (&finished.stderr, stderr)] {
+            for part in *parts {
+                assert!(text.contains(part), "{args:?}: no `{part}` in {finished:?}");
+            }
+        }
+        if *code != 0 {
+            assert_eq!(finished.stdout, "", "{args:?}: stdout is for what was asked for");
+            assert_eq!(finished.stderr.matches("error: ").count(), 1, "{args:?}: {finished:?}");
+            assert!(finished.stderr.contains("\nhint: "), "{args:?}: {finished:?}");
+        }
+    }
+}
+
+#[test]
+fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_type() {
+    const NO_RUN: &[&str] = &["no runs in this project yet", "hint: `ralph PLAN.md` starts one"];
+    let sandbox = Sandbox::new();
+    sandbox.write("odd/PLAN.md/file", "");
+    check(
+        &sandbox,
+        &[
+            // A group of commands without a verb shows what there is.
+            (&["goals"], 0, &["no goals: ", "ralph --goal tests="], &[]),
+            (&["config"], 0, &["limits.maxIterations", "default"], &[]),
+            (&["adapters"], 0, &["adapter ", "codex"], &[]),
+            (&["permissions"], 0, &["mode ", "no answer "], &[]),
+            (&["sandbox"], 0, &["sandbox: "], &[]),
+            (&["plan"], 0, &["PLAN.md: 0 of 2 tasks done"], &[]),
+            // What is wrong with a flag is said of the flag.
+            (
+                &["--max-time", "8"],
+                3,
+                &[],
+                &[
+                    "--max-time is \"8\" (no unit); expected a duration",
+                    "see `ralph --help`",
+                ],
+            ),
+            (&["--server", "foo"], 3, &[], &["--server is \"foo\" (missing port)"]),
+            (
+                &["--mode", "refctor"],
+                3,
+                &[],
+                &["(did you mean \"refactor\"?)", "\"refactor\" or \"fix\"\n"],
+            ),
+            (
+                &["--theme", "blue"],
+                2,
+                &[],
+                &["'blue' for '--theme <THEME>' [possible values: auto, dark"],
+            ),
+            (
+                &["answer", "x", "yes"],
+                2,
+                &[],
+                &["expected a whole number", "see `ralph answer --help`"],
+            ),
+            (
+                &["import", "spec.md", "-a", "codex"],
+                2,
+                &[],
+                &["type it before `import`", "see `ralph import --help`"],
+            ),
+            (
+                &["import", "spec.md"],
+                1,
+                &[],
+                &["spec.md: there is no such file", "`ralph import -`"],
+            ),
+            (
+                &["attach", "--url", "http://127.0.0.1:1", "--token-file", "nope"],
+                2,
+                &[],
+                &["nope: ", "`ralph token`"],
+            ),
+            // A word of another tool, and one too many.
+            (
+                &["logs"],
+                2,
+                &[],
+                &["`logs` is not a command", "`ralph status --watch`"],
+            ),
+            (
+                &["PLAN.md", "and", "more"],
+                2,
+                &[],
+                &["`PLAN.md and more` is not a command"],
+            ),
+            // Before the first run there is nothing to look at, and it is not checkpoints that are missing.
+            (&["report"], 1, &[], NO_RUN),
+            (&["replay"], 1, &[], NO_RUN),
+            (&["diff"], 1, &[], NO_RUN),
+            (&["restore", "1"], 1, &[], NO_RUN),
+            (
+                &["wait"],
+                1,
+                &[],
+                &["ralph is not running in this project", "`ralph status`"],
+            ),
+        ],
+    );
+    let help = sandbox.ralph(["skip", "-h"]).run(SOON).stdout;
+    assert!(
+        help.ends_with("Example:\n    ralph skip\n") && !help.contains("--theme"),
+        "{help}"
+    );
+    let odd = sandbox
+        .ralph(["init", "--yes", "--no-check"])
+        .current_dir(sandbox.project().join("odd"))
+        .run(SOON);
+    assert_eq!(odd.code(), Some(3), "{odd:?}");
+    assert!(odd.stderr.contains("PLAN.md: it is in the place of a plan"), "{odd:?}");
+}
+
+#[test]
+fn after_a_run_the_latest_is_meant_sums_are_whole_and_warnings_have_a_sign_of_their_own() {
+    let sandbox = Sandbox::new();
+    let costs = r#"[ $n = 1 ] && cost=0.1 || cost=0.2
+printf '{"type":"usage","usage":{"costUsd":%s}}\n' $cost; work; over done"#;
+    sandbox.install(&Script::jsonl(costs));
+    sandbox.install_adapter(
+        "gone",
+        "id = \"gone\"\ndialect = \"terminal\"\n[command]\nprogram = \"no-such-program\"\nprompt = \"stdin\"\nargs = []\n",
+    );
+    let run = sandbox
+        .looping_as("text", [] as [&str; 0])
+        .env("RALPH_FALLBACK", "gone")
+        .run(SOON);
+    assert_eq!(run.code(), Some(0), "{run:?}");
+    assert!(
+        run.stdout.contains(" ! ") && !run.stdout.contains('✖'),
+        "{}",
+        run.stdout
+    );
+    check(
+        &sandbox,
+        &[
+            (&["diff"], 0, &["+work of iteration 2\n"], &[]),
+            (&["diff", "9"], 1, &[], &["iteration 9 of run "]),
+            (
+                &["status"],
+                0,
+                &["not running; the last run: done (not verified)", "$0.30"],
+                &[],
+            ),
+            (
+                &["status", "--json"],
+                0,
+                &["\"paused\": false", "\"costUsd\": 0.3\n"],
+                &[],
+            ),
+            (&["report"], 0, &["ralph: done (not verified)"], &[]),
+        ],
+    );
+    // On a terminal, what is told is told in colours.
+    for args in [
+        "status",
+        "runs",
+        "restore",
+        "adapters",
+        "config show",
+        "report",
+        "frobnicate",
+    ] {
+        let command = format!("exec {} {args}", env!("CARGO_BIN_EXE_ralph"));
+        let shown = sandbox
+            .program("script")
+            .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+            .env("TERM", "xterm-256color")
+            .run(SOON)
+            .stdout;
+        assert!(shown.contains("\u{1b}["), "{args}: {shown}");
+    }
+}
