@@ -332,6 +332,23 @@ fn a_turn_ends_after_as_many_requests_as_it_may_make() {
 }
 
 #[test]
+fn an_answer_that_is_cut_off_is_continued_and_not_for_ever() {
+    let model = StandIn::start(Scenario::new().then(say("One half.").cut_off()).then(say("The other.")));
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    let mut talk = Talk::opens(&sandbox, &[]);
+    assert_eq!(talk.turn("Tell."), Ok("end_turn".to_owned()));
+    let second = &model.main_requests()[1];
+    assert!(
+        second.prompt().starts_with("Your answer was cut off"),
+        "{}",
+        second.prompt()
+    );
+    model.play(say("And then").cut_off());
+    assert_eq!(talk.turn("Tell all."), Ok("max_tokens".to_owned()));
+    assert_eq!(model.main_request_count(), 6);
+}
+
+#[test]
 fn what_is_denied_does_not_happen_and_the_model_hears_of_it() {
     let wants = answer().write("PLAN.md", "gone").shell("touch made").read("PLAN.md");
     let model = StandIn::start(Scenario::new().then(wants).then(say("Well.")));

@@ -3,8 +3,9 @@
 //! They are beside ralph's own state and not within it, which an agent may not read where it is confined.
 
 use std::{
-    fs::{self, File},
+    fs::{self, DirBuilder, File},
     io::{self, Write},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -56,7 +57,7 @@ impl Session {
         let id = files::secret().unwrap_or_else(|_| format!("{}", std::process::id()));
         let id = id.get(..16).unwrap_or(&id).to_owned();
         let file = directory.and_then(|directory| {
-            fs::create_dir_all(directory).ok()?;
+            DirBuilder::new().recursive(true).mode(0o700).create(directory).ok()?;
             remove_old(directory, SystemTime::now());
             Some(files::append_private(&path(directory, &id)).ok()?.0)
         });

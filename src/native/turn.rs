@@ -140,7 +140,7 @@ impl Turn<'_> {
         for (number, call) in reply.answer.calls.iter_mut().enumerate() {
             // Results are found by it.
             if call.id.is_empty() {
-                call.id = format!("call_{}_{number}", self.spent.answers);
+                call.id = format!("call_{}_{number}", self.history.messages().len());
             }
         }
         self.count(reply.tokens);

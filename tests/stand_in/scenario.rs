@@ -112,6 +112,8 @@ pub struct Answer {
     pub(super) reasoning: Option<String>,
     pub(super) text: Option<String>,
     pub(super) tools: Vec<Tool>,
+    /// It ends since it is as long as one may be.
+    pub(super) is_cut_off: bool,
     pub(super) flow: Flow,
 }
 
@@ -269,6 +271,12 @@ impl Answer {
     /// Streams the first word of the text, and the rest once `gate` is open.
     pub fn held(self, gate: &Gate) -> Answer {
         self.flow(Flow::Held(gate.clone()))
+    }
+
+    /// Ends where the model may say no more, and says so.
+    pub fn cut_off(mut self) -> Answer {
+        self.is_cut_off = true;
+        self
     }
 
     /// Drops the connection after the text.

@@ -247,9 +247,10 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, 
         }
         Tool::Grep => {
             let pattern = arguments.text("pattern")?;
-            let path = place(arguments.optional("path")?.unwrap_or("."));
+            let given = arguments.optional("path")?;
+            let path = place(given.unwrap_or("."));
             let glob = arguments.optional("glob")?;
-            let input = json!({"pattern": pattern, "path": shown(&path, project), "glob": glob});
+            let input = json!({"pattern": pattern, "path": given.map(|_| shown(&path, project)), "glob": glob});
             let grep = search::Grep::new(project, &path, pattern, glob, arguments.switch("ignore_case")?)?;
             Ok(Use {
                 title: pattern.to_owned(),
@@ -258,12 +259,13 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, 
         }
         Tool::Glob => {
             let pattern = arguments.text("pattern")?;
-            let path = place(arguments.optional("path")?.unwrap_or("."));
-            let input = json!({"pattern": pattern, "path": shown(&path, project)});
+            let given = arguments.optional("path")?;
+            let path = place(given.unwrap_or("."));
+            let input = json!({"pattern": pattern, "path": given.map(|_| shown(&path, project))});
             let glob = search::Glob::new(project, &path, pattern)?;
             Ok(Use {
                 title: pattern.to_owned(),
-                ..of_file(path, input, Action::Glob(glob))
+                ..of_file(path, without_nulls(input), Action::Glob(glob))
             })
         }
         Tool::Edit => {

@@ -15,6 +15,8 @@ pub(super) fn body(request: Request<'_>) -> Value {
     for message in request.messages {
         match message {
             Message::User { text } => messages.push(json!({"role": "user", "content": text})),
+            // Thoughts do not go back, and some servers refuse an answer without anything else.
+            Message::Assistant(answer) if answer.text.is_empty() && answer.calls.is_empty() => {}
             Message::Assistant(answer) => messages.push(assistant(answer)),
             Message::Results { results } => messages.extend(
                 results
@@ -33,7 +35,8 @@ pub(super) fn body(request: Request<'_>) -> Value {
 }
 
 fn assistant(answer: &Answer) -> Value {
-    let mut message = json!({"role": "assistant", "content": answer.text});
+    let content = Some(&answer.text).filter(|text| !text.is_empty());
+    let mut message = json!({"role": "assistant", "content": content});
     if !answer.calls.is_empty() {
         let call = |call: &Call| {
             let function = json!({"name": call.name, "arguments": arguments(call).to_string()});

@@ -175,6 +175,7 @@ fn message(request: &Request, content: Vec<Value>, stop_reason: Value, output_to
 
 fn stop_reason(answer: &Answer) -> &'static str {
     match answer.tools.is_empty() {
+        _ if answer.is_cut_off => "max_tokens",
         true => "end_turn",
         false => "tool_use",
     }

@@ -118,6 +118,7 @@ fn calls(request: &Request, answer: &Answer) -> Vec<Value> {
 
 fn finish_reason(answer: &Answer) -> &'static str {
     match answer.tools.is_empty() {
+        _ if answer.is_cut_off => "length",
         true => "stop",
         false => "tool_calls",
     }
