@@ -145,9 +145,18 @@ impl Chooser<'_> {
         let writes_along = manifest.dialect.is_some_and(DialectKind::tells_text_as_it_comes);
         let gains = live.capabilities.live_steering || !writes_along;
         let (limits, one_way) = (&self.config.limits, manifest.capabilities);
-        let uncounted = limits.max_tokens.is_some() && one_way.usage && !live.capabilities.usage
-            || limits.max_cost_usd.is_some() && one_way.cost && !live.capabilities.cost;
+        let uncounted = limits.bound_tokens() && one_way.usage && !live.capabilities.usage
+            || limits.bound_cost() && one_way.cost && !live.capabilities.cost;
         gains && !uncounted && !self.loses_sessions(manifest, live)
+    }
+
+    /// What there is a limit on and `agent` does not report.
+    pub(super) fn unreported(&self, agent: &Agent) -> Option<Notice> {
+        let reported = agent.adapter.capabilities();
+        let cost = self.config.limits.bound_cost() && !reported.cost;
+        let tokens = self.config.limits.bound_tokens() && !reported.usage;
+        let adapter = agent.adapter.id().to_owned();
+        (cost || tokens).then_some(Notice::SpendingUnreported { adapter, cost, tokens })
     }
 
     /// Whether there are rules that uses of tools can be put before on this channel.

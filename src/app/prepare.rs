@@ -93,6 +93,7 @@ pub(super) fn prepare(
         live_only,
         fallback,
     } = chosen;
+    notices.extend(agents.iter().filter_map(|agent| chooser.unreported(agent)));
     let first = catalog.manifest(&id)?;
     notices.extend(confiner.iter().flat_map(|confiner| confiner.notices(Some(&first))));
     let policy = config.permissions.policy();

@@ -226,5 +226,11 @@ fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
                 more("--max-tokens", &most.saturating_mul(2)),
             )
         }
+        // Whether they are used up is known once the plan and the date are.
+        LimitKind::TaskIterations
+        | LimitKind::TaskCost
+        | LimitKind::TaskTokens
+        | LimitKind::DayCost
+        | LimitKind::DayTokens => return None,
     })
 }

@@ -18,8 +18,8 @@ use crate::{
         tui::model::estimate_ms,
     },
     words::{
-        asked_in_words, breaker_state_word, changes_in_words, counted, goal_in_words, short_duration, stop_in_words,
-        usage_in_words,
+        asked_in_words, breaker_state_word, changes_in_words, counted, goal_in_words, short_duration, spent_in_words,
+        stop_in_words, task_at_limit_in_words, usage_in_words,
     },
 };
 
@@ -261,7 +261,14 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
         for goal in &view.goals {
             line("goal", &goal_state_in_words(goal));
         }
+        let spent = spent_in_words(view);
+        if !spent.is_empty() {
+            line("spent", &spent.join(" · "));
+        }
         line("limits", &limits_in_words(&view.settings.limits));
+        for (task, limit) in view.tasks_at_limit() {
+            line("set aside", &format!("{task}: {}", task_at_limit_in_words(limit)));
+        }
     }
     if let Some(breaker) = breaker_in_words(&status.breaker) {
         line("stuck", &breaker);
@@ -361,6 +368,7 @@ mod tests {
                     settings: Box::new(settings),
                     promise: String::new(),
                     earlier_starts_ms: Vec::new(),
+                    earlier_spending: Vec::new(),
                 },
             ),
             (0, plan(0)),

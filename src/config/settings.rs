@@ -6,7 +6,7 @@
 
 use crate::{
     agent::Channel,
-    event::{Backoff, BreakerLimits, GoalsWhen, Limits, Mode, SessionMode},
+    event::{Backoff, BreakerLimits, DayLimits, GoalsWhen, Limits, Mode, OnDayLimit, SessionMode, TaskLimits},
     settings::{
         Amount, BigCount, Choice, Count, Duration, FilePath, Limit, Line, Maybe, Names, OneOf, OptionalLimit, Percent,
         Prose, Record, Sample, Section, Share, Switch, Within, settings,
@@ -162,6 +162,39 @@ settings! {
         calls_per_hour("callsPerHour"): OptionalLimit<Count> = null,
         /// Uses of tools in one iteration, which ends with the one beyond. null is unlimited.
         max_steps("maxSteps"): OptionalLimit<Count> = null,
+        per_task("perTask"): Section<TaskLimits>,
+        per_day("perDay"): Section<DayLimits>,
+    }
+}
+
+settings! {
+    /// What a run may use for one task of the plan. A task that has used it up is set aside, as one that is blocked, and the run
+    /// goes on with the others; `ralph continue` with a higher limit takes it up again.
+    impl TaskLimits {
+        /// Iterations on a task. null is unlimited.
+        #[flag("--max-iterations-per-task", "N", "Set a task aside after N iterations on it [default: unlimited]")]
+        max_iterations("maxIterations"): OptionalLimit<Count> = null,
+        /// Dollars a task may cost, as far as the agent reports them. It ends an iteration that is running. null is unlimited.
+        #[flag("--max-cost-usd-per-task", "USD", "Set a task aside when the agent has reported this cost for it [default: unlimited]")]
+        max_cost_usd("maxCostUsd"): OptionalLimit<Amount> = null,
+        /// Tokens a task may use, as far as the agent reports them. It ends an iteration that is running. null is unlimited.
+        #[flag("--max-tokens-per-task", "N", "Set a task aside when the agent has reported so many tokens for it [default: unlimited]")]
+        max_tokens("maxTokens"): OptionalLimit<BigCount> = null,
+    }
+}
+
+settings! {
+    /// What all runs of the project may use together in a day, from midnight to midnight on your clock.
+    impl DayLimits {
+        /// Dollars a day may cost, as far as agents report them. It ends an iteration that is running. null is unlimited.
+        #[flag("--max-cost-usd-per-day", "USD", "Wait for tomorrow when agents have reported this cost today [default: unlimited]")]
+        max_cost_usd("maxCostUsd"): OptionalLimit<Amount> = null,
+        /// Tokens a day may use, as far as agents report them. It ends an iteration that is running. null is unlimited.
+        #[flag("--max-tokens-per-day", "N", "Wait for tomorrow when agents have reported so many tokens today [default: unlimited]")]
+        max_tokens("maxTokens"): OptionalLimit<BigCount> = null,
+        /// What a run does then. "wait": it goes on at midnight; one whose `maxTime` ends before that stops at once. "stop": it
+        /// stops.
+        on_limit("onLimit"): OneOf<OnDayLimit> = "wait",
     }
 }
 
@@ -248,6 +281,10 @@ impl Choice for SessionMode {
     const CHOICES: &'static [(&'static str, Self)] = &[("fresh", SessionMode::Fresh), ("resume", SessionMode::Resume)];
 }
 
+impl Choice for OnDayLimit {
+    const CHOICES: &'static [(&'static str, Self)] = &[("wait", OnDayLimit::Wait), ("stop", OnDayLimit::Stop)];
+}
+
 impl Choice for Mode {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("implementation", Mode::Implementation),
@@ -311,6 +348,8 @@ mod tests {
                 calls_per_hour: None,
                 max_steps: None,
                 phase_timeout_ms: Some(600_000),
+                per_task: TaskLimits::default(),
+                per_day: DayLimits::default(),
             }
         );
         assert_eq!((config.backoff.base_ms, config.backoff.max_ms), (5_000, 300_000));
@@ -393,6 +432,7 @@ mod tests {
                 "native.wire" => "anthropic",
                 "native.contextTokens" => "9000",
                 "native.prices" => r#"{"m": {"input": 1, "output": 2}}"#,
+                "limits.perDay.onLimit" => "stop",
                 "goalsWhen" => "both",
                 "goalsParallel" | "handover" | "screen.mouse" => "false",
                 "screen.theme" => "16",

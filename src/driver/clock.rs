@@ -10,7 +10,9 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use crate::event::RunId;
+use jiff::{Timestamp, tz::TimeZone};
+
+use crate::event::{Day, RunId};
 
 /// Returns the wall clock in milliseconds since the Unix epoch.
 pub fn now_ms() -> u64 {
@@ -22,6 +24,7 @@ pub fn now_ms() -> u64 {
 pub(super) const LOOK: Duration = Duration::from_secs(2);
 /// Two clocks that are read one after the other differ by less, and so does one that is only kept in step with a server.
 const DIVERGENCE_MS: i64 = 2_000;
+const DAY_MS: u64 = 86_400_000;
 /// A loop that comes back from a wait so much later than it wanted was not run: it was stopped, or its machine was.
 const STANDSTILL: Duration = Duration::from_secs(3);
 
@@ -36,6 +39,8 @@ pub struct Reading {
 /// The clocks of a run.
 pub struct Clock {
     read: Box<dyn Fn() -> Reading + Send + Sync>,
+    /// Where the user is, which says when their days begin.
+    zone: TimeZone,
     looked: Reading,
     /// Monotonic time in which the loop was not run.
     stood_still: Duration,
@@ -54,9 +59,21 @@ impl Clock {
     pub fn read_by(read: impl Fn() -> Reading + Send + Sync + 'static) -> Self {
         Self {
             looked: read(),
+            zone: TimeZone::system(),
             read: Box::new(read),
             stood_still: Duration::ZERO,
         }
+    }
+
+    /// The same in another time zone than the system's.
+    #[must_use]
+    pub fn in_zone(self, zone: TimeZone) -> Self {
+        Self { zone, ..self }
+    }
+
+    /// The day that it is for the user.
+    pub(super) fn today(&self) -> Day {
+        day_of(self.now_ms(), &self.zone)
     }
 
     /// The wall clock, in milliseconds since the Unix epoch.
@@ -88,6 +105,20 @@ impl Clock {
     }
 }
 
+/// The day in `zone` to which a moment belongs.
+fn day_of(at_ms: u64, zone: &TimeZone) -> Day {
+    let bounds = || {
+        let at = Timestamp::from_millisecond(i64::try_from(at_ms).ok()?).ok()?;
+        let midnight = at.to_zoned(zone.clone()).start_of_day().ok()?;
+        let next = midnight.date().tomorrow().ok()?.to_zoned(zone.clone()).ok()?;
+        let ms = |at: Timestamp| u64::try_from(at.as_millisecond()).ok();
+        Some((ms(midnight.timestamp())?, ms(next.start_of_day().ok()?.timestamp())?))
+    };
+    // No clock is set so far away; one that is has days like any other.
+    let (from_ms, until_ms) = bounds().unwrap_or((at_ms - at_ms % DAY_MS, at_ms - at_ms % DAY_MS + DAY_MS));
+    Day { from_ms, until_ms }
+}
+
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Clock")
@@ -114,7 +145,7 @@ pub(super) fn random_share() -> f64 {
 /// Makes the id of a run that starts now: sortable by time, told apart from another of the same second.
 pub(super) fn new_run_id() -> RunId {
     let now_ms = now_ms();
-    let now = jiff::Timestamp::from_millisecond(i64::try_from(now_ms).unwrap_or(i64::MAX)).unwrap_or_default();
+    let now = Timestamp::from_millisecond(i64::try_from(now_ms).unwrap_or(i64::MAX)).unwrap_or_default();
     // Milliseconds, so that runs which follow each other within a second are in order as well.
     let within_second_ms = now_ms % 1000;
     RunId(format!(
@@ -181,6 +212,24 @@ mod tests {
         let start = |id: &String| id[..id.len() - 16].to_owned();
         assert!(ids.iter().map(start).is_sorted());
         assert_eq!(ids[0].len(), "20261120-102835-042".len() + 16);
+    }
+
+    #[test]
+    fn a_day_goes_from_midnight_to_midnight_on_the_users_clock_however_long_it_is() {
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let hours = |text: &str| {
+            let at: Timestamp = text.parse().unwrap();
+            let day = day_of(u64::try_from(at.as_millisecond()).unwrap(), &zone);
+            assert!(day.contains(u64::try_from(at.as_millisecond()).unwrap()), "{text}");
+            (day.until_ms - day.from_ms) / 3_600_000
+        };
+        assert_eq!(hours("2026-03-28T23:00:00Z"), 23, "the clock goes forward");
+        assert_eq!(hours("2026-10-25T22:59:59Z"), 25, "and back");
+        assert_eq!(hours("2026-10-25T23:00:00Z"), 24);
+        let day = day_of(1_795_384_800_000, &TimeZone::fixed(jiff::tz::offset(-3)));
+        assert_eq!(day.from_ms % DAY_MS, 3 * 3_600_000);
+        // A clock that shows nonsense has days, too.
+        assert!(day_of(u64::MAX - DAY_MS, &zone).contains(u64::MAX - DAY_MS));
     }
 
     #[test]

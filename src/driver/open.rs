@@ -9,7 +9,8 @@ use thiserror::Error;
 
 use crate::{
     event::{
-        BreakerCause, BreakerState, Event, Notice, PlanSnapshot, Record, RequestedBy, RunId, Settings, StopReason,
+        BreakerCause, BreakerState, Event, Notice, PlanSnapshot, Record, RequestedBy, RunId, Settings, Spent,
+        StopReason,
     },
     files::is_same_file,
     git::Repository,
@@ -68,8 +69,7 @@ pub struct OpenRun {
     pub recovered: bool,
     /// Things to be said once the loop runs.
     pub(super) notices: Vec<Notice>,
-    /// When iterations of runs before this one began, as far as they were known to the last of them.
-    pub(super) earlier_starts_ms: Vec<u64>,
+    pub(super) earlier: Used,
     /// Where the run before ended, if it did.
     ended: Option<LoopState>,
     _lock: Lock,
@@ -108,11 +108,10 @@ impl OpenRun {
             latest = Some(run.understood()?.reopened()?);
         }
         sweep(&paths, supervisor, &mut notices);
-        // What a run knows of those before it, it has from the last of them in turn.
-        let earlier_starts_ms = latest
-            .as_ref()
-            .map(|run| run.state.view.clock.starts_ms.clone())
-            .unwrap_or_default();
+        let earlier = match &latest {
+            Some(run) => Used::of(&run.state.view),
+            None => Used::of_the_last_that_started(&paths),
+        };
         let (ended, unfinished) = match latest {
             Some(run) if run.state.view.is_over() => (Some(run.state), None),
             other => (None, other),
@@ -154,7 +153,7 @@ impl OpenRun {
             next_seq,
             recovered,
             notices,
-            earlier_starts_ms,
+            earlier,
             ended,
             _lock: lock,
         })
@@ -210,6 +209,36 @@ impl OpenRun {
     /// Hands over the journal and the state it folds to.
     pub(super) fn take(&mut self) -> (Journal, LoopState) {
         self.loaded.take().expect("an opened run is driven once")
+    }
+}
+
+/// What runs before this one used of what all of them share. What the last of them knew includes those before it.
+#[derive(Debug, Default)]
+pub(super) struct Used {
+    /// When iterations began.
+    pub(super) starts_ms: Vec<u64>,
+    pub(super) spending: Vec<Spent>,
+}
+
+impl Used {
+    fn of(view: &RunView) -> Self {
+        Self {
+            starts_ms: view.clock.starts_ms.clone(),
+            spending: view.spending.quarters.clone(),
+        }
+    }
+
+    /// The same where the latest run was killed before it had written what those before it used. One that cannot be read
+    /// is passed over.
+    fn of_the_last_that_started(paths: &ProjectPaths) -> Self {
+        let ids = paths.run_ids().into_iter().rev();
+        let views = ids.filter_map(|id| read_view(paths, &id).ok());
+        let started = |view: &RunView| view.settings.plan != Path::new("");
+        views
+            .filter(started)
+            .map(|view| Self::of(&view))
+            .next()
+            .unwrap_or_default()
     }
 }
 

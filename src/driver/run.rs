@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     control::Asked,
-    event::{AgentSignal, Event, Notice, StopReason, StopRequest},
+    event::{AgentSignal, Day, Event, Notice, StopReason, StopRequest},
     git::Repository,
     machine::{Input, LoopState, Start, Step, step},
     proc::{Size, Supervisor},
@@ -115,11 +115,13 @@ impl Driver {
         let paused = open.paths.pause_file().symlink_metadata().is_ok();
         let pid = std::process::id();
         let taskless = Taskless::with(&config.settings.plan, &config.settings.goals, config.promise.as_deref());
+        let day = (!config.settings.limits.per_day.is_none()).then(|| config.clock.today());
         let first = if open.recovered {
             Input::Recover {
                 pid,
                 settings: Box::new(config.settings.clone()),
                 pause_file: paused,
+                day,
             }
         } else {
             Input::Start(Box::new(Start {
@@ -128,7 +130,9 @@ impl Driver {
                 settings: config.settings.clone(),
                 promise: config.promise.unwrap_or_else(new_promise),
                 pause_file: paused,
-                earlier_starts_ms: std::mem::take(&mut open.earlier_starts_ms),
+                earlier_starts_ms: std::mem::take(&mut open.earlier.starts_ms),
+                earlier_spending: std::mem::take(&mut open.earlier.spending),
+                day,
             }))
         };
         let git = config
@@ -277,6 +281,9 @@ impl Driver {
             if let Some(gap_ms) = self.clock.look() {
                 self.advance(&Input::ClockMoved { gap_ms })?;
             }
+            if let Some(day) = self.new_day() {
+                self.advance(&Input::DayBegan { day })?;
+            }
             if let Some(iteration) = self.first_output() {
                 self.advance(&Input::OutputSeen { iteration })?;
             }
@@ -318,6 +325,14 @@ impl Driver {
                 self.look_for_pause();
             }
         }
+    }
+
+    /// The day that it is, if limits need it and the last that was told is another.
+    fn new_day(&self) -> Option<Day> {
+        let view = &self.state().view;
+        let known = view.spending.day?;
+        let is_past = !view.is_over() && !known.contains(self.clock.now_ms());
+        is_past.then(|| self.clock.today()).filter(|day| *day != known)
     }
 
     fn resize(&mut self, size: Size) {

@@ -136,6 +136,14 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Input and output together; none where neither is known.
+    pub fn tokens(&self) -> Option<u64> {
+        match (self.input_tokens, self.output_tokens) {
+            (None, None) => None,
+            (input, output) => Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))),
+        }
+    }
+
     /// Adds what is known; a sum of nothing known stays unknown.
     #[must_use]
     pub fn plus(self, more: Usage) -> Usage {

@@ -235,6 +235,7 @@ impl Event {
             | Event::RunStarted { .. }
             | Event::RunResumed { .. }
             | Event::ClockMoved { .. }
+            | Event::DayBegan { .. }
             | Event::PlanRead { .. }
             | Event::PreparationStarted { .. }
             | Event::IterationStarted { .. }
@@ -253,6 +254,8 @@ impl Event {
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }
             | Event::PlanEdited { .. }
+            // It is a text of the plan.
+            | Event::TaskSetAside { .. }
             | Event::VerificationStarted { .. }
             | Event::AdapterLimited { .. }
             | Event::WaitEnded { .. }

@@ -13,6 +13,7 @@ mod clip;
 mod command;
 mod goal;
 mod hint;
+mod limits;
 mod mode;
 mod notice;
 mod permission;
@@ -21,6 +22,7 @@ mod question;
 #[cfg(test)]
 mod schema_tests;
 mod settings;
+mod spending;
 mod stop;
 mod wait;
 
@@ -35,6 +37,7 @@ pub use clip::{TEXT_CAP_BYTES, clip, clip_middle};
 pub use command::{Answer, CommandRefusal, UserCommand};
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
+pub use limits::{DayLimits, Limits, OnDayLimit, TaskLimits};
 pub use mode::Mode;
 pub use notice::{ChoiceReason, Level, Notice, RunBy};
 pub use permission::{
@@ -44,8 +47,9 @@ pub use permission::{
 pub use plan::{PlanSnapshot, PlanTask, TaskSettings};
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
 pub use settings::{
-    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GivenSetting, Limits, SessionMode, Settings, Worker,
+    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GivenSetting, SessionMode, Settings, Worker,
 };
+pub use spending::{Day, Spent};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use wait::{Wait, WaitCause, WaitEnd};
 
@@ -110,6 +114,9 @@ pub enum Event {
         /// When iterations of runs before this one began, as far as they count against the calls of an hour.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         earlier_starts_ms: Vec<u64>,
+        /// What runs before this one spent, as far as it may have been today.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        earlier_spending: Vec<Spent>,
     },
     /// ralph was killed and resumes from the journal; the settings are those of the new command line.
     RunResumed {
@@ -123,6 +130,10 @@ pub enum Event {
     /// stands for a duration moves with it.
     ClockMoved {
         gap_ms: i64,
+    },
+    /// It is this day for the user: what is spent counts against its limits. Only recorded where there are any.
+    DayBegan {
+        day: Day,
     },
     /// Something the user should know that changes nothing in the state.
     Noticed {
@@ -287,6 +298,15 @@ pub enum Event {
         iteration: u32,
         task: Option<String>,
         question: String,
+    },
+    /// The task has used up what one may: it is set aside until its user allows more.
+    TaskSetAside {
+        iteration: u32,
+        task: String,
+        limit: LimitKind,
+        /// What it has had: so many iterations, and what they reported.
+        iterations: u32,
+        usage: Usage,
     },
     /// Goals are run now; iteration 0 is the look before the first.
     VerificationStarted {
@@ -465,6 +485,12 @@ pub enum CancelReason {
     MaxTime,
     MaxCost,
     MaxTokens,
+    /// The task has cost as much as one may.
+    TaskCost,
+    TaskTokens,
+    /// The runs of the day have cost as much as they may.
+    DayCost,
+    DayTokens,
     /// The run is stopping.
     Stopped,
 }

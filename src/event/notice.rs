@@ -49,6 +49,12 @@ pub enum Notice {
         adapter: String,
         tasks: u64,
     },
+    /// The agent does not report what there is a limit on, which therefore cannot be held.
+    SpendingUnreported {
+        adapter: String,
+        cost: bool,
+        tokens: bool,
+    },
     /// The task of the next iteration asks for another agent or model than the run's own.
     TaskAsksFor {
         adapter: String,
@@ -325,6 +331,7 @@ impl Notice {
             | Notice::AgentActive => Level::Info,
             Notice::AdapterChosen { .. }
             | Notice::FallbackMissing { .. }
+            | Notice::SpendingUnreported { .. }
             | Notice::TaskSettingsIgnored { .. }
             | Notice::LiveArgsUnchanged { .. }
             | Notice::ProviderStripped { .. }
@@ -400,6 +407,7 @@ impl Notice {
             | Notice::PlanChosen { .. }
             | Notice::Listening { .. }
             | Notice::FallbackMissing { .. }
+            | Notice::SpendingUnreported { .. }
             | Notice::LiveArgsUnchanged { .. }
             | Notice::ProviderStripped { .. }
             | Notice::ServerUnused { .. }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{DenialLimits, Goal, GoalsWhen, LimitKind, RememberedRule, Usage, Waiting};
+use super::{DenialLimits, Goal, GoalsWhen, Limits, RememberedRule, Waiting};
 
 /// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -150,55 +150,6 @@ pub enum SessionMode {
     Fresh,
     /// Iterations continue one session where the agent can.
     Resume,
-}
-
-/// What a run may use; `None` is unlimited.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct Limits {
-    pub max_iterations: Option<u32>,
-    pub max_time_ms: Option<u64>,
-    pub iteration_timeout_ms: Option<u64>,
-    pub idle_timeout_ms: Option<u64>,
-    pub max_cost_usd: Option<f64>,
-    pub max_tokens: Option<u64>,
-    pub calls_per_hour: Option<u32>,
-    /// Uses of tools in one iteration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_steps: Option<u32>,
-    /// How long ralph's own work before and after an iteration may take. Never unlimited: none is the default.
-    #[serde(default)]
-    pub phase_timeout_ms: Option<u64>,
-}
-
-impl Limits {
-    /// The limit that forbids another iteration after so much; none if there may be one.
-    pub fn reached(&self, iterations: u32, elapsed_ms: u64, usage: &Usage) -> Option<LimitKind> {
-        if self.max_iterations.is_some_and(|max| iterations >= max) {
-            return Some(LimitKind::MaxIterations);
-        }
-        if self.max_time_ms.is_some_and(|max_ms| elapsed_ms >= max_ms) {
-            return Some(LimitKind::MaxTime);
-        }
-        self.spent(usage)
-    }
-
-    /// The limit on money or tokens that is used up.
-    pub fn spent(&self, usage: &Usage) -> Option<LimitKind> {
-        if let (Some(max), Some(cost)) = (self.max_cost_usd, usage.cost_usd)
-            && cost >= max
-        {
-            return Some(LimitKind::MaxCost);
-        }
-        let tokens = usage
-            .input_tokens
-            .unwrap_or(0)
-            .saturating_add(usage.output_tokens.unwrap_or(0));
-        self.max_tokens
-            .is_some_and(|max| tokens >= max)
-            .then_some(LimitKind::MaxTokens)
-    }
 }
 
 /// Delays after a failure: `base · 2ⁿ⁻¹`, at most `max`, plus up to `jitter` of it.

@@ -62,6 +62,11 @@ pub enum StopReason {
     Blocked {
         question: String,
     },
+    /// Every open task has been set aside, this one because it has used up what one may.
+    TaskLimitReached {
+        limit: LimitKind,
+        task: String,
+    },
     /// The user asked for it in order, and it was not an interrupt.
     Requested,
     Interrupted,
@@ -117,6 +122,11 @@ pub enum LimitKind {
     MaxTime,
     MaxCost,
     MaxTokens,
+    TaskIterations,
+    TaskCost,
+    TaskTokens,
+    DayCost,
+    DayTokens,
 }
 
 /// How an end is to be taken.
@@ -143,6 +153,10 @@ impl StopReason {
             StopReason::Blocked { question } => StopReason::Blocked {
                 question: cut(&question),
             },
+            StopReason::TaskLimitReached { limit, task } => StopReason::TaskLimitReached {
+                limit,
+                task: cut(&task),
+            },
             StopReason::Done { .. }
             | StopReason::LimitReached { .. }
             | StopReason::Requested
@@ -160,6 +174,7 @@ impl StopReason {
             StopReason::LimitReached { .. }
             | StopReason::BreakerOpen { .. }
             | StopReason::Blocked { .. }
+            | StopReason::TaskLimitReached { .. }
             | StopReason::Requested
             | StopReason::Interrupted
             | StopReason::Terminated
@@ -179,6 +194,7 @@ impl StopReason {
             | StopReason::LimitReached { .. }
             | StopReason::BreakerOpen { .. }
             | StopReason::Blocked { .. }
+            | StopReason::TaskLimitReached { .. }
             | StopReason::Superseded => false,
         }
     }
@@ -193,6 +209,7 @@ impl StopReason {
             | StopReason::LimitReached { .. }
             | StopReason::BreakerOpen { .. }
             | StopReason::Blocked { .. }
+            | StopReason::TaskLimitReached { .. }
             | StopReason::Requested
             | StopReason::Interrupted
             | StopReason::Terminated
@@ -210,6 +227,7 @@ impl StopReason {
             | StopReason::LimitReached { .. }
             | StopReason::BreakerOpen { .. }
             | StopReason::Blocked { .. }
+            | StopReason::TaskLimitReached { .. }
             | StopReason::Requested
             | StopReason::Interrupted
             | StopReason::Terminated
@@ -244,7 +262,7 @@ impl StopReason {
             StopReason::PlanInvalid { .. } => 3,
             StopReason::LimitReached { .. } => 6,
             StopReason::BreakerOpen { .. } => 7,
-            StopReason::Blocked { .. } => 8,
+            StopReason::Blocked { .. } | StopReason::TaskLimitReached { .. } => 8,
             StopReason::Requested | StopReason::Interrupted => 130,
             StopReason::Terminated => 143,
             StopReason::HungUp => 129,

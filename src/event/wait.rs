@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerCause, Problem, clip::cut};
+use super::{BreakerCause, LimitKind, Problem, clip::cut};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -12,6 +12,8 @@ pub enum Wait {
     LimitReset,
     /// `callsPerHour` is used up.
     CallBudget,
+    /// `limits.perDay` is used up.
+    DayBudget,
     /// The breaker is open; one more try follows.
     Cooldown,
 }
@@ -25,6 +27,8 @@ pub enum WaitCause {
     Failure { problem: Problem },
     /// The calls of the hour are used up.
     CallsUsedUp,
+    /// This limit of the day is used up.
+    DayUsedUp { limit: LimitKind },
     /// The breaker is open.
     Breaker { why: BreakerCause },
     /// The wait was begun before ralph was restarted, and goes on.
@@ -50,7 +54,7 @@ impl WaitCause {
             },
             WaitCause::Breaker { why } => WaitCause::Breaker { why: why.bounded() },
             WaitCause::Text { text } => WaitCause::Text { text: cut(&text) },
-            WaitCause::CallsUsedUp | WaitCause::BegunBefore => self,
+            WaitCause::CallsUsedUp | WaitCause::DayUsedUp { .. } | WaitCause::BegunBefore => self,
         }
     }
 }

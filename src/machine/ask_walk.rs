@@ -125,6 +125,7 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             pid: 2,
             settings: Box::new((*state.view.settings).clone()),
             pause_file: false,
+            day: None,
         },
         prepared(iteration + 1),
         settled(iteration),

@@ -26,6 +26,8 @@ fn start(limits: Limits) -> LoopState {
         promise: "nonce".to_owned(),
         pause_file: false,
         earlier_starts_ms: Vec::new(),
+        earlier_spending: Vec::new(),
+        day: None,
     };
     step(LoopState::default(), START_MS, &Input::Start(Box::new(start))).state
 }
@@ -172,6 +174,7 @@ fn a_run_that_goes_on_after_the_clock_was_set_back_has_its_limits_in_the_present
         pid: 2,
         settings: Box::new((*before.view.settings).clone()),
         pause_file: false,
+        day: None,
     };
     let now_ms = START_MS.saturating_add_signed(-2 * HOUR_MS);
     let resumed = step(before, now_ms, &recover);

@@ -8,12 +8,14 @@ use std::{
 };
 
 use crate::{
-    event::{AgentSignal, Event, Outcome, RequestedBy, Settings, StopReason, StopRequest, UserCommand},
+    event::{AgentSignal, Event, Outcome, RequestedBy, Settings, StopReason, StopRequest, Usage, UserCommand, Wait},
     run::{Phase, RunView},
 };
 
 use super::{Effect, Input, LoopState, Preparation, Step, TimerKind, policy::wanted, step};
-use inputs::{alphabet, answers, demanding_settings, plan, settings, started, started_with, stronger};
+use inputs::{
+    DAY, alphabet, answers, demanding_settings, frugal_settings, plan, settings, started, started_with, stronger,
+};
 
 const STEP_MS: u64 = 1_000;
 
@@ -169,6 +171,14 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
             let is_tried = latest.is_some_and(|latest| latest.task == *task && latest.closed == 0);
             let is_strong = *model == stronger().model && *adapter == stronger().adapter;
             assert!(!is_strong || is_tried, "handed on without an attempt {}", context());
+            let work = task.as_ref().and_then(|task| before.view.iterations.work.get(task));
+            let per_task = &before.view.settings.limits.per_task;
+            let used_up = work.and_then(|work| per_task.reached(work.counted, &work.usage));
+            assert_eq!(used_up, None, "a task goes on beyond its limit {}", context());
+        }
+        if let Event::PreparationStarted { .. } = event {
+            let used_up = step.state.view.day_limit_reached(now_ms);
+            assert_eq!(used_up, None, "an iteration beyond the limit of the day {}", context());
         }
     }
     assert!(
@@ -234,7 +244,26 @@ fn essence(state: &LoopState) -> String {
     ) + match wanted(state) == stronger() {
         true => " handed on",
         false => "",
+    } + &spending(state)
+}
+
+/// What was spent where that is limited by task and day, in steps of what one report tells.
+fn spending(state: &LoopState) -> String {
+    let limits = &state.view.settings.limits;
+    if limits.per_day.is_none() {
+        return String::new();
     }
+    let spending = &state.view.spending;
+    let reports = |usage: &Usage, most: u64| (usage.tokens().unwrap_or(0) / 60).min(most);
+    let on_task = state
+        .view
+        .iterations
+        .work
+        .get("second")
+        .map(|work| reports(&work.usage, 3));
+    let today = reports(&spending.today(), 2);
+    let is_first_day = spending.day == Some(DAY);
+    format!(" {is_first_day} {today} {} {on_task:?}", spending.extra > 0)
 }
 
 /// The walk through everything that can be reached.
@@ -250,9 +279,13 @@ static WALK: LazyLock<Walk> = LazyLock::new(|| {
     // States with goals and without have none in common.
     let demanding = std::thread::spawn(|| walk_from(demanding_settings()));
     let mut walk = walk_from(settings());
-    let demanding = demanding.join().expect("every step keeps the promises");
-    walk.reached.extend(demanding.reached);
-    walk.steps += demanding.steps;
+    for other in [
+        demanding.join().expect("every step keeps the promises"),
+        walk_from(frugal_settings()),
+    ] {
+        walk.reached.extend(other.reached);
+        walk.steps += other.steps;
+    }
     walk
 });
 
@@ -315,6 +348,16 @@ fn every_reachable_state_keeps_the_promises_of_the_machine() {
         .map(|(state, _)| std::mem::discriminant(&state.view.phase))
         .collect();
     assert_eq!(phases.len(), 8, "every phase but the idle one is reached");
+    let mut ends = WALK.reached.iter().filter_map(|(state, _)| state.view.stop_reason());
+    assert!(ends.any(|reason| matches!(reason, StopReason::TaskLimitReached { .. })));
+    let mut waits = WALK.reached.iter().map(|(state, _)| &state.view.phase);
+    assert!(waits.any(|phase| matches!(
+        phase,
+        Phase::Waiting {
+            wait: Wait::DayBudget,
+            ..
+        }
+    )));
     // Fewer of them would be less that is proven.
     assert!(WALK.reached.len() >= 102_770, "{} states", WALK.reached.len());
     assert!(WALK.steps >= 4_949_511, "{} steps", WALK.steps);
@@ -363,6 +406,7 @@ fn a_killed_run_recovers_from_every_reachable_state() {
             pid: 2,
             settings: Box::new(settings()),
             pause_file: state.view.paused_by_file,
+            day: None,
         };
         let recovered = step(state.clone(), *now_ms, &recover);
         check(state, *now_ms, &recover, &recovered);

@@ -112,6 +112,10 @@ fn shows_weakness(reason: CancelReason) -> bool {
         | CancelReason::MaxTime
         | CancelReason::MaxCost
         | CancelReason::MaxTokens
+        | CancelReason::TaskCost
+        | CancelReason::TaskTokens
+        | CancelReason::DayCost
+        | CancelReason::DayTokens
         | CancelReason::Stopped => false,
     }
 }

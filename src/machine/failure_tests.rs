@@ -52,6 +52,8 @@ impl Loop {
             promise: "nonce".to_owned(),
             pause_file: false,
             earlier_starts_ms: Vec::new(),
+            earlier_spending: Vec::new(),
+            day: None,
         };
         let mut running = Self {
             state: LoopState::default(),
@@ -391,6 +393,7 @@ fn a_message_is_due_again_when_its_session_showed_nothing_of_it() {
             pid: 2,
             settings: Box::new((*running.state.view.settings).clone()),
             pause_file: false,
+            day: None,
         });
     };
     let said: Way = |running| running.signal(AgentSignal::Said { text: "aha".to_owned() });

@@ -25,6 +25,10 @@ pub enum Feedback {
         task: String,
         question: String,
     },
+    /// The task has used up what one may: nobody works on it.
+    TaskAtLimit {
+        task: String,
+    },
     ClaimRefused {
         reasons: Vec<Missing>,
     },
@@ -64,13 +68,17 @@ pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
         CancelReason::IdleTimeout => Some(Feedback::IdleTimeout),
         CancelReason::MaxSteps => Some(Feedback::TurnLimit),
         CancelReason::IterationTimeout => Some(Feedback::IterationTimeout),
-        CancelReason::Skipped | CancelReason::Steered => Some(Feedback::CutOff),
+        CancelReason::Skipped | CancelReason::Steered | CancelReason::DayCost | CancelReason::DayTokens => {
+            Some(Feedback::CutOff)
+        }
         CancelReason::LoginRefused
         | CancelReason::Flooded
         | CancelReason::Denied
         | CancelReason::MaxTime
         | CancelReason::MaxCost
         | CancelReason::MaxTokens
+        | CancelReason::TaskCost
+        | CancelReason::TaskTokens
         | CancelReason::Stopped => None,
     }
 }

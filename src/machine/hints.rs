@@ -58,7 +58,9 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
         }
         StopReason::AgentFailed { problem, .. } => of_problem(state, problem.kind),
         StopReason::PlanInvalid { .. } => [Hint::FixPlan].into_iter().chain(way_back(state)).collect(),
-        StopReason::LimitReached { limit } => vec![Hint::RaiseLimit { limit: *limit }],
+        StopReason::LimitReached { limit } | StopReason::TaskLimitReached { limit, .. } => {
+            vec![Hint::RaiseLimit { limit: *limit }]
+        }
         StopReason::Broken { .. } => vec![Hint::FixCause],
         StopReason::Requested | StopReason::Interrupted | StopReason::Terminated | StopReason::HungUp => {
             vec![Hint::Resume]

@@ -39,6 +39,8 @@ mod failure_tests;
 mod permission_tests;
 #[cfg(test)]
 mod question_tests;
+#[cfg(test)]
+mod spending_tests;
 
 pub use budget::Budget;
 pub use effect::{Effect, Timer, TimerKind};
@@ -52,8 +54,8 @@ pub use step::{Step, step};
 use std::path::PathBuf;
 
 use crate::event::{
-    AgentSignal, AgentStatus, Changes, Checkpoint, Claim, GoalResult, Notice, PermissionRequest, PlanSnapshot,
-    RequestedBy, Ruling, Settings, SteeringId, UserCommand,
+    AgentSignal, AgentStatus, Changes, Checkpoint, Claim, Day, GoalResult, Notice, PermissionRequest, PlanSnapshot,
+    RequestedBy, Ruling, Settings, Spent, SteeringId, UserCommand,
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.
@@ -65,6 +67,8 @@ pub enum Input {
         pid: u32,
         settings: Box<Settings>,
         pause_file: bool,
+        /// As in [`Start`].
+        day: Option<Day>,
     },
     Command {
         command: UserCommand,
@@ -132,6 +136,10 @@ pub enum Input {
     ClockMoved {
         gap_ms: i64,
     },
+    /// It is another day for the user than the one before: midnight has passed, or the clock was set.
+    DayBegan {
+        day: Day,
+    },
     TimerFired {
         timer: Timer,
     },
@@ -146,6 +154,10 @@ pub struct Start {
     pub pause_file: bool,
     /// When iterations of earlier runs began, as far as that is within the last hour.
     pub earlier_starts_ms: Vec<u64>,
+    /// What earlier runs spent, as far as that may have been today.
+    pub earlier_spending: Vec<Spent>,
+    /// The day that it is for the user; none where no limit needs it.
+    pub day: Option<Day>,
 }
 
 /// What an agent says of itself at the end of its turn.

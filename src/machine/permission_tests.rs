@@ -47,6 +47,8 @@ impl Loop {
             promise: "nonce".to_owned(),
             pause_file: false,
             earlier_starts_ms: Vec::new(),
+            earlier_spending: Vec::new(),
+            day: None,
         };
         let mut running = Self {
             state: LoopState::default(),
@@ -325,6 +327,7 @@ fn rules_of_the_run_outlive_it_being_resumed_and_those_of_the_project_are_as_the
         pid: 2,
         settings: Box::new(settings),
         pause_file: false,
+        day: None,
     });
     let rules = running.state.view.permissions.rules.iter();
     let rules: Vec<&str> = rules.map(|added| added.rule.as_str()).collect();

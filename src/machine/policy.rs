@@ -83,7 +83,7 @@ pub(super) fn delay_ms(backoff: &Backoff, attempt: u32, random: f64) -> u64 {
 }
 
 /// Why the running iteration should not go on, if it should not.
-pub(super) fn is_in_vain(state: &LoopState) -> Option<CancelReason> {
+pub(super) fn is_in_vain(state: &LoopState, now_ms: u64) -> Option<CancelReason> {
     if state.rules.refusals >= REFUSALS {
         return Some(CancelReason::LoginRefused);
     }
@@ -91,15 +91,27 @@ pub(super) fn is_in_vain(state: &LoopState) -> Option<CancelReason> {
     if max_steps.is_some_and(|max| state.rules.steps.is_some_and(|steps| steps > max)) {
         return Some(CancelReason::MaxSteps);
     }
-    Some(match spending_limit_reached(state)? {
-        LimitKind::MaxCost => CancelReason::MaxCost,
-        LimitKind::MaxTokens | LimitKind::MaxIterations | LimitKind::MaxTime => CancelReason::MaxTokens,
-    })
+    match spending_limit_reached(state, now_ms)? {
+        LimitKind::MaxCost => Some(CancelReason::MaxCost),
+        LimitKind::MaxTokens => Some(CancelReason::MaxTokens),
+        LimitKind::TaskCost => Some(CancelReason::TaskCost),
+        LimitKind::TaskTokens => Some(CancelReason::TaskTokens),
+        LimitKind::DayCost => Some(CancelReason::DayCost),
+        LimitKind::DayTokens => Some(CancelReason::DayTokens),
+        LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::TaskIterations => None,
+    }
 }
 
-/// The limit on money or tokens that is used up; checked while an iteration runs, too.
-pub(super) fn spending_limit_reached(state: &LoopState) -> Option<LimitKind> {
-    state.view.settings.limits.spent(&state.view.usage)
+/// The limit on money or tokens that is used up while an iteration runs: of the run, else of the day, else of its task.
+fn spending_limit_reached(state: &LoopState, now_ms: u64) -> Option<LimitKind> {
+    let view = &state.view;
+    let limits = &view.settings.limits;
+    let of_task = || {
+        let task = view.iterations.latest()?.task.as_ref()?;
+        limits.per_task.spent(&view.iterations.work.get(task)?.usage)
+    };
+    let of_run = limits.spent(&view.usage);
+    of_run.or_else(|| view.day_limit_reached(now_ms)).or_else(of_task)
 }
 
 pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {

@@ -140,6 +140,8 @@ impl Rules {
             Event::JournalOpened { .. }
             | Event::RunReopened { .. }
             | Event::ClockMoved { .. }
+            | Event::DayBegan { .. }
+            | Event::TaskSetAside { .. }
             | Event::Noticed { .. }
             | Event::PlanRead { .. }
             | Event::PlanEdited { .. }

@@ -51,7 +51,7 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
     let AgentSignal::Ended { exit, output_bytes } = signal else {
         record(decision, iteration, signal.bounded());
         if is_running(&decision.state, iteration)
-            && let Some(reason) = policy::is_in_vain(&decision.state)
+            && let Some(reason) = policy::is_in_vain(&decision.state, now_ms)
         {
             decision.push(Event::CancelRequested { iteration, reason });
         }

@@ -3,10 +3,10 @@
 use crate::{
     event::{
         BreakerCause, BreakerState, CancelReason, Claim, Denial, Event, Finding, GoalsWhen, LimitKind, Missing, Notice,
-        Outcome, PlanSnapshot, Problem, ProblemKind, RequestedBy, SessionMode, SteeringId, StopReason, StopRequest,
-        Wait, WaitCause,
+        OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, RequestedBy, SessionMode, SteeringId, StopReason,
+        StopRequest, Wait, WaitCause,
     },
-    run::{Observation, StopAsked},
+    run::{Observation, Phase, StopAsked},
 };
 
 use super::{
@@ -35,6 +35,9 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
     match &found.plan {
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
         Err(why) => decision.notice(Notice::PlanUnreadable { why: why.clone() }),
+    }
+    if let Some(task) = &task {
+        set_aside_at_limit(decision, iteration, task);
     }
     let progress = progress(&decision.state, found);
     decision.push(Event::IterationSettled {
@@ -114,6 +117,23 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         return start_verification(decision, iteration);
     }
     conclude(decision, now_ms, iteration, outcome, found.random);
+}
+
+/// Says that the task of the iteration is not worked on any more, if it has used up what one may and is still open.
+fn set_aside_at_limit(decision: &mut Decision, iteration: u32, task: &str) {
+    let view = &decision.state.view;
+    let Some((_, limit)) = view.tasks_at_limit().find(|(text, _)| *text == task) else {
+        return;
+    };
+    let work = view.iterations.work.get(task);
+    let (iterations, usage) = work.map(|work| (work.counted, work.usage)).unwrap_or_default();
+    decision.push(Event::TaskSetAside {
+        iteration,
+        task: task.to_owned(),
+        limit,
+        iterations,
+        usage,
+    });
 }
 
 fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
@@ -249,6 +269,11 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
             CancelReason::LoginRefused
             | CancelReason::Flooded
             | CancelReason::Denied
+            // Another task may come next, or the day after.
+            | CancelReason::TaskCost
+            | CancelReason::TaskTokens
+            | CancelReason::DayCost
+            | CancelReason::DayTokens
             | CancelReason::Skipped
             | CancelReason::Steered
             | CancelReason::IterationTimeout
@@ -356,11 +381,17 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
     if let Some(question) = blocked_for_good(&decision.state) {
         return decision.stop(StopReason::Blocked { question });
     }
+    if let Some(reason) = out_of_tasks(&decision.state).filter(|_| knows_the_plan(&decision.state.view.phase)) {
+        return decision.stop(reason);
+    }
     if let Some(limit) = decision.state.view.limit_reached(now_ms) {
         return decision.stop(StopReason::LimitReached { limit });
     }
     if decision.state.view.is_paused() {
         return decision.push(Event::Held);
+    }
+    if let Some(limit) = decision.state.view.day_limit_reached(now_ms) {
+        return end_of_day(decision, limit);
     }
     if let Some(until_ms) = policy::call_budget_until(&decision.state, now_ms) {
         return decision.push(Event::WaitStarted {
@@ -377,6 +408,45 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
         });
     }
     prepare(decision, now_ms);
+}
+
+/// Waits for the next day, if the run is to and has the time.
+fn end_of_day(decision: &mut Decision, limit: LimitKind) {
+    let view = &decision.state.view;
+    let until_ms = view.spending.day.map_or(0, |day| day.until_ms);
+    let outlives = policy::max_time_at(&decision.state).is_none_or(|over_ms| over_ms > until_ms);
+    match view.settings.limits.per_day.on_limit {
+        OnDayLimit::Wait if outlives => decision.push(Event::WaitStarted {
+            wait: Wait::DayBudget,
+            until_ms,
+            attempt: 0,
+            why: WaitCause::DayUsedUp { limit },
+        }),
+        OnDayLimit::Wait | OnDayLimit::Stop => decision.stop(StopReason::LimitReached { limit }),
+    }
+}
+
+/// The reason to stop where tasks are open and all of them are set aside, the last of them at its limit.
+pub(super) fn out_of_tasks(state: &LoopState) -> Option<StopReason> {
+    let view = &state.view;
+    let (task, limit) = view.tasks_at_limit().last()?;
+    let open_elsewhere = view.plan.current_except(&view.set_aside()).is_some();
+    let task = task.to_owned();
+    (!open_elsewhere).then_some(StopReason::TaskLimitReached { limit, task })
+}
+
+/// Whether the plan was read just now. While nobody worked, its user may have changed it.
+fn knows_the_plan(phase: &Phase) -> bool {
+    match phase {
+        Phase::Settling { .. } | Phase::Verifying { .. } => true,
+        Phase::Idle
+        | Phase::Preparing { .. }
+        | Phase::Running { .. }
+        | Phase::Cancelling { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused
+        | Phase::Stopped { .. } => false,
+    }
 }
 
 /// Has the next iteration prepared, for whoever will work in it.

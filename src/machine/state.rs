@@ -42,6 +42,7 @@ impl LoopState {
     pub fn closed_for_good(&self) -> Option<Closed> {
         match self.view.stop_reason()? {
             StopReason::Superseded => Some(Closed::Superseded),
+            StopReason::TaskLimitReached { limit, .. } => Some(Closed::UsedUp { limit: *limit }),
             // The time since the end counts for nothing.
             _ => {
                 let limit = self.view.limit_reached(self.view.clock.now_ms)?;
@@ -53,7 +54,12 @@ impl LoopState {
     /// What the next prompt has to say besides the task.
     pub fn prompt_feedback(&self) -> Vec<Feedback> {
         let diagnosis = feedback::of_breaker(&self.view.breaker);
-        self.rules.feedback.iter().cloned().chain(diagnosis).collect()
+        let at_limit = self
+            .view
+            .tasks_at_limit()
+            .map(|(task, _)| Feedback::TaskAtLimit { task: task.to_owned() });
+        let last = self.rules.feedback.iter().cloned();
+        last.chain(at_limit).chain(diagnosis).collect()
     }
 
     /// The number of the next message.

@@ -5,8 +5,8 @@
 
 use crate::{
     event::{
-        Breakdown, CancelReason, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, SteeringKind, StopReason,
-        WaitCause, WaitEnd, Worker,
+        Breakdown, CancelReason, Day, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, SteeringKind, StopReason,
+        Wait, WaitCause, WaitEnd, Worker,
     },
     run::{Message, Phase},
 };
@@ -57,6 +57,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             pid,
             settings,
             pause_file,
+            day,
         } => {
             let goals_differ = decision.state.view.settings.goals != settings.goals;
             decision.push(Event::RunResumed {
@@ -67,6 +68,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             if goals_differ {
                 decision.notice(Notice::GoalsChanged);
             }
+            it_is(decision, *day);
             recover(decision, now_ms, *pause_file);
         }
         Input::Command { command, by } => user::obey(decision, now_ms, command, *by),
@@ -132,7 +134,35 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
                 decision.push(Event::ClockMoved { gap_ms: *gap_ms });
             }
         }
+        Input::DayBegan { day } => {
+            if decision.state.view.phase != Phase::Idle {
+                it_is(decision, Some(*day));
+                day_began(decision, now_ms);
+            }
+        }
         Input::TimerFired { timer } => timer_fired(decision, now_ms, *timer),
+    }
+}
+
+/// Records which day it is, if that is news.
+fn it_is(decision: &mut Decision, day: Option<Day>) {
+    if let Some(day) = day
+        && decision.state.view.spending.day != Some(day)
+    {
+        decision.push(Event::DayBegan { day });
+    }
+}
+
+/// What was waited for may be here, or have moved to another date with the clock.
+fn day_began(decision: &mut Decision, now_ms: u64) {
+    if let Phase::Waiting {
+        wait: Wait::DayBudget, ..
+    } = decision.state.view.phase
+    {
+        decision.push(Event::WaitEnded {
+            cause: WaitEnd::Elapsed,
+        });
+        settle::next(decision, now_ms);
     }
 }
 
@@ -146,7 +176,9 @@ fn begin(decision: &mut Decision, now_ms: u64, start: &Start) {
         settings: Box::new(start.settings.clone()),
         promise: start.promise.clone(),
         earlier_starts_ms: start.earlier_starts_ms.clone(),
+        earlier_spending: start.earlier_spending.clone(),
     });
+    it_is(decision, start.day);
     if start.pause_file {
         decision.notice(Notice::StartsPaused);
         decision.push(Event::Paused { by: PausedBy::File });
@@ -184,6 +216,10 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
         }
         // Said once more, or the user would sit before a loop that does nothing and says nothing.
         Phase::Paused => settle::next(decision, now_ms),
+        // The limit may have been raised.
+        Phase::Waiting {
+            wait: Wait::DayBudget, ..
+        } => day_began(decision, now_ms),
         Phase::Waiting { wait, until_ms, .. } => decision.push(Event::WaitStarted {
             wait,
             until_ms,
@@ -230,6 +266,9 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
     // Minutes may have passed in a large repository.
     if let Some(limit) = decision.state.view.limit_reached(now_ms) {
         return decision.stop(StopReason::LimitReached { limit });
+    }
+    if let Some(reason) = settle::out_of_tasks(&decision.state) {
+        return decision.stop(reason);
     }
     if decision.state.view.is_paused() {
         return decision.push(Event::Held);

@@ -56,6 +56,10 @@ impl Iterations {
             } => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.usage = found.usage.plus(*usage);
+                    let task = found.task.clone();
+                    if let Some(work) = task.and_then(|task| self.work.get_mut(&task)) {
+                        work.usage = work.usage.plus(*usage);
+                    }
                 }
             }
             Event::AgentReported {
@@ -81,6 +85,9 @@ impl Iterations {
                     let task = found.task.clone();
                     if let Some(work) = task.and_then(|task| self.work.get_mut(&task)) {
                         work.duration_ms += duration_ms;
+                        if outcome.was_limited() || outcome.found_no_live_channel() {
+                            work.counted = work.counted.saturating_sub(1);
+                        }
                     }
                 }
             }
@@ -143,9 +150,10 @@ impl Iterations {
         self.number = iteration.number;
         self.counted += 1;
         if let Some(task) = &iteration.task {
-            let numbers = &mut self.work.entry(task.clone()).or_default().iterations;
-            if numbers.last() != Some(&iteration.number) {
-                numbers.push(iteration.number);
+            let work = self.work.entry(task.clone()).or_default();
+            work.counted += 1;
+            if work.iterations.last() != Some(&iteration.number) {
+                work.iterations.push(iteration.number);
             }
         }
         self.rows.push(iteration);

@@ -20,6 +20,7 @@ mod permission;
 mod phase;
 mod recent;
 mod shared;
+mod spending;
 mod stop;
 mod task;
 mod tool;
@@ -41,6 +42,7 @@ pub use permission::{AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, Op
 pub use phase::{End, Phase};
 pub use recent::Recent;
 pub use shared::Shared;
+pub use spending::Spending;
 pub use stop::StopAsked;
 pub use task::{Block, GoalState, GoalStatus, Task, TaskState, Work};
 pub use tool::Tool;

@@ -121,8 +121,8 @@ impl Phase {
             Wait::Backoff | Wait::Cooldown => *until_ms = until_ms.saturating_add_signed(gap_ms),
             // As the starts that it is counted from.
             Wait::CallBudget => *until_ms = until_ms.saturating_add_signed(gap_ms.min(0)),
-            // Announced as a date.
-            Wait::LimitReset => {}
+            // Announced as a date, or one of the calendar.
+            Wait::LimitReset | Wait::DayBudget => {}
         }
     }
 }

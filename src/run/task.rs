@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{GoalResult, PlanSnapshot};
+use crate::event::{GoalResult, LimitKind, PlanSnapshot, Usage};
 
 /// A task of the plan as it was last read, or one that has vanished from it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
     pub text: String,
@@ -16,6 +16,9 @@ pub struct Task {
     pub work: Work,
     /// What the agent wants to know before it goes on.
     pub question: Option<String>,
+    /// The limit that it has used up, if it is set aside for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LimitKind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,14 +26,14 @@ pub struct Task {
 pub enum TaskState {
     Done,
     Open,
-    /// Set aside until somebody answers.
+    /// Set aside until somebody answers, or allows more for it.
     Blocked,
     /// No longer in the plan, and never ticked.
     Vanished,
 }
 
 /// What was spent on a task.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
@@ -38,6 +41,12 @@ pub struct Work {
     pub iterations: Vec<u32>,
     /// How long those of them took that have ended.
     pub duration_ms: u64,
+    /// How many of them count against `limits.perTask.maxIterations`: one that was ended by a rate limit does not.
+    #[serde(default)]
+    pub counted: u32,
+    /// Unknown where the agent did not tell.
+    #[serde(default)]
+    pub usage: Usage,
 }
 
 /// What keeps an agent from going on.
@@ -76,6 +85,7 @@ pub(super) fn tasks(
     missing: &[String],
     blocks: &[Block],
     work: &BTreeMap<String, Work>,
+    at_limit: impl Fn(&str) -> Option<LimitKind>,
 ) -> Vec<Task> {
     let question = |text: &str| {
         let mut blocks = blocks.iter().rev();
@@ -83,12 +93,14 @@ pub(super) fn tasks(
     };
     let there = plan.tasks.iter().map(|task| {
         let question = question(&task.text).filter(|_| !task.done);
+        let limit = at_limit(&task.text).filter(|_| !task.done);
         Task {
-            state: match (task.done, &question) {
+            state: match (task.done, question.is_some() || limit.is_some()) {
                 (true, _) => TaskState::Done,
-                (false, Some(_)) => TaskState::Blocked,
-                (false, None) => TaskState::Open,
+                (false, true) => TaskState::Blocked,
+                (false, false) => TaskState::Open,
             },
+            limit,
             text: task.text.clone(),
             depth: task.depth,
             work: work.get(&task.text).cloned().unwrap_or_default(),
@@ -101,6 +113,7 @@ pub(super) fn tasks(
         depth: 0,
         work: work.get(text).cloned().unwrap_or_default(),
         question: question(text),
+        limit: None,
     });
     there.chain(gone).collect()
 }

@@ -2,9 +2,9 @@ use std::{fs, path::Path};
 
 use super::*;
 use crate::event::{
-    AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Delivery,
+    AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Day, Delivery,
     Denial, Event, Evidence, Exit, Goal, GoalFailure, GoalResult, Hint, Level, Missing, Notice, Outcome, PausedBy,
-    PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, RunId, SessionId, Settings, SteeringId,
+    PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, RunId, SessionId, Settings, Spent, SteeringId,
     SteeringKind, StopReason, StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
 };
 use crate::testing::{Dice, goal_checked, iteration_started};
@@ -184,7 +184,7 @@ impl Chaos {
     fn event(&mut self) -> Event {
         let iteration = self.number();
         let id = SteeringId(self.number());
-        match self.below(33) {
+        match self.below(34) {
             0 => Event::JournalOpened {
                 format: "ralph-journal".to_owned(),
                 version: 2,
@@ -197,6 +197,10 @@ impl Chaos {
                 settings: self.settings(),
                 promise: "secret".to_owned(),
                 earlier_starts_ms: vec![self.at_ms - self.below(7_200_000)],
+                earlier_spending: vec![Spent {
+                    from_ms: self.at_ms - self.below(7_200_000),
+                    usage: Usage::default(),
+                }],
             },
             2 => Event::RunResumed {
                 pid: 2,
@@ -305,13 +309,19 @@ impl Chaos {
                 until_ms: self.below(1_000),
             },
             26 => Event::WaitStarted {
-                wait: self.any(&[Wait::Backoff, Wait::LimitReset, Wait::CallBudget]),
+                wait: self.any(&[Wait::Backoff, Wait::LimitReset, Wait::CallBudget, Wait::DayBudget]),
                 until_ms: self.at_ms + 1,
                 attempt: self.number(),
                 why: WaitCause::Text { text: self.text() },
             },
             27 => Event::WaitEnded {
-                cause: WaitEnd::Elapsed,
+                cause: self.any(&[WaitEnd::Elapsed, WaitEnd::RetriedNow]),
+            },
+            33 => Event::DayBegan {
+                day: Day {
+                    from_ms: self.at_ms - self.below(7_200_000),
+                    until_ms: self.at_ms + 1,
+                },
             },
             28 => Event::Paused { by: PausedBy::User },
             29 => Event::SteeringQueued {
@@ -408,6 +418,7 @@ fn a_view_tells_neither_the_promise_nor_what_the_agent_says() {
         settings: Box::default(),
         promise: "secret-promise".to_owned(),
         earlier_starts_ms: Vec::new(),
+        earlier_spending: Vec::new(),
     };
     let said = |signal| Event::AgentReported { iteration: 1, signal };
     let text = "secret-thought".to_owned();
@@ -518,6 +529,8 @@ fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered(
     let work = Work {
         iterations: vec![2],
         duration_ms: 1_000,
+        counted: 1,
+        ..Work::default()
     };
     assert_eq!(view.tasks()[1].work, work);
     let blocked = Event::TaskBlocked {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Block, Breaker, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation, OpenAsk,
-    Permissions, Phase, Shared, StopAsked, Task, Tool, task::tasks, tool,
+    Permissions, Phase, Shared, Spending, StopAsked, Task, Tool, Work, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, RunId,
@@ -35,6 +35,8 @@ pub struct RunView {
     /// Counts phase changes; a timer armed in an earlier phase is ignored.
     pub epoch: u32,
     pub clock: Clock,
+    #[serde(default)]
+    pub spending: Spending,
     pub plan: PlanSnapshot,
     /// Tasks that were in the plan of this run and that an agent took out of it.
     pub missing: Vec<String>,
@@ -78,6 +80,8 @@ impl RunView {
         self.iterations.apply(at_ms, event);
         self.incidents.apply(at_ms, self.iterations.number, event);
         self.permissions.apply(at_ms, event);
+        self.spending
+            .apply(at_ms, &self.phase, &self.settings.limits.per_day, event);
         match event {
             Event::JournalOpened { run, .. } => {
                 self.run = Some(run.clone());
@@ -222,6 +226,8 @@ impl RunView {
             }),
             // Those of an iteration and incidents were taken in above; what an agent states counts when it is judged.
             Event::ClockMoved { .. }
+            | Event::DayBegan { .. }
+            | Event::TaskSetAside { .. }
             | Event::AgentStated { .. }
             | Event::ClaimMade { .. }
             | Event::PermissionAsked { .. }
@@ -267,6 +273,9 @@ impl RunView {
             self.iterations.skip(gap_ms);
         }
         self.clock.skip(gap_ms);
+        if gap_ms < 0 {
+            self.spending.set_back(gap_ms.unsigned_abs());
+        }
         self.phase.skip(gap_ms);
         self.permissions.skip(gap_ms);
     }
@@ -424,12 +433,52 @@ impl RunView {
     }
 
     pub fn is_set_aside(&self, task: &str) -> bool {
-        self.blocks.iter().any(|block| block.task.as_deref() == Some(task))
+        self.blocks.iter().any(|block| block.task.as_deref() == Some(task)) || self.task_limit_reached(task).is_some()
     }
 
-    /// Texts of the tasks that nobody works on until the user says something.
+    /// Texts of the tasks that nobody works on: until the user says something, or allows more for them.
     pub fn set_aside(&self) -> Vec<String> {
-        self.blocks.iter().filter_map(|block| block.task.clone()).collect()
+        let blocked = self.blocks.iter().filter_map(|block| block.task.clone());
+        blocked
+            .chain(self.tasks_at_limit().map(|(task, _)| task.to_owned()))
+            .collect()
+    }
+
+    /// The open tasks that have used up what one may, each with the limit that it was.
+    pub fn tasks_at_limit(&self) -> impl Iterator<Item = (&str, LimitKind)> {
+        let is_limited = !self.settings.limits.per_task.is_none();
+        let open = self.plan.tasks.iter().filter(move |task| is_limited && !task.done);
+        open.filter_map(|task| Some((task.text.as_str(), self.task_limit_reached(&task.text)?)))
+    }
+
+    /// The limit that keeps another iteration on `task` from being started.
+    pub fn task_limit_reached(&self, task: &str) -> Option<LimitKind> {
+        let limits = &self.settings.limits.per_task;
+        if limits.is_none() || self.is_worked_on(task) {
+            return None;
+        }
+        let work = self.iterations.work.get(task)?;
+        limits.reached(work.counted, &work.usage)
+    }
+
+    /// What was spent on the task that is worked on, or comes next.
+    pub fn current_work(&self) -> Option<Work> {
+        let latest = self.iterations.latest().filter(|_| self.is_busy());
+        let task = latest.and_then(|latest| latest.task.as_deref());
+        let task = task.or_else(|| self.task().map(|task| task.text.as_str()))?;
+        self.iterations.work.get(task).cloned()
+    }
+
+    fn is_worked_on(&self, task: &str) -> bool {
+        let latest = self.iterations.latest().filter(|_| self.is_busy());
+        latest.is_some_and(|latest| latest.task.as_deref() == Some(task))
+    }
+
+    /// The limit of the day that is used up at `now_ms`; none on a day that nobody told of.
+    pub fn day_limit_reached(&self, now_ms: u64) -> Option<LimitKind> {
+        self.spending.day.filter(|day| day.contains(now_ms))?;
+        let limits = self.spending.limits_today(&self.settings.limits.per_day);
+        limits.spent(&self.spending.today())
     }
 
     /// The task that is worked on, or comes next.
@@ -442,7 +491,8 @@ impl RunView {
 
     /// The tasks of the plan in its order, and those that have vanished from it.
     pub fn tasks(&self) -> Vec<Task> {
-        tasks(&self.plan, &self.missing, &self.blocks, &self.iterations.work)
+        let at_limit = |task: &str| self.task_limit_reached(task);
+        tasks(&self.plan, &self.missing, &self.blocks, &self.iterations.work, at_limit)
     }
 
     /// How long the run has taken, without the times in which nobody worked.

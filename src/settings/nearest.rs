@@ -9,8 +9,13 @@ pub fn closest<'n>(unknown: &str, names: impl IntoIterator<Item = &'n str>) -> O
         .into_iter()
         .map(|known| (likeness(unknown, known), known))
         .filter(|(likeness, _)| *likeness >= ALIKE)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        // Of names that are as near as each other the outermost is meant.
+        .max_by(|(a, one), (b, other)| a.total_cmp(b).then(depth(other).cmp(&depth(one))))
         .map(|(_, known)| known)
+}
+
+fn depth(path: &str) -> usize {
+    path.matches('.').count()
 }
 
 fn likeness(unknown: &str, known: &str) -> f64 {

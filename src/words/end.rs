@@ -1,9 +1,10 @@
 //! The end of a run in words.
 
-use crate::event::{Breakdown, BreakerCause, LimitKind, OwnWork, ProblemKind, StopReason};
+use crate::event::{Breakdown, BreakerCause, OwnWork, ProblemKind, StopReason};
 
 use super::{
     breaker_cause_in_words, counted,
+    limit::limit_word,
     notice::{own_work, whole},
     problem_kind_in_words,
 };
@@ -16,15 +17,10 @@ pub fn stop_in_words(reason: &StopReason) -> String {
         StopReason::AgentFailed { adapter, problem } => format!("failed: {}", failure_in_words(adapter, problem.kind)),
         StopReason::Broken { why } => format!("failed: ralph cannot continue ({})", breakdown_in_words(why)),
         StopReason::PlanInvalid { why } => format!("failed: the plan cannot be read ({why})"),
-        StopReason::LimitReached { limit } => format!(
-            "stopped: {} limit reached",
-            match limit {
-                LimitKind::MaxIterations => "iteration",
-                LimitKind::MaxTime => "time",
-                LimitKind::MaxCost => "cost",
-                LimitKind::MaxTokens => "token",
-            }
-        ),
+        StopReason::LimitReached { limit } => format!("stopped: {} limit reached", limit_word(*limit)),
+        StopReason::TaskLimitReached { limit, task } => {
+            format!("blocked: {} limit reached (\"{task}\")", limit_word(*limit))
+        }
         StopReason::BreakerOpen { why } => match why {
             BreakerCause::NoProgress { iterations } => {
                 format!(
@@ -49,6 +45,7 @@ pub(super) fn end_headline(reason: &StopReason) -> String {
         StopReason::Broken { .. } => "failed: ralph cannot continue".to_owned(),
         StopReason::PlanInvalid { .. } => "failed: the plan cannot be read".to_owned(),
         StopReason::Blocked { .. } => "blocked: needs your answer".to_owned(),
+        StopReason::TaskLimitReached { limit, .. } => format!("blocked: {} limit reached", limit_word(*limit)),
         StopReason::BreakerOpen {
             why: BreakerCause::NoProgress { .. },
         }

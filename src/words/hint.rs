@@ -2,6 +2,8 @@
 
 use crate::event::{Hint, LimitKind, RestoreMoment};
 
+use super::limit::raising;
+
 /// One thing the user can do when a run is over, with the command that does it.
 pub fn hint_in_words(hint: &Hint) -> String {
     match hint {
@@ -39,15 +41,20 @@ pub fn hint_in_words(hint: &Hint) -> String {
                 format!("`ralph restore {iteration}` brings back the files as they were after iteration {iteration}")
             }
         },
-        Hint::RaiseLimit { limit } => format!(
-            "`ralph continue {}` continues this run with a higher limit, `ralph` starts a new one",
+        Hint::RaiseLimit { limit } => {
+            let higher = format!("`ralph continue {}`", raising(*limit));
             match limit {
-                LimitKind::MaxIterations => "--iterations N",
-                LimitKind::MaxTime => "--max-time TIME",
-                LimitKind::MaxCost => "--max-cost-usd USD",
-                LimitKind::MaxTokens => "--max-tokens N",
+                LimitKind::DayCost | LimitKind::DayTokens => {
+                    format!("`ralph continue` continues this run tomorrow, {higher} with a higher limit now")
+                }
+                LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => {
+                    format!("{higher} takes its tasks up again with a higher limit")
+                }
+                LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::MaxCost | LimitKind::MaxTokens => {
+                    format!("{higher} continues this run with a higher limit, `ralph` starts a new one")
+                }
             }
-        ),
+        }
         Hint::MessageUndelivered { message, text } => {
             format!(
                 "message {} was never delivered; send it again to include it: {text}",

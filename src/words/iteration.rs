@@ -2,7 +2,7 @@
 
 use crate::event::{BreakerCause, BreakerState, CancelReason, Outcome, Wait, WaitCause};
 
-use super::{Tone, counted, problem_in_words, problem_kind_in_words};
+use super::{Tone, counted, limit::limit_word, problem_in_words, problem_kind_in_words};
 
 /// An outcome with its reason, as what an iteration did.
 pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
@@ -40,6 +40,10 @@ pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
         CancelReason::MaxTime => "the run's time limit is reached",
         CancelReason::MaxCost => "the cost limit is reached",
         CancelReason::MaxTokens => "the token limit is reached",
+        CancelReason::TaskCost => "the per-task cost limit is reached",
+        CancelReason::TaskTokens => "the per-task token limit is reached",
+        CancelReason::DayCost => "the daily cost limit is reached",
+        CancelReason::DayTokens => "the daily token limit is reached",
         CancelReason::Stopped => "the run is stopping",
     }
 }
@@ -49,7 +53,7 @@ pub(super) fn wait_in_words(wait: Wait, until: &str, attempt: u32, why: &WaitCau
     match wait {
         Wait::Backoff if attempt > 1 => format!("trying again at {until} ({} consecutive failure)", ordinal(attempt)),
         Wait::Backoff => format!("trying again at {until}"),
-        Wait::LimitReset | Wait::CallBudget => format!("waiting until {until}: {why}"),
+        Wait::LimitReset | Wait::CallBudget | Wait::DayBudget => format!("waiting until {until}: {why}"),
         Wait::Cooldown => format!("one more try at {until}: {why}"),
     }
 }
@@ -59,6 +63,10 @@ pub fn wait_cause_in_words(cause: &WaitCause) -> String {
     match cause {
         WaitCause::Failure { problem } => problem_in_words(problem),
         WaitCause::CallsUsedUp => "the calls of this hour are used up".to_owned(),
+        WaitCause::DayUsedUp { limit } => {
+            let limit = limit_word(*limit);
+            format!("the {limit} limit is reached; `ralph resume --now` allows as much again")
+        }
         WaitCause::Breaker { why } => breaker_cause_in_words(why),
         WaitCause::BegunBefore => "begun before the restart".to_owned(),
         WaitCause::Text { text } => text.clone(),

@@ -11,6 +11,7 @@ use super::{
     Tone, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, confidence_in_words,
     goal_in_words,
     iteration::{cancel_reason, wait_in_words},
+    limit::set_aside_in_words,
     missing_in_words, notice_in_words, outcome_in_words,
     permission::{answered, asked_in_words, decided, scope_in_words},
     short_duration, status_in_words,
@@ -110,6 +111,13 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             )
         }
         Event::TaskBlocked { question, .. } => line(Tone::Bad, format!("blocked, set aside: {question}")),
+        Event::TaskSetAside {
+            task,
+            limit,
+            iterations,
+            usage,
+            ..
+        } => line(Tone::Bad, set_aside_in_words(task, *limit, *iterations, usage)),
         Event::VerificationStarted { goals, .. } => line(Tone::Wait, format!("checking goals: {}", goals.join(", "))),
         Event::GoalChecked { result, .. } => {
             let tone = if result.passed { Tone::Good } else { Tone::Bad };
@@ -250,6 +258,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         | Event::PlanRead { .. }
         | Event::AgentStated { .. }
         | Event::PreparationStarted { .. }
+        | Event::DayBegan { .. }
         | Event::RunStopped { .. } => None,
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     machine::Closed,
 };
 
-use super::{counted, place::lacking_in_words, short_duration};
+use super::{counted, limit::raising, place::lacking_in_words, short_duration};
 
 /// A notice in a sentence, without its level.
 pub fn notice_in_words(notice: &Notice) -> String {
@@ -32,6 +32,18 @@ pub fn notice_in_words(notice: &Notice) -> String {
                 format!("no adapter is named: using `{adapter}`, which is installed; no login was found")
             }
         },
+        Notice::SpendingUnreported { adapter, cost, tokens } => {
+            let what = match (cost, tokens) {
+                (true, true) => "cost or tokens",
+                (true, false) => "a cost",
+                (false, _) => "tokens",
+            };
+            let instead = match (cost, tokens) {
+                (true, false) => "one on tokens does (`--max-tokens`)",
+                _ => "`--max-time` and `--max-iterations` do",
+            };
+            format!("{adapter} is not known to report {what}, so a limit on that may not hold; {instead}")
+        }
         Notice::PlanChosen {
             plan,
             mode,
@@ -280,13 +292,22 @@ pub fn closed_in_words(closed: Closed) -> String {
 
 /// Says that nothing can go on below a limit, and what can be done.
 pub fn used_up_in_words(limit: LimitKind) -> String {
-    let (what, how) = match limit {
-        LimitKind::MaxIterations => ("iterations", "--iterations 10` allows 10 more"),
-        LimitKind::MaxTime => ("time", "--max-time TIME` allows more"),
-        LimitKind::MaxCost => ("money", "--max-cost-usd USD` allows more"),
-        LimitKind::MaxTokens => ("tokens", "--max-tokens N` allows more"),
+    let more = match limit {
+        LimitKind::MaxIterations => "`ralph continue --iterations 10` allows 10 more".to_owned(),
+        limit => format!("`ralph continue {}` allows more", raising(limit)),
     };
-    format!("the run has used up its {what}: `ralph continue {how}")
+    let used_up = match limit {
+        LimitKind::MaxIterations => "the run has used up its iterations",
+        LimitKind::MaxTime => "the run has used up its time",
+        LimitKind::MaxCost => "the run has used up its money",
+        LimitKind::MaxTokens => "the run has used up its tokens",
+        LimitKind::TaskIterations => "the open tasks have used up their iterations",
+        LimitKind::TaskCost => "the open tasks have used up their money",
+        LimitKind::TaskTokens => "the open tasks have used up their tokens",
+        LimitKind::DayCost => "the money of the day is used up",
+        LimitKind::DayTokens => "the tokens of the day are used up",
+    };
+    format!("{used_up}: {more}")
 }
 
 /// Work of ralph's own, as what took too long.

@@ -21,6 +21,7 @@ pub fn phase_in_words(view: &RunView) -> String {
             Wait::Backoff => "waiting before the next try".to_owned(),
             Wait::LimitReset => "waiting for the agent's limit to reset".to_owned(),
             Wait::CallBudget => "waiting for the next call of the hour".to_owned(),
+            Wait::DayBudget => "waiting for tomorrow: today's limit is used up".to_owned(),
             Wait::Cooldown => "waiting before one last try".to_owned(),
         },
         phase => still(phase, view),
@@ -48,6 +49,7 @@ pub fn phase_headline(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String)
                 Wait::Backoff => "trying again",
                 Wait::LimitReset => "rate-limited, resuming",
                 Wait::CallBudget => "next call",
+                Wait::DayBudget => "day's limit used up, resuming",
                 Wait::Cooldown => "one more try",
             };
             let left_ms = until_ms.saturating_sub(now_ms).div_ceil(1000) * 1000;

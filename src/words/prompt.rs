@@ -29,6 +29,9 @@ pub(crate) fn feedback(feedback: &Feedback) -> String {
         Feedback::IterationTimeout => {
             "The last session was stopped at its time limit. Work in smaller steps.".to_owned()
         }
+        Feedback::TaskAtLimit { task } => {
+            format!("\"{task}\" is set aside: it has used up what one task may. Leave it as it is.")
+        }
         Feedback::TaskSetAside { task, question } => {
             format!("The task \"{task}\" is set aside until the user answers: {question}")
         }

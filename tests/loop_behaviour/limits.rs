@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use ralph::{
-    event::{CancelReason, Event, LimitKind, Notice, Outcome, ProblemKind, StopReason, StopRequest, UserCommand, Wait},
+    event::{
+        CancelReason, Event, LimitKind, Notice, Outcome, ProblemKind, Record, RunId, StopReason, StopRequest,
+        UserCommand, Wait,
+    },
+    store::journal::Journal,
     words::stop_in_words,
 };
 use serde_json::json;
@@ -413,6 +417,142 @@ async fn the_calls_of_an_hour_count_over_the_runs_of_the_project() {
         panic!("no wait")
     };
     assert!(until_ms > waiting.at_ms && until_ms <= waiting.at_ms + HOUR_MS);
+    running.interrupt().await;
+    let records = running.wait().await.records();
+    assert!(outcomes(&records).is_empty(), "{records:#?}");
+}
+
+/// An agent whose first session costs so much and every other one dollar, and which then does its task.
+fn costing(first_usd: f64) -> Agent {
+    Agent::jsonl(move |turn| async move {
+        let cost_usd = if turn.n == 1 { first_usd } else { 1.0 };
+        turn.signal(&json!({"type": "usage", "usage": {"costUsd": cost_usd}}));
+        turn.work();
+        turn.over("ok");
+    })
+}
+
+fn tasks_worked_on(records: &[Record]) -> Vec<String> {
+    let tasks = events(records).filter_map(|event| match event {
+        Event::IterationStarted { task, .. } => task.clone(),
+        _ => None,
+    });
+    tasks.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_at_its_limit_is_set_aside_told_of_and_left_to_the_user_at_the_end() {
+    let project = Project::new();
+    let agent = Agent::jsonl(|turn| async move {
+        if turn.n == 1 {
+            turn.signal(&json!({"type": "usage", "usage": {"costUsd": 1.5}}));
+            turn.hang().await;
+        }
+        turn.edit_plan(|plan| plan.replace("- [ ] Task 2", "- [x] Task 2"));
+        turn.over("ok");
+    });
+    project.plan(2);
+    let looping = project.looping(&agent);
+    let finished = looping
+        .with(|settings| settings.limits.per_task.max_cost_usd = Some(1.0))
+        .run()
+        .await;
+    assert_eq!(finished.code(), Some(8), "{finished:?}");
+    let records = finished.records();
+    assert_eq!(tasks_worked_on(&records), ["Task 1", "Task 2"]);
+    assert_eq!(outcomes(&records)[0], &cancelled(CancelReason::TaskCost));
+    let end = stop_in_words(reason(&records));
+    assert_eq!(end, "blocked: per-task cost limit reached (\"Task 1\")");
+    assert!(
+        project.prompt(2).contains("\"Task 1\" is set aside"),
+        "{}",
+        project.prompt(2)
+    );
+    let report = project.ralph(["report"]).run(SOON).stdout;
+    assert!(
+        report.contains("`ralph continue --max-cost-usd-per-task USD`"),
+        "{report}"
+    );
+    let status = project.ralph(["status"]).run(SOON).stdout;
+    assert!(
+        status.contains("set aside Task 1: per-task cost limit reached"),
+        "{status}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_limit_of_the_day_holds_over_the_runs_of_the_project_until_midnight() {
+    let project = Project::new();
+    project.plan(4);
+    let looping = || {
+        let looping = project.looping(&costing(2.0)).max_iterations(1);
+        looping.with(|settings| {
+            settings.limits.max_time_ms = None;
+            settings.limits.per_day.max_cost_usd = Some(4.0);
+        })
+    };
+    assert_eq!(looping().run().await.code(), Some(6));
+    // The second is killed as soon as it has spent its part.
+    let spender = Agent::jsonl(|turn| async move {
+        turn.signal(&json!({"type": "usage", "usage": {"costUsd": 2.0}}));
+        turn.hang().await;
+    });
+    let second = project.looping(&spender).max_iterations(1).start();
+    second
+        .wait_for_record(|event| matches!(event, Event::AgentReported { .. }))
+        .await;
+    second.kill().await;
+    assert_eq!(looping().run().await.code(), Some(6), "it is resumed, and over");
+    let third = looping().start();
+    let waiting = third.wait_for_record(waiting(Wait::DayBudget)).await;
+    let Event::WaitStarted { until_ms, .. } = waiting.event else {
+        panic!("no wait")
+    };
+    assert!(until_ms > waiting.at_ms && until_ms <= waiting.at_ms + 25 * HOUR_MS);
+    let finished = third.wait().await;
+    let records = finished.records();
+    let started = records
+        .iter()
+        .find(|record| matches!(record.event, Event::IterationStarted { .. }));
+    assert!(started.is_some_and(|record| record.at_ms >= until_ms), "{records:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_cuts_the_wait_for_tomorrow_short_allows_as_much_again() {
+    let project = Project::new();
+    project.plan(2);
+    let looping = project.looping(&costing(3.0)).with(|settings| {
+        settings.limits.max_time_ms = None;
+        settings.limits.per_day.max_cost_usd = Some(3.0);
+    });
+    let running = looping.start();
+    running.wait_for_record(waiting(Wait::DayBudget)).await;
+    running.command(UserCommand::RetryNow).await.unwrap();
+    let finished = running.wait().await;
+    let records = finished.records();
+    let days = events(&records).filter(|event| matches!(event, Event::DayBegan { .. }));
+    assert!(days.count() <= 2, "{records:#?}");
+    assert_eq!(tasks_worked_on(&records).len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_calls_of_an_hour_outlast_a_run_that_was_killed_before_it_had_begun() {
+    let project = Project::new();
+    project.plan(4);
+    let looping = || {
+        let looping = project.looping(&Agent::worker()).max_iterations(1);
+        looping.with(|settings| settings.limits.calls_per_hour = Some(1))
+    };
+    assert_eq!(looping().run().await.code(), Some(6));
+    // As a run leaves it that is killed between the first line of its journal and the second.
+    let paths = project.paths();
+    let id = RunId("20991231-235959-0000000000000000000".to_owned());
+    let files = paths.run(&id);
+    files.create().expect("a directory of one's own");
+    Journal::create(&files.journal(), project.now_ms(), &id).expect("a journal");
+    std::fs::write(paths.latest(), &id.0).expect("a state directory of one's own");
+    let running = looping().start();
+    running.wait_for_record(waiting(Wait::CallBudget)).await;
     running.interrupt().await;
     let records = running.wait().await.records();
     assert!(outcomes(&records).is_empty(), "{records:#?}");

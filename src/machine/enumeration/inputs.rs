@@ -6,8 +6,9 @@ use super::super::{
 use super::STEP_MS;
 use crate::{
     event::{
-        AgentSignal, Backoff, BreakerLimits, Claim, Escalation, Goal, GoalFailure, GoalResult, Limits, PlanSnapshot,
-        PlanTask, Problem, ProblemKind, RequestedBy, Settings, SteeringKind, StopRequest, UserCommand, Worker,
+        AgentSignal, Backoff, BreakerLimits, Claim, Day, DayLimits, Escalation, Goal, GoalFailure, GoalResult, Limits,
+        PlanSnapshot, PlanTask, Problem, ProblemKind, RequestedBy, Settings, SteeringKind, StopRequest, TaskLimits,
+        UserCommand, Worker,
     },
     run::Phase,
 };
@@ -91,11 +92,44 @@ pub(super) fn demanding_settings() -> Settings {
     }
 }
 
+/// The day on which every run begins.
+pub(super) const DAY: Day = Day {
+    from_ms: 0,
+    until_ms: 86_400_000,
+};
+
+/// As `settings`, and with little to spend on a task and in a day.
+pub(super) fn frugal_settings() -> Settings {
+    Settings {
+        limits: Limits {
+            max_iterations: Some(2),
+            max_tokens: None,
+            max_time_ms: None,
+            calls_per_hour: None,
+            per_task: TaskLimits {
+                max_tokens: Some(170),
+                ..TaskLimits::default()
+            },
+            per_day: DayLimits {
+                max_tokens: Some(100),
+                ..DayLimits::default()
+            },
+            ..settings().limits
+        },
+        ..settings()
+    }
+}
+
+fn is_frugal(state: &LoopState) -> bool {
+    !state.view.settings.limits.per_day.is_none()
+}
+
 pub(in crate::machine) fn started() -> LoopState {
     started_with(settings())
 }
 
 pub(in crate::machine) fn started_with(settings: Settings) -> LoopState {
+    let is_limited = !settings.limits.per_day.is_none();
     let start = Start {
         project: "/project".into(),
         pid: 1,
@@ -103,6 +137,8 @@ pub(in crate::machine) fn started_with(settings: Settings) -> LoopState {
         promise: "nonce".to_owned(),
         pause_file: false,
         earlier_starts_ms: Vec::new(),
+        earlier_spending: Vec::new(),
+        day: is_limited.then_some(DAY),
     };
     step(LoopState::default(), STEP_MS, &Input::Start(Box::new(start))).state
 }
@@ -385,7 +421,41 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             | Input::Verified { .. }
             | Input::Settled { .. }
             | Input::ClockMoved { .. }
+            | Input::DayBegan { .. }
             | Input::TimerFired { .. } => true,
+        });
+    }
+    if is_frugal(state) {
+        let until_ms = state.view.spending.day.map_or(0, |day| day.until_ms);
+        let tomorrow = Day {
+            from_ms: until_ms,
+            until_ms: until_ms + DAY.until_ms,
+        };
+        inputs.extend([
+            Input::DayBegan { day: tomorrow },
+            Input::DayBegan { day: DAY },
+            Input::TimerFired {
+                timer: Timer {
+                    kind: TimerKind::WaitOver,
+                    epoch: Some(state.view.epoch),
+                    at_ms: now_ms,
+                },
+            },
+        ]);
+        // What has nothing to do with spending is enumerated without it.
+        inputs.retain(|input| match input {
+            Input::Agent { signal, .. } => {
+                matches!(signal, AgentSignal::Usage { .. } | AgentSignal::Ended { .. })
+            }
+            Input::Command { command, .. } => match command {
+                UserCommand::RetryNow => true,
+                UserCommand::Stop { stop } => *stop == StopRequest::Graceful,
+                _ => false,
+            },
+            Input::Prepared { result, .. } => result.is_ok(),
+            Input::Settled { .. } | Input::DayBegan { .. } | Input::ClockMoved { .. } => true,
+            Input::TimerFired { timer } => matches!(timer.kind, TimerKind::WaitOver | TimerKind::Deadline),
+            _ => false,
         });
     }
     inputs

@@ -27,7 +27,7 @@ function found(status, isLive) {
 function ended(reason) {
   switch (reason.type) {
     case "done": return ["Done", "done"];
-    case "blocked": return ["Needs you", "needs"];
+    case "blocked": case "task-limit-reached": return ["Needs you", "needs"];
     case "agent-failed": case "broken": case "plan-invalid": return ["Failed", "bad"];
     default: return ["Stopped", "stopped"];
   }

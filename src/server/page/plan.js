@@ -87,9 +87,38 @@ function limitRows({ view, connection }) {
     row("Time", elapsed, limits.maxTimeMs, duration),
     row("Tokens", tokens, limits.maxTokens, short),
     row("Cost", usage.costUsd ?? undefined, limits.maxCostUsd, money),
+    budgetRows(view),
     limits.callsPerHour && row("This hour", hour, limits.callsPerHour, (count) => counted(count, "call")),
     limited.map(([adapter, untilMs]) => h("p", { class: "warn" }, `${adapter} is limited for another ${duration(untilMs - now())}`)),
   ];
+}
+
+// What is used of the limits on the task that is worked on, and on the day.
+function budgetRows({ settings: { limits }, spending, iterations, plan }) {
+  const { perTask, perDay } = limits;
+  const latest = iterations.rows.kept.at(-1)?.task;
+  const task = iterations.work[latest ?? plan.tasks.find((task) => !task.done)?.text];
+  const today = sum(spending.quarters.filter((spent) => spent.fromMs >= (spending.day?.fromMs ?? 0)).map((spent) => spent.usage));
+  const times = spending.extra + 1;
+  return [
+    perTask?.maxIterations && row("Iterations on the task", task?.counted ?? 0, perTask.maxIterations, String),
+    perTask?.maxCostUsd && row("Cost of the task", task?.usage.costUsd ?? undefined, perTask.maxCostUsd, money),
+    perTask?.maxTokens && row("Tokens of the task", tokensOf(task?.usage), perTask.maxTokens, short),
+    perDay?.maxCostUsd && row("Cost today", today.costUsd ?? undefined, perDay.maxCostUsd * times, money),
+    perDay?.maxTokens && row("Tokens today", tokensOf(today), perDay.maxTokens * times, short),
+  ];
+}
+
+const tokensOf = (usage) => (usage?.inputTokens == null && usage?.outputTokens == null ? undefined : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0));
+
+function sum(usages) {
+  const total = {};
+  for (const usage of usages) {
+    for (const [name, value] of Object.entries(usage)) {
+      if (value != null) total[name] = (total[name] ?? 0) + value;
+    }
+  }
+  return total;
 }
 
 function row(label, used, most, words) {

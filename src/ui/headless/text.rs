@@ -300,6 +300,18 @@ pub(crate) fn limits_in_words(limits: &Limits) -> String {
     ];
     parts.extend(limits.max_cost_usd.map(|max| format!("${max}")));
     parts.extend(limits.max_tokens.map(|max| format!("{} tokens", short_count(max))));
+    let (task, day) = (&limits.per_task, &limits.per_day);
+    parts.extend(
+        task.max_iterations
+            .map(|max| format!("{} per task", counted(u64::from(max), "iteration"))),
+    );
+    for (of, cost, tokens) in [
+        ("task", task.max_cost_usd, task.max_tokens),
+        ("day", day.max_cost_usd, day.max_tokens),
+    ] {
+        parts.extend(cost.map(|max| format!("${max} per {of}")));
+        parts.extend(tokens.map(|max| format!("{} tokens per {of}", short_count(max))));
+    }
     parts.extend(
         limits
             .calls_per_hour

@@ -7,7 +7,7 @@ use crate::{
     event::{Decider, GoalResult, StopReason},
     run::{RunView, TaskState},
     text::one_line,
-    words::{asked_in_words, counted, goal_failure_in_words, stop_in_words},
+    words::{asked_in_words, counted, goal_failure_in_words, stop_in_words, task_at_limit_in_words},
 };
 
 /// What a run that only claims to be done asks for.
@@ -63,12 +63,12 @@ pub(super) fn needs_person(report: &Report, view: &RunView) -> Vec<String> {
         Some(StopReason::Done { .. })
     );
     for task in in_state(TaskState::Blocked) {
-        let question = task.question.as_deref().unwrap_or_default();
-        needs.push(format!(
-            "an answer for the task \"{}\": {}",
-            task.text,
-            one_line(question)
-        ));
+        let question = task.question.as_ref();
+        needs.extend(
+            question.map(|question| format!("an answer for the task \"{}\": {}", task.text, one_line(question))),
+        );
+        let limit = task.limit.map(task_at_limit_in_words);
+        needs.extend(limit.map(|limit| format!("the task \"{}\": {limit}", task.text)));
     }
     if !finished {
         let elsewhere = view.blocks.iter().rfind(|block| block.task.is_none());
@@ -135,11 +135,16 @@ fn end_needs(report: &Report) -> Option<String> {
         | StopReason::HungUp
         | StopReason::Superseded => None,
         // Its question is there already, with its task.
-        StopReason::Blocked { .. } if report.tasks.iter().any(|task| task.state == TaskState::Blocked) => None,
+        StopReason::Blocked { .. } | StopReason::TaskLimitReached { .. }
+            if report.tasks.iter().any(|task| task.state == TaskState::Blocked) =>
+        {
+            None
+        }
         reason @ (StopReason::AgentFailed { .. }
         | StopReason::Broken { .. }
         | StopReason::PlanInvalid { .. }
         | StopReason::BreakerOpen { .. }
-        | StopReason::Blocked { .. }) => Some(one_line(&stop_in_words(reason))),
+        | StopReason::Blocked { .. }
+        | StopReason::TaskLimitReached { .. }) => Some(one_line(&stop_in_words(reason))),
     }
 }

@@ -17,7 +17,9 @@ mod text;
 use serde::Serialize;
 
 use crate::{
-    event::{Changes, Checkpoint, Delivery, Outcome, RunId, SteeringId, SteeringKind, StopReason, Totals, Usage},
+    event::{
+        Changes, Checkpoint, Delivery, LimitKind, Outcome, RunId, SteeringId, SteeringKind, StopReason, Totals, Usage,
+    },
     run::{Look, TaskState, Waited},
 };
 
@@ -89,6 +91,9 @@ pub(crate) struct Task {
     pub cost_usd: Option<f64>,
     /// What the agent wants to know before it goes on.
     pub question: Option<String>,
+    /// The limit that it has used up, if it is set aside for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LimitKind>,
 }
 
 /// One session and what became of it.

@@ -156,6 +156,7 @@ impl From<run::Task> for Task {
             duration_ms: task.work.duration_ms,
             cost_usd: None,
             question: task.question,
+            limit: task.limit,
         }
     }
 }

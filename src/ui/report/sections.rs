@@ -7,7 +7,7 @@ use crate::{
     text::one_line,
     words::{
         changes_in_words, claim_in_words, confidence_in_words, goal_in_words, missing_in_words, outcome_in_words,
-        short_duration, status_in_words, usage_in_words, wait_cause_in_words,
+        short_duration, status_in_words, task_at_limit_in_words, usage_in_words, wait_cause_in_words,
     },
 };
 
@@ -99,6 +99,7 @@ fn tasks(report: &Report) -> Vec<Item> {
             several => format!(" (iterations {})", several.join(", ")),
         };
         let question = task.question.as_ref().map(|question| format!("asks: {question}"));
+        let limit = task.limit.map(task_at_limit_in_words);
         let state = match task.state {
             TaskState::Done | TaskState::Open => "",
             TaskState::Blocked => "blocked: ",
@@ -108,7 +109,7 @@ fn tasks(report: &Report) -> Vec<Item> {
             task: Some(task.state),
             ..Item::with(
                 format!("{state}{}{worked_on}", task.text),
-                question.into_iter().collect(),
+                question.into_iter().chain(limit).collect(),
             )
         }
     });
@@ -286,6 +287,7 @@ fn wait_in_words(wait: &Waited) -> String {
         Wait::Backoff => "after a failure",
         Wait::LimitReset => "for a limit to reset",
         Wait::CallBudget => "for the next hour's calls",
+        Wait::DayBudget => "for the next day",
         Wait::Cooldown => "for the stuck detector",
     };
     let took = match wait.duration_ms {

@@ -35,6 +35,7 @@ fn began(goals: &[&str]) -> Event {
         }),
         promise: "DONE".to_owned(),
         earlier_starts_ms: Vec::new(),
+        earlier_spending: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     event::{AgentSignal, Event, Question},
     run::{Phase, RunView},
     text::one_line,
-    words::{answer_command, asked_in_words, counted, stop_in_words},
+    words::{answer_command, asked_in_words, counted, narrate, stop_in_words},
 };
 
 /// Most characters of a reason: notifications are short.
@@ -74,6 +74,7 @@ pub(crate) fn reason(event: &Event, view: &RunView) -> Option<Reason> {
             asked_as = number;
             (format!("blocked: {question}"), how)
         }
+        Event::TaskSetAside { .. } => (narrate(event, |_| String::new())?.text, None),
         _ => return None,
     };
     let how = how.map(|how| format!(" · {how}")).unwrap_or_default();

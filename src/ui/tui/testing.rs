@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::{
     event::{
-        AgentSignal, Changes, Checkpoint, Event, Goal, Limits, Outcome, PlanSnapshot, PlanTask, Record, RunId,
-        Settings, SteeringId, SteeringKind, Totals, Usage,
+        AgentSignal, Changes, Checkpoint, DayLimits, Event, Goal, Limits, Outcome, PlanSnapshot, PlanTask, Record,
+        RunId, Settings, SteeringId, SteeringKind, TaskLimits, Totals, Usage,
     },
     testing::iteration_started,
 };
@@ -77,6 +77,8 @@ pub(super) fn begun() -> Vec<Event> {
             max_tokens: None,
             calls_per_hour: None,
             max_steps: None,
+            per_task: TaskLimits::default(),
+            per_day: DayLimits::default(),
             phase_timeout_ms: None,
         },
         goals: vec![Goal {
@@ -100,6 +102,7 @@ pub(super) fn begun() -> Vec<Event> {
             settings: Box::new(settings),
             promise: "p".to_owned(),
             earlier_starts_ms: Vec::new(),
+            earlier_spending: Vec::new(),
         },
         plan(0, 4),
     ]

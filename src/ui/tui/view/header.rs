@@ -13,7 +13,7 @@ use crate::{
         model::{Model, Sandbox, Silence, estimate_ms},
         theme::Role,
     },
-    words::{agent_with_channel, phase_headline, phase_word, short_duration, ticking},
+    words::{agent_with_channel, phase_headline, phase_word, short_count, short_duration, ticking},
 };
 
 use super::pen::{Pen, columns};
@@ -147,6 +147,7 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
     }
     facts.extend(silence(model));
     facts.extend(cost(model));
+    facts.extend(budgets(model));
     facts.extend(goals(model, pen));
     facts.extend(match run.breaker.state {
         BreakerState::Closed => None,
@@ -183,6 +184,39 @@ fn cost(model: &Model) -> Option<Fact> {
     };
     let role = if share >= 0.75 { Role::Wait } else { Role::Plain };
     Some(Fact::new(60, text, role))
+}
+
+/// What is used of the limits on a task and on a day.
+fn budgets(model: &Model) -> Vec<Fact> {
+    let run = &model.run;
+    let limits = &run.settings.limits;
+    let of_day = run.spending.limits_today(&limits.per_day);
+    let of_task = run.current_work().map(|work| {
+        let per_task = &limits.per_task;
+        ("task", work.usage, per_task.max_cost_usd, per_task.max_tokens)
+    });
+    let today = ("today", run.spending.today(), of_day.max_cost_usd, of_day.max_tokens);
+    let mut facts = Vec::new();
+    for (name, usage, max_cost_usd, max_tokens) in of_task.into_iter().chain([today]) {
+        let mut add = |text: String, share: f64| {
+            let role = if share >= 0.75 { Role::Wait } else { Role::Plain };
+            facts.push(Fact::new(58, text, role));
+        };
+        if let Some(max) = max_cost_usd {
+            let cost = usage.cost_usd.unwrap_or(0.0);
+            add(format!("{name} ${cost:.2}/{max}"), cost / max);
+        }
+        if let Some(max) = max_tokens {
+            let tokens = usage.tokens().unwrap_or(0);
+            #[allow(clippy::cast_precision_loss)]
+            let share = tokens as f64 / max.max(1) as f64;
+            add(
+                format!("{name} {}/{} tokens", short_count(tokens), short_count(max)),
+                share,
+            );
+        }
+    }
+    facts
 }
 
 /// How many goals passed and how many did not, as they were last checked.

@@ -153,10 +153,10 @@ fn lines(model: &Model) -> Vec<Line> {
         .phase
         .running_since_ms()
         .map(|since| model.now_ms.saturating_sub(since));
-    let tokens = tokens(&run.usage);
+    let tokens = run.usage.tokens();
     let calls = run.clock.calls_within_hour(model.now_ms) as u64;
     let duration = |limit: Option<u64>| limit.map(format_duration);
-    vec![
+    let mut lines = vec![
         Line {
             name: "iterations",
             text: of(iterations.to_string(), limits.max_iterations.map(|max| max.to_string())),
@@ -198,20 +198,50 @@ fn lines(model: &Model) -> Vec<Line> {
             text: of(calls.to_string(), limits.calls_per_hour.map(|max| max.to_string())),
             share: share(calls, limits.calls_per_hour.map(u64::from)),
         },
-    ]
+    ];
+    let (work, per_task) = (run.current_work().unwrap_or_default(), &limits.per_task);
+    if let Some(max) = per_task.max_iterations {
+        let counted = u64::from(work.counted);
+        lines.push(Line {
+            name: "task's iterations",
+            text: of(counted.to_string(), Some(max.to_string())),
+            share: share(counted, Some(u64::from(max))),
+        });
+    }
+    let per_day = run.spending.limits_today(&limits.per_day);
+    let today = run.spending.today();
+    lines.extend(cost_of("task's cost", &work.usage, per_task.max_cost_usd));
+    lines.extend(tokens_of("task's tokens", &work.usage, per_task.max_tokens));
+    lines.extend(cost_of("today's cost", &today, per_day.max_cost_usd));
+    lines.extend(tokens_of("today's tokens", &today, per_day.max_tokens));
+    lines
+}
+
+fn cost_of(name: &'static str, usage: &Usage, max: Option<f64>) -> Option<Line> {
+    let (cost, max) = (usage.cost_usd, max?);
+    let used = cost.map_or_else(|| "not reported".to_owned(), |cost| format!("${cost:.4}"));
+    Some(Line {
+        name,
+        text: format!("{used} of ${max}"),
+        share: Some(cost.unwrap_or(0.0) / max),
+    })
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn tokens_of(name: &'static str, usage: &Usage, max: Option<u64>) -> Option<Line> {
+    let (tokens, max) = (usage.tokens(), max?);
+    let used = tokens.map_or_else(|| "not reported".to_owned(), short_count);
+    Some(Line {
+        name,
+        text: format!("{used} of {}", short_count(max)),
+        share: Some(tokens.unwrap_or(0) as f64 / max.max(1) as f64),
+    })
 }
 
 fn in_and_out(tokens: u64, usage: &Usage) -> String {
     let side = |tokens: Option<u64>| short_count(tokens.unwrap_or(0));
     let (input, output) = (side(usage.input_tokens), side(usage.output_tokens));
     format!("{} ({input} in, {output} out)", short_count(tokens))
-}
-
-fn tokens(usage: &Usage) -> Option<u64> {
-    match (usage.input_tokens, usage.output_tokens) {
-        (None, None) => None,
-        (input, output) => Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))),
-    }
 }
 
 fn settings(model: &Model) -> Vec<(&'static str, String)> {

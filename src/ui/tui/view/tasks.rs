@@ -10,7 +10,7 @@ use crate::{
         model::{Model, PlanRow},
         theme::Role,
     },
-    words::{counted, short_duration, ticking},
+    words::{counted, short_duration, task_at_limit_in_words, ticking},
 };
 
 use super::{
@@ -207,6 +207,12 @@ fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, Role)> {
         let question = wrapped(&question, usize::from(width.saturating_sub(2)));
         let question = question.into_iter().take(QUESTION_ROWS);
         lines.extend(question.map(|line| (line, Role::Wait)));
+    }
+    let limit = model.run.task_limit_reached(&task.text).filter(|_| !task.done);
+    if let Some(limit) = limit {
+        let text = format!("? {}", task_at_limit_in_words(limit));
+        let wrapped = wrapped(&text, usize::from(width.saturating_sub(2)));
+        lines.extend(wrapped.into_iter().map(|line| (line, Role::Wait)));
     }
     lines
 }

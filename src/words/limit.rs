@@ -1,0 +1,80 @@
+//! Limits of runs, tasks and days in words: what they are called, how much of them is used, what allows more.
+
+use crate::{
+    event::{LimitKind, Usage},
+    run::RunView,
+};
+
+use super::{counted, short_count, usage_in_words};
+
+/// What a limit is of, before "limit".
+pub(super) fn limit_word(limit: LimitKind) -> &'static str {
+    match limit {
+        LimitKind::MaxIterations => "iteration",
+        LimitKind::MaxTime => "time",
+        LimitKind::MaxCost => "cost",
+        LimitKind::MaxTokens => "token",
+        LimitKind::TaskIterations => "per-task iteration",
+        LimitKind::TaskCost => "per-task cost",
+        LimitKind::TaskTokens => "per-task token",
+        LimitKind::DayCost => "daily cost",
+        LimitKind::DayTokens => "daily token",
+    }
+}
+
+/// The option that raises a limit, with its value.
+pub(super) fn raising(limit: LimitKind) -> &'static str {
+    match limit {
+        LimitKind::MaxIterations => "--iterations N",
+        LimitKind::MaxTime => "--max-time TIME",
+        LimitKind::MaxCost => "--max-cost-usd USD",
+        LimitKind::MaxTokens => "--max-tokens N",
+        LimitKind::TaskIterations => "--max-iterations-per-task N",
+        LimitKind::TaskCost => "--max-cost-usd-per-task USD",
+        LimitKind::TaskTokens => "--max-tokens-per-task N",
+        LimitKind::DayCost => "--max-cost-usd-per-day USD",
+        LimitKind::DayTokens => "--max-tokens-per-day N",
+    }
+}
+
+/// What a task has had that is set aside for it, and how it is allowed more.
+pub(super) fn set_aside_in_words(task: &str, limit: LimitKind, iterations: u32, usage: &Usage) -> String {
+    let had = [Some(counted(u64::from(iterations), "iteration")), usage_in_words(usage)];
+    let had: Vec<String> = had.into_iter().flatten().collect();
+    format!(
+        "set aside at the {} limit ({}): {task}; `ralph continue {}` allows more once this run is over",
+        limit_word(limit),
+        had.join(", "),
+        raising(limit),
+    )
+}
+
+/// What a task needs that is set aside at its limit.
+pub fn task_at_limit_in_words(limit: LimitKind) -> String {
+    let word = limit_word(limit);
+    format!("{word} limit reached, `ralph continue {}` allows more", raising(limit))
+}
+
+/// What is used of the limits on money and tokens that there are: of the run, of its task, of the day.
+pub fn spent_in_words(view: &RunView) -> Vec<String> {
+    let limits = &view.settings.limits;
+    let mut parts = Vec::new();
+    let mut add = |what: &str, usage: &Usage, max_cost_usd: Option<f64>, max_tokens: Option<u64>| {
+        if let Some(max) = max_cost_usd {
+            let cost = usage.cost_usd.unwrap_or_default();
+            parts.push(format!("{what} ${cost:.2} of ${max}"));
+        }
+        if let Some(max) = max_tokens {
+            let tokens = short_count(usage.tokens().unwrap_or_default());
+            parts.push(format!("{what} {tokens} of {} tokens", short_count(max)));
+        }
+    };
+    add("run", &view.usage, limits.max_cost_usd, limits.max_tokens);
+    if let Some(work) = view.current_work() {
+        let per_task = &limits.per_task;
+        add("task", &work.usage, per_task.max_cost_usd, per_task.max_tokens);
+    }
+    let of_day = view.spending.limits_today(&limits.per_day);
+    add("today", &view.spending.today(), of_day.max_cost_usd, of_day.max_tokens);
+    parts
+}
