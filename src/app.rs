@@ -154,6 +154,8 @@ fn logged_run(
             None => terminal::agent_size(),
         },
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
+        agent_tools: prepared.has_tools,
+        takes_proposals: loaded.config.tools.proposals,
         watched: presentation.screen.is_some(),
         judge: Some(prepared.judge),
         repository,

@@ -26,6 +26,7 @@ pub mod git;
 pub mod glossary;
 mod host;
 pub mod machine;
+mod mcp;
 mod native;
 pub mod os;
 pub mod permissions;

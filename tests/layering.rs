@@ -52,6 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("demo", &["plan", "event", "files"]),
+    ("mcp", &["control", "event", "text"]),
     ("native", &["console", "event", "files"]),
     (
         "driver",
@@ -185,6 +186,7 @@ const PURE: &[&str] = &[
     "event",
     "run",
     "machine",
+    "mcp/protocol",
     "native/endpoint",
     "native/failure",
     "native/history",

@@ -9,7 +9,9 @@ use ralph::event::{AgentSignal, Delivery, Event, ProblemKind, Record, SteeringId
 use serde_json::json;
 
 use crate::{
-    agents_loop::{assert_done, in_order, plan_one_task, ralph, stopped, work_on},
+    agents_loop::{
+        assert_done, assert_own_tools_answered, in_order, plan_one_task, ralph, stopped, use_own_tools, work_on,
+    },
     harness::{
         Program, SOON, Sandbox,
         agent::{Agent, each_live_agent},
@@ -87,20 +89,20 @@ fn in_the_background(agent: Agent, command: &str) -> Step {
     .into()
 }
 
-/// In the first session a message comes while a tool runs, and a command is left running; in the second the run is interrupted
+/// In the first session a message comes while a tool runs, a command is left running, and ralph's own tools are used; in the second the run is interrupted
 /// while a tool runs. Nobody is asked for anything.
 fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: Agent) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
     let left = in_the_background(agent, "sleep 301");
     let model = StandIn::start(in_order([
-        &[waits.into(), left, work, done],
+        &[waits.into(), left, use_own_tools(agent), work, done],
         &[shell("sleep 300").into()],
     ]));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    let running = live(agent, &sandbox).start();
+    let running = live(agent, &sandbox).args(["--goal", "g=true"]).start();
     running.wait_for_record(SOON, a_tool_runs);
     // gemini would end its turn for a message.
     let takes = agent != Agent::Gemini;
@@ -128,13 +130,14 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     let asked = |event: &Event| matches!(event, Event::PermissionAsked { .. } | Event::PermissionDecided { .. });
     assert!(!events(&records).any(asked), "there are no rules");
     let requests = model.main_requests();
-    assert_eq!(requests.len(), 5);
+    assert_eq!(requests.len(), 6);
+    assert_own_tools_answered(&requests[3], &records);
     let prompt = requests[0].prompt();
     assert!(prompt.contains("Write hello.txt"), "{prompt}");
     let has_it = |request: &Request| request.body.to_string().contains("Use British spelling.");
     assert_eq!(
         requests.iter().position(has_it),
-        Some(if takes { 1 } else { 4 }),
+        Some(if takes { 1 } else { 5 }),
         "it is in the request after the tool, or in the next prompt"
     );
 }

@@ -1,5 +1,6 @@
 //! The integration tests, in one binary: everything that needs real processes.
 
+mod agent_tools;
 mod agents_loop;
 mod api;
 mod api_examples;

@@ -35,6 +35,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("import", &["PLAN.md --to -"]),
     ("goals check", &[""]),
     ("man", &[""]),
+    ("mcp", &[""]),
     ("pause", &[""]),
     ("permissions forget", &["Bash"]),
     ("permissions list", &[""]),

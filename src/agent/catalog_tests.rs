@@ -188,6 +188,8 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     live.protocol = "codex-app-server"                            # built in
     live.args = ["app-server"]                                    # built in
     live.asking.bypass = ["$CODEX_HOME/rules/*.rules", "~/.codex/rules/*.rules", ".codex/rules/*.rules", "/etc/codex/rules/*.rules"]  # built in
+    mcp.form = "toml"                                             # built in
+    mcp.args = ["-c", "mcp_servers={mcp_servers}"]                # built in
     model.form = "name"                                           # built in
     stop.first = "interrupt"                                      # built in
     stop.grace_ms = 500                                           # config.json:1:1

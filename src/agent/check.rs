@@ -150,6 +150,7 @@ fn fill_program(program: &Template) -> String {
         Placeholder::Ralph => own_executable(),
         Placeholder::Agent
         | Placeholder::AskingFile
+        | Placeholder::McpServers
         | Placeholder::Model
         | Placeholder::Port
         | Placeholder::PromptFile

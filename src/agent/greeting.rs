@@ -66,7 +66,7 @@ pub(crate) fn answers(
     };
     // What cannot be started at all is told by the first session.
     let (Ok(launch), Ok(()), Ok(())) = (
-        invocation::launch(manifest, &request, Some(live)),
+        invocation::launch(manifest, &request, Some(live), &[]),
         written,
         fs::write(&prompt, ""),
     ) else {

@@ -14,6 +14,7 @@ use super::{
     Capabilities, SessionRequest, check,
     dialect::DialectKind,
     manifest::{Live, Manifest, PromptBy},
+    mcp::{McpServer, with_before},
     template::{Placeholder, Template},
 };
 
@@ -22,7 +23,12 @@ use super::{
 /// # Errors
 /// A [`Problem`] that stops the loop: the program is missing, or the request asks for what the agent has no way to be
 /// told. Running it with another model than the one asked for would be worse than not running it.
-pub(super) fn launch(manifest: &Manifest, request: &SessionRequest, live: Option<&Live>) -> Result<Launch, Problem> {
+pub(super) fn launch(
+    manifest: &Manifest,
+    request: &SessionRequest,
+    live: Option<&Live>,
+    servers: &[McpServer],
+) -> Result<Launch, Problem> {
     let capabilities = live.map_or(manifest.capabilities, |live| live.capabilities);
     let values = Values::new(manifest, capabilities, request)?;
     let program = check::find(manifest, &request.cwd).map_err(|error| {
@@ -53,6 +59,18 @@ pub(super) fn launch(manifest: &Manifest, request: &SessionRequest, live: Option
         let told = live.asking.env.iter();
         env.extend(told.filter_map(|(name, value)| Some((name.clone(), values.fill(value)?))));
     }
+    let in_messages = live.is_some_and(|live| live.protocol.hands_over(Placeholder::McpServers));
+    if !servers.is_empty() && !in_messages {
+        let mcp = &manifest.mcp;
+        let servers = mcp.form.written(servers);
+        args.extend(
+            mcp.args
+                .iter()
+                .filter_map(|arg| named(arg, &servers))
+                .map(OsString::from),
+        );
+        env.extend(mcp_variables(manifest, &servers, &env));
+    }
     Ok(Launch {
         program,
         args,
@@ -76,6 +94,24 @@ pub(super) fn launch(manifest: &Manifest, request: &SessionRequest, live: Option
         scratch: request.scratch.clone(),
         guard: None,
     })
+}
+
+/// The variables that name the MCP servers, which are `written`, over those that a session has from `before`.
+pub(super) fn mcp_variables(manifest: &Manifest, written: &str, before: &[(String, String)]) -> Vec<(String, String)> {
+    let variables = manifest.mcp.env.iter().filter_map(|(name, value)| {
+        let set = before
+            .iter()
+            .rfind(|(known, _)| known == name)
+            .map(|(_, value)| value.clone());
+        let before = set.or_else(|| std::env::var(name).ok());
+        Some((name.clone(), with_before(&named(value, written)?, before.as_deref())))
+    });
+    variables.collect()
+}
+
+/// A template in which nothing but the MCP servers stands.
+fn named(template: &Template, servers: &str) -> Option<String> {
+    template.fill(|placeholder| (placeholder == Placeholder::McpServers).then(|| servers.to_owned()))
 }
 
 /// Where a session finds the file with what makes its agent ask.
@@ -135,6 +171,7 @@ impl Values {
                 Some(Placeholder::Resume) => &command.resume,
                 Some(
                     Placeholder::AskingFile
+                    | Placeholder::McpServers
                     | Placeholder::Port
                     | Placeholder::PromptFile
                     | Placeholder::Ralph
@@ -159,8 +196,8 @@ impl Values {
             Placeholder::Session => self.session.clone(),
             Placeholder::PromptFile => Some(self.prompt.clone()),
             Placeholder::Ralph => self.ralph.clone(),
-            // The one stands for a list, never for a value; the other is for servers.
-            Placeholder::Resume | Placeholder::Port => None,
+            // The one stands for a list, never for a value; the others stand elsewhere.
+            Placeholder::Resume | Placeholder::Port | Placeholder::McpServers => None,
         })
     }
 }
@@ -222,7 +259,7 @@ mod tests {
     }
 
     fn args(manifest: &Manifest, request: &SessionRequest) -> Vec<String> {
-        let launch = launch(manifest, request, None).expect("a launch");
+        let launch = launch(manifest, request, None, &[]).expect("a launch");
         launch
             .args
             .into_iter()
@@ -258,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_prompt_is_standard_input_and_stdout_is_apart_from_the_terminal() {
-        let launch = launch(&codex(), &request(), None).expect("a launch");
+        let launch = launch(&codex(), &request(), None, &[]).expect("a launch");
         assert_eq!(launch.stdin, Stdin::File(PathBuf::from("/state/prompt.md")));
         assert_eq!(launch.stdout, Stdout::Piped);
         assert!(launch.program.is_absolute());
@@ -273,7 +310,7 @@ mod tests {
                 "program": "sh", "args": ["--file={prompt_file}"], "prompt": "file", "env": {"M": "{model}", "X": "1"},
             }}),
         );
-        let launch = launch(&custom, &request(), None).expect("a launch");
+        let launch = launch(&custom, &request(), None, &[]).expect("a launch");
         assert_eq!(launch.args, ["--file=/state/prompt.md"]);
         assert_eq!((launch.stdin, launch.stdout), (Stdin::Null, Stdout::Terminal));
         assert!(launch.env.contains(&("X".to_owned(), "1".to_owned())));
@@ -289,7 +326,7 @@ mod tests {
             "codex",
             serde_json::json!({"command": {"program": "no-such-program-anywhere"}}),
         );
-        let problem = launch(&codex, &request(), None).expect_err("no launch");
+        let problem = launch(&codex, &request(), None, &[]).expect_err("no launch");
         assert_eq!(problem.kind, ProblemKind::NotInstalled);
         assert!(
             problem.text.contains("`no-such-program-anywhere` is not on PATH"),
@@ -302,7 +339,7 @@ mod tests {
     #[test]
     fn what_an_agent_cannot_be_told_is_refused_and_not_ignored() {
         let demo = manifest("demo", serde_json::json!({}));
-        let kind = |request| launch(&demo, &request, None).expect_err("no launch").kind;
+        let kind = |request| launch(&demo, &request, None, &[]).expect_err("no launch").kind;
         assert_eq!(
             kind(SessionRequest {
                 model: Some("m".to_owned()),
@@ -332,7 +369,7 @@ mod tests {
             ..request()
         };
         assert_eq!(
-            launch(&wants, &with("m"), None).expect_err("no launch").kind,
+            launch(&wants, &with("m"), None, &[]).expect_err("no launch").kind,
             ProblemKind::Usage
         );
         assert!(args(&wants, &with("p/m")).contains(&"p/m".to_owned()));
@@ -340,7 +377,7 @@ mod tests {
 
     #[test]
     fn the_demo_agent_is_ralph_itself() {
-        let launch = launch(&manifest("demo", serde_json::json!({})), &request(), None).expect("a launch");
+        let launch = launch(&manifest("demo", serde_json::json!({})), &request(), None, &[]).expect("a launch");
         assert_eq!(launch.program, std::env::current_exe().expect("an executable"));
         assert_eq!(launch.args, ["__demo-agent"]);
         assert_ne!(launch.program, Path::new(""));

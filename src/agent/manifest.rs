@@ -22,7 +22,7 @@ use super::{
 use reader::Reader;
 use written::Counts;
 
-pub(super) use parts::{Asking, Command, PromptBy};
+pub(super) use parts::{Asking, Command, Mcp, PromptBy};
 pub(crate) use parts::{Live, Transport};
 pub(super) use written::{LANGUAGE, Written};
 
@@ -42,6 +42,7 @@ pub struct Manifest {
     pub command: Command,
     /// The channel on which the agent can be told something while it works.
     pub live: Option<Live>,
+    pub mcp: Mcp,
     pub model_form: ModelForm,
     /// Whether usage is reported as the sum over a session, those of its turns that came before included.
     pub sums_usage: bool,
@@ -124,6 +125,7 @@ impl Manifest {
             dialect,
             command,
             live,
+            mcp: reader.mcp()?,
             model_form: written.model.form,
             sums_usage: match written.usage.counts {
                 Some(Counts::Turn) => false,
@@ -145,6 +147,12 @@ impl Manifest {
 }
 
 impl Manifest {
+    /// Whether sessions on the channel can be given MCP servers; none is the one-way channel.
+    pub(super) fn takes_servers(&self, live: Option<&Live>) -> bool {
+        let in_messages = live.is_some_and(|live| live.protocol.hands_over(Placeholder::McpServers));
+        in_messages || self.mcp.is_there()
+    }
+
     /// Tells whether the agent can be given a model and an agent of its own. Running it without them would be worse than
     /// not running it.
     ///

@@ -14,6 +14,7 @@ mod live_output;
 pub(crate) mod login;
 pub(crate) mod manifest;
 mod manifest_error;
+pub mod mcp;
 pub(crate) mod model;
 pub mod opencode;
 pub mod protocol;
@@ -55,6 +56,10 @@ pub trait AgentAdapter: Send + Sync {
     /// [`AgentError::NoPlaceFor`] and [`AgentError::ProviderMissing`].
     fn takes_model(&self, _model: &str) -> Result<(), AgentError> {
         Ok(())
+    }
+    /// Whether its sessions are given MCP servers on the live channel, or `one_way`.
+    fn hands_on_servers(&self, _one_way: bool) -> bool {
+        false
     }
     /// Starts a session that reports to `out` and writes what a person would watch to `request.display`.
     /// Returns at once; failures arrive as signals, and [`AgentSignal::Ended`] comes exactly once and last.

@@ -23,6 +23,7 @@ use super::{
     dialect::DialectKind,
     invocation,
     manifest::{Live, Manifest},
+    mcp::{McpServer, McpServers},
     protocol::Opening,
     reporter::{Conversation, Link, Reporter, send_apart},
     template::Placeholder,
@@ -39,6 +40,7 @@ pub struct SubprocessAdapter {
     meter: Arc<Meter>,
     live: bool,
     asking: ToolKinds,
+    servers: McpServers,
 }
 
 impl SubprocessAdapter {
@@ -51,6 +53,7 @@ impl SubprocessAdapter {
             identity: None,
             meter: Arc::default(),
             asking: ToolKinds::NONE,
+            servers: McpServers::default(),
         }
     }
 
@@ -65,6 +68,13 @@ impl SubprocessAdapter {
     #[must_use]
     pub fn asking(mut self, kinds: ToolKinds) -> Self {
         self.asking = kinds;
+        self
+    }
+
+    /// Gives sessions these MCP servers, where the agent has a way to be told of them.
+    #[must_use]
+    pub fn serving(mut self, servers: McpServers) -> Self {
+        self.servers = servers;
         self
     }
 
@@ -105,9 +115,15 @@ impl AgentAdapter for SubprocessAdapter {
         check::find(&self.manifest, cwd).map(|_| ())
     }
 
+    fn hands_on_servers(&self, one_way: bool) -> bool {
+        let live = self.manifest.live.as_ref().filter(|_| self.live && !one_way);
+        !self.servers.is_empty() && self.manifest.takes_servers(live)
+    }
+
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
         let live = self.manifest.live.as_ref().filter(|_| self.live && !request.one_way);
-        let mut launch = match invocation::launch(&self.manifest, &request, live) {
+        let servers = self.servers.of_run(&request.run);
+        let mut launch = match invocation::launch(&self.manifest, &request, live, &servers) {
             Ok(launch) => Launch {
                 guard: self.guard.clone(),
                 ..launch
@@ -138,7 +154,7 @@ impl AgentAdapter for SubprocessAdapter {
         let conversation = match live {
             Some(live) => Conversation::Live {
                 kind: live.protocol,
-                opening: opening(&self.manifest, live, &request, self.asking),
+                opening: opening(&self.manifest, live, &request, self.asking, servers),
                 has_another: self.manifest.dialect.is_some(),
             },
             // Without a dialect it is live.
@@ -202,7 +218,13 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 /// What the agent is told at the start of a live session, but for the prompt.
-fn opening(manifest: &Manifest, live: &Live, request: &SessionRequest, asking: ToolKinds) -> Opening {
+fn opening(
+    manifest: &Manifest,
+    live: &Live,
+    request: &SessionRequest,
+    asking: ToolKinds,
+    servers: Vec<McpServer>,
+) -> Opening {
     let named = request
         .model
         .as_deref()
@@ -219,6 +241,8 @@ fn opening(manifest: &Manifest, live: &Live, request: &SessionRequest, asking: T
         without_tokens: manifest.capabilities.usage && !live.capabilities.usage,
         asks: if request.asks { asking } else { ToolKinds::NONE },
         named_calls: live.named_calls,
+        stays: manifest.mcp.stays && !servers.is_empty(),
+        servers,
         ..Opening::default()
     }
 }

@@ -11,6 +11,8 @@ pub enum Placeholder {
     Agent,
     /// The file with what makes an agent ask.
     AskingFile,
+    /// The MCP servers of the session, as `mcp.form` has them.
+    McpServers,
     Model,
     PromptFile,
     /// The port a server is to listen on.
@@ -22,9 +24,10 @@ pub enum Placeholder {
 }
 
 impl Placeholder {
-    const ALL: [Placeholder; 8] = [
+    const ALL: [Placeholder; 9] = [
         Placeholder::Agent,
         Placeholder::AskingFile,
+        Placeholder::McpServers,
         Placeholder::Model,
         Placeholder::PromptFile,
         Placeholder::Port,
@@ -37,6 +40,7 @@ impl Placeholder {
         match self {
             Placeholder::Agent => "agent",
             Placeholder::AskingFile => "asking_file",
+            Placeholder::McpServers => "mcp_servers",
             Placeholder::Model => "model",
             Placeholder::PromptFile => "prompt_file",
             Placeholder::Port => "port",
@@ -154,6 +158,7 @@ mod tests {
             Placeholder::PromptFile => Some("/p.md".to_owned()),
             Placeholder::Agent
             | Placeholder::AskingFile
+            | Placeholder::McpServers
             | Placeholder::Port
             | Placeholder::Ralph
             | Placeholder::Resume

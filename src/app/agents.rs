@@ -12,6 +12,7 @@ use crate::{
         dialect::DialectKind,
         greeting,
         manifest::{Live, Manifest, Transport},
+        mcp::{McpServers, OwnServer},
         opencode::{Credentials, ServerAdapter, ServerOptions},
         subprocess::SubprocessAdapter,
     },
@@ -54,6 +55,8 @@ pub(super) struct Chooser<'a> {
     /// A run follows, so agents may be started.
     pub(super) starting: bool,
     pub(super) supervisor: &'a Supervisor,
+    /// Where the run will listen; none where no run follows.
+    pub(super) socket: Option<&'a Path>,
 }
 
 impl Chooser<'_> {
@@ -194,11 +197,12 @@ impl Chooser<'_> {
                     self.answers(&manifest, live, &supervisor)?;
                 }
                 let adapter = SubprocessAdapter::new(manifest, &supervisor);
-                Arc::new(adapter.committing_as(identity).asking(asking).live(live))
+                let adapter = adapter.committing_as(identity).asking(asking).live(live);
+                Arc::new(adapter.serving(self.servers()))
             }
             Transport::Http => {
                 let options = server_options(self.config);
-                Arc::new(ServerAdapter::new(manifest, options, &supervisor))
+                Arc::new(ServerAdapter::new(manifest, options, &supervisor).serving(self.servers()))
             }
         };
         adapter.check(self.project)?;
@@ -206,6 +210,29 @@ impl Chooser<'_> {
             adapter,
             last_line_claims,
         })
+    }
+
+    /// Whether agents are given ralph's own tools: a strict sandbox does not let them reach the run.
+    pub(super) fn has_tools(&self) -> bool {
+        self.config.tools.enabled && !self.confiner.is_some_and(Confiner::is_strict)
+    }
+
+    /// The MCP servers that agents are given.
+    fn servers(&self) -> McpServers {
+        let tools = &self.config.tools;
+        let program = std::env::current_exe().ok().filter(|_| self.has_tools());
+        let own = program.zip(self.socket).map(|(program, socket)| OwnServer {
+            program,
+            socket: socket.to_owned(),
+            without: match tools.proposals {
+                true => Vec::new(),
+                false => vec!["task_add".to_owned()],
+            },
+        });
+        McpServers {
+            own,
+            others: self.config.mcp.clone(),
+        }
     }
 
     /// Finds out whether the agent answers on the live channel, if this run cannot do without that.
@@ -268,6 +295,7 @@ pub(crate) fn chosen_adapter(
         watched: false,
         starting: false,
         supervisor,
+        socket: None,
     };
     chooser.choose(&mut Vec::new()).map(|chosen| chosen.id)
 }

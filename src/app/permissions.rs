@@ -8,7 +8,8 @@ use crate::{
     driver::{Agent, Judge},
     error::{Failure, FailureKind},
     event::{Decider, Decision, Offer, PermissionMode, PermissionRequest, Ruling, ToolKind, ToolKinds},
-    permissions::{Because, List, Paths, Policy, Request, Rule, offered, with_granted},
+    mcp::is_own_tool,
+    permissions::{self, Because, List, Paths, Policy, Request, Rule, offered, with_granted},
     run::AddedRule,
     text::one_line,
     words::{because_in_words, mode_word},
@@ -54,6 +55,14 @@ pub(crate) fn judge(place: &Place, mut policy: Policy) -> Arc<dyn Judge> {
     Arc::new(Rules { policy, disk, asks })
 }
 
+/// Whether it is a tool of ralph's own, which only says something to the run. Agents join the names in ways of their own.
+fn is_own(request: &Request) -> bool {
+    let name = ["mcp__ralph__", "mcp_ralph_", "ralph__", "ralph_"]
+        .iter()
+        .find_map(|prefix| request.tool.strip_prefix(prefix));
+    matches!(request.kind, permissions::ToolKind::Mcp { .. }) && name.is_some_and(is_own_tool)
+}
+
 /// The rules of a run, and the disk on which they are for files.
 struct Rules {
     policy: Policy,
@@ -94,6 +103,16 @@ impl Judge for Rules {
         let policy = self.with(added);
         let request = Request::from(request);
         let verdict = policy.decide(&request, &self.disk);
+        if matches!(verdict.because, Because::Mode { .. }) && is_own(&request) {
+            return Ruling {
+                decision: Decision::Allow,
+                by: Decider::Rule {
+                    rule: "mcp__ralph__*".to_owned(),
+                    origin: "ralph's own tools".to_owned(),
+                },
+                offer: Offer::default(),
+            };
+        }
         Ruling {
             decision: verdict.decision,
             by: match verdict.because {
@@ -206,5 +225,51 @@ pub(super) fn unbypassed(adapter: &str, live: &Live, concerned: ToolKinds, proje
             ),
         )
         .hint("move the file away for runs with rules, and put what it allows into `permissions.allow`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{self, AskId};
+
+    fn used(tool: &str) -> PermissionRequest {
+        PermissionRequest {
+            id: AskId("1".to_owned()),
+            call: None,
+            tool: tool.to_owned(),
+            kind: event::ToolKind::Mcp,
+            title: String::new(),
+            reason: None,
+            command: None,
+            paths: Vec::new(),
+            url: None,
+            diff: None,
+            questions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn ralphs_own_tools_need_no_rule_in_any_mode_and_no_others_are_taken_for_them() {
+        let policy = Policy {
+            mode: PermissionMode::Restricted,
+            ..Policy::default()
+        };
+        let disk = Disk {
+            project: "/project".to_owned(),
+            home: None,
+        };
+        let rules = Rules {
+            policy,
+            disk,
+            asks: true,
+        };
+        let decided = |tool: &str| rules.rule(&used(tool), &[]).decision;
+        for own in ["mcp__ralph__plan", "mcp_ralph_claim_done", "ralph_question"] {
+            assert_eq!(decided(own), Decision::Allow, "{own}");
+        }
+        for other in ["mcp__ralph__rm", "mcp__other__plan", "plan", "mcp__ralph2__plan"] {
+            assert_eq!(decided(other), Decision::Deny, "{other}");
+        }
     }
 }

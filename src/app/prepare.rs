@@ -50,6 +50,8 @@ pub(super) struct Prepared {
     pub(super) confined: Confined,
     /// What is to be recorded while the run goes on.
     pub(super) heard: mpsc::Receiver<Notice>,
+    /// Agents are given ralph's own tools.
+    pub(super) has_tools: bool,
     pub(super) notices: Vec<Notice>,
 }
 
@@ -72,6 +74,7 @@ pub(super) fn prepare(
     let (tell, heard) = mpsc::channel(HEARD);
     let on_refused = move |refused| _ = tell.try_send(connection_refused(refused)); // there is room for each
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, on_refused)?;
+    let socket = place.paths.socket();
     let chooser = Chooser {
         confiner: confiner.as_ref(),
         catalog: &catalog,
@@ -81,7 +84,9 @@ pub(super) fn prepare(
         watched,
         starting: true,
         supervisor,
+        socket: Some(&socket),
     };
+    let has_tools = chooser.has_tools();
     let mut chosen = chooser.choose(&mut notices)?;
     add_asked_for(&chooser, &mut chosen, (&work.path, &reading), &mut notices)?;
     let escalation = add_escalation(&chooser, &mut chosen, &mut notices)?;
@@ -148,6 +153,7 @@ pub(super) fn prepare(
         warden,
         confined,
         heard,
+        has_tools,
         notices,
     })
 }

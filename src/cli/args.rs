@@ -425,6 +425,18 @@ pub(super) enum Command {
         #[arg(long, value_name = "HOSTS", value_delimiter = ',', value_parser = proxy_host)]
         behind_proxy: Vec<String>,
     },
+    /// Serve ralph's own tools to the agent that starts it, as an MCP server on stdin and stdout
+    Mcp {
+        /// Where the run listens [default: the run of this project]
+        #[arg(long, value_name = "PATH")]
+        socket: Option<PathBuf>,
+        /// The run whose tools they are; another one refuses them [default: the one that goes on]
+        #[arg(long, value_name = "ID")]
+        run: Option<String>,
+        /// A tool that is not offered; can be repeated
+        #[arg(long, value_name = "TOOL")]
+        without: Vec<String>,
+    },
     /// Print completions for your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {

@@ -133,6 +133,7 @@ pub(super) const GROUPS: &[(&str, &[Row])] = &[
                 ],
                 "What agents may do: rules, and confinement",
             ),
+            one(&[("mcp", "ralph mcp --without task_add")]),
         ],
     ),
 ];

@@ -20,6 +20,7 @@ mod import;
 mod import_with_agent;
 mod init;
 mod man;
+mod mcp;
 mod mistake;
 mod permissions;
 mod plan;
@@ -205,6 +206,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Trust { show, revoke }) => trust::run(args, *show, *revoke),
         Some(Command::Web { listen, behind_proxy }) => web::run(args, *listen, behind_proxy, supervisor),
         Some(Command::Token { read_only, web, revoke }) => token::run(args, *read_only, *web, *revoke),
+        Some(Command::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
         Some(Command::Completions { shell }) => completions::run(*shell),
         Some(Command::Man { directory }) => man::run(directory.as_deref()),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),

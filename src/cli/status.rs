@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
             print_coloured(&in_words(&status, &how_it_runs(&status), now_ms(), style));
             Ok(0)
         }
-        Ok(Reply::Done { .. }) => Err(Failure::new(
+        Ok(Reply::Done { .. } | Reply::Tool { .. }) => Err(Failure::new(
             FailureKind::Failed,
             "unexpected answer from the running ralph",
         )),
@@ -94,7 +94,7 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let (run, asks) = match control::ask(&paths.socket(), &Request::Status) {
         Ok(Reply::Status { status }) => (status.run, status.asks),
-        Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. }) => {
+        Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } | Reply::Tool { .. }) => {
             let text = "unexpected answer from the running ralph";
             return Err(Failure::new(FailureKind::Failed, text));
         }

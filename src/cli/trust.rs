@@ -169,7 +169,11 @@ pub(super) fn refuse_agent(paths: &ProjectPaths, what: Personal) -> Result<(), F
     match control::ask(&paths.socket(), &Request::Personal(what)) {
         Ok(Reply::Forbidden { why }) => forbidden(why),
         // No loop, or one of another version: who has started this process tells as well.
-        Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Status { .. }) | Err(_) if !is_below_a_run() => Ok(()),
+        Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Status { .. } | Reply::Tool { .. }) | Err(_)
+            if !is_below_a_run() =>
+        {
+            Ok(())
+        }
         Ok(_) | Err(_) => forbidden(agent_command_in_words(what.name())),
     }
 }

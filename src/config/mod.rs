@@ -12,6 +12,7 @@ mod goals;
 mod keys;
 pub(crate) mod listen;
 mod load;
+mod mcp;
 #[cfg(test)]
 mod mistakes;
 mod native;

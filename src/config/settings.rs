@@ -17,6 +17,7 @@ use super::{
     goals::Goals,
     keys::SharedKeys,
     listen::{ListenAddress, ProxyHosts},
+    mcp::McpTables,
     native::Native,
     permissions::Permissions,
     sandbox::Sandbox,
@@ -107,6 +108,10 @@ settings! {
         /// same results. "both" means "iteration".
         goals_when("goalsWhen"): OneOf<GoalsWhen> = "claim",
         completion("completion"): Section<CompletionSettings>,
+        tools("tools"): Section<ToolSettings>,
+        /// MCP servers of your own, by name, that every agent gets which can be told of them; each is started by the agent:
+        /// "mcp": { "serena": { "command": "uvx", "args": ["--from", "serena-agent", "serena", "start-mcp-server"], "env": {} } }
+        mcp("mcp"): McpTables = {},
         checkpoint("checkpoint"): Section<CheckpointSettings>,
         breaker("breaker"): Section<BreakerLimits>,
         /// Changes to adapters, and adapters of your own, by id and with the keys of a manifest:
@@ -223,6 +228,16 @@ settings! {
         /// worth 40 more: at 10, one claim is enough there; at 50, it has to be repeated. At 60, ticked boxes alone are not
         /// enough: the agent has to say that it is done. At 90, boxes and goals both count.
         min_confidence("minConfidence"): Percent = 50,
+    }
+}
+
+settings! {
+    /// ralph's own tools, which agents get as the MCP server `ralph`: the plan, the goals, claims, questions and notes.
+    pub struct ToolSettings {
+        /// Whether agents get them.
+        enabled("enabled"): Switch = true,
+        /// Whether agents may propose tasks; the plan stays as it is until you change it.
+        proposals("proposals"): Switch = true,
     }
 }
 
@@ -434,7 +449,8 @@ mod tests {
                 "native.prices" => r#"{"m": {"input": 1, "output": 2}}"#,
                 "limits.perDay.onLimit" => "stop",
                 "goalsWhen" => "both",
-                "goalsParallel" | "handover" | "screen.mouse" => "false",
+                "goalsParallel" | "handover" | "screen.mouse" | "tools.enabled" | "tools.proposals" => "false",
+                "mcp" => r#"{"x": {"command": "y"}}"#,
                 "screen.theme" => "16",
                 "screen.glyphs" => "ascii",
                 "goals" => "tests=true",

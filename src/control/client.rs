@@ -18,6 +18,9 @@ use super::{Reply, Request, Status};
 /// A loop answers at once; one that does not within this time is stuck or stopped.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A tool may take until the run gives a ticket for it.
+const TOOL_TIMEOUT: Duration = Duration::from_secs(50);
+
 /// Stands for the run in requests over its socket, which have no host.
 const OVER_THE_SOCKET: &str = "http://ralph";
 
@@ -123,8 +126,13 @@ impl Client {
             Request::Command { command } => self.request(Method::POST, "/commands").json(command),
             Request::Status => self.request(Method::GET, "/status"),
             Request::Personal(personal) => self.request(Method::POST, &format!("/personal/{}", personal.name())),
+            Request::Tool { called, .. } => self.request(Method::POST, "/tools").json(called),
         };
-        let response = self.send(asked.timeout(REPLY_TIMEOUT)).await?;
+        let patience = match request {
+            Request::Tool { .. } => TOOL_TIMEOUT,
+            Request::Command { .. } | Request::Status | Request::Personal(_) => REPLY_TIMEOUT,
+        };
+        let response = self.send(asked.timeout(patience)).await?;
         let status = response.status();
         let body = response.bytes().await.map_err(|error| no_answer(&self.path, error))?;
         let garbled = |what: &dyn std::fmt::Display| ControlError::Garbled {
@@ -141,6 +149,10 @@ impl Client {
                 Ok(Reply::Status {
                     status: Box::new(status),
                 })
+            }
+            (Request::Tool { .. }, StatusCode::OK) => {
+                let answer = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
+                Ok(Reply::Tool { answer })
             }
             (_, StatusCode::OK) => {
                 let Done { text, seq } = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;

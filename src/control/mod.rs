@@ -6,6 +6,7 @@
 mod client;
 pub mod frames;
 pub mod stream;
+mod tools;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -19,6 +20,7 @@ use crate::{
 };
 
 pub use client::{Client, ControlError, ask, is_listened_to};
+pub use tools::{Called, SAID_CAP_BYTES, ToolAnswer, ToolCall};
 
 /// What can be asked of the loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +31,12 @@ pub enum Request {
     Status,
     /// Whoever asks is about to do what is not for an agent.
     Personal(Personal),
+    /// A tool of ralph's, for the agent.
+    Tool {
+        called: Called,
+        /// Whether the answer may take as long as what was begun.
+        waits: bool,
+    },
 }
 
 /// What a user does without the run, and an agent must not.
@@ -92,6 +100,9 @@ pub enum Reply {
     },
     Status {
         status: Box<Status>,
+    },
+    Tool {
+        answer: ToolAnswer,
     },
 }
 

@@ -43,6 +43,10 @@ pub struct RunConfig {
     pub supervisor: Supervisor,
     /// What the rules say to a use of a tool; without them, what an agent asks is put to its user.
     pub judge: Option<Arc<dyn Judge>>,
+    /// Agents that take MCP servers are given ralph's own.
+    pub agent_tools: bool,
+    /// What agents propose for the plan is recorded.
+    pub takes_proposals: bool,
     /// A screen shows the end until its user leaves, who may want the run to go on.
     pub watched: bool,
 }

@@ -64,6 +64,7 @@ impl Driver {
             | Arrived::Message(InboxMessage::Command { command, .. }) => stops(command),
             Arrived::Input(_)
             | Arrived::Notice(_)
+            | Arrived::Found(_)
             | Arrived::Asked(_)
             | Arrived::Message(
                 InboxMessage::PauseFile { .. }

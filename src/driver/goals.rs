@@ -3,12 +3,12 @@
 use std::{
     ffi::OsString,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex as StdMutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{Mutex, OwnedMutexGuard, mpsc, oneshot},
     task::{JoinHandle, JoinSet, spawn_blocking},
 };
 use tracing::debug;
@@ -37,7 +37,12 @@ pub(super) struct Place {
     pub(super) supervisor: Supervisor,
     /// Variables that goals do not get: they run what an agent wrote, which is no reason to hand it a key.
     pub(super) withheld: Vec<String>,
+    /// Held as long as a process of a goal lives: goals of two looks never run at once.
+    pub(super) turn: Arc<Mutex<()>>,
 }
+
+/// One look at the goals, for as long as a process of it lives.
+type Turn = Arc<OwnedMutexGuard<()>>;
 
 /// Goals that are running. Dropping it ends them at once.
 #[derive(Debug)]
@@ -59,6 +64,20 @@ impl GoalRun {
             // It reads files: not on the loop's thread.
             let found = spawn_blocking(inherited(move || look(checked))).await.ok();
             _ = results.send(done(found)).await; // the run is over
+        }))
+    }
+
+    /// Starts `goals` in the same way for the agent, and sends what `found` makes of their results.
+    pub(super) fn check<T: Send + 'static>(
+        goals: Vec<Goal>,
+        parallel: bool,
+        place: Place,
+        found: impl FnOnce(Vec<GoalResult>) -> T + Send + 'static,
+        results: mpsc::Sender<T>,
+    ) -> Self {
+        Self(tokio::spawn(async move {
+            let checked = run_all(goals, parallel, Arc::new(place)).await;
+            _ = results.send(found(checked)).await; // the run is over
         }))
     }
 }
@@ -87,37 +106,40 @@ pub async fn check_goals(
         scratch,
         supervisor: supervisor.clone(),
         withheld,
+        turn: Arc::default(),
     };
     run_all(goals, parallel, Arc::new(place)).await
 }
 
 /// Runs all goals and returns their results in order.
 async fn run_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<GoalResult> {
+    let turn: Turn = Arc::new(Arc::clone(&place.turn).lock_owned().await);
     let mut results = Vec::new();
     if !parallel {
         for goal in goals {
-            results.push(run(goal, Arc::clone(&place)).await);
+            results.push(run(goal, Arc::clone(&place), Arc::clone(&turn)).await);
         }
         return results;
     }
     let mut running = JoinSet::new();
     for (index, goal) in goals.into_iter().enumerate() {
-        let place = Arc::clone(&place);
-        running.spawn(async move { (index, run(goal, place).await) });
+        let (place, turn) = (Arc::clone(&place), Arc::clone(&turn));
+        running.spawn(async move { (index, run(goal, place, turn).await) });
     }
     let mut indexed = running.join_all().await;
     indexed.sort_by_key(|(index, _)| *index);
     indexed.into_iter().map(|(_, result)| result).collect()
 }
 
-async fn run(goal: Goal, place: Arc<Place>) -> GoalResult {
+async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> GoalResult {
     let started = Instant::now();
-    let printed = Arc::new(Mutex::new(Printed::default()));
+    let printed = Arc::new(StdMutex::new(Printed::default()));
     let (sender, mut ended) = oneshot::channel();
     let collector = Collector {
         plain: PlainText::new(Keep::Nothing),
         printed: Arc::clone(&printed),
         sender: Some(sender),
+        _turn: turn,
     };
     let launch = launch(&goal, &place);
     // Starting forks and writes files: not on the loop's thread.
@@ -175,7 +197,7 @@ fn not_started(why: String) -> GoalFailure {
     GoalFailure::NotStarted { why }
 }
 
-fn result(goal: &Goal, started: Instant, printed: &Mutex<Printed>, ending: Result<Exit, GoalFailure>) -> GoalResult {
+fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Result<Exit, GoalFailure>) -> GoalResult {
     let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
     let score = goal.target.and(printed.last_number);
     let why = match (&ending, goal.target, score) {
@@ -232,8 +254,10 @@ fn last_number(line: &str) -> Option<f64> {
 /// Collects on the child's reader thread, and tells when the child has ended.
 struct Collector {
     plain: PlainText,
-    printed: Arc<Mutex<Printed>>,
+    printed: Arc<StdMutex<Printed>>,
     sender: Option<oneshot::Sender<End>>,
+    // It goes with the process, also where nobody waits for that any more.
+    _turn: Turn,
 }
 
 impl Output for Collector {

@@ -69,6 +69,8 @@ pub(super) struct Prepare {
     pub(super) feedback: Vec<String>,
     pub(super) before: Option<LastSession>,
     pub(super) live_steering: bool,
+    /// The agent is given ralph's own tools.
+    pub(super) has_tools: bool,
     /// Tasks that nobody works on for now.
     pub(super) set_aside: Vec<String>,
     /// The plan as it was last read.
@@ -102,6 +104,7 @@ impl Prepare {
             feedback: state.prompt_feedback().iter().map(words::prompt::feedback).collect(),
             before: None,
             live_steering,
+            has_tools: false,
             set_aside: state.view.set_aside(),
             plan: state.view.plan.clone(),
         }
@@ -115,6 +118,9 @@ impl Settle {
         let mut stated = state.rules.stated.clone();
         let done_file = stated.claims.contains(&Claim::DoneFile);
         stated.claims.retain(|claim| *claim != Claim::DoneFile);
+        let called = &state.rules.called;
+        stated.claims.extend(called.claimed.then_some(Claim::Tool));
+        stated.blocked = stated.blocked.or_else(|| called.blocked.clone());
         Self {
             iteration,
             before: state.rules.latest.clone(),
@@ -230,6 +236,7 @@ impl JobContext {
             notices: &job.feedback,
             before: before.as_ref(),
             confined: self.confined,
+            has_tools: job.has_tools,
         };
         prompt::render(&self.template, &input)
     }

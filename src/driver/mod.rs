@@ -5,6 +5,7 @@
 
 mod agent_commands;
 mod autorun;
+mod calls;
 mod clock;
 mod config;
 mod ending;
@@ -25,6 +26,7 @@ mod session;
 mod spending;
 mod status;
 mod timers;
+mod tools;
 mod unfold;
 
 pub use clock::{Clock, Reading, now_ms};

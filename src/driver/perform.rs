@@ -162,6 +162,7 @@ impl Driver {
         let before = self.jobs.handover.then(|| self.last_session()).flatten();
         let job = Prepare {
             before,
+            has_tools: self.agent_tools && self.agent().adapter.hands_on_servers(self.is_one_way()),
             ..Prepare::of(self.state(), iteration, untouched, live_steering)
         };
         let jobs = Arc::clone(&self.jobs);
@@ -201,13 +202,7 @@ impl Driver {
     }
 
     fn verify(&mut self, iteration: u32) {
-        let place = goals::Place {
-            project: self.jobs.paths.project().to_owned(),
-            run_id: self.jobs.run.0.clone(),
-            scratch: self.jobs.files.scratch(),
-            supervisor: self.jobs.supervisor.clone(),
-            withheld: self.withheld.clone(),
-        };
+        let place = self.place_of_goals();
         let goals = self.state().view.settings.goals.clone();
         let jobs = Arc::clone(&self.jobs);
         let before = self.state().view.plan.clone();
@@ -224,6 +219,17 @@ impl Driver {
             done,
             self.results.clone(),
         ));
+    }
+
+    pub(super) fn place_of_goals(&self) -> goals::Place {
+        goals::Place {
+            project: self.jobs.paths.project().to_owned(),
+            run_id: self.jobs.run.0.clone(),
+            scratch: self.jobs.files.scratch(),
+            supervisor: self.jobs.supervisor.clone(),
+            withheld: self.withheld.clone(),
+            turn: Arc::clone(&self.goals_turn),
+        }
     }
 
     /// The agent of the iteration that is prepared or runs.

@@ -15,7 +15,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::{
-    control::Asked,
+    control::{Asked, Request},
     event::{AgentSignal, Day, Event, Notice, StopReason, StopRequest},
     git::Repository,
     machine::{Input, LoopState, Start, Step, step},
@@ -37,6 +37,7 @@ use super::{
     plan_file::{TaskRules, Taskless},
     session::Current,
     timers::Timers,
+    tools::{Found, Tools},
 };
 
 /// How long it may take to end what the sessions of an agent had in common.
@@ -65,10 +66,18 @@ pub struct Driver {
     pub(super) warden: Option<Arc<dyn Warden>>,
     /// The goals that are being run.
     pub(super) goals: Option<GoalRun>,
+    /// Held by whatever goals run.
+    pub(super) goals_turn: Arc<tokio::sync::Mutex<()>>,
+    /// What the agent asked of its tools, and does not know yet.
+    pub(super) tools: Tools,
     /// Used from blocking threads.
     pub(super) jobs: Arc<JobContext>,
     pub(super) size: Size,
     pub(super) recording_cap_bytes: u64,
+    /// Agents that take MCP servers are given ralph's own.
+    pub(super) agent_tools: bool,
+    /// What agents propose for the plan is recorded.
+    pub(super) takes_proposals: bool,
     pub(super) hub: Hub,
     pub(super) session: Option<Current>,
     pub(super) timers: Timers,
@@ -107,6 +116,8 @@ pub(super) enum Arrived {
     Notice(Notice),
     Asked(Asked),
     Message(InboxMessage),
+    /// Something was found out for the agent.
+    Found(Found),
 }
 
 impl Driver {
@@ -167,9 +178,13 @@ impl Driver {
             judge: config.judge,
             warden: config.warden,
             goals: None,
+            goals_turn: Arc::default(),
+            tools: Tools::default(),
             jobs: Arc::new(jobs),
             size: config.size,
             recording_cap_bytes: config.recording_cap_bytes,
+            agent_tools: config.agent_tools,
+            takes_proposals: config.takes_proposals,
             hub,
             session: None,
             timers: Timers::default(),
@@ -300,6 +315,12 @@ impl Driver {
                 Arrived::Input(input) => {
                     self.advance(&input)?;
                 }
+                Arrived::Found(found) => self.found(found)?,
+                Arrived::Asked(Asked {
+                    request: Request::Tool { called, waits },
+                    role,
+                    reply,
+                }) => self.call_tool(called, waits, role, reply)?,
                 Arrived::Asked(Asked { request, role, reply }) => {
                     let answer = self.answer(request, role)?;
                     _ = reply.send(answer); // whoever asked may have gone
@@ -362,6 +383,7 @@ impl Driver {
             biased;
             Some(message) = self.inbox.messages.recv() => Arrived::Message(message),
             Some(asked) = self.inbox.asked.recv() => Arrived::Asked(asked),
+            found = self.tools.next() => Arrived::Found(found),
             timer = self.timers.next(|| self.clock.now_ms()) => Arrived::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => Arrived::Input(input),
             Some(notice) = said => Arrived::Notice(notice),
@@ -399,6 +421,9 @@ impl Driver {
         }
         for effect in effects {
             self.perform(effect, input, now_ms);
+        }
+        if events.iter().any(|event| matches!(event, Event::IterationEnded { .. })) {
+            self.tools.end_iteration();
         }
         if events.iter().any(|event| matches!(event, Event::RulesAdded { .. })) {
             self.rule_anew();

@@ -8,8 +8,8 @@ use crate::{
     machine::{Input, LoopState, late_answer, read_answer},
     run::{Phase, RunView},
     words::{
-        agent_command_in_words, breaker_cause_in_words, closed_in_words, command_refusal_in_words, fate_in_words,
-        no_answer_in_words, phase_in_words, scope_in_words,
+        NoTool, agent_command_in_words, breaker_cause_in_words, closed_in_words, command_refusal_in_words,
+        fate_in_words, no_answer_in_words, no_tool_in_words, phase_in_words, scope_in_words,
     },
 };
 
@@ -97,13 +97,17 @@ impl Driver {
     /// Does what was asked over the control socket, and says what came of it.
     pub(super) fn answer(&mut self, request: Request, role: Role) -> Result<Reply, DriverError> {
         match request {
-            Request::Command { .. } | Request::Personal(_) if role == Role::Reader => {
+            Request::Command { .. } | Request::Personal(_) | Request::Tool { .. } if role == Role::Reader => {
                 Ok(Reply::Forbidden { why: READER.to_owned() })
             }
             Request::Command { command } if role == Role::Agent => self.refuse_agent(command.name()),
             Request::Personal(personal) if role == Role::Agent => self.refuse_agent(personal.name()),
             // It is done by whoever asks; this run goes on with what it has.
             Request::Personal(_) => Ok(done("")),
+            // The loop answers it when it knows the answer: see `calls`.
+            Request::Tool { .. } => Ok(Reply::Refused {
+                why: no_tool_in_words(NoTool::NoSession),
+            }),
             Request::Status => Ok(Reply::Status {
                 status: {
                     let quiet = self.quiet();

@@ -204,6 +204,10 @@ impl Event {
                 iteration,
                 reasons: listed(reasons, Missing::bounded, |count| Missing::More { count }),
             },
+            Event::AgentCalled { iteration, call } => Event::AgentCalled {
+                iteration,
+                call: call.bounded(),
+            },
             Event::CompletionDenied { iteration, why } => Event::CompletionDenied {
                 iteration,
                 why: why.bounded(),

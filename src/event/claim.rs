@@ -23,6 +23,8 @@ pub enum Claim {
     Promise,
     /// The final message's `RALPH_STATUS` block.
     StatusBlock,
+    /// ralph's tool `claim_done`.
+    Tool,
     PlanComplete,
 }
 

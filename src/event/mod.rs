@@ -8,6 +8,7 @@
 mod agent;
 mod bounds;
 mod breaker;
+mod call;
 mod claim;
 mod clip;
 mod command;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemKind, Usage};
 pub use breaker::{BreakerCause, BreakerState};
+pub use call::AgentCall;
 pub use claim::{AgentStatus, Claim, ConfidencePart, Denial, Evidence, Missing};
 pub use clip::{TEXT_CAP_BYTES, clip, clip_middle};
 pub use command::{Answer, CommandRefusal, UserCommand};
@@ -213,6 +215,11 @@ pub enum Event {
         /// The whole of its `RALPH_STATUS` block.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<AgentStatus>,
+    },
+    /// The agent used one of ralph's tools, and what it said with it counts.
+    AgentCalled {
+        iteration: u32,
+        call: AgentCall,
     },
     ClaimMade {
         iteration: u32,

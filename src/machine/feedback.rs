@@ -32,10 +32,33 @@ pub enum Feedback {
     ClaimRefused {
         reasons: Vec<Missing>,
     },
+    /// How far it said that it was, the latest last.
+    Noted {
+        notes: Vec<String>,
+    },
     /// The loop gets nowhere.
     Stuck {
         why: BreakerCause,
     },
+}
+
+/// Most notes of a session that the next one reads.
+const NOTES: usize = 5;
+
+/// Adds a note of the session to what is to be said of it.
+pub(super) fn note(feedback: &mut Vec<Feedback>, note: &str) {
+    let known = feedback.iter_mut().find_map(|known| match known {
+        Feedback::Noted { notes } => Some(notes),
+        _ => None,
+    });
+    let Some(notes) = known else {
+        let notes = vec![note.to_owned()];
+        return feedback.push(Feedback::Noted { notes });
+    };
+    if notes.len() == NOTES {
+        notes.remove(0);
+    }
+    notes.push(note.to_owned());
 }
 
 /// What is to be said of a session that failed.

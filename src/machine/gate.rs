@@ -3,7 +3,7 @@
 //! An agent only claims. Evidence is what ralph found itself: the plan re-read from disk, tasks that are still in it, and
 //! the goals. The confidence says how much of it there is; it never replaces a piece that is missing.
 
-use crate::event::{Claim, ConfidencePart, Denial, Evidence, GoalResult, Missing, Outcome};
+use crate::event::{Claim, ConfidencePart, Denial, Evidence, GoalResult, Missing, Outcome, PlanSnapshot};
 
 use super::state::LoopState;
 
@@ -70,16 +70,7 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
         return Verdict::NoClaim;
     }
     let mut reasons = cheap_reasons(state);
-    reasons.extend(
-        state
-            .view
-            .iterations
-            .latest_look()
-            .goals
-            .iter()
-            .filter(|goal| !goal.passed)
-            .map(goal_failed),
-    );
+    reasons.extend(goal_reasons(&state.view.iterations.latest_look().goals));
     // Only ever met where something cheaper was missing, too, or the run is stopping.
     if state.view.iterations.latest_look().goals.len() < state.view.settings.goals.len() {
         reasons.push(Missing::GoalsNotRun);
@@ -140,17 +131,25 @@ fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
         Denial::NotDone { why } => Missing::SaidNotDone { why },
         Denial::Blocked { question } => Missing::SaidBlocked { question },
     });
-    denial.chain(plan_reasons(state)).collect()
+    denial
+        .chain(plan_reasons(&state.view.plan, &state.view.missing))
+        .collect()
 }
 
-fn plan_reasons(state: &LoopState) -> Vec<Missing> {
-    let open = state.view.plan.current().map(|task| Missing::TasksOpen {
-        open: u32::try_from(state.view.plan.open()).unwrap_or(u32::MAX),
+/// What a plan with `missing` tasks has against the end.
+pub(super) fn plan_reasons(plan: &PlanSnapshot, missing: &[String]) -> impl Iterator<Item = Missing> {
+    let open = plan.current().map(|task| Missing::TasksOpen {
+        open: u32::try_from(plan.open()).unwrap_or(u32::MAX),
         next: task.text.clone(),
     });
-    let vanished = state.view.missing.iter().cloned();
-    let vanished = vanished.map(|task| Missing::TaskVanished { task });
-    open.into_iter().chain(vanished).collect()
+    let vanished = missing.iter().cloned();
+    open.into_iter()
+        .chain(vanished.map(|task| Missing::TaskVanished { task }))
+}
+
+/// What results of goals have against the end.
+pub fn goal_reasons(goals: &[GoalResult]) -> impl Iterator<Item = Missing> {
+    goals.iter().filter(|goal| !goal.passed).map(goal_failed)
 }
 
 fn goal_failed(goal: &GoalResult) -> Missing {

@@ -6,6 +6,7 @@
 
 mod breaker;
 mod budget;
+mod call;
 mod deadline;
 mod decision;
 mod effect;
@@ -43,9 +44,10 @@ mod question_tests;
 mod spending_tests;
 
 pub use budget::Budget;
+pub use call::claim_reasons;
 pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
-pub use gate::reachable_confidence;
+pub use gate::{goal_reasons, reachable_confidence};
 pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer};
 pub use rules::{Rules, Said};
 pub use state::{Closed, LoopState};
@@ -54,8 +56,8 @@ pub use step::{Step, step};
 use std::path::PathBuf;
 
 use crate::event::{
-    AgentSignal, AgentStatus, Changes, Checkpoint, Claim, Day, GoalResult, Notice, PermissionRequest, PlanSnapshot,
-    RequestedBy, Ruling, Settings, Spent, SteeringId, UserCommand,
+    AgentCall, AgentSignal, AgentStatus, Changes, Checkpoint, Claim, Day, GoalResult, Notice, PermissionRequest,
+    PlanSnapshot, RequestedBy, Ruling, Settings, Spent, SteeringId, UserCommand,
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.
@@ -91,6 +93,16 @@ pub enum Input {
     AgentStated {
         iteration: u32,
         statement: Statement,
+    },
+    /// The agent has used one of ralph's tools.
+    AgentCalled {
+        iteration: u32,
+        call: AgentCall,
+    },
+    /// The agent has fetched the answer to a question of its own.
+    AnswerFetched {
+        iteration: u32,
+        ask: u32,
     },
     /// An agent that has no messages has written something.
     OutputSeen {

@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, CancelReason, Checkpoint, Claim, Event, Outcome, Problem, ProblemKind, SessionId, SessionMode,
-        SteeringId,
+        AgentCall, AgentSignal, CancelReason, Checkpoint, Claim, Event, Outcome, Problem, ProblemKind, SessionId,
+        SessionMode, SteeringId,
     },
     run::RunView,
 };
@@ -26,6 +26,8 @@ pub struct Rules {
     pub asked: Option<String>,
     /// What the agent of the latest iteration said of itself.
     pub stated: Statement,
+    /// What it said with ralph's own tools.
+    pub called: Called,
     /// The iteration before made an explicit claim, too; one that was cut off does not count.
     pub claimed_before: bool,
     /// The latest iteration ended when ralph was killed.
@@ -60,6 +62,15 @@ pub struct Rules {
     pub latest: Option<Checkpoint>,
     /// Trees seen in this run: coming back to one is no progress.
     pub trees: Vec<String>,
+}
+
+/// What an agent said with ralph's own tools, as far as it counts when the iteration is judged.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Called {
+    /// Its latest claim was not refused at once.
+    pub claimed: bool,
+    /// Why it cannot go on.
+    pub blocked: Option<String>,
 }
 
 /// The last message of a session, as far as a record has it.
@@ -131,6 +142,7 @@ impl Rules {
                     status: status.clone(),
                 };
             }
+            Event::AgentCalled { call, .. } => self.take_call(call),
             Event::ClaimRefused { reasons, .. } => self.feedback.push(Feedback::ClaimRefused {
                 reasons: reasons.clone(),
             }),
@@ -187,11 +199,21 @@ impl Rules {
         }
         self.cut_off = false;
         self.stated = Statement::default();
+        self.called = Called::default();
         self.most_done = self.most_done.max(view.plan.done());
         if let Some(checkpoint) = checkpoint {
             self.baseline.get_or_insert_with(|| checkpoint.clone());
             self.remember_tree(&checkpoint.tree);
             self.latest = Some(checkpoint.clone());
+        }
+    }
+
+    fn take_call(&mut self, call: &AgentCall) {
+        match call {
+            AgentCall::Claimed { reasons } => self.called.claimed = reasons.is_empty(),
+            AgentCall::Blocked { reason } => self.called.blocked = Some(reason.clone()),
+            AgentCall::Noted { note } => feedback::note(&mut self.feedback, note),
+            AgentCall::GoalsChecked { .. } | AgentCall::Asked { .. } | AgentCall::Proposed { .. } => {}
         }
     }
 

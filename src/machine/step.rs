@@ -12,7 +12,7 @@ use crate::{
 };
 
 use super::{
-    Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, deadline,
+    Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, call, deadline,
     decision::{Decision, is_running},
     effect::{Before, answer, effects, is_put_off, lingers},
     escalation::handed_on,
@@ -80,6 +80,8 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
         }
         Input::Agent { iteration, signal } => session::reported(decision, now_ms, *iteration, signal),
         Input::AgentStated { iteration, statement } => session::stated(decision, *iteration, statement),
+        Input::AgentCalled { iteration, call } => call::called(decision, *iteration, call),
+        Input::AnswerFetched { iteration, ask } => call::answer_fetched(decision, *iteration, *ask),
         Input::PermissionRequested {
             iteration,
             request,

@@ -5,7 +5,7 @@ use crate::{
         AnsweredAsk, BreakerCause, BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId,
         SteeringKind, StopRequest, UserCommand, Wait, WaitEnd,
     },
-    run::{Breaker, Message, Phase},
+    run::{Breaker, Message, Phase, RunView},
 };
 
 use super::{
@@ -62,12 +62,29 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
                         if let Some(added) = late.added {
                             decision.push(added);
                         }
-                        queue_steering(decision, SteeringKind::Next, &late.text, Some(late.answers));
+                        let kind = soonest(&decision.state.view, *ask);
+                        queue_steering(decision, kind, &late.text, Some(late.answers));
                     }
                 }
             }
         }
         UserCommand::Forget { rule } => permission::forget(decision, rule),
+    }
+}
+
+/// How an answer reaches the agent: live if the agent that asked still works and takes messages, else in the next prompt.
+fn soonest(view: &RunView, ask: u32) -> SteeringKind {
+    let asked = view.permissions.unanswered.iter().find(|known| known.number == ask);
+    match (&view.phase, asked) {
+        (
+            Phase::Running {
+                iteration,
+                live_steering: true,
+                ..
+            },
+            Some(asked),
+        ) if asked.iteration == *iteration => SteeringKind::Now,
+        _ => SteeringKind::Next,
     }
 }
 

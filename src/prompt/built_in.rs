@@ -95,6 +95,12 @@ pub(super) fn write_last_words(draft: &mut Draft, input: &PromptInput<'_>) {
              end as blocked.\n"
         }
     });
+    if input.has_tools {
+        draft.ours(
+            "Tools of the MCP server `ralph` do this and more: `goals_check` runs what decides whether you are done, `claim_done`, \
+             `blocked` and `question` say what the lines below say, `progress` tells how far you are.\n",
+        );
+    }
     draft.ours(if input.total == 0 {
         "Only when everything in "
     } else {

@@ -30,6 +30,8 @@ pub struct PromptInput<'a> {
     /// What the session before this one hands over; none where it is not told.
     pub before: Option<&'a Handover>,
     pub confined: Confined,
+    /// It has ralph's own tools.
+    pub has_tools: bool,
 }
 
 /// What an agent can do on the machine, beside what it is told.

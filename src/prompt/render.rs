@@ -135,6 +135,7 @@ mod tests {
             notices: &[],
             before: None,
             confined: Confined::No,
+            has_tools: false,
         }
     }
 

@@ -6,7 +6,7 @@
 use std::collections::{VecDeque, vec_deque};
 
 use super::RunView;
-use crate::event::{Decider, Event, PermissionRequest, Record, RuleScope, SteeringId};
+use crate::event::{AgentCall, Decider, Event, PermissionRequest, Record, RuleScope, SteeringId};
 
 /// Most entries; older ones are in the journal.
 const ENTRIES: usize = 10_000;
@@ -150,6 +150,20 @@ impl Asks {
                 let (task, question) = (task.clone(), question.clone());
                 let what = AskSubject::Block { task, question };
                 self.push(record.at_ms, number, None, what, Some(AskEnd::Unanswered));
+            }
+            Event::AgentCalled {
+                iteration,
+                call: AgentCall::Asked { ask, .. },
+            } => {
+                let asked = view.permissions.unanswered.iter().find(|known| known.number == *ask);
+                if let Some(asked) = asked {
+                    let what = AskSubject::Request {
+                        request: Box::new(asked.request.clone()),
+                        cut: false,
+                        asked_by: Vec::new(),
+                    };
+                    self.push(record.at_ms, Some(*ask), Some(*iteration), what, Some(AskEnd::Unanswered));
+                }
             }
             Event::RulesAdded { ask, scope, rules, .. } => {
                 if let Some(entry) = self.numbered(*ask) {

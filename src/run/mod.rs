@@ -11,6 +11,7 @@
 
 mod asks;
 mod breaker;
+mod calls;
 mod clock;
 mod incident;
 mod iteration;
@@ -33,6 +34,7 @@ mod tests;
 
 pub use asks::{AskEnd, AskEntry, AskSubject, Asks};
 pub use breaker::{Breaker, Observation};
+pub use calls::{Calls, ProposedTask};
 pub use clock::Clock;
 pub use incident::{Asked, Incidents, Noticed, Trouble, Waited};
 pub use iteration::{Iteration, Look};

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Recent;
 use crate::event::{
-    CancelReason, Decider, Event, Offer, Outcome, PermissionRequest, Question, RememberedRule, RuleScope, RunId,
+    AgentCall, AskId, CancelReason, Decider, Event, Offer, Outcome, PermissionRequest, Question, RememberedRule,
+    RuleScope, RunId, ToolKind,
 };
 
 const DECISIONS: usize = 1_000;
@@ -13,6 +14,9 @@ const DENIED: usize = 64;
 
 /// Most asks of an iteration that are remembered as unanswered.
 const UNANSWERED: usize = 64;
+
+/// What the ids of questions begin with that the agent asked with ralph's own tool.
+const TICKET: &str = "ticket/";
 
 /// Permissions of a run.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -98,6 +102,37 @@ pub struct OpenAsk {
     pub waits: Option<Ask>,
 }
 
+impl Ask {
+    /// A question that the agent asked with ralph's own tool, and whose answer it does not wait for.
+    fn by_tool(number: u32, iteration: u32, question: &Question, asked_ms: u64) -> Self {
+        Self {
+            number,
+            iteration,
+            request: PermissionRequest {
+                id: AskId(format!("{TICKET}{number}")),
+                call: None,
+                tool: "question".to_owned(),
+                kind: ToolKind::Mcp,
+                title: question.text.clone(),
+                reason: None,
+                command: None,
+                paths: Vec::new(),
+                url: None,
+                diff: None,
+                questions: vec![question.clone()],
+            },
+            asked_ms,
+            until_ms: None,
+            offer: Offer::default(),
+            cut: false,
+        }
+    }
+
+    fn outlives_its_iteration(&self) -> bool {
+        self.request.id.0.starts_with(TICKET)
+    }
+}
+
 impl OpenAsk {
     pub(super) fn of(ask: &Ask, waits: bool) -> Self {
         let text = match ask.request.questions.is_empty() {
@@ -173,7 +208,8 @@ impl Permissions {
             Event::RuleForgotten { rule } => self.rules.retain(|known| known.rule != *rule),
             Event::IterationStarted { .. } => {
                 self.pending.clear();
-                self.unanswered.clear();
+                // The agent of another iteration can do with an answer to what was asked in words.
+                self.unanswered.retain(Ask::outlives_its_iteration);
                 self.denied_now.clear();
                 self.requests_now = 0;
                 self.waited_ms = 0;
@@ -213,6 +249,15 @@ impl Permissions {
                     offer: offer.clone(),
                     cut: *cut,
                 });
+            }
+            Event::AgentCalled {
+                iteration,
+                call: AgentCall::Asked { ask, question },
+            } => {
+                self.asked = self.asked.max(*ask);
+                if self.unanswered.len() < UNANSWERED {
+                    self.unanswered.push(Ask::by_tool(*ask, *iteration, question, at_ms));
+                }
             }
             Event::RulesAdded {
                 ask,

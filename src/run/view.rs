@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Block, Breaker, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation, OpenAsk,
-    Permissions, Phase, Shared, Spending, StopAsked, Task, Tool, Work, task::tasks, tool,
+    Block, Breaker, Calls, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation,
+    OpenAsk, Permissions, Phase, Shared, Spending, StopAsked, Task, Tool, Work, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, RunId,
@@ -57,6 +57,9 @@ pub struct RunView {
     pub changes: Option<Changes>,
     #[serde(default)]
     pub permissions: Permissions,
+    /// What agents said with ralph's own tools.
+    #[serde(default)]
+    pub calls: Calls,
     pub incidents: Incidents,
 }
 
@@ -82,6 +85,7 @@ impl RunView {
         self.permissions.apply(at_ms, event);
         self.spending
             .apply(at_ms, &self.phase, &self.settings.limits.per_day, event);
+        self.calls.apply(event);
         match event {
             Event::JournalOpened { run, .. } => {
                 self.run = Some(run.clone());
@@ -229,6 +233,7 @@ impl RunView {
             | Event::DayBegan { .. }
             | Event::TaskSetAside { .. }
             | Event::AgentStated { .. }
+            | Event::AgentCalled { .. }
             | Event::ClaimMade { .. }
             | Event::PermissionAsked { .. }
             | Event::PermissionWithdrawn { .. }

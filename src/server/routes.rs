@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    control::{Personal, Role, Status, asks_json},
+    control::{Called, Personal, Role, Status, ToolAnswer, asks_json},
     event::{Answer, AnswerPlace, SteeringKind, UserCommand},
 };
 
@@ -67,6 +67,9 @@ routes! { Arc<Served>;
     post "/cancel" => json(Done), cancel;
     /// Asks whether somebody may do what only the user does: 403 for what the run itself has started, of which the user is told.
     post "/personal/{what}" in Personal, => nothing, personal;
+    /// Carries out a tool of ralph's for the agent, as `ralph mcp` asks for it: a tool of another run is
+    /// refused, and so is all that makes no sense now, in the answer.
+    post "/tools" body Called, => json(ToolAnswer), tool;
     /// What iteration `n` has changed: what `ralph diff` prints.
     get "/diff/{n}" in u32, query files::Difference, => bytes("text/x-diff"), files::diff;
     /// What the run has done, and why it ended: what `ralph report` prints.
@@ -185,6 +188,15 @@ async fn personal(
     let Path(what) = what.map_err(|why| Problem::new(why.status(), why.body_text()))?;
     served.personal(what, role).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn tool(
+    State(served): State<Arc<Served>>,
+    Extension(role): Extension<Role>,
+    body: Result<Json<Called>, JsonRejection>,
+) -> Answered<Json<ToolAnswer>> {
+    let Json(called) = body.map_err(of_body)?;
+    Ok(Json(served.tool(called, role).await?))
 }
 
 async fn no_such_route() -> Problem {

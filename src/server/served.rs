@@ -12,10 +12,10 @@ use axum::{
 };
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::net::UnixStream;
+use tokio::{net::UnixStream, time::timeout};
 
 use crate::{
-    control::{Personal, Reply, Request, Role, Status},
+    control::{Called, Personal, Reply, Request, Role, Status, ToolAnswer},
     driver::{Handle, Hub, Subscription, Terminal, UiEvent, Wants, status_of},
     event::{RunId, UserCommand},
     review::RunEntry,
@@ -32,6 +32,9 @@ pub(crate) type RoleOf = Box<dyn Fn(&UnixStream) -> Role + Send + Sync>;
 
 /// Whoever hears nothing for longer has lost the connection.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// For how long a tool is waited for: agents give up after a minute.
+const TOOL_WAIT: Duration = Duration::from_secs(40);
 
 /// How far the run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -178,7 +181,7 @@ impl Served {
         match self.handle.ask(request, role).await {
             Reply::Refused { why } => Err(Problem::conflict(why)),
             Reply::Forbidden { why } => Err(Problem::forbidden(why)),
-            reply @ (Reply::Done { .. } | Reply::Status { .. }) => Ok(reply),
+            reply @ (Reply::Done { .. } | Reply::Status { .. } | Reply::Tool { .. }) => Ok(reply),
         }
     }
 
@@ -189,7 +192,9 @@ impl Served {
                 status.listen.clone_from(&self.listen);
                 Ok(status)
             }
-            Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } => Err(misunderstood()),
+            Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } | Reply::Tool { .. } => {
+                Err(misunderstood())
+            }
         }
     }
 
@@ -215,7 +220,27 @@ impl Served {
     pub(super) async fn command(&self, command: UserCommand, role: Role) -> Answered<Done> {
         match self.ask(Request::Command { command }, role).await? {
             Reply::Done { text, seq } => Ok(Done { text, seq }),
-            Reply::Status { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } => Err(misunderstood()),
+            Reply::Status { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } | Reply::Tool { .. } => {
+                Err(misunderstood())
+            }
+        }
+    }
+
+    /// Has the loop answer a tool of the agent's. What takes longer than [`TOOL_WAIT`] is answered by how far it is.
+    pub(super) async fn tool(&self, called: Called, role: Role) -> Answered<ToolAnswer> {
+        let request = |waits| Request::Tool {
+            called: called.clone(),
+            waits,
+        };
+        let answered = match timeout(TOOL_WAIT, self.ask(request(true), role)).await {
+            Ok(answered) => answered?,
+            Err(_) => self.ask(request(false), role).await?,
+        };
+        match answered {
+            Reply::Tool { answer } => Ok(answer),
+            Reply::Done { .. } | Reply::Status { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } => {
+                Err(misunderstood())
+            }
         }
     }
 

@@ -23,7 +23,7 @@ impl Kind {
 }
 
 /// Settings that neither start a program nor widen what an agent may do nor lead it elsewhere. Whatever is missing here does.
-const HARMLESS: [&str; 13] = [
+const HARMLESS: [&str; 14] = [
     "model",
     "serverTimeout",
     "channel",
@@ -36,6 +36,7 @@ const HARMLESS: [&str; 13] = [
     "completion",
     "breaker",
     "keep",
+    "tools",
     "$schema",
 ];
 

@@ -10,6 +10,7 @@ pub fn claim_in_words(claim: Claim) -> &'static str {
         Claim::DoneFile => "agent reports completion (`.ralph-done`)",
         Claim::Promise => "agent reports completion (token)",
         Claim::StatusBlock => "agent reports completion (status block)",
+        Claim::Tool => "agent reports completion (`claim_done`)",
         Claim::PlanComplete => "the plan has no open task",
     }
 }

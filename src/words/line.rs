@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use crate::event::{
-    AgentSignal, BreakerState, Claim, Decider, Delivery, Denial, Event, Level, PausedBy, RequestedBy, SteeringKind,
-    StopRequest, WaitEnd,
+    AgentCall, AgentSignal, BreakerState, Claim, Decider, Delivery, Denial, Event, Level, PausedBy, RequestedBy,
+    SteeringKind, StopRequest, WaitEnd,
 };
 
 use super::{
-    Tone, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, confidence_in_words,
+    Tone, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, confidence_in_words, counted,
     goal_in_words,
     iteration::{cancel_reason, wait_in_words},
     limit::set_aside_in_words,
@@ -87,6 +87,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             status: Some(status),
             ..
         } if !claims.contains(&Claim::DoneFile) => line(Tone::Note, status_in_words(status)),
+        Event::AgentCalled { call, .. } => narrate_call(call),
         Event::ClaimMade { claim, .. } => line(Tone::Note, claim_in_words(*claim)),
         Event::ClaimRefused { reasons, .. } => {
             let reasons: Vec<String> = reasons.iter().map(missing_in_words).collect();
@@ -260,6 +261,34 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         | Event::PreparationStarted { .. }
         | Event::DayBegan { .. }
         | Event::RunStopped { .. } => None,
+    }
+}
+
+/// What the agent said with one of ralph's tools.
+fn narrate_call(call: &AgentCall) -> Option<Line> {
+    match call {
+        AgentCall::Claimed { reasons } if reasons.is_empty() => {
+            line(Tone::Note, "the agent claims to be done: judged at the end of its turn")
+        }
+        AgentCall::Claimed { reasons } => {
+            let reasons: Vec<String> = reasons.iter().map(missing_in_words).collect();
+            line(
+                Tone::Note,
+                format!("the agent claims to be done, refused at once: {}", reasons.join("; ")),
+            )
+        }
+        AgentCall::GoalsChecked { passed, failed } if failed.is_empty() => {
+            let goals = counted(u64::from(*passed), "goal");
+            line(Tone::Note, format!("the agent had the goals checked: {goals} passed"))
+        }
+        AgentCall::GoalsChecked { failed, .. } => line(
+            Tone::Note,
+            format!("the agent had the goals checked: {} did not pass", failed.join(", ")),
+        ),
+        AgentCall::Blocked { reason } => line(Tone::Bad, format!("the agent is blocked: {reason}")),
+        AgentCall::Asked { ask, question } => line(Tone::Bad, format!("question {ask}: {}", question.text)),
+        AgentCall::Noted { note } => line(Tone::Note, format!("progress: {note}")),
+        AgentCall::Proposed { task } => line(Tone::Note, format!("the agent proposes a task: {task}")),
     }
 }
 

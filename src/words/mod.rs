@@ -19,6 +19,7 @@ mod place;
 mod problem;
 pub(crate) mod prompt;
 mod tone;
+pub(crate) mod tools;
 
 pub use channel::agent_with_channel;
 pub use claim::{
@@ -46,3 +47,4 @@ pub use phase::{phase_headline, phase_in_words, phase_word};
 pub use place::{lacking_in_words, place_in_words};
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
 pub use tone::Tone;
+pub use tools::{NoTool, no_tool_in_words};

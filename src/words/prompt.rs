@@ -39,6 +39,7 @@ pub(crate) fn feedback(feedback: &Feedback) -> String {
             let reasons: Vec<String> = reasons.iter().map(missing).collect();
             format!("Your claim to be done was refused: {}", reasons.join("; "))
         }
+        Feedback::Noted { notes } => format!("Its notes on how far it is: {}", notes.join("; ")),
         Feedback::Stuck { why } => format!(
             "{}. Do not repeat what was tried: find out why it made no progress, take another approach, or say what \
              blocks the task.",
@@ -47,7 +48,7 @@ pub(crate) fn feedback(feedback: &Feedback) -> String {
     }
 }
 
-fn missing(missing: &Missing) -> String {
+pub(super) fn missing(missing: &Missing) -> String {
     match missing {
         Missing::SaidNotDone { why } => format!("the last message said that the work is not done ({why})"),
         Missing::SaidBlocked { question } => format!("the last message said that you are blocked ({question})"),

@@ -1,9 +1,10 @@
-//! An interrupt in the middle of a tool call leaves nothing running, wherever the agent put its command.
+//! An interrupt in the middle of a tool call leaves nothing running, wherever the agent put its command. Before, it uses ralph's own
+//! tools.
 
 use nix::sys::signal::Signal;
 use ralph::event::{Event, StopReason};
 
-use super::{PATIENCE, ralph, stopped};
+use super::{PATIENCE, assert_own_tools_answered, ralph, stopped, use_own_tools};
 use crate::{
     harness::{
         agent::{Agent, each_agent},
@@ -13,11 +14,17 @@ use crate::{
 };
 
 fn scenario(agent: Agent) {
-    let model = StandIn::start(Scenario::new().then(shell("sleep 300")).then(say("Slept.")));
+    // gemini is told of servers on its live channel alone (see `live_channel`), the native agent of none.
+    let has_tools = !matches!(agent, Agent::Gemini | Agent::Native | Agent::NativeMessages);
+    let scenario = match has_tools {
+        true => Scenario::new().then(use_own_tools(agent)),
+        false => Scenario::new(),
+    };
+    let model = StandIn::start(scenario.then(shell("sleep 300")).then(say("Slept.")));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    let running = ralph(agent, &sandbox).start();
+    let running = ralph(agent, &sandbox).args(["--goal", "g=true"]).start();
     running.wait_for_record(PATIENCE, |event| matches!(event, Event::IterationStarted { .. }));
     wait_until(PATIENCE, "tool call", || {
         sandbox
@@ -31,6 +38,9 @@ fn scenario(agent: Agent) {
     assert_eq!(reason, StopReason::Interrupted);
     assert_eq!(finished.code(), Some(130), "{}", finished.stderr);
     sandbox.assert_nothing_runs();
+    if has_tools {
+        assert_own_tools_answered(&model.main_requests()[1], &finished.records());
+    }
 }
 
 each_agent!(scenario);

@@ -15,11 +15,12 @@ mod whichever;
 
 use std::time::Duration;
 
-use ralph::event::{AgentSignal, Event, Outcome, Record, StopReason, Totals};
+use ralph::event::{AgentCall, AgentSignal, Event, Outcome, Record, StopReason, Totals};
+use serde_json::json;
 
 use crate::{
     harness::{Program, Sandbox, agent::Agent, running::Finished},
-    stand_in::{Scenario, Step, say, shell},
+    stand_in::{Scenario, Step, answer, log::Request, say, shell},
 };
 
 /// For a run that takes seconds when all is well: some agents need ten of them to start, and far more on a busy machine.
@@ -43,6 +44,45 @@ pub(crate) fn ralph(agent: Agent, sandbox: &Sandbox) -> Program {
 pub(crate) fn plan_one_task(sandbox: &Sandbox) {
     sandbox.write("PLAN.md", "# Plan\n\n- [ ] Write hello.txt\n");
     sandbox.git(["commit", "--quiet", "--all", "--message", "Plan less"]);
+}
+
+/// An answer that uses tools of ralph's own: all that tell something of the work.
+pub(crate) fn use_own_tools(agent: Agent) -> Step {
+    let prefix = match agent {
+        Agent::Codex | Agent::Claude => "mcp__ralph__",
+        Agent::Gemini => "mcp_ralph_",
+        Agent::Opencode | Agent::OpencodeServer => "ralph_",
+        Agent::Native | Agent::NativeMessages => panic!("it takes no servers"),
+    };
+    let tool = |name: &str| format!("{prefix}{name}");
+    answer()
+        .call(&tool("plan"), json!({}))
+        .call(&tool("goals_check"), json!({}))
+        .call(&tool("claim_done"), json!({}))
+        .into()
+}
+
+/// That the model has read in `request` what the tools answered, and the user in `records`: of two tasks none is done, and the
+/// goal `true` passes.
+#[track_caller]
+pub(crate) fn assert_own_tools_answered(request: &Request, records: &[Record]) {
+    let read = request.body.to_string();
+    for answered in [
+        "0 of 2 tasks done",
+        "1 of 1 goal passed",
+        "2 tasks are still open, the next is: Write hello.txt",
+    ] {
+        assert!(read.contains(answered), "`{answered}` is not in {read}");
+    }
+    let calls = records.iter().filter_map(|record| match &record.event {
+        Event::AgentCalled { call, .. } => Some(call),
+        _ => None,
+    });
+    let calls: Vec<&AgentCall> = calls.collect();
+    let checked =
+        |call: &&AgentCall| matches!(call, AgentCall::GoalsChecked { passed: 1, failed } if failed.is_empty());
+    let refused = |call: &&AgentCall| matches!(call, AgentCall::Claimed { reasons } if reasons.len() == 1);
+    assert!(calls.iter().any(checked) && calls.iter().any(refused), "{calls:?}");
 }
 
 /// The words an agent's model would say to do one task: make a file, tick the box, commit.

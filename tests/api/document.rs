@@ -21,6 +21,7 @@ fn sent_to(path: &str) -> (&'static str, u16) {
         "/asks/{id}" => (r#"{"type":"allow"}"#, 409),
         "/commands" => (r#"{"type":"pause"}"#, 200),
         "/prompt" => (r#"{"text":"use tabs"}"#, 200),
+        "/tools" => (r#"{"run":"another","call":{"tool":"plan"}}"#, 200),
         "/terminal/size" => (r#"{"cols":80,"rows":24}"#, 204),
         "/terminal/input" | "/personal/{what}" => ("", 204),
         _ => ("", 200),

@@ -21,10 +21,10 @@ use ralph::{
         dialect::{self, Dialect, DialectKind, Finish},
     },
     config::Config,
-    control::{Reply, Request, Role, Status},
+    control::{Called, Reply, Request, Role, Status, ToolAnswer, ToolCall},
     driver::{self, Clock, Driver, DriverError, Handle, Hub, OpenRun, Reading, RunConfig},
     event::{
-        AgentSignal, Backoff, Event, Exit, Record, RequestedBy, SessionId, Settings, SteeringKind, StopReason,
+        AgentSignal, Backoff, Event, Exit, Record, RequestedBy, RunId, SessionId, Settings, SteeringKind, StopReason,
         StopRequest, UserCommand,
     },
     proc::{Size, Stop, Supervisor},
@@ -204,6 +204,7 @@ impl Looping<'_> {
         let open = OpenRun::open(project.paths(), &settings.plan, &supervisor).expect("a state directory of one's own");
         let from = if open.recovered { open.next_seq } else { 0 };
         let journal = open.files.journal();
+        let run = open.run.clone();
         let adapter = |agent| driver::Agent {
             last_line_claims: agent_is_terminal(&agent),
             adapter: Arc::new(InProcess {
@@ -231,6 +232,8 @@ impl Looping<'_> {
                 move || clocks.read()
             }),
             supervisor,
+            agent_tools: true,
+            takes_proposals: true,
             watched: false,
             judge: None,
         };
@@ -238,6 +241,7 @@ impl Looping<'_> {
         let mut driver = Driver::new(open, config, hub);
         Running {
             handle: driver.handle(),
+            run,
             reader: Mutex::new((Reader::open(&journal).expect("a journal"), Vec::new())),
             from,
             task: tokio::spawn(async move { driver.run().await }),
@@ -252,6 +256,7 @@ fn agent_is_terminal(agent: &Agent) -> bool {
 /// A loop that runs.
 pub struct Running {
     handle: Handle,
+    run: RunId,
     /// Those of the run that were read so far.
     reader: Mutex<(Reader, Vec<Record>)>,
     /// The first record of this loop: it may have resumed a run.
@@ -317,7 +322,27 @@ impl Running {
         match self.handle.ask(Request::Command { command }, Role::User).await {
             Reply::Done { text, .. } => Ok(text),
             Reply::Refused { why } | Reply::Forbidden { why } => Err(why),
-            Reply::Status { .. } => panic!("a status nobody asked for"),
+            Reply::Status { .. } | Reply::Tool { .. } => panic!("a status nobody asked for"),
+        }
+    }
+
+    /// Uses a tool of ralph's, as the agent does.
+    pub async fn tool(&self, call: ToolCall) -> ToolAnswer {
+        self.tool_of(&self.run, call).await
+    }
+
+    /// The same with a tool that was handed on by `run`.
+    pub async fn tool_of(&self, run: &RunId, call: ToolCall) -> ToolAnswer {
+        let run = run.clone();
+        let called = Called { run, call };
+        match self
+            .handle
+            .ask(Request::Tool { called, waits: true }, Role::Agent)
+            .await
+        {
+            Reply::Tool { answer } => answer,
+            Reply::Refused { why } | Reply::Forbidden { why } => ToolAnswer::refused(why),
+            other => panic!("no answer of a tool: {other:?}"),
         }
     }
 

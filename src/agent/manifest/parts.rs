@@ -8,6 +8,7 @@ use std::{
 use crate::{
     agent::{
         Capabilities, login,
+        mcp::McpForm,
         protocol::{LiveKind, Steering},
         template::{Placeholder, Template},
     },
@@ -64,6 +65,18 @@ pub struct Asking {
     pub bypass: Vec<String>,
 }
 
+/// What gives an agent its MCP servers, but over ACP, which has them in its messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mcp {
+    pub form: McpForm,
+    /// In addition to those of the command, or of the live channel.
+    pub args: Vec<Template>,
+    /// In addition to that of the command.
+    pub env: Vec<(String, Template)>,
+    /// With servers, its program does not end with its turn.
+    pub stays: bool,
+}
+
 /// What carries a session's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
@@ -113,6 +126,13 @@ fn says_something(file: &Path) -> bool {
             .map(str::trim)
             .any(|line| !line.is_empty() && !line.starts_with('#')),
         Err(error) => !error.is_missing(),
+    }
+}
+
+impl Mcp {
+    /// Whether there is a way to give the agent servers.
+    pub fn is_there(&self) -> bool {
+        !(self.args.is_empty() && self.env.is_empty())
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
         protocol::Steering,
         template::{Placeholder, Template, UnknownPlaceholder},
     },
-    Asking, Command, Live, PromptBy, Transport,
+    Asking, Command, Live, Mcp, PromptBy, Transport,
     written::Written,
 };
 
@@ -41,6 +41,8 @@ const IN_LIVE: &[Placeholder] = &[
 /// Of what makes it ask.
 const IN_ASKING: &[Placeholder] = &[Placeholder::AskingFile, Placeholder::Ralph];
 const IN_ASKING_ENV: &[Placeholder] = &[Placeholder::Agent, Placeholder::AskingFile, Placeholder::Ralph];
+/// Of what gives it MCP servers.
+const IN_MCP: &[Placeholder] = &[Placeholder::McpServers];
 /// Of a server, which is started for no session in particular.
 const IN_SERVER: &[Placeholder] = &[Placeholder::Port, Placeholder::Ralph];
 const IN_ENV: &[Placeholder] = &[
@@ -209,6 +211,22 @@ impl Reader<'_> {
             env,
             file: written.file.clone(),
             bypass: written.bypass.clone(),
+        })
+    }
+
+    pub(super) fn mcp(&self) -> Result<Mcp, ManifestError> {
+        let written = &self.written.mcp;
+        let env = written.env.iter().map(|(name, value)| {
+            let template = self.template(&format!("mcp.env.{name}"), value, IN_MCP)?;
+            Ok((name.clone(), template))
+        });
+        let mut env = env.collect::<Result<Vec<_>, ManifestError>>()?;
+        env.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(Mcp {
+            form: written.form,
+            args: self.templates("mcp.args", &written.args, IN_MCP)?,
+            env,
+            stays: written.stays,
         })
     }
 

@@ -14,6 +14,7 @@ use crate::{
 use super::{
     super::{
         dialect::{DialectKind, Pattern},
+        mcp::McpForm,
         model::ModelForm,
         protocol::{LiveKind, Steering},
     },
@@ -43,6 +44,7 @@ settings! {
         dialect("dialect"): Maybe<OneOf<DialectKind>>,
         command("command"): Section<WrittenCommand>,
         live("live"): Section<WrittenLive>,
+        mcp("mcp"): Section<WrittenMcp>,
         model("model"): Section<WrittenModel>,
         usage("usage"): Section<WrittenUsage>,
         stop("stop"): Section<WrittenStop>,
@@ -111,6 +113,20 @@ settings! {
         file("file"): Maybe<Text>,
         /// Files in which its user allows it to run commands without asking.
         bypass("bypass"): Texts = [],
+    }
+}
+
+settings! {
+    /// How it is given MCP servers; over ACP it needs nothing of this.
+    pub(crate) struct WrittenMcp {
+        /// How the servers are written where `{mcp_servers}` stands.
+        form("form"): OneOf<McpForm> = "json",
+        /// Arguments in addition to those of the command, or of the live channel.
+        args("args"): Texts = [],
+        /// Variables in addition to those of the command. A JSON object joins one that is there.
+        env("env"): Open<Text>,
+        /// On its live channel it goes on after its turn as long as its servers do, so that it has to be stopped.
+        stays("stays"): Switch = false,
     }
 }
 
@@ -275,6 +291,10 @@ impl Choice for LiveKind {
 
 impl Choice for ToolKind {
     const CHOICES: &'static [(&'static str, Self)] = &ToolKind::NAMES;
+}
+
+impl Choice for McpForm {
+    const CHOICES: &'static [(&'static str, Self)] = &McpForm::NAMES;
 }
 
 impl Choice for Steering {

@@ -9,7 +9,7 @@ use tokio::{
 
 use crate::{
     agent::{
-        AgentAdapter, AgentError, Capabilities, Session, SessionRequest, check, manifest::Manifest,
+        AgentAdapter, AgentError, Capabilities, Session, SessionRequest, check, manifest::Manifest, mcp::McpServers,
         signal_writer::SignalWriter, subprocess::NeverRan, transcript::Transcript,
     },
     event::{AgentSignal, Problem, ProblemKind, ToolKinds},
@@ -33,6 +33,7 @@ pub struct ServerAdapter {
     options: ServerOptions,
     supervisor: Supervisor,
     servers: Arc<Servers>,
+    mcp: McpServers,
 }
 
 impl ServerAdapter {
@@ -43,7 +44,15 @@ impl ServerAdapter {
             supervisor: supervisor.clone(),
             manifest,
             options,
+            mcp: McpServers::default(),
         }
+    }
+
+    /// Gives sessions these MCP servers, where ralph starts the server.
+    #[must_use]
+    pub fn serving(mut self, servers: McpServers) -> Self {
+        self.mcp = servers;
+        self
     }
 
     /// Has the server guarded by another executable than the one that is running: for whoever is not ralph itself.
@@ -89,6 +98,11 @@ impl AgentAdapter for ServerAdapter {
         }
     }
 
+    fn hands_on_servers(&self, _one_way: bool) -> bool {
+        // One that is named was started without them.
+        self.options.url.is_none() && !self.mcp.is_empty() && self.manifest.mcp.is_there()
+    }
+
     /// Has to be called within a tokio runtime.
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
         if let Err(error) = self
@@ -98,6 +112,7 @@ impl AgentAdapter for ServerAdapter {
             let (kind, text) = (ProblemKind::Usage, error.to_string());
             return NeverRan::report(Problem::said(kind, text), out);
         }
+        let servers = self.mcp.of_run(&request.run);
         let prompt_options = prompt_options(&request);
         let transcript = Transcript::of(&request.cwd, request.size.cols);
         let (Ok(runtime), Ok(writer)) = (
@@ -118,6 +133,7 @@ impl AgentAdapter for ServerAdapter {
                 env: request.env,
                 asks: request.asks,
                 scratch: request.scratch,
+                servers,
             },
             title: format!("ralph, iteration {}", request.iteration),
             prompt: request.prompt,

@@ -17,7 +17,9 @@ use tracing::info;
 use crate::{
     agent::{
         check,
+        invocation::mcp_variables,
         manifest::Manifest,
+        mcp::McpServer,
         template::{Placeholder, Template},
     },
     proc::{Child, Launch, Size, Stdin, Stdout, Stop, Supervisor},
@@ -70,6 +72,8 @@ pub(super) struct ServerSpec {
     /// Its sessions ask before every use of a tool.
     pub(super) asks: bool,
     pub(super) scratch: PathBuf,
+    /// The MCP servers of the run.
+    pub(super) servers: Vec<McpServer>,
 }
 
 /// Reaches or starts the one server of a run.
@@ -195,6 +199,10 @@ impl Servers {
             .filter_map(|(name, value)| Some((name.clone(), filled(value, port)?)))
             .collect();
         env.extend(spec.env.iter().filter(|(name, _)| name != OF_ONE_SESSION).cloned());
+        if !spec.servers.is_empty() {
+            let servers = self.manifest.mcp.form.written(&spec.servers);
+            env.extend(mcp_variables(&self.manifest, &servers, &env));
+        }
         let inherited = |name: &str| {
             let set = env
                 .iter()
@@ -313,6 +321,7 @@ fn filled(template: &Template, port: u16) -> Option<String> {
         Placeholder::Ralph => check::own_executable(),
         Placeholder::Agent
         | Placeholder::AskingFile
+        | Placeholder::McpServers
         | Placeholder::Model
         | Placeholder::PromptFile
         | Placeholder::Resume

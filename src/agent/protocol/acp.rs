@@ -19,7 +19,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Exchange, Opening, Protocol, SessionCommand, Steering, seam::used_without_asking};
 use crate::{
-    agent::dialect::{Clock, Finish, Objects, Seen, array, text, without_verdict},
+    agent::{
+        dialect::{Clock, Finish, Objects, Seen, array, text, without_verdict},
+        mcp::of_acp,
+    },
     event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, SteeringId},
 };
 
@@ -113,6 +116,10 @@ impl Protocol for Acp {
             SessionCommand::Steer { id, text } => self.conversation.steer(id, text, exchange),
             SessionCommand::Answer { id, answer } => self.conversation.answer(&id, &answer, exchange),
         }
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.conversation.opening.stays && self.conversation.stage == Stage::Closed
     }
 
     fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange) {
@@ -265,8 +272,9 @@ impl Conversation {
             .iter()
             .any(|place| result.pointer(&format!("{place}/steering/supported")) == Some(&Value::Bool(true)));
         let cwd = self.opening.cwd.clone();
+        let servers = of_acp(&self.opening.servers);
         let Some(SessionId(session)) = self.opening.resume.clone() else {
-            let params = json!({"cwd": cwd, "mcpServers": []});
+            let params = json!({"cwd": cwd, "mcpServers": servers});
             return self.request(Sent::Session, "session/new", &params, exchange);
         };
         let can = |pointer: &str| !matches!(result.pointer(pointer), None | Some(Value::Null | Value::Bool(false)));
@@ -278,7 +286,7 @@ impl Conversation {
             let text = "the agent cannot continue a session".to_owned();
             return self.fail(Problem::said(ProblemKind::SessionLost, text), exchange, out);
         };
-        let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": []});
+        let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": servers});
         self.session = session;
         self.request(Sent::Session, method, &params, exchange);
     }

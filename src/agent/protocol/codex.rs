@@ -168,14 +168,28 @@ impl Conversation {
     fn open_thread(&self, servers: &Value, exchange: &mut Exchange) {
         let opening = &self.opening;
         let mut params = json!({"cwd": opening.cwd, "sandbox": "danger-full-access"});
+        let mut config = json!({});
         match opening.asks.is_empty() {
             true => params["approvalPolicy"] = json!("never"),
             // With `on-request` it would ask for nothing: its sandbox holds nothing back.
             false => {
                 params["approvalPolicy"] = json!("untrusted");
                 params["approvalsReviewer"] = json!("user");
-                params["config"] = codex_asking::settings(opening.asks, servers);
+                config = codex_asking::settings(opening.asks, servers);
             }
+        }
+        // Beside those of its user, which are in its own configuration.
+        for server in &opening.servers {
+            let table = &mut config["mcp_servers"][&server.name];
+            table["command"] = json!(server.command);
+            table["args"] = json!(server.args);
+            table["env"] = server.variables().into();
+            if opening.asks.has(ToolKind::Mcp) {
+                table["default_tools_approval_mode"] = json!("prompt");
+            }
+        }
+        if config.as_object().is_some_and(|config| !config.is_empty()) || !opening.asks.is_empty() {
+            params["config"] = config;
         }
         if let Some(model) = &opening.model {
             params["model"] = json!(model);

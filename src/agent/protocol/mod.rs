@@ -59,10 +59,13 @@ impl LiveKind {
     pub(super) fn hands_over(self, placeholder: Placeholder) -> bool {
         match self {
             LiveKind::ClaudeStreamJson => false,
-            LiveKind::CodexAppServer => matches!(placeholder, Placeholder::Model | Placeholder::Resume),
+            LiveKind::CodexAppServer => matches!(
+                placeholder,
+                Placeholder::Model | Placeholder::Resume | Placeholder::McpServers
+            ),
             LiveKind::Acp => matches!(
                 placeholder,
-                Placeholder::Model | Placeholder::Agent | Placeholder::Resume
+                Placeholder::Model | Placeholder::Agent | Placeholder::Resume | Placeholder::McpServers
             ),
         }
     }

@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use crate::{
-    agent::dialect::{Clock, Finish},
+    agent::{
+        dialect::{Clock, Finish},
+        mcp::McpServer,
+    },
     event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, SteeringId, ToolKinds},
 };
 
@@ -34,6 +37,10 @@ pub struct Opening {
     /// The name of each use of a tool begins with the tool's own name.
     pub named_calls: bool,
     pub steering: Steering,
+    /// The MCP servers of the session, for a protocol that has them in its messages.
+    pub servers: Vec<McpServer>,
+    /// The program does not end by itself once its turn is over.
+    pub stays: bool,
     /// The tokens that it tells are not those of the whole turn. They are left out: a sum that is too small is worse than
     /// none.
     pub without_tokens: bool,

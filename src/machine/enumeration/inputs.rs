@@ -6,9 +6,9 @@ use super::super::{
 use super::STEP_MS;
 use crate::{
     event::{
-        AgentSignal, Backoff, BreakerLimits, Claim, Day, DayLimits, Escalation, Goal, GoalFailure, GoalResult, Limits,
-        PlanSnapshot, PlanTask, Problem, ProblemKind, RequestedBy, Settings, SteeringKind, StopRequest, TaskLimits,
-        UserCommand, Worker,
+        AgentCall, AgentSignal, Backoff, BreakerLimits, Claim, Day, DayLimits, Escalation, Goal, GoalFailure,
+        GoalResult, Limits, PlanSnapshot, PlanTask, Problem, ProblemKind, RequestedBy, Settings, SteeringKind,
+        StopRequest, TaskLimits, UserCommand, Worker,
     },
     run::Phase,
 };
@@ -314,6 +314,10 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 ..Statement::default()
             },
         },
+        Input::AgentCalled {
+            iteration,
+            call: AgentCall::Claimed { reasons: Vec::new() },
+        },
         Input::OutputSeen { iteration },
         Input::DoneFileFound { iteration },
         settled(iteration, Ok(plan(true)), Vec::new()),
@@ -412,6 +416,8 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             Input::Agent { signal, .. } => {
                 !matches!(signal, AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. })
             }
+            // It is only recorded.
+            Input::AgentCalled { .. } | Input::AnswerFetched { .. } => false,
             Input::Start(_)
             | Input::AgentStated { .. }
             | Input::OutputSeen { .. }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    event::{AgentSignal, Event, Question},
+    event::{AgentCall, AgentSignal, Event, Question},
     run::{Phase, RunView},
     text::one_line,
     words::{answer_command, asked_in_words, counted, narrate, stop_in_words},
@@ -67,6 +67,15 @@ pub(crate) fn reason(event: &Event, view: &RunView) -> Option<Reason> {
             let how = answer_command(*ask, &request.questions);
             asked_as = Some(*ask);
             (format!("the agent asks: {asked}"), Some(how))
+        }
+        Event::AgentCalled {
+            call: AgentCall::Asked { ask, question },
+            ..
+        } => {
+            let how = answer_command(*ask, std::slice::from_ref(question));
+            asked_as = Some(*ask);
+            let asked = format!("the agent asks: {}{}", question.text, choices_in_words(question));
+            (asked, Some(how))
         }
         Event::TaskBlocked { question, .. } => {
             let number = view.blocks.last().map(|block| block.number);

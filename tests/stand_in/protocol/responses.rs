@@ -171,6 +171,11 @@ impl<'a> Events<'a> {
         let mut item = json!({
             "type": kind, "id": self.id("fc"), "call_id": self.id("call"), "name": call.name, "status": "completed",
         });
+        // Tools of MCP servers are in a namespace of their server's.
+        if let Some((server, tool)) = call.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+            item["namespace"] = format!("mcp__{server}").into();
+            item["name"] = tool.into();
+        }
         item[key] = "".into();
         self.add(&item)?;
         item[key] = value.into();

@@ -1,0 +1,30 @@
+//! `ralph mcp`: ralph's own tools for the agent that starts it.
+
+use std::{path::Path, sync::Arc};
+
+use crate::{
+    console::print_json,
+    control::Client,
+    error::{Failure, FailureKind},
+    event::RunId,
+    mcp::{RunTools, read_stdin, serve},
+};
+
+use super::{args::Args, run::place};
+
+/// Serves tools of the run that listens at `socket`, or of the one of this project.
+pub(super) fn run(args: &Args, socket: Option<&Path>, run: Option<&str>, without: &[String]) -> Result<u8, Failure> {
+    let socket = match socket {
+        Some(socket) => socket.to_owned(),
+        None => place(args)?.paths.socket(),
+    };
+    let run = run.map(|run| RunId(run.to_owned()));
+    let failed = |what: &str| Failure::new(FailureKind::Failed, format!("cannot serve tools: {what}"));
+    let client = Client::of_socket(&socket).map_err(|error| failed(&error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| failed(&error.to_string()))?;
+    let lines = read_stdin().map_err(|error| failed(&error.to_string()))?;
+    let tools = Arc::new(RunTools::new(client, run, without.to_vec()));
+    runtime.block_on(serve(lines, vec![tools], |message| print_json(&format!("{message}\n"))));
+    Ok(0)
+}

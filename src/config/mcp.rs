@@ -1,0 +1,128 @@
+//! MCP servers as they are written: objects by name.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::{
+    agent::mcp::{McpServer, OWN_NAME},
+    settings::{Grammar, Line, Mistake, Node, Open, Text, Texts, accept, accept_or, read_item, schema_of, settings},
+};
+
+/// Most bytes of a name: agents put it before the names of the server's tools.
+const NAME_BYTES: usize = 32;
+
+settings! {
+    /// A program that serves tools to agents.
+    struct WrittenServer {
+        /// A name on `PATH`, or a path.
+        command("command"): Line,
+        /// Arguments, none of which passes through a shell.
+        args("args"): Texts = [],
+        /// Variables for it, beside those that the agent gives it.
+        env("env"): Open<Text>,
+    }
+}
+
+/// Servers, each under a name of its own.
+pub struct McpTables;
+
+impl Grammar for McpTables {
+    type Held = Vec<McpServer>;
+
+    fn read(node: &Node, key: &str) -> Result<Vec<McpServer>, Vec<Mistake>> {
+        let Some(tables) = node.fields() else {
+            return accept::<Self>(node, key, None);
+        };
+        let (mut servers, mut mistakes) = (Vec::new(), Vec::new());
+        for (name, table) in tables {
+            if let Some(why) = no_name(name) {
+                mistakes.extend(
+                    accept_or::<Self>(table, key, Err::<Vec<McpServer>, _>(Some(why)))
+                        .err()
+                        .into_iter()
+                        .flatten(),
+                );
+                continue;
+            }
+            let key = format!("{key}.{name}");
+            match read_item::<WrittenServer>(table, &key, "a server", EXAMPLE) {
+                Ok(written) => {
+                    let env: BTreeMap<String, String> = written.env.into_iter().collect();
+                    servers.push(McpServer {
+                        name: name.clone(),
+                        command: written.command,
+                        args: written.args,
+                        env: env.into_iter().collect(),
+                    });
+                }
+                Err(found) => mistakes.extend(found),
+            }
+        }
+        match mistakes.is_empty() {
+            true => Ok(servers),
+            false => Err(mistakes),
+        }
+    }
+
+    fn expected() -> String {
+        r#"an object of servers, such as {"cclsp": {"command": "cclsp"}}"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "object", "additionalProperties": schema_of::<WrittenServer>() })
+    }
+
+    fn of_word(word: &str) -> Value {
+        let tables = serde_json::from_str(word).ok().filter(Value::is_object);
+        tables.unwrap_or_else(|| Value::from(word))
+    }
+}
+
+const EXAMPLE: &str = r#"a server, such as {"command": "cclsp", "args": []}"#;
+
+/// Why no server can have the name.
+fn no_name(name: &str) -> Option<String> {
+    let is_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
+    if name == OWN_NAME {
+        return Some(format!("`{OWN_NAME}` is the name of ralph's own server"));
+    }
+    let is_good = (1..=NAME_BYTES).contains(&name.len()) && name.chars().all(is_word) && !name.contains("__");
+    (!is_good).then(|| format!("`{name}` is no name of a server, which has letters, digits, `-` and `_`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Origin;
+
+    fn read(value: Value) -> Result<Vec<McpServer>, String> {
+        let read = McpTables::read(&Node::of(value, &Origin::Default), "mcp");
+        read.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    }
+
+    #[test]
+    fn a_server_has_a_command_and_may_have_arguments_and_variables() {
+        let servers = read(json!({"lsp": {"command": "cclsp", "args": ["-v"], "env": {"A": "b"}}})).unwrap();
+        assert_eq!(servers[0].args, ["-v"]);
+        assert_eq!(servers[0].env, [("A".to_owned(), "b".to_owned())]);
+        assert_eq!(read(json!({})).unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_server_is_told_with_its_place() {
+        for (value, why) in [
+            (json!({"ralph": {"command": "x"}}), "ralph's own"),
+            (json!({"a b": {"command": "x"}}), "letters, digits"),
+            (json!({"a__b": {"command": "x"}}), "letters, digits"),
+            (json!({"lsp": {"args": []}}), "mcp.lsp"),
+            (json!({"lsp": {"command": ""}}), "mcp.lsp.command"),
+            (json!({"lsp": {"command": "x", "url": "y"}}), "url"),
+            (json!({"lsp": "cclsp"}), "mcp.lsp"),
+            (json!(["cclsp"]), "an object of servers"),
+        ] {
+            let told = read(value.clone()).unwrap_err();
+            assert!(told.contains(why), "{value}: {told}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! ralph's own tools, as an agent asks the run for them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::RunId;
+
+/// Most bytes of what an agent says with a tool: more is refused, and not cut, since the agent can say it shorter.
+pub const SAID_CAP_BYTES: usize = 2_000;
+
+/// A call of a tool by an agent of `run`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Called {
+    /// The run that handed the tool to the agent. Another one does not answer: its tasks are none of this agent's.
+    pub run: RunId,
+    pub call: ToolCall,
+}
+
+/// What an agent wants of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "tool", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ToolCall {
+    /// The tasks as they are now.
+    Plan {},
+    /// The goals, run now.
+    GoalsCheck {
+        /// That of a check that was begun before.
+        #[serde(default)]
+        ticket: Option<u32>,
+    },
+    /// All is done.
+    ClaimDone {
+        /// That of a check of the goals that was begun before.
+        #[serde(default)]
+        ticket: Option<u32>,
+    },
+    /// The task cannot be gone on with.
+    Blocked { reason: String },
+    /// Something that only the user knows, or its answer.
+    Question {
+        #[serde(default)]
+        question: Option<String>,
+        #[serde(default)]
+        choices: Vec<String>,
+        /// That of a question that was asked before.
+        #[serde(default)]
+        ticket: Option<u32>,
+    },
+    /// How far the agent is.
+    Progress { note: String },
+    /// Work that is not in the plan.
+    TaskAdd { task: String },
+}
+
+/// What the agent is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ToolAnswer {
+    pub text: String,
+    /// It was not done, and the text says why.
+    pub refused: bool,
+}
+
+impl ToolAnswer {
+    pub fn done(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            refused: false,
+        }
+    }
+
+    pub fn refused(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            refused: true,
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! ralph's own tools, for the agent of the running iteration. What they find out and cannot wait for comes back to the loop.
+//!
+//! The agent claims and asks with them; what counts is decided where it always is, when the iteration is judged.
+
+use std::sync::Arc;
+
+use tokio::{task::spawn_blocking, time::Instant};
+
+use crate::{
+    control::{Called, Request, Role, SAID_CAP_BYTES, ToolAnswer, ToolCall},
+    diagnostics::inherited,
+    event::{AgentCall, Choice, Event, Goal, GoalResult, Missing, PlanSnapshot, Question},
+    machine::{Input, claim_reasons, goal_reasons},
+    run::{Phase, RunView},
+    words::{NoTool, no_tool_in_words, tools as words},
+};
+
+use super::{
+    goals::GoalRun,
+    perform::millis,
+    run::{Driver, DriverError},
+    tools::{Answering, Check, Found, PlanAsked, Purpose, answer, refuse},
+};
+
+/// Most choices of a question.
+const CHOICES: usize = 16;
+
+impl Driver {
+    /// Carries out a tool for the agent, and answers by `reply`: at once, or when it is known if it `waits`.
+    pub(super) fn call_tool(
+        &mut self,
+        called: Called,
+        waits: bool,
+        role: Role,
+        reply: Answering,
+    ) -> Result<(), DriverError> {
+        if role == Role::Reader {
+            let forbidden = self.answer(Request::Tool { called, waits }, role)?;
+            _ = reply.send(forbidden); // whoever asked may have gone
+            return Ok(());
+        }
+        if called.run != self.jobs.run {
+            refuse(reply, NoTool::OtherRun);
+            return Ok(());
+        }
+        let Phase::Running { iteration, .. } = self.state().view.phase else {
+            refuse(reply, NoTool::NoSession);
+            return Ok(());
+        };
+        match called.call {
+            ToolCall::Plan {} => self.look_at_plan(iteration, PlanAsked::Tasks, reply),
+            ToolCall::ClaimDone { ticket } => {
+                self.look_at_plan(iteration, PlanAsked::Claim { ticket, waits }, reply);
+            }
+            ToolCall::GoalsCheck { ticket } => self.check_goals_for(Purpose::Check, ticket, waits, iteration, reply)?,
+            ToolCall::Question {
+                question: None,
+                ticket: Some(ticket),
+                ..
+            } => self.fetch_answer(iteration, ticket, reply)?,
+            ToolCall::Question { question, choices, .. } => self.put_question(iteration, question, choices, reply)?,
+            ToolCall::Blocked { reason } => {
+                let answer = said("reason", reason).map(|reason| AgentCall::Blocked { reason });
+                self.take_said(iteration, answer, words::blocked_taken(), reply)?;
+            }
+            ToolCall::Progress { note } => {
+                let answer = said("note", note).map(|note| AgentCall::Noted { note });
+                self.take_said(iteration, answer, words::progress_taken(), reply)?;
+            }
+            ToolCall::TaskAdd { .. } if !self.takes_proposals => refuse(reply, NoTool::ProposalsOff),
+            ToolCall::TaskAdd { task } => {
+                let answer = said("task", task).map(|task| AgentCall::Proposed { task });
+                self.take_said(iteration, answer, words::proposal_taken(), reply)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what was found out, and answers whoever asked.
+    pub(super) fn found(&mut self, found: Found) -> Result<(), DriverError> {
+        match found {
+            Found::Plan {
+                iteration,
+                plan,
+                vanished,
+                asked,
+                reply,
+            } => {
+                let plan = match plan {
+                    Ok(plan) if self.is_at_work(iteration) => plan,
+                    Ok(_) => {
+                        refuse(reply, NoTool::Ended);
+                        return Ok(());
+                    }
+                    Err(why) => {
+                        answer(reply, ToolAnswer::refused(why));
+                        return Ok(());
+                    }
+                };
+                match asked {
+                    PlanAsked::Tasks => {
+                        let text = plan_in_words(&self.state().view, &plan, &vanished);
+                        answer(reply, ToolAnswer::done(text));
+                        Ok(())
+                    }
+                    PlanAsked::Claim { ticket, waits } => {
+                        self.claim(iteration, (&plan, &vanished), ticket, waits, reply)
+                    }
+                }
+            }
+            Found::Goals { ticket, results } => self.goals_checked(ticket, results),
+        }
+    }
+
+    /// Refuses a claim for what the plan has against it, else has the goals run.
+    fn claim(
+        &mut self,
+        iteration: u32,
+        (plan, vanished): (&PlanSnapshot, &[String]),
+        ticket: Option<u32>,
+        waits: bool,
+        reply: Answering,
+    ) -> Result<(), DriverError> {
+        let reasons = claim_reasons(self.state(), plan, vanished);
+        if !reasons.is_empty() {
+            let text = words::claim_refused(&reasons);
+            let taken = self.record_call(iteration, AgentCall::Claimed { reasons })?;
+            answer(
+                reply,
+                ToolAnswer::refused(taken.map_or_else(no_tool_in_words, |_| text)),
+            );
+            return Ok(());
+        }
+        if self.state().view.settings.goals.is_empty() {
+            return self.judge_claim(iteration, &[], reply);
+        }
+        self.check_goals_for(Purpose::Claim, ticket, waits, iteration, reply)
+    }
+
+    /// Records a claim that nothing but the goals can still speak against.
+    fn judge_claim(&mut self, iteration: u32, results: &[GoalResult], reply: Answering) -> Result<(), DriverError> {
+        let reasons: Vec<Missing> = goal_reasons(results).collect();
+        let told = match reasons.is_empty() {
+            true => ToolAnswer::done(words::claim_taken(results.len())),
+            false => ToolAnswer::refused(words::claim_refused(&reasons)),
+        };
+        match self.record_call(iteration, AgentCall::Claimed { reasons })? {
+            Ok(_) => answer(reply, told),
+            Err(why) => refuse(reply, why),
+        }
+        Ok(())
+    }
+
+    /// Has the goals run for the agent, joins those that are running, or tells what came of them.
+    fn check_goals_for(
+        &mut self,
+        purpose: Purpose,
+        ticket: Option<u32>,
+        waits: bool,
+        iteration: u32,
+        reply: Answering,
+    ) -> Result<(), DriverError> {
+        let goals = self.state().view.settings.goals.clone();
+        if goals.is_empty() {
+            refuse(reply, NoTool::NoGoals);
+            return Ok(());
+        }
+        let latest = self.tools.ticket;
+        if let Some(ticket) = ticket.filter(|ticket| *ticket != latest) {
+            refuse(reply, NoTool::NoSuchTicket { ticket });
+            return Ok(());
+        }
+        if let Some(check) = &mut self.tools.check {
+            match waits {
+                true => check.waiting.push((purpose, reply)),
+                false => {
+                    let text = words::goals_run_on(purpose.tool(), latest, millis(check.since.elapsed()));
+                    answer(reply, ToolAnswer::done(text));
+                }
+            }
+            return Ok(());
+        }
+        let is_known = !self.tools.checked.is_empty();
+        match (ticket, is_known) {
+            (Some(_), true) => {
+                let results = self.tools.checked.clone();
+                self.tell_goals(purpose, iteration, &results, reply)?;
+            }
+            // They ended while this was asked.
+            (None, true) if !waits => {
+                let results = self.tools.checked.clone();
+                self.tell_goals(purpose, iteration, &results, reply)?;
+            }
+            (Some(ticket), false) => refuse(reply, NoTool::NoSuchTicket { ticket }),
+            (None, _) => self.begin_check(goals, (purpose, reply)),
+        }
+        Ok(())
+    }
+
+    fn begin_check(&mut self, goals: Vec<Goal>, first: (Purpose, Answering)) {
+        self.tools.ticket += 1;
+        self.tools.checked.clear();
+        let ticket = self.tools.ticket;
+        let run = GoalRun::check(
+            goals,
+            self.goals_parallel,
+            self.place_of_goals(),
+            move |results| Found::Goals { ticket, results },
+            self.tools.found_in.clone(),
+        );
+        self.tools.check = Some(Check {
+            _run: run,
+            since: Instant::now(),
+            waiting: vec![first],
+        });
+    }
+
+    fn goals_checked(&mut self, ticket: u32, results: Vec<GoalResult>) -> Result<(), DriverError> {
+        if ticket != self.tools.ticket {
+            return Ok(());
+        }
+        let Some(check) = self.tools.check.take() else {
+            return Ok(());
+        };
+        let Phase::Running { iteration, .. } = self.state().view.phase else {
+            return Ok(());
+        };
+        self.tools.checked.clone_from(&results);
+        let failed: Vec<String> = results
+            .iter()
+            .filter(|result| !result.passed)
+            .map(|result| result.name.clone())
+            .collect();
+        let passed = u32::try_from(results.len() - failed.len()).unwrap_or(u32::MAX);
+        // Beyond so many, the user is not told of each.
+        _ = self.record_call(iteration, AgentCall::GoalsChecked { passed, failed })?;
+        for (purpose, reply) in check.waiting {
+            self.tell_goals(purpose, iteration, &results, reply)?;
+        }
+        Ok(())
+    }
+
+    fn tell_goals(
+        &mut self,
+        purpose: Purpose,
+        iteration: u32,
+        results: &[GoalResult],
+        reply: Answering,
+    ) -> Result<(), DriverError> {
+        // The agent gave up waiting: its claim is made when it asks again.
+        if reply.is_closed() {
+            return Ok(());
+        }
+        match purpose {
+            Purpose::Check => answer(reply, ToolAnswer::done(words::goals_for_agent(results))),
+            Purpose::Claim => self.judge_claim(iteration, results, reply)?,
+        }
+        Ok(())
+    }
+
+    /// Reads the plan off the loop, for what was asked.
+    fn look_at_plan(&self, iteration: u32, asked: PlanAsked, reply: Answering) {
+        let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());
+        let before = self.state().view.plan.clone();
+        tokio::spawn(async move {
+            let look = inherited(move || jobs.look_again(&before, Vec::new()));
+            let Ok(seen) = spawn_blocking(look).await else { return };
+            let seen = Found::Plan {
+                iteration,
+                plan: seen.plan,
+                vanished: seen.vanished,
+                asked,
+                reply,
+            };
+            _ = found.send(seen).await; // the run is over
+        });
+    }
+
+    fn put_question(
+        &mut self,
+        iteration: u32,
+        question: Option<String>,
+        choices: Vec<String>,
+        reply: Answering,
+    ) -> Result<(), DriverError> {
+        let asked = said("question", question.unwrap_or_default()).and_then(|text| {
+            let choices = choices.into_iter().take(CHOICES).map(|choice| said("choices", choice));
+            Ok((text, choices.collect::<Result<Vec<_>, _>>()?))
+        });
+        let (text, choices) = match asked {
+            Ok(asked) => asked,
+            Err(why) => {
+                answer(reply, ToolAnswer::refused(why));
+                return Ok(());
+            }
+        };
+        let choice = |label| Choice {
+            label,
+            description: String::new(),
+        };
+        let question = Box::new(Question {
+            header: String::new(),
+            text,
+            choices: choices.into_iter().map(choice).collect(),
+            multiple: false,
+            free_text: true,
+        });
+        let is_live = self.is_steerable();
+        match self.record_call(iteration, AgentCall::Asked { ask: 0, question })? {
+            Ok(AgentCall::Asked { ask, .. }) => answer(reply, ToolAnswer::done(words::question_taken(ask, is_live))),
+            Ok(_) => refuse(reply, NoTool::Ended),
+            Err(why) => refuse(reply, why),
+        }
+        Ok(())
+    }
+
+    fn fetch_answer(&mut self, iteration: u32, ticket: u32, reply: Answering) -> Result<(), DriverError> {
+        let view = &self.state().view;
+        let answered = view.messages.iter().find(|message| message.answers == Some(ticket));
+        let text = answered.map(|message| message.text.clone());
+        let is_open = view.permissions.unanswered.iter().any(|ask| ask.number == ticket);
+        match text {
+            Some(text) => {
+                self.advance(&Input::AnswerFetched { iteration, ask: ticket })?;
+                answer(reply, ToolAnswer::done(words::question_answered(&text)));
+            }
+            None if is_open => answer(reply, ToolAnswer::done(words::question_open(ticket))),
+            None => refuse(reply, NoTool::NoSuchTicket { ticket }),
+        }
+        Ok(())
+    }
+
+    /// Records what the agent said, unless it said nothing that can be recorded.
+    fn take_said(
+        &mut self,
+        iteration: u32,
+        call: Result<AgentCall, String>,
+        taken: &str,
+        reply: Answering,
+    ) -> Result<(), DriverError> {
+        match call {
+            Err(why) => answer(reply, ToolAnswer::refused(why)),
+            Ok(call) => match self.record_call(iteration, call)? {
+                Ok(_) => answer(reply, ToolAnswer::done(taken)),
+                Err(why) => refuse(reply, why),
+            },
+        }
+        Ok(())
+    }
+
+    /// Returns the call as it was recorded.
+    fn record_call(&mut self, iteration: u32, call: AgentCall) -> Result<Result<AgentCall, NoTool>, DriverError> {
+        let events = self.advance(&Input::AgentCalled { iteration, call })?;
+        Ok(recorded(events).ok_or(NoTool::TooMany))
+    }
+
+    fn is_at_work(&self, iteration: u32) -> bool {
+        matches!(self.state().view.phase, Phase::Running { iteration: current, .. } if current == iteration)
+    }
+
+    fn is_steerable(&self) -> bool {
+        matches!(self.state().view.phase, Phase::Running { live_steering, .. } if live_steering)
+    }
+}
+
+/// The call among the records that it led to.
+fn recorded(events: Vec<Event>) -> Option<AgentCall> {
+    events.into_iter().find_map(|event| match event {
+        Event::AgentCalled { call, .. } => Some(call),
+        _ => None,
+    })
+}
+
+/// The plan with what the run knows of its tasks.
+fn plan_in_words(view: &RunView, plan: &PlanSnapshot, vanished: &[String]) -> String {
+    let path = view.settings.plan.strip_prefix(view.project.as_path());
+    let path = path.unwrap_or(&view.settings.plan).to_string_lossy();
+    let blocks: Vec<(String, String)> = view
+        .blocks
+        .iter()
+        .filter_map(|block| Some((block.task.clone()?, block.question.clone())))
+        .collect();
+    let mut missing = view.missing.clone();
+    plan.take_back(&view.plan, &mut missing);
+    missing.extend(vanished.iter().cloned());
+    words::plan_for_agent(&path, plan, &missing, &blocks)
+}
+
+/// What an agent said, if it is neither empty nor too long.
+fn said(name: &str, text: String) -> Result<String, String> {
+    let text = text.trim();
+    match text.len() {
+        1..=SAID_CAP_BYTES => Ok(text.to_owned()),
+        bytes => Err(words::not_said(name, SAID_CAP_BYTES, bytes)),
+    }
+}

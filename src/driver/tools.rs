@@ -1,0 +1,123 @@
+//! What an agent has asked of ralph's own tools and does not know yet.
+
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
+
+use crate::{
+    control::{Reply, ToolAnswer},
+    event::{GoalResult, PlanSnapshot},
+    words::{NoTool, no_tool_in_words},
+};
+
+use super::goals::GoalRun;
+
+/// Things found out that the loop has not taken yet.
+const FOUND: usize = 64;
+
+/// Where an answer goes.
+pub(super) type Answering = oneshot::Sender<Reply>;
+
+/// Something that was found out for the agent of `iteration`.
+pub(super) enum Found {
+    /// The plan as it is on disk, with what has vanished from it.
+    Plan {
+        iteration: u32,
+        plan: Result<PlanSnapshot, String>,
+        vanished: Vec<String>,
+        asked: PlanAsked,
+        reply: Answering,
+    },
+    Goals {
+        ticket: u32,
+        results: Vec<GoalResult>,
+    },
+}
+
+/// What the plan was read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlanAsked {
+    Tasks,
+    /// A claim, which the goals are run for if they are not being run already under this ticket.
+    Claim {
+        ticket: Option<u32>,
+        waits: bool,
+    },
+}
+
+/// What the agent asked, and does not know yet.
+#[derive(Debug)]
+pub(super) struct Tools {
+    pub(super) found_in: mpsc::Sender<Found>,
+    found: mpsc::Receiver<Found>,
+    /// The ticket of the latest check of the goals.
+    pub(super) ticket: u32,
+    pub(super) check: Option<Check>,
+    /// What came of it.
+    pub(super) checked: Vec<GoalResult>,
+}
+
+/// Goals that are run for the agent.
+#[derive(Debug)]
+pub(super) struct Check {
+    pub(super) _run: GoalRun,
+    pub(super) since: Instant,
+    pub(super) waiting: Vec<(Purpose, Answering)>,
+}
+
+/// What the agent had the goals run for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Check,
+    Claim,
+}
+
+impl Purpose {
+    pub(super) fn tool(self) -> &'static str {
+        match self {
+            Purpose::Check => "goals_check",
+            Purpose::Claim => "claim_done",
+        }
+    }
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        let (found_in, found) = mpsc::channel(FOUND);
+        Self {
+            found_in,
+            found,
+            ticket: 0,
+            check: None,
+            checked: Vec::new(),
+        }
+    }
+}
+
+impl Tools {
+    /// Waits for what was found out. Cancel safe.
+    pub(super) async fn next(&mut self) -> Found {
+        // The other end is held by this one.
+        match self.found.recv().await {
+            Some(found) => found,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends what the agent does not wait for any more.
+    pub(super) fn end_iteration(&mut self) {
+        for (_, reply) in self.check.take().into_iter().flat_map(|check| check.waiting) {
+            refuse(reply, NoTool::Ended);
+        }
+        self.checked.clear();
+    }
+}
+
+pub(super) fn answer(reply: Answering, answer: ToolAnswer) {
+    _ = reply.send(Reply::Tool { answer }); // whoever asked may have gone
+}
+
+pub(super) fn refuse(reply: Answering, why: NoTool) {
+    answer(reply, ToolAnswer::refused(no_tool_in_words(why)));
+}

@@ -1,0 +1,105 @@
+//! Lines of stdin, read on a thread of their own: a client may send half of one, or one that never ends.
+
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    thread,
+};
+
+use tokio::sync::mpsc;
+
+/// Most bytes of a line. What an agent says with a tool is a thousandth of it.
+pub(super) const LINE_CAP_BYTES: usize = 1 << 20;
+/// Lines under way; when full, the client waits.
+const LINES: usize = 32;
+
+/// A line of the client's, without its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Line {
+    Whole(Vec<u8>),
+    /// It was read to its end and not kept.
+    TooLong,
+}
+
+/// Reads stdin until its end.
+///
+/// # Errors
+/// No thread is to be had.
+pub(crate) fn read_stdin() -> io::Result<mpsc::Receiver<Line>> {
+    let (lines, read) = mpsc::channel(LINES);
+    let body = move || read_lines(BufReader::new(io::stdin()), &lines);
+    thread::Builder::new().name("stdin".to_owned()).spawn(body)?;
+    Ok(read)
+}
+
+fn read_lines(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
+    loop {
+        let mut line = Vec::new();
+        let most = LINE_CAP_BYTES as u64 + 1;
+        match input.by_ref().take(most).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let line = match line.last() {
+            Some(b'\n') => {
+                line.pop();
+                Line::Whole(line)
+            }
+            Some(_) if line.len() > LINE_CAP_BYTES => match skip_line(&mut input) {
+                Ok(()) => Line::TooLong,
+                Err(_) => return,
+            },
+            // The last one, which nothing ended.
+            Some(_) | None => Line::Whole(line),
+        };
+        if lines.blocking_send(line).is_err() {
+            return; // the server is gone
+        }
+    }
+}
+
+/// Leaves out what follows up to the end of the line.
+fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let skipped = end.map_or(buffer.len(), |at| at + 1);
+        input.consume(skipped);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(input: &[u8]) -> Vec<Line> {
+        let (sender, mut read) = mpsc::channel(64);
+        read_lines(input, &sender);
+        drop(sender);
+        std::iter::from_fn(|| read.blocking_recv()).collect()
+    }
+
+    #[test]
+    fn a_line_without_end_is_left_out_and_those_after_it_are_read() {
+        let mut input = b"first\n".to_vec();
+        input.extend(vec![b'x'; 3 * LINE_CAP_BYTES]);
+        input.extend(b"\nlast\nhalf");
+        let whole = |text: &[u8]| Line::Whole(text.to_vec());
+        assert_eq!(
+            lines(&input),
+            [whole(b"first"), Line::TooLong, whole(b"last"), whole(b"half")]
+        );
+    }
+
+    #[test]
+    fn the_longest_line_is_whole() {
+        let mut input = vec![b'x'; LINE_CAP_BYTES];
+        input.push(b'\n');
+        assert!(matches!(&lines(&input)[..], [Line::Whole(line)] if line.len() == LINE_CAP_BYTES));
+    }
+}

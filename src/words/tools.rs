@@ -1,0 +1,171 @@
+//! What an agent is told by ralph's own tools: what there is, and what to do next.
+
+use std::fmt::Write as _;
+
+use crate::event::{GoalResult, Missing, PlanSnapshot};
+
+use super::{counted, goal_in_words, prompt::missing, short_duration};
+
+/// Most tasks that are listed: what is left out is in the plan itself.
+const LISTED: usize = 200;
+/// Most bytes of what one failing goal printed.
+const TAIL_BYTES: usize = 4 * 1024;
+
+/// Why a tool was not carried out, whatever it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoTool {
+    NoSession,
+    OtherRun,
+    TooMany,
+    NoSuchTicket { ticket: u32 },
+    Ended,
+    ProposalsOff,
+    NoGoals,
+}
+
+/// Says why a tool was not carried out.
+pub fn no_tool_in_words(why: NoTool) -> String {
+    match why {
+        NoTool::NoSession => "no session of the run is at work now: ralph takes this only from its agent".to_owned(),
+        NoTool::OtherRun => {
+            "this tool belongs to another run than the one that goes on now; nothing was done".to_owned()
+        }
+        NoTool::TooMany => {
+            "ralph takes no more of this in this session: go on with the task, and say the rest in your last \
+                            message"
+                .to_owned()
+        }
+        NoTool::NoSuchTicket { ticket } => format!("there is no ticket {ticket}: call the tool without one"),
+        NoTool::Ended => "the session has ended".to_owned(),
+        NoTool::ProposalsOff => {
+            "the user takes no proposals in this run: leave a note with the task in the plan instead".to_owned()
+        }
+        NoTool::NoGoals => "this run has no goals: nothing but the plan tells whether the work is done".to_owned(),
+    }
+}
+
+/// The tasks, with those that are the agent's and those that are set aside.
+pub(crate) fn plan_for_agent(
+    path: &str,
+    plan: &PlanSnapshot,
+    missing: &[String],
+    blocks: &[(String, String)],
+) -> String {
+    let set_aside: Vec<String> = blocks.iter().map(|(task, _)| task.clone()).collect();
+    let current = plan.current_except(&set_aside);
+    let mut text = match plan.tasks.len() {
+        0 => format!("{path} has no tasks: it is a description of the work.\n"),
+        all => format!("{path}: {} of {} done.\n", plan.done(), counted(all as u64, "task")),
+    };
+    if let Some(current) = current {
+        _ = writeln!(text, "Yours: {} (line {})", current.text, current.line);
+    }
+    for (index, task) in plan.tasks.iter().enumerate() {
+        if index == LISTED {
+            _ = writeln!(text, "… and {} more", plan.tasks.len() - LISTED);
+            break;
+        }
+        let sign = if task.done { "x" } else { " " };
+        let blocked = blocks.iter().find(|(blocked, _)| *blocked == task.text && !task.done);
+        let blocked = blocked.map_or_else(String::new, |(_, question)| {
+            format!(" (set aside until the user answers: {question})")
+        });
+        let indent = "  ".repeat(usize::from(task.depth).min(8));
+        _ = writeln!(text, "{indent}- [{sign}] {}{blocked}", task.text);
+    }
+    for task in missing {
+        _ = writeln!(text, "Removed from the plan, put it back as it was: {task}");
+    }
+    text
+}
+
+/// What came of the goals.
+pub(crate) fn goals_for_agent(results: &[GoalResult]) -> String {
+    let passed = results.iter().filter(|result| result.passed).count();
+    let mut text = format!("{passed} of {} passed.\n", counted(results.len() as u64, "goal"));
+    for result in results {
+        _ = writeln!(text, "- {}", goal_in_words(result));
+        let tail = end_of(&result.tail);
+        if !result.passed && !tail.is_empty() {
+            _ = writeln!(text, "  It ended with:\n{tail}");
+        }
+    }
+    text
+}
+
+/// The goals run longer than a call may take.
+pub(crate) fn goals_run_on(tool: &str, ticket: u32, running_ms: u64) -> String {
+    format!(
+        "The goals have been running for {} and go on. Call `{tool}` again with {{\"ticket\": {ticket}}} for what comes of them; \
+         what you change meanwhile they may not see.",
+        short_duration(running_ms)
+    )
+}
+
+/// A claim that is judged at the end of the turn.
+pub(crate) fn claim_taken(goals: usize) -> String {
+    let proof = match goals {
+        0 => "No task is open".to_owned(),
+        goals => format!("No task is open, and {} passed", counted(goals as u64, "goal")),
+    };
+    format!("{proof}. Your claim is recorded: end your turn now. ralph checks all of it once more when it has ended.")
+}
+
+/// A claim that was refused at once.
+pub(crate) fn claim_refused(reasons: &[Missing]) -> String {
+    let reasons: Vec<String> = reasons.iter().map(|reason| format!("- {}", missing(reason))).collect();
+    format!(
+        "Not done:\n{}\nGo on, and claim it again when that is settled.",
+        reasons.join("\n")
+    )
+}
+
+pub(crate) fn blocked_taken() -> &'static str {
+    "Recorded: the task is set aside, and the user is told why. Leave the tree as you want to find it, and end your turn."
+}
+
+pub(crate) fn progress_taken() -> &'static str {
+    "Recorded: the user sees it, and the next session reads it."
+}
+
+pub(crate) fn proposal_taken() -> &'static str {
+    "Recorded as a proposal: the user decides whether it goes into the plan. Go on with your task."
+}
+
+/// A question was put to the user.
+pub(crate) fn question_taken(ticket: u32, live: bool) -> String {
+    let how = match live {
+        true => "An answer reaches you as a message while you work",
+        false => "An answer is in the next session's prompt",
+    };
+    format!(
+        "The user has been asked; nobody may be there. {how}; `question` with {{\"ticket\": {ticket}}} tells whether there is one. \
+         Go on with what does not depend on it; if nothing is left, call `blocked`."
+    )
+}
+
+/// There is no answer yet.
+pub(crate) fn question_open(ticket: u32) -> String {
+    format!("Nobody has answered question {ticket} yet. Go on with what does not depend on it.")
+}
+
+/// The user's answer.
+pub(crate) fn question_answered(text: &str) -> String {
+    format!("The user answers: {text}")
+}
+
+/// What an agent said was too long, or nothing.
+pub(crate) fn not_said(name: &str, most_bytes: usize, bytes: usize) -> String {
+    match bytes {
+        0 => format!("`{name}` is empty: say it in words"),
+        bytes => format!("`{name}` has {bytes} bytes, and at most {most_bytes} are taken: say it shorter"),
+    }
+}
+
+fn end_of(tail: &str) -> &str {
+    let mut start = tail.len().saturating_sub(TAIL_BYTES);
+    while !tail.is_char_boundary(start) {
+        start += 1;
+    }
+    tail[start..].trim()
+}
