@@ -43,7 +43,7 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
     for _ in &held {
         readied
             .recv_timeout(THREAD_PATIENCE)
-            .map_err(|_| failed(&"no thread is to be had"))?;
+            .map_err(|_| failed(&"no thread could be started"))?;
     }
     Ok(runtime)
 }

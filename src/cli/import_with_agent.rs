@@ -52,8 +52,10 @@ pub(super) struct Wish<'a> {
 pub(super) fn run(args: &Args, wish: &Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
     // It would cost a session to find out.
     if !wish.yes && !console::is_answered() {
-        return Err(Failure::new(FailureKind::Usage, "nobody is there to confirm the plan")
-            .hint("`--yes` takes the plan that the agent writes, if it can be read and nothing is lost in it"));
+        return Err(
+            Failure::new(FailureKind::Usage, "not a terminal, so nobody can confirm the plan")
+                .hint("`--yes` takes the plan that the agent writes, if it can be read and nothing is lost in it"),
+        );
     }
     let place = trust::place_to_run(args)?;
     let before = existing(wish.to)?;
@@ -154,8 +156,11 @@ fn assign(loaded: &mut Loaded) {
 /// What the agent wrote, if it can be taken for the plan.
 fn accepted(path: &Path, found: Option<&Imported>) -> Result<String, Failure> {
     let refused = |why: String| {
-        Failure::new(FailureKind::Failed, format!("what the agent wrote is no plan: {why}"))
-            .hint("nothing is written; without `--with-agent`, structure alone makes a plan")
+        Failure::new(
+            FailureKind::Failed,
+            format!("what the agent wrote cannot be the plan: {why}"),
+        )
+        .hint("nothing is written; without `--with-agent`, structure alone makes a plan")
     };
     let bytes = read_bytes(path, PLAN_CAP_BYTES).map_err(|error| refused(with_causes(&error)))?;
     let read = plan::read_bytes(PlanKind::Markdown, &bytes).map_err(|error| refused(error.to_string()))?;

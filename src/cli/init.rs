@@ -260,8 +260,10 @@ fn new_files(project: &Path, config: &Path, goals: &[Suggestion], tasks: &[Strin
 
 fn confirmed(files: &[New], project: &Path) -> Result<bool, Failure> {
     if !console::is_answered() {
-        return Err(Failure::new(FailureKind::Usage, "nobody is there to confirm it")
-            .hint("`ralph init --yes` writes this, `--dry-run` only shows it"));
+        return Err(
+            Failure::new(FailureKind::Usage, "not a terminal, so nobody can confirm it")
+                .hint("`ralph init --yes` writes this, `--dry-run` only shows it"),
+        );
     }
     let names: Vec<String> = files.iter().map(|new| shown(project, &new.path)).collect();
     complain(&format!("Write {}? [y/N]", names.join(" and ")));

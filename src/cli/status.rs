@@ -206,7 +206,9 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
     };
     line("state", how);
     let view = status.view.as_deref();
-    if let Some(since_ms) = view.and_then(|view| view.phase.running_since_ms()) {
+    // What was going on when a ralph was killed goes on no more.
+    let running = view.filter(|_| status.pid != 0);
+    if let Some(since_ms) = running.and_then(|view| view.phase.running_since_ms()) {
         line(
             "iteration",
             &format!(
@@ -255,7 +257,7 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
     work.extend(usage_in_words(&totals.usage));
     line("work", &work.join(" · "));
     if let Some(view) = view {
-        if let Some(left_ms) = estimate_ms(view, now_ms) {
+        if let Some(left_ms) = running.and_then(|view| estimate_ms(view, now_ms)) {
             line("ready in", &format!("about {}", short_duration(left_ms)));
         }
         for goal in &view.goals {
@@ -403,5 +405,9 @@ mod tests {
         status.breaker.why = "no progress in 3 iterations".to_owned();
         let text = in_words(&status, "running", 8 * MINUTE_MS, Style::PLAIN);
         assert!(text.contains(": no progress in 3 iterations\n"), "{text}");
+        // Nobody serves it any more.
+        status.pid = 0;
+        let text = in_words(&status, "not running", 8 * MINUTE_MS, Style::PLAIN);
+        assert!(!text.contains("\niteration "), "{text}");
     }
 }

@@ -90,7 +90,7 @@ pub struct DetailFrame {
 
 #[derive(Debug, Error)]
 pub enum FrameError {
-    #[error("a frame of {bytes} bytes is none of ralph's")]
+    #[error("a frame of {bytes} bytes is not one of ralph's")]
     TooLong { bytes: usize },
     #[error("a frame of kind {kind} cannot be read")]
     Garbled {
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn what_is_no_frame_is_refused_before_it_is_waited_for() {
         for (bytes, expected) in [
-            (&b"HTTP/1.1 200 OK"[..], "is none of ralph's"),
+            (&b"HTTP/1.1 200 OK"[..], "is not one of ralph's"),
             (&[2, 0, 0, 0, 1, b'{'], "cannot be read"),
             (&[6, 0, 0, 0, 1, 0], "has 1 bytes"),
             (&[8, 0, 0, 0, 2, 0, 0], "has 2 bytes"),

@@ -49,7 +49,7 @@ pub enum RuleError {
     PathOfCommand { path: String },
     #[error("`{program}` is looked through to the command that it runs; write the rule for that one")]
     LookedThrough { program: String },
-    #[error("it is no host; write `WebFetch(domain:example.org)`")]
+    #[error("it is not a host; write `WebFetch(domain:example.org)`")]
     NoDomain,
     #[error("`domain:` is for `WebFetch`; write `WebFetch({domain})`")]
     DomainElsewhere { domain: String },

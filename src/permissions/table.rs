@@ -737,7 +737,7 @@ fn a_rule_that_could_never_match_is_refused_with_what_to_type() {
         ("Bash(domain:x.org)", "write `WebFetch(domain:x.org)`"),
         ("Edit(domain:x.org)", "write `WebFetch(domain:x.org)`"),
         ("WebFetch(x.org)", "write `WebFetch(domain:example.org)`"),
-        ("WebFetch(domain:a/b)", "it is no host"),
+        ("WebFetch(domain:a/b)", "it is not a host"),
         ("WebSearch(x)", "write `WebSearch`"),
         ("mcp__db__drop(x)", "write `mcp__db__drop`"),
         ("mcp__", "there is no tool `mcp__`"),

@@ -198,7 +198,11 @@ fn almost_a_task(line: &str) -> Option<(&'static str, &'static str, &'static str
         })
     };
     if is_box(line) {
-        return Some(("no-marker", "a box without a list marker is no task", "write `- [ ] …`"));
+        return Some((
+            "no-marker",
+            "a box without a list marker is not a task",
+            "write `- [ ] …`",
+        ));
     }
     let after_marker = line.strip_prefix(['-', '*', '+'])?;
     if is_box(after_marker) {

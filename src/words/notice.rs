@@ -127,7 +127,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             message.0
         ),
         Notice::StaleDoneFile => {
-            "`.ralph-done` was there before the iteration began: it is removed and not taken for a claim".to_owned()
+            "`.ralph-done` was there before the iteration began: it is removed and does not count as a claim".to_owned()
         }
         Notice::DoneFileStuck { path, why } => {
             format!("{}: cannot be removed, so it claims nothing: {why}", shown(path))
@@ -166,7 +166,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             "sandbox: on (Landlock {abi}); the agent writes to the project, its own state, caches and /tmp; {hidden} places hidden; network open"
         ),
         Notice::SandboxMissing => {
-            "the sandbox is on in the settings and off in fact: this system has no Landlock, so that the agent may do all that you may"
+            "the sandbox is set to on, but this system has no Landlock: the agent can do anything you can"
                 .to_owned()
         }
         Notice::SandboxStrict { abi, hidden, hosts } => format!(

@@ -115,16 +115,16 @@ fn stop_from_another_terminal_closes_the_screen_of_a_run_that_is_over() {
 }
 
 #[test]
-fn a_run_that_was_interrupted_is_continued_by_a_yes_at_the_terminal() {
-    let sandbox = interrupted();
-    let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
-    terminal.sees("ended: interrupted (1 of 3 tasks done)");
-    terminal.sees("Continue it? `n` starts a new one. [Y/n]");
-    terminal.press("\r");
-    terminal.sees("3 of 3 tasks");
-    terminal.press("q");
-    assert_eq!(terminal.ends(), 0);
-    let records = sandbox.journal();
-    assert_eq!(reopened(&sandbox), 1, "in the same journal");
-    assert_eq!(reason(&records), Some(&StopReason::Done { verified: false }));
+fn a_run_that_was_interrupted_is_continued_by_a_yes_at_the_terminal_and_left_by_a_no() {
+    for (answer, runs) in [("\r", 1), ("n\r", 2)] {
+        let sandbox = interrupted();
+        let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
+        terminal.sees("ended: interrupted (1 of 3 tasks done)");
+        terminal.sees("Continue it? `n` starts a new one. [Y/n]");
+        terminal.press(answer);
+        terminal.sees("3 of 3 tasks");
+        terminal.press("q");
+        assert_eq!(terminal.ends(), 0);
+        assert_eq!(sandbox.paths().run_ids().len(), runs, "{answer:?}");
+    }
 }

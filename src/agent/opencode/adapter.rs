@@ -168,7 +168,7 @@ fn prompt_options(request: &SessionRequest) -> PromptOptions {
 /// Asks the server at `url` whether it is well, on a thread of its own: whoever calls may have a runtime, or not.
 fn probe(url: &ServerUrl, options: &ServerOptions, cwd: &Path) -> Result<(), ServerError> {
     let broken = || ServerError::NotStarted {
-        why: "no thread or runtime is to be had".to_owned(),
+        why: "no thread or runtime could be started".to_owned(),
     };
     let client = Client::new(
         url.clone(),

@@ -7,7 +7,7 @@ use super::server_url::ServerUrl;
 /// Why a request to a server failed, or the server itself did.
 #[derive(Debug, Error)]
 pub enum ServerError {
-    #[error("no HTTP client to be had")]
+    #[error("the HTTP client could not be set up")]
     Client {
         #[source]
         source: reqwest::Error,

@@ -191,7 +191,7 @@ impl Servers {
         // Nobody else on this machine may make it do something.
         let credentials = match &self.options.credentials {
             Some(credentials) => credentials.clone(),
-            None => Credentials::made_up().map_err(|error| failed(format!("no password to be had: {error}")))?,
+            None => Credentials::made_up().map_err(|error| failed(format!("no password could be made up: {error}")))?,
         };
         let mut env: Vec<(String, String)> = command
             .env
