@@ -95,8 +95,14 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
     let left = in_the_background(agent, "sleep 301");
+    // It takes no servers.
+    let tools = if agent.is_native() {
+        shell("true").into()
+    } else {
+        use_own_tools(agent)
+    };
     let model = StandIn::start(in_order([
-        &[waits.into(), left, use_own_tools(agent), work, done],
+        &[waits.into(), left, tools, work, done],
         &[shell("sleep 300").into()],
     ]));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
@@ -131,7 +137,9 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     assert!(!events(&records).any(asked), "there are no rules");
     let requests = model.main_requests();
     assert_eq!(requests.len(), 6);
-    assert_own_tools_answered(&requests[3], &records);
+    if !agent.is_native() {
+        assert_own_tools_answered(&requests[3], &records);
+    }
     let prompt = requests[0].prompt();
     assert!(prompt.contains("Write hello.txt"), "{prompt}");
     let has_it = |request: &Request| request.body.to_string().contains("Use British spelling.");
