@@ -10,7 +10,7 @@ settings! {
     /// ralph's own agent, the adapter `native`: which model it asks, and how. Its key comes from RALPH_NATIVE_API_KEY, else from
     /// OPENAI_API_KEY or ANTHROPIC_API_KEY, and is in no file.
     pub struct Native {
-        /// Where the model's API is, such as "http://127.0.0.1:11434/v1" (Ollama) or "https://openrouter.ai/api/v1". null goes by
+        /// Where the model's API is, such as `http://127.0.0.1:11434/v1` (Ollama) or `https://openrouter.ai/api/v1`. null goes by
         /// OPENAI_BASE_URL and ANTHROPIC_BASE_URL, then by the key that is set.
         base_url("baseUrl"): Option<ApiAddress> = null,
         /// The API that is spoken there: "openai" is chat completions, which most servers have, "anthropic" is messages. "auto" goes by
