@@ -4,7 +4,7 @@ use std::{env, fs, path::Path};
 
 use crate::event::{
     AskId, Checkpoint, Choice, Decider, Event, Exit, GoalFailure, GoalResult, Offer, Outcome, PermissionRequest,
-    Question, ToolKind,
+    Question, Role, ToolKind,
 };
 
 /// Compares a file of the repository with what is made of the code, and writes it anew where `RALPH_TEST_WRITE` asks for it.
@@ -66,6 +66,7 @@ pub(crate) fn iteration_started(iteration: u32, task: Option<&str>, checkpoint: 
         prompt_bytes: 1_000,
         overhead_bytes: 900,
         messages: Vec::new(),
+        role: Role::default(),
     }
 }
 

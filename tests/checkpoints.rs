@@ -2,6 +2,7 @@
 
 mod places;
 mod processes;
+mod reviews;
 mod state;
 
 use ralph::{

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Name of a fixture, what `ralph runs` says of its end, and the kind of end in the report.
-pub const RUNS: [(&str, &str, Option<&str>); 11] = [
+pub const RUNS: [(&str, &str, Option<&str>); 12] = [
     ("done", "done", Some("done")),
     ("messages", "done (not verified)", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
@@ -26,6 +26,7 @@ pub const RUNS: [(&str, &str, Option<&str>); 11] = [
     ("refused", "interrupted", None),
     ("second-steered", "done", Some("done")),
     ("second-tools", "done", Some("done")),
+    ("reviewed", "done (not verified)", Some("done")),
     ("second-broken", "took longer than 2 s", Some("broken")),
     ("second-cut-off", "interrupted", None),
 ];

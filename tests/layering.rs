@@ -668,6 +668,7 @@ fn a_sentence_is_found_and_a_name_is_none() {
 /// Modules with a function that takes `&mut self` and asks for the kind of an event, besides `run`, and what it changes.
 const BESIDES_THE_VIEW: &[(&str, &str)] = &[
     ("machine/rules", "what decisions need and nobody is shown"),
+    ("machine/reviews", "the part of it that is about reviews"),
     ("ui/tui/model", "the time that is shown and the notice at hand"),
     (
         "ui/tui/model/vitals",

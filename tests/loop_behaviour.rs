@@ -14,6 +14,7 @@ mod fallback;
 mod limits;
 mod pausing;
 mod plans;
+mod review;
 mod sessions;
 mod steering;
 mod stopping;

@@ -12,7 +12,7 @@ use super::{
     plan::{about_other_loop, about_plan, check_confidence, chosen_work},
     prompt::template,
     sandbox::{connection_refused, starting},
-    workers::{add_asked_for, add_escalation},
+    workers::{add_asked_for, add_escalation, add_reviewer},
 };
 use crate::{
     config::Loaded,
@@ -90,6 +90,7 @@ pub(super) fn prepare(
     let mut chosen = chooser.choose(&mut notices)?;
     add_asked_for(&chooser, &mut chosen, (&work.path, &reading), &mut notices)?;
     let escalation = add_escalation(&chooser, &mut chosen, &mut notices)?;
+    let review = add_reviewer(&chooser, &mut chosen, &mut notices)?;
     let Agents {
         id,
         agents,
@@ -128,6 +129,7 @@ pub(super) fn prepare(
         breaker: config.breaker,
         fallback,
         escalation,
+        review,
         logins,
         channels,
         live_only,

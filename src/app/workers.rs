@@ -1,11 +1,11 @@
-//! The agents that single tasks and `escalate` ask for, beside those of the run: each is found to be in order before anything is started.
+//! The agents that single tasks, `escalate` and `review` ask for, beside those of the run: each is found to be in order before anything is started.
 
 use std::{collections::BTreeMap, path::Path};
 
 use super::agents::{Agents, Chooser};
 use crate::{
     error::{Failure, FailureKind},
-    event::{Escalation, Notice, TaskSettings, Worker},
+    event::{Escalation, Notice, ReviewSettings, TaskSettings, Worker},
     plan::Reading,
 };
 
@@ -78,6 +78,39 @@ pub(super) fn add_escalation(
         steps,
         after: chooser.config.escalate_after,
     })
+}
+
+/// Adds to `agents` the one that reviews what others do, and returns who it is; none where nobody does.
+///
+/// # Errors
+/// As [`add_asked_for`].
+pub(super) fn add_reviewer(
+    chooser: &Chooser<'_>,
+    agents: &mut Agents,
+    notices: &mut Vec<Notice>,
+) -> Result<Option<ReviewSettings>, Failure> {
+    let review = &chooser.config.review;
+    let wanted = TaskSettings {
+        adapter: review.adapter.clone(),
+        model: review.model.clone(),
+    };
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    add(chooser, agents, &wanted, notices).map_err(|failure| Failure {
+        message: format!("`review`: {}", failure.message),
+        ..failure
+    })?;
+    let by = Worker {
+        adapter: wanted.adapter.unwrap_or_else(|| agents.id.clone()),
+        model: wanted.model,
+    };
+    if by.adapter == agents.id && by.model == chooser.config.model {
+        let Worker { adapter, model } = by.clone();
+        notices.push(Notice::ReviewerIsAuthor { adapter, model });
+    }
+    let (when, rounds) = (review.when, review.rounds);
+    Ok(Some(ReviewSettings { by, when, rounds }))
 }
 
 /// Adds the agent that `wanted` names, if it is not among `agents` yet.

@@ -6,7 +6,9 @@
 
 use crate::{
     agent::Channel,
-    event::{Backoff, BreakerLimits, DayLimits, GoalsWhen, Limits, Mode, OnDayLimit, SessionMode, TaskLimits},
+    event::{
+        Backoff, BreakerLimits, DayLimits, GoalsWhen, Limits, Mode, OnDayLimit, ReviewWhen, SessionMode, TaskLimits,
+    },
     settings::{
         Amount, BigCount, Choice, Count, Duration, FilePath, Limit, Line, Maybe, Names, OneOf, OptionalLimit, Percent,
         Prose, Record, Sample, Section, Share, Switch, Within, settings,
@@ -95,6 +97,7 @@ settings! {
         escalate("escalate"): Names<Workers> = [],
         /// Iterations that get nowhere with a task, after which the next of `escalate` takes over.
         escalate_after("escalateAfter"): Count = 2,
+        review("review"): Section<Review>,
         /// What ralph runs itself before it believes that the work is done, by `sh -c` in the project. Without a target a goal
         /// passes when its command exits with 0; with one, the last number it prints has to reach it, too.
         /// "goals": [ { "name": "tests", "command": "cargo test", "timeout": "15m" },
@@ -217,6 +220,22 @@ settings! {
 }
 
 settings! {
+    /// A reviewer: an agent that is not the author looks at what changed, once the goals pass. Its findings send the author back to
+    /// the work; they are advice, and prove nothing. What it changes in the files is put back.
+    pub struct Review {
+        /// The reviewer's adapter. null is that of the run, if a model is named here; if neither is, nobody reviews.
+        #[flag("--review", "ID", "Have another agent review what was changed: its adapter [default: no reviewer]")]
+        adapter("adapter"): Option<Line> = null,
+        /// The reviewer's model, as its agent names it. null leaves it to the agent.
+        model("model"): Option<Line> = null,
+        /// "task": after each iteration that finished a task, and before the run is done. "end": only before the run is done.
+        when("when"): OneOf<ReviewWhen> = "task",
+        /// How often findings send the author back to the same work. After that the run goes on, and the report has the findings.
+        rounds("rounds"): Within<0, 10> = 2,
+    }
+}
+
+settings! {
     /// What it takes to believe that the work is done.
     pub struct CompletionSettings {
         /// What an agent has to promise, in the line <promise>…</promise>, when all is done. null takes a fresh token for
@@ -298,6 +317,10 @@ impl Choice for SessionMode {
 
 impl Choice for OnDayLimit {
     const CHOICES: &'static [(&'static str, Self)] = &[("wait", OnDayLimit::Wait), ("stop", OnDayLimit::Stop)];
+}
+
+impl Choice for ReviewWhen {
+    const CHOICES: &'static [(&'static str, Self)] = &[("task", ReviewWhen::Task), ("end", ReviewWhen::End)];
 }
 
 impl Choice for Mode {
@@ -451,6 +474,7 @@ mod tests {
                 "goalsWhen" => "both",
                 "goalsParallel" | "handover" | "screen.mouse" | "tools.enabled" | "tools.proposals" => "false",
                 "mcp" => r#"{"x": {"command": "y"}}"#,
+                "review.when" => "end",
                 "screen.theme" => "16",
                 "screen.glyphs" => "ascii",
                 "goals" => "tests=true",

@@ -47,6 +47,10 @@ impl Driver {
             refuse(reply, NoTool::NoSession);
             return Ok(());
         };
+        if !self.state().view.role.is_work() && !matches!(called.call, ToolCall::Plan {}) {
+            refuse(reply, NoTool::Reviewing);
+            return Ok(());
+        }
         match called.call {
             ToolCall::Plan {} => self.look_at_plan(iteration, PlanAsked::Tasks, reply),
             ToolCall::ClaimDone { ticket } => {

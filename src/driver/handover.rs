@@ -17,9 +17,9 @@ pub(super) struct LastSession {
 
 impl LastSession {
     /// The session before the one that is prepared; none where it said nothing and failed, or where it is continued and so
-    /// knows what it did. `has_messages` tells whether an adapter's agent has messages.
+    /// knows what it did. A reviewer is told in any case. `has_messages` tells whether an adapter's agent has messages.
     pub(super) fn of(state: &LoopState, has_messages: impl Fn(&str) -> bool) -> Option<Self> {
-        if state.rules.session.is_some() {
+        if state.rules.session.is_some() && state.view.role.is_work() {
             return None;
         }
         let iterations = &state.view.iterations;
@@ -32,7 +32,7 @@ impl LastSession {
             Some((iteration, said)) => (iteration, Some(said)),
             None => {
                 let completed = |latest: &&Iteration| latest.outcome == Some(Outcome::Completed);
-                (iterations.latest().filter(completed)?, None)
+                (iterations.latest_work().filter(completed)?, None)
             }
         };
         let status = iteration.look.status.as_ref().filter(|_| said.is_some());

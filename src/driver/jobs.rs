@@ -1,6 +1,7 @@
 //! The work around an iteration that touches disk and git: blocking, done off the loop, its result an input.
 
 use std::{
+    borrow::Cow,
     fs,
     io::Write,
     path::PathBuf,
@@ -19,7 +20,7 @@ use crate::{
     machine::{LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     plan::{self, PlanChanges, PlanKind, Reading},
     proc::Supervisor,
-    prompt::{self, Confined, Prompt, PromptInput, Template},
+    prompt::{self, Confined, Prompt, PromptInput, ReviewInput, Template, render_review},
     run::Phase,
     store::paths::{ProjectPaths, RunPaths, create_anew},
     text::with_causes,
@@ -31,6 +32,7 @@ use super::{
     clock::random_share,
     handover::LastSession,
     plan_file::{TaskRules, Taskless, read_plan},
+    review::{ReviewOf, Surroundings},
 };
 
 /// An editor or an agent may be caught between emptying the plan and writing it.
@@ -75,6 +77,10 @@ pub(super) struct Prepare {
     pub(super) set_aside: Vec<String>,
     /// The plan as it was last read.
     pub(super) plan: PlanSnapshot,
+    /// The task is one that a review sent the author back to.
+    pub(super) sent_back_to: Option<String>,
+    /// What is reviewed, if it is no work that is prepared.
+    pub(super) review: Option<ReviewOf>,
 }
 
 /// What a settlement needs of the state.
@@ -89,6 +95,8 @@ pub(super) struct Settle {
     pub(super) done_file: bool,
     /// The plan as it was when the iteration began.
     pub(super) plan: PlanSnapshot,
+    /// What it changed counts for nothing and is undone.
+    pub(super) is_review: bool,
 }
 
 impl Prepare {
@@ -107,6 +115,8 @@ impl Prepare {
             has_tools: false,
             set_aside: state.view.set_aside(),
             plan: state.view.plan.clone(),
+            sent_back_to: state.sent_back_to().cloned(),
+            review: ReviewOf::of(state),
         }
     }
 }
@@ -128,6 +138,7 @@ impl Settle {
             stated: if completed { stated } else { Statement::default() },
             done_file,
             plan: state.view.plan.clone(),
+            is_review: !state.view.role.is_work(),
         }
     }
 }
@@ -150,7 +161,13 @@ impl JobContext {
             self.take_fingerprint(&mut notices);
         }
         self.autorun().look();
-        let prompt = self.render(job, &plan);
+        let prompt = match &job.review {
+            Some(review) => {
+                self.surroundings().keep_plan(job.iteration);
+                self.render_review(job, review, checkpoint.as_ref())
+            }
+            None => self.render(job, &plan),
+        };
         let path = self.files.prompt(job.iteration);
         create_anew(&path)
             .and_then(|mut file| file.write_all(prompt.text.as_bytes()))
@@ -162,7 +179,10 @@ impl JobContext {
             checkpoint,
             prompt_bytes: prompt.text.len() as u64,
             overhead_bytes: prompt.overhead_bytes as u64,
-            delivered: job.steering.iter().map(|(id, _, _)| *id).collect(),
+            delivered: match &job.review {
+                Some(_) => Vec::new(),
+                None => job.steering.iter().map(|(id, _, _)| *id).collect(),
+            },
             live_steering: job.live_steering,
             notices,
         })
@@ -174,6 +194,8 @@ impl JobContext {
         // Before the checkpoint: the file is a message to ralph, not a part of the work. Gone, it was removed by a ralph that
         // was killed before the settlement was recorded.
         match self.take_done_file(&mut notices) {
+            // A reviewer's.
+            DoneFile::Taken if job.is_review => {}
             DoneFile::Taken => claims.push(Claim::DoneFile),
             DoneFile::Gone if job.done_file => claims.push(Claim::DoneFile),
             DoneFile::Gone | DoneFile::Stuck => {}
@@ -185,6 +207,10 @@ impl JobContext {
         } else {
             self.take_fingerprint(&mut notices)
         };
+        let undone = job.is_review && {
+            let (before, now) = (job.before.as_ref(), checkpoint.as_ref());
+            self.surroundings().put_back(job.iteration, before, now, &mut notices)
+        };
         notices.extend(self.autorun().changes());
         let reading = self.read_plan();
         let plan = reading.map(|reading| self.task_rules.followed(reading, Some(&mut notices)));
@@ -194,6 +220,7 @@ impl JobContext {
             checkpoint,
             changes,
             totals,
+            undone,
             moved,
             claims,
             vanished: edits.vanished,
@@ -210,13 +237,20 @@ impl JobContext {
         self.autorun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn render(&self, job: &Prepare, plan: &PlanSnapshot) -> Prompt {
+    /// The plan's path as the agent can use it.
+    fn shown_plan(&self) -> Cow<'_, str> {
         let shown = self.plan.strip_prefix(self.paths.project()).unwrap_or(&self.plan);
+        shown.to_string_lossy()
+    }
+
+    fn render(&self, job: &Prepare, plan: &PlanSnapshot) -> Prompt {
         let texts = |wanted: &[SteeringKind]| -> Vec<String> {
             let wanted = job.steering.iter().filter(|(_, kind, _)| wanted.contains(kind));
             wanted.map(|(_, _, text)| text.clone()).collect()
         };
-        let current = plan.current_except(&job.set_aside);
+        let sent_back = job.sent_back_to.as_deref();
+        let sent_back = sent_back.and_then(|text| plan.tasks.iter().find(|task| task.text == text));
+        let current = sent_back.or_else(|| plan.current_except(&job.set_aside));
         let before = job
             .before
             .as_ref()
@@ -224,9 +258,10 @@ impl JobContext {
         let standing = texts(&[SteeringKind::Standing]);
         let once = texts(&[SteeringKind::Next, SteeringKind::Now]);
         let input = PromptInput {
-            plan: &shown.to_string_lossy(),
+            plan: &self.shown_plan(),
             kind: PlanKind::of(&self.plan),
             task: current.map(|task| task.text.as_str()),
+            sent_back: sent_back.is_some_and(|task| task.done),
             iteration: job.iteration,
             done: plan.done(),
             total: plan.tasks.len(),
@@ -239,6 +274,37 @@ impl JobContext {
             has_tools: job.has_tools,
         };
         prompt::render(&self.template, &input)
+    }
+
+    fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings {
+            run: &self.run,
+            files: &self.files,
+            plan: &self.plan,
+            repository: self.repository.as_ref(),
+            supervisor: &self.supervisor,
+        }
+    }
+
+    fn render_review(&self, job: &Prepare, review: &ReviewOf, now: Option<&Checkpoint>) -> Prompt {
+        let repository = self.repository.as_ref();
+        let standing = job
+            .steering
+            .iter()
+            .filter(|(_, kind, _)| *kind == SteeringKind::Standing);
+        let standing: Vec<String> = standing.map(|(_, _, text)| text.clone()).collect();
+        render_review(&ReviewInput {
+            plan: &self.shown_plan(),
+            task: review.subject.task.as_deref(),
+            claims_done: review.subject.claims_done,
+            iteration: job.iteration,
+            changes: review.changes(repository, now).as_ref(),
+            goals: &review.goals,
+            findings: &review.subject.findings,
+            standing: &standing,
+            before: job.before.as_ref().map(|before| before.handover(repository)).as_ref(),
+            confined: self.confined,
+        })
     }
 
     fn read_plan(&self) -> Result<Reading, String> {
@@ -393,6 +459,7 @@ pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) ->
         denies_done: status.denies_done,
         question: claims::final_question(message).map(str::to_owned),
         status: claims::status(message, place),
+        review: None,
     }
 }
 

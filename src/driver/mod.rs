@@ -20,6 +20,7 @@ mod perform;
 mod plan_file;
 pub(crate) mod prune;
 mod reports;
+mod review;
 mod ruling;
 mod run;
 mod session;

@@ -155,14 +155,16 @@ impl Driver {
 
     fn prepare(&mut self, iteration: u32, input: &Input) {
         let untouched = match input {
-            Input::Settled { settlement, .. } => settlement.checkpoint.clone(),
+            Input::Settled { settlement, .. } if !settlement.undone => settlement.checkpoint.clone(),
             _ => None,
         };
         let live_steering = self.agent().adapter.capabilities().live_steering && !self.is_one_way();
         let before = self.jobs.handover.then(|| self.last_session()).flatten();
         let job = Prepare {
             before,
-            has_tools: self.agent_tools && self.agent().adapter.hands_on_servers(self.is_one_way()),
+            has_tools: self.agent_tools
+                && self.state().view.role.is_work()
+                && self.agent().adapter.hands_on_servers(self.is_one_way()),
             ..Prepare::of(self.state(), iteration, untouched, live_steering)
         };
         let jobs = Arc::clone(&self.jobs);
@@ -185,9 +187,10 @@ impl Driver {
     fn settle(&mut self, iteration: u32) {
         // Still there only if it outlived its deadline: it is its guard's now.
         self.session = None;
-        // Recorded before it is removed: a claim must outlive a ralph that is killed in between.
+        // Recorded before it is removed: a claim must outlive a ralph that is killed in between. A reviewer claims nothing.
+        let claims = self.state().view.role.is_work();
         let recorded = self.state().rules.stated.claims.contains(&Claim::DoneFile);
-        if !recorded && self.jobs.has_done_file() {
+        if claims && !recorded && self.jobs.has_done_file() {
             return self.own.push_back(Input::DoneFileFound { iteration });
         }
         let job = Settle::of(self.state(), iteration);
@@ -272,7 +275,8 @@ impl Driver {
     fn start_session(&mut self, iteration: u32, now_ms: u64) {
         let jobs = &self.jobs;
         let settings = &self.state().view.settings;
-        let is_first = self.state().view.adapter == settings.adapter;
+        let is_work = self.state().view.role.is_work();
+        let is_first = is_work && self.state().view.adapter == settings.adapter;
         let recording = Recording::create(
             &jobs.files.recording(iteration),
             (self.size.cols, self.size.rows),
@@ -288,9 +292,9 @@ impl Driver {
             prompt: jobs.files.prompt(iteration),
             cwd: jobs.paths.project().to_owned(),
             model: self.state().view.iterations.latest().and_then(|row| row.model.clone()),
-            // It is named for the first adapter; another would not know it.
+            // It is named for the first adapter and for work; another would not know it.
             agent: settings.agent.clone().filter(|_| is_first),
-            resume: self.state().rules.session.clone(),
+            resume: self.state().rules.session.clone().filter(|_| is_work),
             size: self.size,
             asks: self.judge.as_ref().is_some_and(|judge| judge.asks()),
             one_way: self.is_one_way(),

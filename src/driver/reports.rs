@@ -1,12 +1,13 @@
 //! What becomes of an agent's reports beside the records: its log, and what is shown without being kept.
 
 use crate::{
-    event::{AgentSignal, Event},
+    event::{AgentSignal, Event, Role},
     machine::Input,
 };
 
 use super::{
     jobs::statement,
+    review::reviewers_statement,
     run::{Driver, DriverError},
 };
 
@@ -21,7 +22,11 @@ impl Driver {
         match signal {
             AgentSignal::TurnEnded { message, .. } => {
                 let last_line_claims = self.agent().last_line_claims;
-                let read = |message: &String| statement(message, &self.state().rules.promise, last_line_claims);
+                let state = self.state();
+                let read = |message: &String| match state.view.role {
+                    Role::Work => statement(message, &state.rules.promise, last_line_claims),
+                    Role::Review { .. } => reviewers_statement(message, last_line_claims),
+                };
                 let statement = message.as_ref().map(read).unwrap_or_default();
                 self.advance(&Input::AgentStated { iteration, statement })?;
             }

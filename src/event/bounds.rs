@@ -212,6 +212,10 @@ impl Event {
                 iteration,
                 why: why.bounded(),
             },
+            Event::ReviewConcluded { iteration, result } => Event::ReviewConcluded {
+                iteration,
+                result: result.bounded(),
+            },
             Event::BreakerMoved { to, why } => Event::BreakerMoved { to, why: why.bounded() },
             Event::LiveChannelGivenUp { adapter, why } => Event::LiveChannelGivenUp {
                 adapter,
@@ -247,7 +251,10 @@ impl Event {
             | Event::CancelRequested { .. }
             | Event::IterationEnded { .. }
             | Event::IterationSettled { .. }
+            // Bounded as it is stated.
             | Event::AgentStated { .. }
+            | Event::ReviewRequested { .. }
+            | Event::ReviewWithdrawn
             | Event::ClaimMade { .. }
             // Their texts were cut with the request that they are about.
             | Event::PermissionAsked { .. }

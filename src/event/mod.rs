@@ -20,6 +20,7 @@ mod notice;
 mod permission;
 mod plan;
 mod question;
+mod review;
 #[cfg(test)]
 mod schema_tests;
 mod settings;
@@ -48,8 +49,10 @@ pub use permission::{
 };
 pub use plan::{PlanSnapshot, PlanTask, TaskSettings};
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
+pub use review::{Findings, ReviewAnswer, ReviewObstacle, ReviewResult, Role};
 pub use settings::{
-    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GivenSetting, SessionMode, Settings, Worker,
+    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GivenSetting, ReviewSettings, ReviewWhen, SessionMode,
+    Settings, Worker,
 };
 pub use spending::{Day, Spent};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
@@ -150,6 +153,8 @@ pub enum Event {
         iteration: u32,
         /// The one that will be run: another than the first while that is limited.
         adapter: String,
+        #[serde(default, skip_serializing_if = "Role::is_work")]
+        role: Role,
     },
     IterationStarted {
         iteration: u32,
@@ -170,6 +175,8 @@ pub enum Event {
         /// The messages that are in the prompt. Delivered they are when the session shows that it has read it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         messages: Vec<SteeringId>,
+        #[serde(default, skip_serializing_if = "Role::is_work")]
+        role: Role,
     },
     AgentReported {
         iteration: u32,
@@ -200,6 +207,9 @@ pub enum Event {
         totals: Option<Changes>,
         /// The tree, HEAD or the plan's boxes moved; none where that cannot be told.
         progress: Option<bool>,
+        /// What it changed was undone: the files are as they were before it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        undone: bool,
     },
     /// What the agent says of itself, read from the whole of its last message when its turn ended, and from the file it
     /// left: judged when the iteration's result has been looked at. Replaces what it said before.
@@ -215,6 +225,9 @@ pub enum Event {
         /// The whole of its `RALPH_STATUS` block.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<AgentStatus>,
+        /// Its answer, if it was asked for a review.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        review: Option<ReviewAnswer>,
     },
     /// The agent used one of ralph's tools, and what it said with it counts.
     AgentCalled {
@@ -334,6 +347,22 @@ pub enum Event {
     ClaimRefused {
         iteration: u32,
         reasons: Vec<Missing>,
+    },
+    /// The reviewer is to look at the work, before the run goes on or is done.
+    ReviewRequested {
+        /// The latest iteration of the author's.
+        iteration: u32,
+        /// The task that was finished; none where the whole plan is.
+        task: Option<String>,
+        /// The run is done but for this.
+        claims_done: bool,
+    },
+    /// The review that was requested is not made.
+    ReviewWithdrawn,
+    /// A review is over. What it says proves nothing.
+    ReviewConcluded {
+        iteration: u32,
+        result: ReviewResult,
     },
     BreakerMoved {
         to: BreakerState,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CommandRefusal, Mode, OwnWork, RestoreMoment, SteeringId,
+    CommandRefusal, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId,
     clip::{LIST_CAP, cut},
 };
 
@@ -65,6 +65,43 @@ pub enum Notice {
         adapter: String,
         model: Option<String>,
         attempts: u32,
+    },
+    /// The reviewer is the run's own agent with its own model.
+    ReviewerIsAuthor {
+        adapter: String,
+        model: Option<String>,
+    },
+    /// A review that was due is not made.
+    ReviewOmitted {
+        adapter: String,
+        why: ReviewObstacle,
+    },
+    /// So many reviews failed one after the other: there are no more in this run.
+    ReviewerGivenUp {
+        adapter: String,
+        reviews: u32,
+    },
+    /// A reviewer, or somebody else meanwhile, changed files: they are as they were before.
+    ReviewChangesUndone {
+        iteration: u32,
+        files: Vec<String>,
+        /// Further ones that are left out of the record.
+        more: u64,
+    },
+    /// A reviewer, or somebody else meanwhile, changed the plan where no checkpoint holds it: it is as it was before.
+    ReviewPlanUndone {
+        /// Where the plan is kept as it was found; none where it was gone.
+        kept: Option<PathBuf>,
+    },
+    /// What was changed during a review could not be undone.
+    ReviewChangesStay {
+        iteration: u32,
+        why: String,
+    },
+    /// HEAD moved during a review. That is left as it is.
+    ReviewMovedHead {
+        from: Option<String>,
+        to: Option<String>,
     },
     /// Settings of a task cannot be followed, since they came while the run was under way: the run's own are used.
     TaskSettingsIgnored {
@@ -321,6 +358,7 @@ impl Notice {
             | Notice::TasksAskFor { .. }
             | Notice::TaskAsksFor { .. }
             | Notice::TaskHandedOn { .. }
+            | Notice::ReviewerIsAuthor { .. }
             | Notice::AgentLingers
             | Notice::Listening { .. }
             | Notice::PlanChosen { .. }
@@ -333,6 +371,12 @@ impl Notice {
             | Notice::FallbackMissing { .. }
             | Notice::SpendingUnreported { .. }
             | Notice::TaskSettingsIgnored { .. }
+            | Notice::ReviewOmitted { .. }
+            | Notice::ReviewerGivenUp { .. }
+            | Notice::ReviewChangesUndone { .. }
+            | Notice::ReviewPlanUndone { .. }
+            | Notice::ReviewChangesStay { .. }
+            | Notice::ReviewMovedHead { .. }
             | Notice::LiveArgsUnchanged { .. }
             | Notice::ProviderStripped { .. }
             | Notice::ServerUnused { .. }
@@ -382,6 +426,7 @@ impl Notice {
             | Notice::OldRunKept { why }
             | Notice::PlanUnreadable { why }
             | Notice::TaskSettingsIgnored { why, .. }
+            | Notice::ReviewChangesStay { why, .. }
             | Notice::DoneFileStuck { why, .. }
             | Notice::NoRepository { why }
             | Notice::NoCheckpoint { why, .. }
@@ -393,6 +438,11 @@ impl Notice {
                 refusal: CommandRefusal::Rule { why, .. },
             } => *why = cut(why),
             Notice::SandboxStrict { hosts, .. } => hosts.truncate(LIST_CAP),
+            Notice::ReviewChangesUndone { files, more, .. } => {
+                *more += files.len().saturating_sub(LIST_CAP) as u64;
+                files.truncate(LIST_CAP);
+                files.iter_mut().for_each(|file| *file = cut(file));
+            }
             Notice::TasksRemoved { tasks, more } => {
                 *more += tasks.len().saturating_sub(LIST_CAP) as u64;
                 tasks.truncate(LIST_CAP);
@@ -424,6 +474,11 @@ impl Notice {
             | Notice::TasksAskFor { .. }
             | Notice::TaskAsksFor { .. }
             | Notice::TaskHandedOn { .. }
+            | Notice::ReviewerIsAuthor { .. }
+            | Notice::ReviewOmitted { .. }
+            | Notice::ReviewerGivenUp { .. }
+            | Notice::ReviewPlanUndone { .. }
+            | Notice::ReviewMovedHead { .. }
             | Notice::SessionLost
             | Notice::SessionTooLong
             | Notice::AgentLingers

@@ -33,6 +33,9 @@ pub struct Settings {
     /// Who takes over a task that iterations get nowhere with.
     #[serde(default, skip_serializing_if = "Escalation::is_none")]
     pub escalation: Escalation,
+    /// Who looks at the work, and when; none where nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewSettings>,
     /// How long answers to questions of agents are waited for.
     #[serde(default)]
     pub waiting: Waiting,
@@ -90,6 +93,28 @@ impl Escalation {
     pub fn is_none(&self) -> bool {
         self.steps.is_empty()
     }
+}
+
+/// Who reviews, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewSettings {
+    pub by: Worker,
+    pub when: ReviewWhen,
+    /// How often findings send the author back to the same work.
+    pub rounds: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ReviewWhen {
+    /// After an iteration that finished a task, and before the run is done.
+    #[default]
+    Task,
+    /// Only before the run is done.
+    End,
 }
 
 /// How an agent is talked with.

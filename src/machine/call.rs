@@ -12,10 +12,12 @@ use super::{
 const CALLS: u32 = 64;
 const CALLS_OF_RUN: u32 = 4_096;
 
-/// Records a call of the agent of `iteration`; without a record of it, the call is refused.
+/// Records a call of the agent of `iteration`, unless it is a reviewer; without a record of it, the call is refused.
 pub(super) fn called(decision: &mut Decision, iteration: u32, call: &AgentCall) {
     let calls = &decision.state.view.calls;
-    if !is_running(&decision.state, iteration) || calls.count_now >= CALLS || calls.count >= CALLS_OF_RUN {
+    let is_author = decision.state.view.role.is_work();
+    if !is_author || !is_running(&decision.state, iteration) || calls.count_now >= CALLS || calls.count >= CALLS_OF_RUN
+    {
         return;
     }
     let call = match call.clone() {

@@ -14,7 +14,8 @@ use crate::{
 
 use super::{Effect, Input, LoopState, Preparation, Step, TimerKind, policy::wanted, step};
 use inputs::{
-    DAY, alphabet, answers, demanding_settings, frugal_settings, plan, settings, started, started_with, stronger,
+    DAY, alphabet, answers, demanding_settings, frugal_settings, plan, reviewed_settings, settings, started,
+    started_with, stronger,
 };
 
 const STEP_MS: u64 = 1_000;
@@ -245,6 +246,7 @@ fn essence(state: &LoopState) -> String {
         true => " handed on",
         false => "",
     } + &spending(state)
+        + &reviews(state)
 }
 
 /// What was spent where that is limited by task and day, in steps of what one report tells.
@@ -266,6 +268,22 @@ fn spending(state: &LoopState) -> String {
     format!(" {is_first_day} {today} {} {on_task:?}", spending.extra > 0)
 }
 
+/// What distinguishes states where somebody reviews.
+fn reviews(state: &LoopState) -> String {
+    if state.view.settings.review.is_none() {
+        return String::new();
+    }
+    let answer = state.rules.stated.review.as_ref().map(std::mem::discriminant);
+    let work = state.view.iterations.latest_work();
+    let work = work.map(|work| (work.closed > 0, work.outcome == Some(Outcome::Completed)));
+    let reviews = &state.rules.reviews;
+    let turn = (reviews.is_due, reviews.is_over, reviews.failures, reviews.cut_off);
+    format!(
+        "{:?} {answer:?} {work:?} {:?} {turn:?}",
+        state.view.role, reviews.subject
+    )
+}
+
 /// The walk through everything that can be reached.
 struct Walk {
     /// Every state, with the time it was reached at.
@@ -276,8 +294,14 @@ struct Walk {
 
 /// Walked through once for all tests that ask something of every state: it is most of what they cost.
 static WALK: LazyLock<Walk> = LazyLock::new(|| {
-    // States with goals and without have none in common.
-    let demanding = std::thread::spawn(|| walk_from(demanding_settings()));
+    // States with goals and without have none in common, and neither have those with a reviewer.
+    let demanding = std::thread::spawn(|| {
+        let mut walk = walk_from(demanding_settings());
+        let reviewed = walk_from(reviewed_settings());
+        walk.reached.extend(reviewed.reached);
+        walk.steps += reviewed.steps;
+        walk
+    });
     let mut walk = walk_from(settings());
     for other in [
         demanding.join().expect("every step keeps the promises"),

@@ -49,6 +49,7 @@ fn level(state: &LoopState, task: Option<&str>) -> usize {
 /// How many of the latest iterations got nowhere with `task`.
 fn attempts(state: &LoopState, task: Option<&str>) -> u32 {
     let rows = state.view.iterations.rows.iter().rev();
+    let rows = rows.filter(|row| row.role.is_work());
     let of_task = rows.take_while(|row| row.task.as_deref() == task);
     let attempts = of_task.map(attempt).take_while(|attempt| *attempt != Attempt::Good);
     let bad = attempts.filter(|attempt| *attempt == Attempt::Bad).count();
@@ -57,7 +58,7 @@ fn attempts(state: &LoopState, task: Option<&str>) -> u32 {
 
 /// How many iterations got nowhere with `task`, if the latest of them is why it is handed on now.
 pub(super) fn handed_on(state: &LoopState, task: Option<&str>) -> Option<u32> {
-    let latest = state.view.iterations.latest()?;
+    let latest = state.view.iterations.latest_work()?;
     let attempts = attempts(state, task);
     let is_new = attempt(latest) == Attempt::Bad && latest.task.as_deref() == task;
     let after = state.view.settings.escalation.after.max(1);

@@ -1,9 +1,11 @@
 //! What the next prompt tells the agent about the session before it.
 
 use crate::{
-    event::{BreakerCause, BreakerState, CancelReason, Missing, Problem, ProblemKind},
+    event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Problem, ProblemKind},
     run::Breaker,
 };
+
+use super::reviews::Subject;
 
 /// One thing to tell the agent; `words::prompt` says it.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +37,11 @@ pub enum Feedback {
     /// How far it said that it was, the latest last.
     Noted {
         notes: Vec<String>,
+    },
+    /// What a reviewer found: an opinion, which the agent may find wrong.
+    Reviewed {
+        task: Option<String>,
+        findings: Findings,
     },
     /// The loop gets nowhere.
     Stuck {
@@ -103,6 +110,14 @@ pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
         | CancelReason::TaskCost
         | CancelReason::TaskTokens
         | CancelReason::Stopped => None,
+    }
+}
+
+/// What is to be said of work that a reviewer sent back.
+pub(super) fn of_review(subject: &Subject) -> Feedback {
+    Feedback::Reviewed {
+        task: subject.task.clone(),
+        findings: subject.findings.clone(),
     }
 }
 

@@ -18,6 +18,9 @@ mod outcome;
 mod permission;
 mod policy;
 mod question;
+mod review;
+mod reviewed;
+mod reviews;
 mod rules;
 mod session;
 mod settle;
@@ -49,6 +52,7 @@ pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::{goal_reasons, reachable_confidence};
 pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer};
+pub use reviews::{Reviews, Subject};
 pub use rules::{Rules, Said};
 pub use state::{Closed, LoopState};
 pub use step::{Step, step};
@@ -57,7 +61,7 @@ use std::path::PathBuf;
 
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, Changes, Checkpoint, Claim, Day, GoalResult, Notice, PermissionRequest,
-    PlanSnapshot, RequestedBy, Ruling, Settings, Spent, SteeringId, UserCommand,
+    PlanSnapshot, RequestedBy, ReviewAnswer, Ruling, Settings, Spent, SteeringId, UserCommand,
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.
@@ -184,6 +188,8 @@ pub struct Statement {
     pub question: Option<String>,
     /// The whole of its `RALPH_STATUS` block.
     pub status: Option<AgentStatus>,
+    /// Its answer, if it was asked for a review.
+    pub review: Option<ReviewAnswer>,
 }
 
 /// What was found and made before an iteration.
@@ -220,6 +226,8 @@ pub struct Settlement {
     pub checkpoint: Option<Checkpoint>,
     pub changes: Option<Changes>,
     pub totals: Option<Changes>,
+    /// What a reviewer changed was undone.
+    pub undone: bool,
     /// Where no checkpoint was made: whether the files are as they never were before in this run.
     pub moved: Option<bool>,
     pub claims: Vec<Claim>,
@@ -245,6 +253,7 @@ impl Settlement {
             checkpoint: None,
             changes: None,
             totals: None,
+            undone: false,
             moved: None,
             claims: Vec::new(),
             vanished: Vec::new(),

@@ -1,6 +1,6 @@
 //! How long to wait, and which failures end a run.
 
-use crate::event::{Backoff, CancelReason, LimitKind, ProblemKind, Wait, Worker};
+use crate::event::{Backoff, CancelReason, LimitKind, ProblemKind, SteeringId, Wait, Worker};
 
 use super::{
     escalation::{escalated, handed_on},
@@ -66,6 +66,12 @@ pub(super) fn react(state: &LoopState, kind: ProblemKind, now_ms: u64, random: f
     }
 }
 
+/// The first message that was in no prompt yet. Nothing is done before the agent has seen it: it may ask for more.
+pub(super) fn undelivered(state: &LoopState) -> Option<SteeringId> {
+    let mut queued = state.view.messages.iter().filter(|steering| steering.is_queued());
+    queued.next().map(|steering| steering.id)
+}
+
 /// `base · 2ⁿ⁻¹`, at most `max`, plus the random share of the jitter.
 pub(super) fn delay_ms(backoff: &Backoff, attempt: u32, random: f64) -> u64 {
     let doubled = backoff
@@ -107,7 +113,9 @@ fn spending_limit_reached(state: &LoopState, now_ms: u64) -> Option<LimitKind> {
     let view = &state.view;
     let limits = &view.settings.limits;
     let of_task = || {
-        let task = view.iterations.latest()?.task.as_ref()?;
+        // What a review costs is not spent on the task.
+        let work = view.iterations.latest().filter(|latest| latest.role.is_work())?;
+        let task = work.task.as_ref()?;
         limits.per_task.spent(&view.iterations.work.get(task)?.usage)
     };
     let of_run = limits.spent(&view.usage);
@@ -127,7 +135,7 @@ pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {
 /// or whoever takes over from them.
 pub(super) fn wanted(state: &LoopState) -> Worker {
     let settings = &state.view.settings;
-    let task = state.view.plan.current_except(&state.view.set_aside());
+    let task = state.task_next();
     let asked = task.map(|task| task.settings.clone()).unwrap_or_default();
     let adapter = asked.adapter.unwrap_or_else(|| settings.adapter.clone());
     let model = asked.model.or_else(|| models_of(state, &adapter));
@@ -136,8 +144,8 @@ pub(super) fn wanted(state: &LoopState) -> Worker {
 
 /// Whether the next iteration is the first of somebody who takes the task over from those of the latest.
 pub(super) fn takes_over(state: &LoopState) -> bool {
-    let task = state.view.plan.current_except(&state.view.set_aside());
-    let latest = state.view.iterations.latest();
+    let task = state.task_next();
+    let latest = state.view.iterations.latest_work();
     let next = wanted(state);
     handed_on(state, task.map(|task| task.text.as_str())).is_some()
         && latest.is_some_and(|latest| (&latest.adapter, &latest.model) != (&next.adapter, &next.model))

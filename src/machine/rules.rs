@@ -2,7 +2,7 @@
 
 use crate::{
     event::{
-        AgentCall, AgentSignal, CancelReason, Checkpoint, Claim, Event, Outcome, Problem, ProblemKind, SessionId,
+        AgentCall, AgentSignal, CancelReason, Checkpoint, Claim, Event, Outcome, Problem, ProblemKind, Role, SessionId,
         SessionMode, SteeringId,
     },
     run::RunView,
@@ -12,6 +12,7 @@ use super::{
     Statement,
     budget::{Budget, Room, Weight, is_getting_on},
     feedback::{self, Feedback},
+    reviews::Reviews,
 };
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -62,6 +63,7 @@ pub struct Rules {
     pub latest: Option<Checkpoint>,
     /// Trees seen in this run: coming back to one is no progress.
     pub trees: Vec<String>,
+    pub reviews: Reviews,
 }
 
 /// What an agent said with ralph's own tools, as far as it counts when the iteration is judged.
@@ -83,6 +85,7 @@ pub struct Said {
 impl Rules {
     /// Takes in an event that follows what `view` is made of.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
+        self.reviews.apply(view, event);
         match event {
             Event::RunStarted { promise, .. } => self.promise.clone_from(promise),
             Event::RunResumed { settings, .. } => {
@@ -96,24 +99,43 @@ impl Rules {
                     question: question.clone(),
                 }));
             }
-            Event::PreparationStarted { adapter, .. } => {
-                if view.adapter != *adapter {
-                    // Another program knows nothing of the first one's sessions.
+            Event::PreparationStarted {
+                adapter,
+                role: Role::Work,
+                ..
+            } => {
+                // Another program knows nothing of the first one's sessions.
+                if view
+                    .iterations
+                    .latest_work()
+                    .is_some_and(|latest| latest.adapter != *adapter)
+                {
                     self.session = None;
                 }
             }
             Event::VerificationStarted { iteration, .. } => self.looked |= *iteration == 0,
             Event::IterationStarted {
-                checkpoint, messages, ..
+                checkpoint,
+                messages,
+                role,
+                ..
             } => {
                 self.prompted.clone_from(messages);
-                self.start_iteration(view, checkpoint.as_ref());
+                self.start_session(view);
+                if role.is_work() {
+                    self.start_iteration(view);
+                }
+                self.start_from(checkpoint.as_ref());
             }
             Event::AgentReported { iteration, signal } => {
-                self.hear(*iteration, signal);
-                self.take_signal(view.settings.session, signal);
+                if view.role.is_work() {
+                    self.hear(*iteration, signal);
+                }
+                self.take_signal(view, signal);
             }
             Event::DetailsOmitted { .. } => self.budget.omit(),
+            // The author's next prompt says nothing about how a review went.
+            Event::IterationEnded { .. } if !view.role.is_work() => self.prompted.clear(),
             Event::IterationEnded { iteration, outcome, .. } => {
                 self.forget_said(*iteration, outcome);
                 self.end_iteration(outcome);
@@ -125,13 +147,19 @@ impl Rules {
                     }));
                 }
             }
-            Event::IterationSettled { checkpoint, .. } => self.settle(view, checkpoint.as_ref()),
+            Event::IterationSettled { checkpoint, .. } if view.role.is_work() => {
+                self.settle(view, checkpoint.as_ref());
+            }
+            // As it was before the review.
+            Event::IterationSettled { undone: true, .. } => {}
+            Event::IterationSettled { checkpoint, .. } => self.start_from(checkpoint.as_ref()),
             Event::AgentStated {
                 claims,
                 blocked,
                 denies_done,
                 question,
                 status,
+                review,
                 ..
             } => {
                 self.stated = Statement {
@@ -140,6 +168,7 @@ impl Rules {
                     denies_done: denies_done.clone(),
                     question: question.clone(),
                     status: status.clone(),
+                    review: review.clone(),
                 };
             }
             Event::AgentCalled { call, .. } => self.take_call(call),
@@ -157,6 +186,10 @@ impl Rules {
             | Event::Noticed { .. }
             | Event::PlanRead { .. }
             | Event::PlanEdited { .. }
+            | Event::PreparationStarted { .. }
+            | Event::ReviewRequested { .. }
+            | Event::ReviewWithdrawn
+            | Event::ReviewConcluded { .. }
             | Event::AdapterLimited { .. }
             | Event::LiveChannelGivenUp { .. }
             | Event::CancelRequested { .. }
@@ -184,7 +217,8 @@ impl Rules {
         }
     }
 
-    fn start_iteration(&mut self, view: &RunView, checkpoint: Option<&Checkpoint>) {
+    /// Forgets what the session before told of itself.
+    fn start_session(&mut self, view: &RunView) {
         self.problem = None;
         self.pending_error = None;
         self.budget.begin_iteration();
@@ -192,6 +226,10 @@ impl Rules {
         self.refusals = 0;
         self.verdict = None;
         self.asked = None;
+        self.stated = Statement::default();
+    }
+
+    fn start_iteration(&mut self, view: &RunView) {
         self.feedback.clear();
         if !self.cut_off {
             let mut claims = view.iterations.latest_look().claims.iter();
@@ -201,6 +239,9 @@ impl Rules {
         self.stated = Statement::default();
         self.called = Called::default();
         self.most_done = self.most_done.max(view.plan.done());
+    }
+
+    fn start_from(&mut self, checkpoint: Option<&Checkpoint>) {
         if let Some(checkpoint) = checkpoint {
             self.baseline.get_or_insert_with(|| checkpoint.clone());
             self.remember_tree(&checkpoint.tree);
@@ -322,14 +363,14 @@ impl Rules {
         if is_needed { Weight::Needed } else { Weight::Detail }
     }
 
-    fn take_signal(&mut self, mode: SessionMode, signal: &AgentSignal) {
+    fn take_signal(&mut self, view: &RunView, signal: &AgentSignal) {
         self.budget.take(signal, self.weight_of(signal));
         if let (AgentSignal::ToolStarted { .. }, Some(steps)) = (signal, &mut self.steps) {
             *steps += 1;
         }
         match signal {
             AgentSignal::Opened { session, .. } => {
-                if mode == SessionMode::Resume {
+                if view.settings.session == SessionMode::Resume && view.role.is_work() {
                     self.session.clone_from(session);
                 }
             }

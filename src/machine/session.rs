@@ -1,7 +1,7 @@
 //! What the running session tells, and what comes of it.
 
 use crate::{
-    event::{AgentSignal, AgentStatus, CancelReason, Claim, Delivery, Event, TEXT_CAP_BYTES, clip},
+    event::{AgentSignal, AgentStatus, CancelReason, Claim, Delivery, Event, ReviewAnswer, TEXT_CAP_BYTES, clip},
     run::Phase,
 };
 
@@ -108,6 +108,7 @@ pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statem
             denies_done: cut(&statement.denies_done),
             question: cut(&statement.question),
             status: statement.status.clone().map(AgentStatus::bounded),
+            review: statement.review.clone().map(ReviewAnswer::bounded),
         });
     }
 }
@@ -122,6 +123,7 @@ pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
         denies_done,
         question,
         status,
+        review,
     } = decision.state.rules.stated.clone();
     if settles && !claims.contains(&Claim::DoneFile) {
         claims.push(Claim::DoneFile);
@@ -132,6 +134,7 @@ pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
             denies_done,
             question,
             status,
+            review,
         });
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     event::{
         BreakerCause, BreakerState, CancelReason, Claim, Denial, Event, Finding, GoalsWhen, LimitKind, Missing, Notice,
-        OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, RequestedBy, SessionMode, SteeringId, StopReason,
+        OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, RequestedBy, Role, SessionMode, StopReason,
         StopRequest, Wait, WaitCause,
     },
     run::{Observation, Phase, StopAsked},
@@ -14,7 +14,8 @@ use super::{
     breaker::{self, Permit},
     decision::Decision,
     gate, permission,
-    policy::{self, Reaction},
+    policy::{self, Reaction, undelivered},
+    review,
     state::LoopState,
 };
 
@@ -46,6 +47,7 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         changes: found.changes,
         totals: found.totals,
         progress,
+        undone: false,
     });
     for claim in &found.claims {
         decision.push(Event::ClaimMade {
@@ -197,7 +199,7 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
                 parts,
             });
             let Some(message) = undelivered(&decision.state) else {
-                return decision.stop(StopReason::Done { verified });
+                return done(decision, now_ms, outcome, verified);
             };
             decision.notice(Notice::MessageOutstanding { message });
             return next(decision, now_ms);
@@ -225,20 +227,40 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
             .state
             .view
             .iterations
-            .latest()
+            .latest_work()
             .and_then(|latest| latest.progress);
         let observation = Observation::of(outcome, progress);
         if breaker::judge(decision, now_ms, outcome, &observation) == Permit::Denied {
             return;
         }
     }
+    if review::is_wanted(&decision.state, outcome, false) && !is_obstructed(decision, now_ms) {
+        review::request(decision, false);
+    }
     follow(decision, now_ms, outcome, random);
 }
 
-/// The first message that was in no prompt yet. Nothing is done before the agent has seen it: it may ask for more.
-pub(super) fn undelivered(state: &LoopState) -> Option<SteeringId> {
-    let mut queued = state.view.messages.iter().filter(|steering| steering.is_queued());
-    queued.next().map(|steering| steering.id)
+/// The work is done, but for a review.
+fn done(decision: &mut Decision, now_ms: u64, outcome: &Outcome, verified: bool) {
+    let is_reviewed = review::is_wanted(&decision.state, outcome, true)
+        // Completion wins over a stop request.
+        && requested(&decision.state).is_none()
+        && !is_obstructed(decision, now_ms);
+    if !is_reviewed {
+        return decision.stop(StopReason::Done { verified });
+    }
+    review::request(decision, true);
+    next(decision, now_ms);
+}
+
+/// Whether a review cannot be made now, which is said.
+fn is_obstructed(decision: &mut Decision, now_ms: u64) -> bool {
+    let why = review::obstacle(&decision.state, now_ms);
+    if let (Some(why), Some(review)) = (why, &decision.state.view.settings.review) {
+        let adapter = review.by.adapter.clone();
+        decision.notice(Notice::ReviewOmitted { adapter, why });
+    }
+    why.is_some()
 }
 
 /// Whether the work got anywhere: a tree that was never there before in this run, a box more than ever, or what was
@@ -378,14 +400,22 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
     if let Some(reason) = requested(&decision.state) {
         return decision.stop(reason);
     }
-    if let Some(question) = blocked_for_good(&decision.state) {
-        return decision.stop(StopReason::Blocked { question });
+    if !review::next_role(&decision.state).is_work() && is_obstructed(decision, now_ms) {
+        decision.push(Event::ReviewWithdrawn);
     }
-    if let Some(reason) = out_of_tasks(&decision.state).filter(|_| knows_the_plan(&decision.state.view.phase)) {
-        return decision.stop(reason);
-    }
-    if let Some(limit) = decision.state.view.limit_reached(now_ms) {
-        return decision.stop(StopReason::LimitReached { limit });
+    // Neither tasks that are set aside nor the number of iterations keep a review from being made; whatever does was looked at.
+    if review::next_role(&decision.state).is_work() {
+        let sent_back = decision.state.sent_back_to().is_some();
+        let out_of_tasks = out_of_tasks(&decision.state).filter(|_| !sent_back);
+        if let Some(reason) = out_of_tasks.filter(|_| knows_the_plan(&decision.state.view.phase)) {
+            return decision.stop(reason);
+        }
+        if let Some(question) = blocked_for_good(&decision.state) {
+            return decision.stop(StopReason::Blocked { question });
+        }
+        if let Some(limit) = decision.state.view.limit_reached(now_ms) {
+            return decision.stop(StopReason::LimitReached { limit });
+        }
     }
     if decision.state.view.is_paused() {
         return decision.push(Event::Held);
@@ -451,26 +481,39 @@ fn knows_the_plan(phase: &Phase) -> bool {
 
 /// Has the next iteration prepared, for whoever will work in it.
 pub(super) fn prepare(decision: &mut Decision, now_ms: u64) {
-    let adapter = policy::worker_now(&decision.state, now_ms).adapter;
-    let view = &decision.state.view;
-    let was_another = !view.adapter.is_empty() && view.adapter != adapter;
-    // A task may ask for another one, which is told of in its own words.
-    let for_a_limit = view.limited.contains_key(&adapter) || adapter != policy::wanted(&decision.state).adapter;
-    if was_another && for_a_limit {
-        decision.notice(Notice::AdapterSwitched {
-            adapter: adapter.clone(),
-        });
+    let role = review::next_role(&decision.state);
+    let adapter = review::worker(&decision.state, role, now_ms).adapter;
+    if role == Role::Work {
+        say_who_stands_in(decision, &adapter);
     }
     decision.push(Event::PreparationStarted {
         iteration: decision.state.view.iterations.number + 1,
         adapter,
+        role,
     });
+}
+
+/// Says that another adapter than before works, because of a limit.
+fn say_who_stands_in(decision: &mut Decision, adapter: &str) {
+    let view = &decision.state.view;
+    // Not that of a review, which nobody stood in for.
+    let reviewed = view.iterations.latest_work().filter(|_| !view.role.is_work());
+    let before = reviewed.map_or(&view.adapter, |latest| &latest.adapter);
+    let was_another = !before.is_empty() && before != adapter;
+    // A task may ask for another one, which is told of in its own words.
+    let for_a_limit = view.limited.contains_key(adapter) || adapter != policy::wanted(&decision.state).adapter;
+    if was_another && for_a_limit {
+        decision.notice(Notice::AdapterSwitched {
+            adapter: adapter.to_owned(),
+        });
+    }
 }
 
 /// The question without whose answer nothing can go on, if it has come to that.
 fn blocked_for_good(state: &LoopState) -> Option<String> {
     let last = state.view.blocks.last()?;
-    let open_elsewhere = state.view.plan.current_except(&state.view.set_aside()).is_some();
+    let is_sent_back = state.sent_back_to().is_some();
+    let open_elsewhere = is_sent_back || state.view.plan.current_except(&state.view.set_aside()).is_some();
     let repeated = state.view.blocks.iter().filter(|block| block.task == last.task).count() >= BLOCKS;
     (!open_elsewhere || repeated).then(|| last.question.clone())
 }

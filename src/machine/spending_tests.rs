@@ -2,13 +2,14 @@
 
 use crate::{
     event::{
-        AgentSignal, CancelReason, Day, DayLimits, Event, LimitKind, Limits, OnDayLimit, PlanSnapshot, PlanTask,
-        Problem, ProblemKind, RequestedBy, Settings, Spent, StopReason, TaskLimits, Usage, UserCommand, Wait,
+        AgentSignal, CancelReason, Day, DayLimits, Event, Findings, LimitKind, Limits, OnDayLimit, PlanSnapshot,
+        PlanTask, Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings, ReviewWhen, Role, Settings, Spent,
+        StopReason, TaskLimits, Usage, UserCommand, Wait, Worker,
     },
     run::Phase,
 };
 
-use super::{Feedback, Input, LoopState, Preparation, Settlement, Start, Step, Timer, TimerKind, step};
+use super::{Feedback, Input, LoopState, Preparation, Settlement, Start, Statement, Step, Timer, TimerKind, step};
 
 const HOUR_MS: u64 = 3_600_000;
 /// Not a midnight of UTC.
@@ -239,6 +240,46 @@ fn a_task_that_is_done_at_its_limit_is_not_set_aside() {
     assert!(!events.iter().any(|event| matches!(event, Event::TaskSetAside { .. })));
     run.begin(&["one"]);
     assert_eq!(run.task(), Some("two"));
+}
+
+#[test]
+fn a_review_is_not_paid_by_its_task_and_sends_nobody_back_to_one_at_its_limit() {
+    for (max_iterations, sent_back) in [(2, true), (1, false)] {
+        let mut run = Run::of_task(TaskLimits {
+            max_iterations: Some(max_iterations),
+            ..ONE_DOLLAR
+        });
+        run.state.view.settings.review = Some(ReviewSettings {
+            by: Worker {
+                adapter: "other".to_owned(),
+                model: None,
+            },
+            when: ReviewWhen::Task,
+            rounds: 2,
+        });
+        run.begin(&[]);
+        run.spend(0.5);
+        run.end(&["one"]);
+        run.begin(&["one"]);
+        assert_eq!(run.state.view.role, Role::Review { round: 1 });
+        assert_eq!(cancelled(&run.spend(3.0)), None);
+        assert_eq!(run.state.view.iterations.work["one"].usage.cost_usd, Some(0.5));
+        let findings = Findings {
+            found: vec!["a stub".to_owned()],
+            more: 0,
+        };
+        let iteration = run.iteration();
+        run.take(&Input::AgentStated {
+            iteration,
+            statement: Statement {
+                review: Some(ReviewAnswer::Findings { findings }),
+                ..Statement::default()
+            },
+        });
+        run.end(&["one"]);
+        run.begin(&["one"]);
+        assert_eq!(run.task(), Some(if sent_back { "one" } else { "two" }));
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The state of a loop: the fold of its records.
 
 use crate::{
-    event::{Event, LimitKind, Record, SteeringId, StopReason},
+    event::{Checkpoint, Event, LimitKind, PlanTask, Record, SteeringId, StopReason},
     run::RunView,
 };
 
@@ -54,12 +54,33 @@ impl LoopState {
     /// What the next prompt has to say besides the task.
     pub fn prompt_feedback(&self) -> Vec<Feedback> {
         let diagnosis = feedback::of_breaker(&self.view.breaker);
+        let reviewed = self.rules.reviews.open_findings().map(feedback::of_review);
         let at_limit = self
             .view
             .tasks_at_limit()
             .map(|(task, _)| Feedback::TaskAtLimit { task: task.to_owned() });
         let last = self.rules.feedback.iter().cloned();
-        last.chain(at_limit).chain(diagnosis).collect()
+        last.chain(at_limit).chain(reviewed).chain(diagnosis).collect()
+    }
+
+    /// The task that the author works on next: one that a reviewer sent it back to, or else the first open one.
+    pub fn task_next(&self) -> Option<&PlanTask> {
+        let plan = &self.view.plan;
+        let sent_back = self
+            .sent_back_to()
+            .and_then(|text| plan.tasks.iter().find(|task| task.text == *text));
+        sent_back.or_else(|| plan.current_except(&self.view.set_aside()))
+    }
+
+    /// The text of the task that a reviewer found something about, unless it is set aside.
+    pub fn sent_back_to(&self) -> Option<&String> {
+        let task = self.rules.reviews.open_findings()?.task.as_ref()?;
+        (!self.view.is_set_aside(task)).then_some(task)
+    }
+
+    /// The tree that the next review starts from: what changed since is what it is about.
+    pub fn unreviewed_since(&self) -> Option<&Checkpoint> {
+        self.rules.reviews.since.as_ref().or(self.rules.baseline.as_ref())
     }
 
     /// The number of the next message.

@@ -5,8 +5,8 @@
 
 use crate::{
     event::{
-        Breakdown, CancelReason, Day, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, SteeringKind, StopReason,
-        Wait, WaitCause, WaitEnd, Worker,
+        Breakdown, CancelReason, Day, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, Role, SteeringKind,
+        StopReason, Wait, WaitCause, WaitEnd, Worker,
     },
     run::{Message, Phase},
 };
@@ -16,7 +16,7 @@ use super::{
     decision::{Decision, is_running},
     effect::{Before, answer, effects, is_put_off, lingers},
     escalation::handed_on,
-    permission, policy, session, settle,
+    permission, policy, review, reviewed, session, settle,
     state::LoopState,
     user::{self, Taken},
 };
@@ -102,7 +102,10 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             } = decision.state.view.phase.clone()
                 && current == *iteration
             {
-                settle::settled(decision, now_ms, *iteration, &outcome, settlement);
+                match decision.state.view.role {
+                    Role::Work => settle::settled(decision, now_ms, *iteration, &outcome, settlement),
+                    Role::Review { .. } => reviewed::settled(decision, now_ms, *iteration, &outcome, settlement),
+                }
             }
         }
         Input::Verified {
@@ -253,7 +256,8 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         decision.notice(notice.clone());
     }
     decision.plan_read(&found.plan);
-    let asked_for = settle::undelivered(&decision.state).is_some();
+    let role = decision.state.view.role;
+    let asked_for = policy::undelivered(&decision.state).is_some();
     if decision.state.view.iterations.number == 0
         && found.plan.is_complete()
         && !decision.state.rules.looked
@@ -264,6 +268,9 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
             return decision.stop(StopReason::Done { verified: false });
         }
         return settle::start_verification(decision, 0);
+    }
+    if let Role::Review { .. } = role {
+        return prepared_review(decision, now_ms, iteration, found);
     }
     // Minutes may have passed in a large repository.
     if let Some(limit) = decision.state.view.limit_reached(now_ms) {
@@ -281,6 +288,7 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         cannot_wait && steering.is_due() && !found.delivered.contains(&steering.id)
     };
     let worker = policy::worker_now(&decision.state, now_ms);
+    let task = decision.state.task_next().map(|task| task.text.clone());
     // A message cannot wait for the prompt after this one, and nothing has been started yet. The same if the plan, which has
     // only now been read, asks for another agent.
     if decision.state.view.messages.iter().any(is_late) || worker.adapter != decision.state.view.adapter {
@@ -291,16 +299,41 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         iteration,
         adapter: worker.adapter,
         model: worker.model,
-        task: found
-            .plan
-            .current_except(&decision.state.view.set_aside())
-            .map(|task| task.text.clone()),
+        task,
         resume: decision.state.rules.session.clone(),
         live_steering: found.live_steering,
         checkpoint: found.checkpoint.clone(),
         prompt_bytes: found.prompt_bytes,
         overhead_bytes: found.overhead_bytes,
         messages: found.delivered.clone(),
+        role,
+    });
+}
+
+/// Begins a review, of which the author's session and the user's messages know nothing.
+fn prepared_review(decision: &mut Decision, now_ms: u64, iteration: u32, found: &Preparation) {
+    let role = review::next_role(&decision.state);
+    if role != decision.state.view.role || review::obstacle(&decision.state, now_ms).is_some() {
+        return settle::next(decision, now_ms);
+    }
+    if decision.state.view.is_paused() {
+        return decision.push(Event::Held);
+    }
+    let worker = review::worker(&decision.state, role, now_ms);
+    let subject = decision.state.rules.reviews.subject.as_ref();
+    decision.push(Event::IterationStarted {
+        iteration,
+        adapter: worker.adapter,
+        model: worker.model,
+        task: subject.and_then(|subject| subject.task.clone()),
+        resume: None,
+        // A message is for the author.
+        live_steering: false,
+        checkpoint: found.checkpoint.clone(),
+        prompt_bytes: found.prompt_bytes,
+        overhead_bytes: found.overhead_bytes,
+        messages: Vec::new(),
+        role,
     });
 }
 
@@ -308,10 +341,10 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
 /// on.
 fn say_who_works(decision: &mut Decision, worker: &Worker) {
     let view = &decision.state.view;
-    let task = view.plan.current_except(&view.set_aside());
+    let task = decision.state.task_next();
     let is_new = view
         .iterations
-        .latest()
+        .latest_work()
         .is_none_or(|latest| latest.task.as_ref() != task.map(|task| &task.text));
     let asks = task.is_some_and(|task| !task.settings.is_empty());
     let Worker { adapter, model } = worker.clone();

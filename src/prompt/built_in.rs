@@ -15,6 +15,7 @@ pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief) {
         input.iteration
     ));
     match input.task {
+        Some(task) if input.sent_back => write_sent_back(draft, input, task),
         Some(task) => write_task(draft, input, task),
         None if input.total == 0 => draft.ours(
             "it is no list of tasks.\n\n1. Read the plan, then look at the tree as it is: keep what is sound of earlier \
@@ -78,6 +79,20 @@ fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
     });
     draft.ours("; never delete or reword a task. Add one if you find work that is missing.\n");
     draft.ours("4. In a git repository, commit what you changed, the plan with it.\n");
+}
+
+/// The task was finished, and a reviewer found something.
+fn write_sent_back(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
+    draft.ours("its one task was reviewed and is not accepted yet:\n\n  ");
+    draft.users(task);
+    draft.ours(
+        "\n\n1. Read the plan, the tree and what the review found, below. It may be wrong: check each point.\n2. Fix what is right \
+         about it, and nothing else. Cover it with tests, and run the project's checks until they pass.\n3. Leave the plan as it \
+         is; never delete or reword a task. Say in your last message why, where you leave something as it is.\n",
+    );
+    draft.ours(match input.kind {
+        PlanKind::Markdown | PlanKind::Prd => "4. In a git repository, commit what you changed.\n",
+    });
 }
 
 /// How to claim that all is done, and how to say the contrary; a template of the user's needs it too.

@@ -12,6 +12,8 @@ pub struct PromptInput<'a> {
     pub kind: PlanKind,
     /// Text of the task to work on; none when the plan has no open one.
     pub task: Option<&'a str>,
+    /// The task was finished, and a review sent the author back to it: its findings are among the notices.
+    pub sent_back: bool,
     /// Number of this iteration, from 1.
     pub iteration: u32,
     /// Tasks that are done.

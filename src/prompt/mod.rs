@@ -9,9 +9,11 @@ mod built_in;
 mod draft;
 mod handover;
 mod render;
+mod review;
 mod template;
 
 pub use draft::{Confined, Prompt, PromptInput};
 pub use handover::{Handover, SessionEnd};
 pub use render::render;
+pub use review::{Changed, ReviewInput, render_review};
 pub use template::{PromptError, Template};

@@ -126,6 +126,7 @@ mod tests {
             plan: "PLAN.md",
             kind: PlanKind::Markdown,
             task: Some("[P1] Parse durations such as 1h30m"),
+            sent_back: false,
             iteration: 7,
             done: 3,
             total: 10,

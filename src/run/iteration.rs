@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    AgentStatus, Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResult, Missing, Outcome, Usage,
+    AgentStatus, Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResult, Missing, Outcome, ReviewResult, Role,
+    Usage,
 };
 
 /// One session and what became of it.
@@ -12,6 +13,9 @@ use crate::event::{
 #[serde(rename_all = "camelCase")]
 pub struct Iteration {
     pub number: u32,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Role::is_work")]
+    pub role: Role,
     pub adapter: String,
     /// The model that was asked for; none left it to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,6 +37,9 @@ pub struct Iteration {
     pub changes: Option<Changes>,
     /// It got somewhere; none where that cannot be told.
     pub progress: Option<bool>,
+    /// What it changed was undone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
     /// How many tasks were ticked in it.
     #[serde(default)]
     pub closed: u32,
@@ -45,12 +52,20 @@ pub struct Iteration {
     /// What the agent wants to know before it goes on.
     pub question: Option<String>,
     pub look: Look,
+    /// What came of it, if it was a review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewResult>,
 }
 
 impl Iteration {
     /// The model as the agent named it, or as it was asked for before.
     pub fn shown_model(&self) -> Option<&str> {
         self.model_named.as_deref().or(self.model.as_deref())
+    }
+
+    /// The task that it counts for; none for a review, which is no work on it.
+    pub(super) fn worked_on(&self) -> Option<String> {
+        self.task.clone().filter(|_| self.role.is_work())
     }
 
     /// A limit of the agent's ended it: it is repeated and does not count.
@@ -64,6 +79,9 @@ impl Iteration {
         self.added = Vec::new();
         self.look.confidence_parts = Vec::new();
         self.look.refused = Vec::new();
+        if let Some(review) = &mut self.review {
+            review.shorten();
+        }
         for result in &mut self.look.goals {
             result.tail = String::new();
         }

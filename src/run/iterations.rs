@@ -17,7 +17,7 @@ const WHOLE_ROWS: usize = 1_000;
 pub struct Iterations {
     /// Of the latest one, from 1.
     pub number: u32,
-    /// Those that count against `maxIterations`: one that was ended by a rate limit does not.
+    /// Those that count against `maxIterations`: neither one that was ended by a rate limit nor a review does.
     pub counted: u32,
     /// How many failed since the last one that did not.
     pub failures: u32,
@@ -39,9 +39,11 @@ impl Iterations {
                 task,
                 resume,
                 checkpoint,
+                role,
                 ..
             } => self.start(Iteration {
                 number: *iteration,
+                role: *role,
                 adapter: adapter.clone(),
                 model: model.clone(),
                 task: task.clone(),
@@ -56,7 +58,7 @@ impl Iterations {
             } => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.usage = found.usage.plus(*usage);
-                    let task = found.task.clone();
+                    let task = found.worked_on();
                     if let Some(work) = task.and_then(|task| self.work.get_mut(&task)) {
                         work.usage = work.usage.plus(*usage);
                     }
@@ -77,12 +79,14 @@ impl Iterations {
                 output_bytes,
                 ..
             } => {
-                self.count(outcome);
+                if self.latest().is_none_or(|latest| latest.role.is_work()) {
+                    self.count(outcome);
+                }
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.outcome = Some(outcome.clone());
                     found.duration_ms = *duration_ms;
                     found.output_bytes = *output_bytes;
-                    let task = found.task.clone();
+                    let task = found.worked_on();
                     if let Some(work) = task.and_then(|task| self.work.get_mut(&task)) {
                         work.duration_ms += duration_ms;
                         if outcome.was_limited() || outcome.found_no_live_channel() {
@@ -96,9 +100,11 @@ impl Iterations {
                 checkpoint,
                 changes,
                 progress,
+                undone,
                 ..
             } => {
                 if let Some(found) = self.numbered_mut(*iteration) {
+                    found.undone = *undone;
                     found.after.clone_from(checkpoint);
                     found.changes = *changes;
                     found.progress = *progress;
@@ -140,6 +146,11 @@ impl Iterations {
                 look.confidence = Some(*confidence);
                 look.confidence_parts.clone_from(parts);
             }
+            Event::ReviewConcluded { iteration, result } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.review = Some(result.clone());
+                }
+            }
             Event::ClaimRefused { iteration, reasons } => self.look_mut(*iteration).refused.clone_from(reasons),
             Event::RunReopened { .. } => self.failures = 0,
             _ => {}
@@ -148,9 +159,9 @@ impl Iterations {
 
     fn start(&mut self, iteration: Iteration) {
         self.number = iteration.number;
-        self.counted += 1;
-        if let Some(task) = &iteration.task {
-            let work = self.work.entry(task.clone()).or_default();
+        self.counted += u32::from(iteration.role.is_work());
+        if let Some(task) = iteration.worked_on() {
+            let work = self.work.entry(task).or_default();
             work.counted += 1;
             if work.iterations.last() != Some(&iteration.number) {
                 work.iterations.push(iteration.number);
@@ -201,9 +212,14 @@ impl Iterations {
         self.rows.iter_mut().rev().find(|iteration| iteration.number == number)
     }
 
-    /// What was claimed and found in the latest iteration, or before the first.
+    /// The latest one that works on the plan: a review claims and proves nothing.
+    pub fn latest_work(&self) -> Option<&Iteration> {
+        self.rows.iter().rev().find(|iteration| iteration.role.is_work())
+    }
+
+    /// What was claimed and found in the latest iteration that worked on the plan, or before the first.
     pub fn latest_look(&self) -> &Look {
-        self.latest().map_or(&self.at_start, |iteration| &iteration.look)
+        self.latest_work().map_or(&self.at_start, |iteration| &iteration.look)
     }
 
     /// Counts tasks that were ticked in an iteration.

@@ -4,8 +4,8 @@ use super::*;
 use crate::event::{
     AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Day, Delivery,
     Denial, Event, Evidence, Exit, Goal, GoalFailure, GoalResult, Hint, Level, Missing, Notice, Outcome, PausedBy,
-    PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, RunId, SessionId, Settings, Spent, SteeringId,
-    SteeringKind, StopReason, StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
+    PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, Role, RunId, SessionId, Settings, Spent,
+    SteeringId, SteeringKind, StopReason, StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
 };
 use crate::testing::{Dice, goal_checked, iteration_started};
 
@@ -54,6 +54,10 @@ impl Chaos {
 
     fn any<T: Clone>(&mut self, of: &[T]) -> T {
         of[usize::try_from(self.below(of.len() as u64)).unwrap()].clone()
+    }
+
+    fn role(&mut self) -> Role {
+        self.any(&[Role::Work, Role::Work, Role::Review { round: 2 }])
     }
 
     fn checkpoint(&mut self) -> Checkpoint {
@@ -220,6 +224,7 @@ impl Chaos {
             6 => Event::PreparationStarted {
                 iteration,
                 adapter: self.text(),
+                role: self.role(),
             },
             7 | 8 => Event::IterationStarted {
                 iteration,
@@ -232,6 +237,7 @@ impl Chaos {
                 prompt_bytes: 1,
                 overhead_bytes: 1,
                 messages: Vec::new(),
+                role: self.role(),
             },
             9..=11 => Event::AgentReported {
                 iteration,
@@ -255,6 +261,7 @@ impl Chaos {
                 changes: self.maybe(Self::changes),
                 totals: self.maybe(Self::changes),
                 progress: self.maybe(Self::coin),
+                undone: self.coin(),
             },
             16 => Event::ClaimMade {
                 iteration,

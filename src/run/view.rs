@@ -9,8 +9,8 @@ use super::{
     OpenAsk, Permissions, Phase, Shared, Spending, StopAsked, Task, Tool, Work, task::tasks, tool,
 };
 use crate::event::{
-    AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, RunId,
-    Settings, SteeringId, StopReason, Totals, Usage,
+    AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, Role,
+    RunId, Settings, SteeringId, StopReason, Totals, Usage,
 };
 
 /// All that the records say of a run.
@@ -31,6 +31,9 @@ pub struct RunView {
     pub adapter: String,
     /// As the agent named it.
     pub model: Option<String>,
+    /// What the iteration is for that is prepared or runs, or ran last.
+    #[serde(default, skip_serializing_if = "Role::is_work")]
+    pub role: Role,
     pub phase: Phase,
     /// Counts phase changes; a timer armed in an earlier phase is ignored.
     pub epoch: u32,
@@ -108,15 +111,22 @@ impl RunView {
             }
             Event::RunReopened { continued, .. } => self.reopen(*continued),
             Event::PlanRead { plan } => {
-                if let Phase::Settling { iteration, .. } = self.phase {
+                if let Phase::Settling { iteration, .. } = self.phase
+                    && self.role.is_work()
+                {
                     let closed = plan.done().saturating_sub(self.plan.done());
                     self.iterations.close(iteration, closed);
                 }
                 plan.take_back(&self.plan, &mut self.missing);
                 self.plan.clone_from(plan);
             }
-            Event::PreparationStarted { iteration, adapter } => {
+            Event::PreparationStarted {
+                iteration,
+                adapter,
+                role,
+            } => {
                 self.switch_to(adapter);
+                self.role = *role;
                 self.enter(Phase::Preparing { iteration: *iteration });
             }
             Event::IterationStarted {
@@ -124,8 +134,10 @@ impl RunView {
                 adapter,
                 model,
                 live_steering,
+                role,
                 ..
             } => {
+                self.role = *role;
                 self.start_iteration(at_ms, *iteration, adapter, *live_steering);
                 self.ask_for(model.as_deref());
             }
@@ -138,7 +150,9 @@ impl RunView {
             }
             Event::IterationSettled { totals, progress, .. } => {
                 self.changes = totals.or(self.changes);
-                if let Phase::Settling { outcome, .. } = &self.phase {
+                if let Phase::Settling { outcome, .. } = &self.phase
+                    && self.role.is_work()
+                {
                     self.breaker.count(&Observation::of(outcome, *progress));
                 }
             }
@@ -244,6 +258,9 @@ impl RunView {
             | Event::CompletionDenied { .. }
             | Event::ClaimJudged { .. }
             | Event::ClaimRefused { .. }
+            | Event::ReviewRequested { .. }
+            | Event::ReviewWithdrawn
+            | Event::ReviewConcluded { .. }
             | Event::Noticed { .. }
             | Event::Unknown { .. } => {}
             // The phase stays until the next preparation, hold or stop, which follows in the same step.
@@ -349,8 +366,9 @@ impl RunView {
     }
 
     fn start_verification(&mut self, iteration: u32, goals: &[String]) {
-        // Before the first iteration, what is there is taken as completed.
-        let outcome = self.phase.outcome().cloned().unwrap_or(Outcome::Completed);
+        // Not that of the phase: a review may have come after it. Before the first iteration, what is there is taken as completed.
+        let row = self.iterations.numbered(iteration);
+        let outcome = row.and_then(|row| row.outcome.clone()).unwrap_or(Outcome::Completed);
         goals.iter().for_each(|name| self.set_goal(name, GoalState::Running));
         self.enter(Phase::Verifying { iteration, outcome });
     }
@@ -488,10 +506,18 @@ impl RunView {
 
     /// The task that is worked on, or comes next.
     pub fn task(&self) -> Option<&PlanTask> {
-        match self.is_over() {
-            true => None,
-            false => self.plan.current_except(&self.set_aside()),
+        if self.is_over() {
+            return None;
         }
+        // One that is reviewed, or that a review sent the author back to, is ticked and worked on all the same.
+        let under_review = self
+            .iterations
+            .latest()
+            .filter(|_| self.is_busy() && self.settings.review.is_some());
+        let under_review = under_review
+            .and_then(|latest| latest.task.as_ref())
+            .and_then(|text| self.plan.tasks.iter().find(|task| task.text == *text));
+        under_review.or_else(|| self.plan.current_except(&self.set_aside()))
     }
 
     /// The tasks of the plan in its order, and those that have vanished from it.

@@ -48,7 +48,10 @@ impl<const LEAST: u32, const MOST: u32> Grammar for Within<LEAST, MOST> {
     }
 
     fn expected() -> String {
-        format!("a whole number from {LEAST} to {MOST}, such as 50")
+        format!(
+            "a whole number from {LEAST} to {MOST}, such as {}",
+            50.clamp(LEAST, MOST)
+        )
     }
 
     fn schema() -> Value {

@@ -286,6 +286,12 @@ impl RunPaths {
         self.dir.join("prompts").join(format!("{iteration:04}.md"))
     }
 
+    /// The plan as it was before a review, and as it was found after it.
+    pub fn plans(&self, iteration: u32) -> [PathBuf; 2] {
+        let prompts = self.dir.join("prompts");
+        ["before", "found"].map(|moment| prompts.join(format!("{iteration:04}.plan-{moment}")))
+    }
+
     pub fn recording(&self, iteration: u32) -> PathBuf {
         self.dir.join("iterations").join(format!("{iteration:04}.cast"))
     }

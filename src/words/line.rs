@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::event::{
-    AgentCall, AgentSignal, BreakerState, Claim, Decider, Delivery, Denial, Event, Level, PausedBy, RequestedBy,
+    AgentCall, AgentSignal, BreakerState, Claim, Decider, Delivery, Denial, Event, Level, PausedBy, RequestedBy, Role,
     SteeringKind, StopRequest, WaitEnd,
 };
 
@@ -12,9 +12,12 @@ use super::{
     goal_in_words,
     iteration::{cancel_reason, wait_in_words},
     limit::set_aside_in_words,
-    missing_in_words, notice_in_words, outcome_in_words,
+    missing_in_words,
+    notice::worker,
+    notice_in_words, outcome_in_words,
     permission::{answered, asked_in_words, decided, scope_in_words},
-    short_duration, status_in_words,
+    review::review_told,
+    role_in_words, short_duration, status_in_words,
 };
 
 /// One event in words, without its time.
@@ -41,6 +44,19 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             Level::Info => line(Tone::Note, notice_in_words(notice)),
             Level::Warning => line(Tone::Warning, format!("warning: {}", notice_in_words(notice))),
         },
+        Event::IterationStarted {
+            iteration,
+            task,
+            adapter,
+            model,
+            role: role @ Role::Review { .. },
+            ..
+        } => {
+            let review = role_in_words(*role).unwrap_or_default();
+            let task = task.as_deref().unwrap_or("all that was done");
+            let by = worker(adapter, model.as_deref());
+            line(Tone::Start, format!("iteration {iteration}, {review} by {by}: {task}"))
+        }
         Event::IterationStarted {
             iteration,
             task,
@@ -75,10 +91,15 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::IterationSettled {
             changes: Some(changes),
             progress,
+            undone,
             ..
         } => {
-            let stuck = if *progress == Some(false) { ", no progress" } else { "" };
-            line(Tone::Note, format!("{}{stuck}", changes_in_words(changes)))
+            let then = match (undone, progress) {
+                (true, _) => ", put back",
+                (false, Some(false)) => ", no progress",
+                (false, Some(true) | None) => "",
+            };
+            line(Tone::Note, format!("{}{then}", changes_in_words(changes)))
         }
         Event::IterationSettled { changes: None, .. } => None,
         // It is recorded again with the claim of the file.
@@ -88,6 +109,10 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             ..
         } if !claims.contains(&Claim::DoneFile) => line(Tone::Note, status_in_words(status)),
         Event::AgentCalled { call, .. } => narrate_call(call),
+        Event::ReviewConcluded { result, .. } => {
+            let (tone, text) = review_told(result);
+            line(tone, text)
+        }
         Event::ClaimMade { claim, .. } => line(Tone::Note, claim_in_words(*claim)),
         Event::ClaimRefused { reasons, .. } => {
             let reasons: Vec<String> = reasons.iter().map(missing_in_words).collect();
@@ -260,6 +285,8 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         | Event::AgentStated { .. }
         | Event::PreparationStarted { .. }
         | Event::DayBegan { .. }
+        | Event::ReviewRequested { .. }
+        | Event::ReviewWithdrawn
         | Event::RunStopped { .. } => None,
     }
 }

@@ -18,6 +18,7 @@ mod phase;
 mod place;
 mod problem;
 pub(crate) mod prompt;
+mod review;
 mod tone;
 pub(crate) mod tools;
 
@@ -46,5 +47,6 @@ pub use permission::{because_in_words, decision_in_words};
 pub use phase::{phase_headline, phase_in_words, phase_word};
 pub use place::{lacking_in_words, place_in_words};
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
+pub use review::{findings_in_words, review_in_words, review_word, role_in_words, task_in_words};
 pub use tone::Tone;
 pub use tools::{NoTool, no_tool_in_words};

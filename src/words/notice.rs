@@ -7,7 +7,7 @@ use crate::{
     machine::Closed,
 };
 
-use super::{counted, limit::raising, place::lacking_in_words, short_duration};
+use super::{counted, limit::raising, place::lacking_in_words, review::obstacle_in_words, short_duration};
 
 /// A notice in a sentence, without its level.
 pub fn notice_in_words(notice: &Notice) -> String {
@@ -72,6 +72,43 @@ pub fn notice_in_words(notice: &Notice) -> String {
             counted(u64::from(*attempts), "iteration"),
             worker(adapter, model.as_deref())
         ),
+        Notice::ReviewerIsAuthor { adapter, model } => format!(
+            "the reviewer is the author itself ({}): `review.adapter` or `review.model` names another",
+            worker(adapter, model.as_deref())
+        ),
+        Notice::ReviewOmitted { adapter, why } => format!("no review: {}", obstacle_in_words(adapter, *why)),
+        Notice::ReviewerGivenUp { adapter, reviews } => format!(
+            "{} by {adapter} failed in a row: there are no more of them in this run",
+            counted(u64::from(*reviews), "review")
+        ),
+        Notice::ReviewChangesUndone { iteration, files, more } => {
+            let count = counted(files.len() as u64 + more, "file");
+            let named = files.iter().take(5).cloned().collect::<Vec<String>>().join(", ");
+            let rest = if files.len() > 5 || *more > 0 { ", …" } else { "" };
+            format!(
+                "{count} changed during the review, by the reviewer or by you, and put back: {named}{rest}; `ralph diff {iteration}` \
+                 shows the change, `ralph restore {iteration}` brings it back once the run is over"
+            )
+        }
+        Notice::ReviewPlanUndone { kept } => match kept {
+            Some(kept) => format!(
+                "the plan changed during the review, by the reviewer or by you, and is as it was before; the changed one is {}",
+                shown(kept)
+            ),
+            None => "the plan was gone after the review and is as it was before".to_owned(),
+        },
+        Notice::ReviewChangesStay { iteration, why } => {
+            format!("what changed during the review, iteration {iteration}, could not be put back: {why}")
+        }
+        Notice::ReviewMovedHead { from, to } => {
+            let id = |commit: &Option<String>| commit.as_deref().map_or("nothing", |commit| commit.get(..12).unwrap_or(commit)).to_owned();
+            format!(
+                "HEAD moved during the review from {} to {} and stays there; `git reset --soft {}` takes it back",
+                id(from),
+                id(to),
+                id(from)
+            )
+        }
         Notice::TaskSettingsIgnored { line, column, why } => {
             format!("the plan, line {line}, column {column}: {why}; using the settings of the run")
         }
@@ -332,7 +369,7 @@ pub(super) fn whole(duration_ms: u64) -> String {
 }
 
 /// An agent and its model: `codex/gpt-5.4`.
-fn worker(adapter: &str, model: Option<&str>) -> String {
+pub(super) fn worker(adapter: &str, model: Option<&str>) -> String {
     match model {
         Some(model) => format!("{adapter}/{model}"),
         None => adapter.to_owned(),

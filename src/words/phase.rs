@@ -5,7 +5,7 @@ use crate::{
     run::{Phase, RunView},
 };
 
-use super::{counted, end::end_headline, stop_in_words, ticking};
+use super::{counted, end::end_headline, role_in_words, stop_in_words, ticking};
 
 /// What the loop does now, in a clause that holds until the next record.
 pub fn phase_in_words(view: &RunView) -> String {
@@ -13,10 +13,7 @@ pub fn phase_in_words(view: &RunView) -> String {
         Phase::Running { iteration, .. } if !view.permissions.pending.is_empty() => {
             format!("iteration {iteration} waits for an answer: `ralph asks`")
         }
-        Phase::Running { iteration, .. } if view.is_paused() => {
-            format!("running iteration {iteration}, will pause after it")
-        }
-        Phase::Running { iteration, .. } => format!("running iteration {iteration}"),
+        phase @ Phase::Running { .. } if view.is_paused() => format!("{}, will pause after it", still(phase, view)),
         Phase::Waiting { wait, .. } => match wait {
             Wait::Backoff => "waiting before the next try".to_owned(),
             Wait::LimitReset => "waiting for the agent's limit to reset".to_owned(),
@@ -38,7 +35,7 @@ pub fn phase_headline(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String)
         Phase::Running { iteration, .. } => {
             let since_ms = view.phase.running_since_ms().unwrap_or(now_ms);
             let since = ticking(now_ms.saturating_sub(since_ms));
-            format!("iteration {iteration} · {since}{}", then(view))
+            format!("{}iteration {iteration} · {since}{}", role(view), then(view))
         }
         phase @ (Phase::Preparing { .. } | Phase::Cancelling { .. } | Phase::Settling { .. }) => {
             format!("{}{}", still(phase, view), then(view))
@@ -66,6 +63,7 @@ pub fn phase_word(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String) -> 
             let asks = counted(view.permissions.pending.len() as u64, "question");
             format!("waiting for your answer · {asks}")
         }
+        Phase::Running { .. } if !view.role.is_work() => format!("reviewing{}", then(view)),
         Phase::Running { .. } => format!("running{}", then(view)),
         Phase::Preparing { .. } => format!("preparing{}", then(view)),
         Phase::Cancelling { .. } => format!("ending the iteration{}", then(view)),
@@ -81,6 +79,7 @@ fn still(phase: &Phase, view: &RunView) -> String {
     match phase {
         Phase::Idle => "starting".to_owned(),
         Phase::Preparing { iteration } => format!("preparing iteration {iteration}"),
+        Phase::Running { iteration, .. } if !view.role.is_work() => format!("reviewing, iteration {iteration}"),
         Phase::Running { iteration, .. } => format!("running iteration {iteration}"),
         Phase::Cancelling { iteration, .. } => format!("ending iteration {iteration}"),
         Phase::Settling { iteration, .. } => format!("checking iteration {iteration}"),
@@ -90,6 +89,11 @@ fn still(phase: &Phase, view: &RunView) -> String {
         Phase::Paused => "paused".to_owned(),
         Phase::Stopped { end } => stop_in_words(&end.reason),
     }
+}
+
+/// What the iteration is for, where that is not the plan: `review, `.
+fn role(view: &RunView) -> String {
+    role_in_words(view.role).map_or_else(String::new, |role| format!("{role}, "))
 }
 
 /// What follows the iteration, where that is not the next one.

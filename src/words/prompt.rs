@@ -1,11 +1,11 @@
 //! What an agent is told in its next prompt about the session before: what it can act on, and how.
 
 use crate::{
-    event::{BreakerCause, Missing},
+    event::{BreakerCause, Findings, Missing},
     machine::Feedback,
 };
 
-use super::{counted, goal_failure_in_words};
+use super::{counted, findings_in_words, goal_failure_in_words};
 
 /// Says one thing to the agent, in sentences. Further lines are output of a goal.
 pub(crate) fn feedback(feedback: &Feedback) -> String {
@@ -40,12 +40,24 @@ pub(crate) fn feedback(feedback: &Feedback) -> String {
             format!("Your claim to be done was refused: {}", reasons.join("; "))
         }
         Feedback::Noted { notes } => format!("Its notes on how far it is: {}", notes.join("; ")),
+        Feedback::Reviewed { task, findings } => reviewed(task.as_deref(), findings),
         Feedback::Stuck { why } => format!(
             "{}. Do not repeat what was tried: find out why it made no progress, take another approach, or say what \
              blocks the task.",
             stuck(why)
         ),
     }
+}
+
+fn reviewed(task: Option<&str>, findings: &Findings) -> String {
+    let what = match task {
+        Some(task) => format!("the task \"{task}\""),
+        None => "the work".to_owned(),
+    };
+    format!(
+        "Another agent has reviewed {what} and found this; it may be wrong:\n{}",
+        findings_in_words(findings).join("\n")
+    )
 }
 
 pub(super) fn missing(missing: &Missing) -> String {

@@ -15,6 +15,7 @@ const TAIL_BYTES: usize = 4 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoTool {
     NoSession,
+    Reviewing,
     OtherRun,
     TooMany,
     NoSuchTicket { ticket: u32 },
@@ -27,6 +28,9 @@ pub enum NoTool {
 pub fn no_tool_in_words(why: NoTool) -> String {
     match why {
         NoTool::NoSession => "no session of the run is at work now: ralph takes this only from its agent".to_owned(),
+        NoTool::Reviewing => {
+            "this session is a review: say what you found in your last message, which is all that counts".to_owned()
+        }
         NoTool::OtherRun => {
             "this tool belongs to another run than the one that goes on now; nothing was done".to_owned()
         }

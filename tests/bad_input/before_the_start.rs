@@ -472,6 +472,17 @@ fn settings_of_tasks_that_are_mistakes_are_refused_with_line_column_and_suggesti
         &naming,
         "ralph adapters show script",
     );
+    for (reviewer, code, wrong, hint) in [
+        (
+            "codx",
+            3,
+            "`review`: there is no adapter `codx`",
+            "did you mean `codex`?",
+        ),
+        ("gone", 4, "`review`: adapter `gone`: program", "PATH"),
+    ] {
+        refused(&sandbox, &["--review", reviewer], code, &[wrong], hint);
+    }
     assert_eq!(tree(&sandbox), before);
     // Nobody works on it any more.
     plan("{adapter=script}\n- [x] four {adapter=codx}");

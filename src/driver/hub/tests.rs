@@ -471,6 +471,7 @@ fn who_comes_in_the_middle_of_an_iteration_is_shown_nothing_of_the_one_before() 
             prompt_bytes: 0,
             overhead_bytes: 0,
             messages: Vec::new(),
+            role: Default::default(),
         },
         ..record(0)
     };

@@ -6,9 +6,9 @@ use super::super::{
 use super::STEP_MS;
 use crate::{
     event::{
-        AgentCall, AgentSignal, Backoff, BreakerLimits, Claim, Day, DayLimits, Escalation, Goal, GoalFailure,
-        GoalResult, Limits, PlanSnapshot, PlanTask, Problem, ProblemKind, RequestedBy, Settings, SteeringKind,
-        StopRequest, TaskLimits, UserCommand, Worker,
+        AgentCall, AgentSignal, Backoff, BreakerLimits, Claim, Day, DayLimits, Escalation, Findings, Goal, GoalFailure,
+        GoalResult, Limits, PlanSnapshot, PlanTask, Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings,
+        ReviewWhen, Settings, SteeringKind, StopRequest, TaskLimits, UserCommand, Worker,
     },
     run::Phase,
 };
@@ -120,8 +120,74 @@ pub(super) fn frugal_settings() -> Settings {
     }
 }
 
+/// With somebody who reviews what is done, and as little else as possible.
+pub(super) fn reviewed_settings() -> Settings {
+    let by = Worker {
+        adapter: "other".to_owned(),
+        model: None,
+    };
+    Settings {
+        review: Some(ReviewSettings {
+            by,
+            when: ReviewWhen::Task,
+            rounds: 1,
+        }),
+        goals: demanding_settings().goals,
+        limits: Limits {
+            max_iterations: Some(2),
+            idle_timeout_ms: Some(10_000),
+            iteration_timeout_ms: Some(60_000),
+            ..Limits::default()
+        },
+        ..settings()
+    }
+}
+
 fn is_frugal(state: &LoopState) -> bool {
     !state.view.settings.limits.per_day.is_none()
+}
+
+/// Whether what becomes of a review may depend on an input.
+fn concerns_reviews(input: &Input) -> bool {
+    match input {
+        Input::Prepared { iteration, result } => *iteration < 7 && !matches!(result, Err(Refusal::Plan { .. })),
+        Input::Agent { signal, .. } => match signal {
+            AgentSignal::TurnEnded { ok, .. } => *ok,
+            AgentSignal::Problem { problem } => problem.kind == ProblemKind::Network,
+            signal => matches!(signal, AgentSignal::Ended { .. }),
+        },
+        Input::Settled { settlement, .. } => settlement.claims.is_empty() && settlement.vanished.is_empty(),
+        Input::Verified { verification, .. } => verification.plan.is_ok() && verification.vanished.is_empty(),
+        Input::TimerFired { timer } => matches!(timer.kind, TimerKind::IterationTimeout | TimerKind::WaitOver),
+        _ => false,
+    }
+}
+
+/// What only a reviewer says, and what its user does while it works.
+fn of_reviews(state: &LoopState, iteration: u32) -> Vec<Input> {
+    let findings = Findings {
+        found: vec!["a stub".to_owned()],
+        more: 0,
+    };
+    let stated = |review| Input::AgentStated {
+        iteration,
+        statement: Statement {
+            review: Some(review),
+            ..Statement::default()
+        },
+    };
+    let user = |command| Input::Command {
+        command,
+        by: RequestedBy::User,
+    };
+    let mut inputs = vec![user(UserCommand::Skip)];
+    if !state.view.role.is_work() {
+        inputs.extend([
+            stated(ReviewAnswer::Approved),
+            stated(ReviewAnswer::Findings { findings }),
+        ]);
+    }
+    inputs
 }
 
 pub(in crate::machine) fn started() -> LoopState {
@@ -463,6 +529,11 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             Input::TimerFired { timer } => matches!(timer.kind, TimerKind::WaitOver | TimerKind::Deadline),
             _ => false,
         });
+    }
+    if state.view.settings.review.is_some() {
+        // What else may arrive knows nothing of reviews, and is enumerated without them.
+        inputs.retain(concerns_reviews);
+        inputs.extend(of_reviews(state, iteration));
     }
     inputs
 }

@@ -2,7 +2,7 @@
 
 import { now } from "./api.js";
 import { fill, h, whenChanged } from "./dom.js";
-import { changes, clock, counted, duration, outcome, ticking, usage } from "./words.js";
+import { changes, clock, counted, duration, outcome, review, ticking, usage } from "./words.js";
 
 const MOST = 300;
 
@@ -16,8 +16,8 @@ export function historyPane(run) {
     element: list,
     update() {
       const { kept, dropped } = run.view.iterations.rows;
-      const rows = kept.slice(-MOST).reverse().map(({ number, task, outcome: ended, startedMs, durationMs, changes: changed, usage: used, progress, look, question, adapter }) => (
-        { number, task, ended, startedMs, durationMs, changed, used, progress, refused: look.refused.length > 0, confidence: look.confidence, question, adapter }));
+      const rows = kept.slice(-MOST).reverse().map(({ number, role, review, task, outcome: ended, startedMs, durationMs, changes: changed, usage: used, progress, look, question, adapter }) => (
+        { number, role, review, task, ended, startedMs, durationMs, changed, used, progress, refused: look.refused.length > 0, confidence: look.confidence, question, adapter }));
       draw({ rows, before: dropped + Math.max(0, kept.length - MOST) });
     },
     tick: () => list.querySelectorAll("[data-since]").forEach((shown) => {
@@ -28,13 +28,13 @@ export function historyPane(run) {
 
 const KINDS = { completed: "done", failed: "bad", cancelled: "wait", interrupted: "wait" };
 
-function rowOf(run, { number, task, ended, startedMs, durationMs, changed, used, progress, refused, confidence, question, adapter }) {
+function rowOf(run, { number, role, review: reviewed, task, ended, startedMs, durationMs, changed, used, progress, refused, confidence, question, adapter }) {
   const kind = ended ? (refused ? "wait" : KINDS[ended.type]) : "work";
   return h("li", { class: "card" },
     h("div", { class: "line" },
       h("span", { class: "number" }, `#${number}`),
-      h("strong", {}, task ?? "check that everything is done"),
-      h("span", { class: `chip ${kind}` }, outcome(ended))),
+      h("strong", {}, role ? `review: ${task ?? "all that was done"}` : task ?? "check that everything is done"),
+      h("span", { class: `chip ${kind}` }, reviewed ? review(reviewed) : outcome(ended))),
     h("p", { class: "figures" },
       h("span", {}, clock(startedMs)),
       ended ? h("span", {}, duration(durationMs)) : h("span", { "data-since": startedMs }),

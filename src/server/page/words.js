@@ -75,6 +75,13 @@ export function outcome(ended) {
   }
 }
 
+// What came of a review.
+export function review(result) {
+  if (result.type !== "findings") return plain(result.type);
+  const { found, more } = result.findings;
+  return counted(found.length + (more ?? 0), "finding");
+}
+
 export function basename(path) {
   return String(path ?? "").replace(/\/+$/, "").split("/").pop();
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{Report, Task};
 use crate::{
-    event::{Decider, GoalResult, StopReason},
+    event::{Decider, GoalResult, ReviewResult, StopReason},
     run::{RunView, TaskState},
     text::one_line,
-    words::{asked_in_words, counted, goal_failure_in_words, stop_in_words, task_at_limit_in_words},
+    words::{asked_in_words, counted, goal_failure_in_words, review_in_words, stop_in_words, task_at_limit_in_words},
 };
 
 /// What a run that only claims to be done asks for.
@@ -35,7 +35,8 @@ pub(super) fn unverified(report: &Report) -> Vec<String> {
         }];
     }
     let results = last_results(report);
-    let last = report.iterations.last().map_or(0, |iteration| iteration.number);
+    let work = report.iterations.iter().rfind(|iteration| iteration.role.is_work());
+    let last = work.map_or(0, |iteration| iteration.number);
     let mut found = Vec::new();
     for name in &report.goals {
         match results.get(name.as_str()) {
@@ -108,8 +109,28 @@ pub(super) fn needs_person(report: &Report, view: &RunView) -> Vec<String> {
         let text = one_line(&message.text);
         format!("message {} was not delivered: {text}", message.id.0)
     }));
+    needs.extend(disagreements(report));
     needs.extend(end_needs(report));
     needs
+}
+
+/// Reviews whose findings the run went on in spite of, or ended with.
+fn disagreements(report: &Report) -> impl Iterator<Item = String> {
+    let last = report.iterations.len().saturating_sub(1);
+    report.iterations.iter().enumerate().filter_map(move |(at, iteration)| {
+        let result = iteration.review.as_ref()?;
+        let ReviewResult::Findings { sent_back, .. } = result else {
+            return None;
+        };
+        let is_open = !sent_back || at == last;
+        is_open.then(|| {
+            format!(
+                "the review in iteration {}: {}",
+                iteration.number,
+                review_in_words(result).1
+            )
+        })
+    })
 }
 
 /// What the end itself asks for.

@@ -2,11 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::{Report, Style};
+use super::{Iteration, Report, Style};
 use crate::{
-    event::EndKind,
+    event::{EndKind, ReviewResult},
     text::one_line,
-    words::{changes_in_words, counted, outcome_word, problem_in_words, short_duration, stop_in_words, usage_in_words},
+    words::{
+        changes_in_words, counted, outcome_word, problem_in_words, short_duration, stop_in_words, task_in_words,
+        usage_in_words,
+    },
 };
 
 /// Most iterations in the table; the first ones of a longer run are in the journal.
@@ -103,16 +106,36 @@ fn table(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
             out,
             "  {:>3}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  {}",
             row.number,
-            row.outcome.as_ref().map_or("running", outcome_word),
+            outcome_cell(row),
             short_duration(row.duration_ms),
             cell(row.changes.map(|changes| u64::from(changes.commits))),
             cell(row.changes.map(|changes| u64::from(changes.files))),
             cell(row.changes.map(|changes| changes.added)),
             cell(row.changes.map(|changes| changes.removed)),
-            shortened(row.task.as_deref().unwrap_or_default(), task_columns),
+            shortened(&row_task(row), task_columns),
         )?;
     }
     writeln!(out)
+}
+
+/// How a row ended, in a word; what came of it, if it was a review.
+pub(super) fn outcome_cell(row: &Iteration) -> &'static str {
+    match (&row.review, &row.outcome) {
+        (Some(ReviewResult::Approved), _) => "approved",
+        (Some(ReviewResult::Findings { .. }), _) => "findings",
+        (Some(ReviewResult::NoAnswer | ReviewResult::Failed | ReviewResult::Skipped) | None, outcome) => {
+            outcome.as_ref().map_or("running", outcome_word)
+        }
+    }
+}
+
+/// The task of a row; nothing where it had none.
+pub(super) fn row_task(row: &Iteration) -> String {
+    match (row.role.is_work(), &row.task) {
+        (true, None) => String::new(),
+        (true, Some(task)) => task.clone(),
+        (false, task) => task_in_words(row.role, task.as_deref()),
+    }
 }
 
 /// Cuts `task` to so many columns.

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::{
     Report,
-    head::{end_in_words, totals_in_words, waits_in_words},
+    head::{end_in_words, outcome_cell, row_task, totals_in_words, waits_in_words},
     sections::{Telling, origin_in_words, sections},
 };
 use crate::{
     run::TaskState,
     text::one_line,
-    words::{changes_in_words, outcome_word, short_duration},
+    words::{changes_in_words, short_duration},
 };
 
 /// Renders all of a report. `time` renders a moment, given in milliseconds since the Unix epoch.
@@ -27,8 +27,8 @@ pub(crate) fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String 
     for iteration in &report.iterations {
         let cells = [
             iteration.number.to_string(),
-            escaped(iteration.task.as_deref().unwrap_or_default()),
-            iteration.outcome.as_ref().map_or("running", outcome_word).to_owned(),
+            escaped(&row_task(iteration)),
+            outcome_cell(iteration).to_owned(),
             short_duration(iteration.duration_ms),
             iteration
                 .changes

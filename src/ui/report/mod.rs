@@ -18,7 +18,8 @@ use serde::Serialize;
 
 use crate::{
     event::{
-        Changes, Checkpoint, Delivery, LimitKind, Outcome, RunId, SteeringId, SteeringKind, StopReason, Totals, Usage,
+        Changes, Checkpoint, Delivery, LimitKind, Outcome, ReviewResult, Role, RunId, SteeringId, SteeringKind,
+        StopReason, Totals, Usage,
     },
     run::{Look, TaskState, Waited},
 };
@@ -101,6 +102,8 @@ pub(crate) struct Task {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Iteration {
     pub number: u32,
+    #[serde(skip_serializing_if = "Role::is_work")]
+    pub role: Role,
     pub adapter: String,
     pub model: Option<String>,
     pub task: Option<String>,
@@ -120,6 +123,12 @@ pub(crate) struct Iteration {
     pub added: Vec<String>,
     pub question: Option<String>,
     pub look: Look,
+    /// What came of it, if it was a review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewResult>,
+    /// What it changed was put back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
 }
 
 /// A commit in one line.

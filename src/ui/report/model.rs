@@ -165,6 +165,7 @@ impl From<&run::Iteration> for Iteration {
     fn from(iteration: &run::Iteration) -> Self {
         Self {
             number: iteration.number,
+            role: iteration.role,
             adapter: iteration.adapter.clone(),
             model: iteration.shown_model().map(str::to_owned),
             task: iteration.task.clone(),
@@ -181,6 +182,8 @@ impl From<&run::Iteration> for Iteration {
             added: iteration.added.clone(),
             question: iteration.question.clone(),
             look: iteration.look.clone(),
+            review: iteration.review.clone(),
+            undone: iteration.undone,
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use super::{Iteration, Report, head::shortened};
 use crate::{
-    event::{Delivery, GoalResult, Outcome, SteeringKind, Usage, Wait},
+    event::{Delivery, GoalResult, Outcome, ReviewResult, SteeringKind, Usage, Wait},
     run::{Look, TaskState, Waited},
     text::one_line,
     words::{
-        changes_in_words, claim_in_words, confidence_in_words, goal_in_words, missing_in_words, outcome_in_words,
-        short_duration, status_in_words, task_at_limit_in_words, usage_in_words, wait_cause_in_words,
+        changes_in_words, claim_in_words, confidence_in_words, findings_in_words, goal_in_words, missing_in_words,
+        outcome_in_words, review_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words,
+        usage_in_words, wait_cause_in_words,
     },
 };
 
@@ -162,7 +163,7 @@ fn iterations(report: &Report, telling: Telling) -> Vec<Item> {
             None if report.is_running => "running".to_owned(),
             None => "interrupted".to_owned(),
         };
-        let task = iteration.task.as_deref().unwrap_or("check that everything is done");
+        let task = task_in_words(iteration.role, iteration.task.as_deref());
         let took = short_duration(iteration.duration_ms);
         let model = iteration
             .model
@@ -179,15 +180,32 @@ fn iterations(report: &Report, telling: Telling) -> Vec<Item> {
             how.into_iter()
                 .chain(work_in_words(iteration, telling))
                 .chain(look_in_words(&iteration.look))
+                .chain(review_lines(iteration))
                 .collect(),
         )
     });
     before.into_iter().chain(each).collect()
 }
 
+/// What a review came to, and what it found.
+fn review_lines(iteration: &Iteration) -> Vec<String> {
+    let Some(result) = &iteration.review else {
+        return Vec::new();
+    };
+    let mut lines = vec![format!("review: {}", review_in_words(result).1)];
+    if let ReviewResult::Findings { findings, .. } = result {
+        lines.extend(findings_in_words(findings));
+    }
+    lines
+}
+
 fn work_in_words(iteration: &Iteration, telling: Telling) -> Vec<String> {
     let is_stuck = iteration.progress == Some(false);
-    let stuck = if is_stuck { ", no progress" } else { "" };
+    let stuck = match (is_stuck, iteration.undone) {
+        (true, _) => ", no progress",
+        (false, true) => ", put back",
+        (false, false) => "",
+    };
     let mut lines = Vec::new();
     match (&iteration.changes, telling) {
         (Some(changes), Telling::Whole) => lines.push(format!("{}{stuck}", changes_in_words(changes))),

@@ -153,6 +153,7 @@ pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
             changes: Some(changes),
             totals: Some(changes),
             progress: Some(true),
+            undone: false,
         },
     ]
 }

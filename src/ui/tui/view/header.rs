@@ -136,6 +136,10 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
     }
     if let Some(iteration) = run.iterations.latest() {
         let number = match run.settings.limits.max_iterations {
+            // Reviews have numbers, and are none of those that are counted.
+            Some(max) if run.settings.review.is_some() => {
+                format!("iteration {} ({}/{max})", iteration.number, run.iterations.counted)
+            }
             Some(max) => format!("iteration {}/{max}", iteration.number),
             None => format!("iteration {}", iteration.number),
         };

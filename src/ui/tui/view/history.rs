@@ -10,7 +10,7 @@ use crate::{
         model::Model,
         theme::{Role, Theme},
     },
-    words::{counted, outcome_word, short_duration, ticking},
+    words::{counted, outcome_word, review_word, short_duration, task_in_words, ticking},
 };
 
 use super::pen::{self, Pen};
@@ -61,8 +61,8 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         pen.text(area.x + 1, y, end, sign, style);
         let cells: Vec<&str> = row.iter().map(String::as_str).collect();
         let x = pen.role(area.x + 3, y, end, &line(&cells), Role::Plain);
-        let task = iteration.task.as_deref().unwrap_or("check that everything is done");
-        pen.role(x, y, end, &one_line(task), Role::Dim);
+        let task = task_in_words(iteration.role, iteration.task.as_deref());
+        pen.role(x, y, end, &one_line(&task), Role::Dim);
         if at == chosen {
             pen.buffer
                 .set_style(Rect::new(area.x, y, area.width, 1), pen.theme.style(Role::Chosen));
@@ -148,6 +148,8 @@ enum Verdict {
     /// It changed something and finished nothing.
     Worked,
     NoProgress,
+    /// It was a review, and somebody or nobody found something.
+    Reviewed,
     Cancelled,
     Failed,
 }
@@ -160,6 +162,7 @@ impl Verdict {
             None => Verdict::Running,
             Some(Outcome::Failed { .. } | Outcome::Interrupted) => Verdict::Failed,
             Some(Outcome::Cancelled { .. }) => Verdict::Cancelled,
+            Some(Outcome::Completed) if !iteration.role.is_work() => Verdict::Reviewed,
             Some(Outcome::Completed) if iteration.question.is_some() => Verdict::Blocked,
             Some(Outcome::Completed) if passed && look.refused.is_empty() => Verdict::Verified,
             Some(Outcome::Completed) if !look.refused.is_empty() => Verdict::Claimed,
@@ -179,6 +182,7 @@ impl Verdict {
             Verdict::Blocked => "needs answer".to_owned(),
             Verdict::Worked => "worked".to_owned(),
             Verdict::NoProgress => "no progress".to_owned(),
+            Verdict::Reviewed => iteration.review.as_ref().map_or("completed".to_owned(), review_word),
             Verdict::Cancelled | Verdict::Failed => iteration.outcome.as_ref().map_or("", outcome_word).to_owned(),
         }
     }
@@ -194,6 +198,7 @@ pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style
         Verdict::Blocked => ("?", Role::Wait),
         Verdict::Worked => (glyphs.dot, Role::Plain),
         Verdict::NoProgress => (glyphs.minus, Role::Wait),
+        Verdict::Reviewed => (glyphs.dot, Role::Plain),
         Verdict::Cancelled => (glyphs.wait, Role::Wait),
         Verdict::Failed => (glyphs.bad, Role::Bad),
     };

@@ -83,6 +83,7 @@ fn at_work() -> Vec<Event> {
         changes: None,
         totals: None,
         progress: Some(false),
+        undone: false,
     };
     let mut idle = crate::ui::tui::testing::ended(2, Outcome::Completed);
     idle.truncate(2);

@@ -1,0 +1,158 @@
+//! The work around a review that touches disk and git: its prompt before, and afterwards the files as they were.
+
+use std::{fs, path::Path};
+
+use crate::{
+    claims::{StatusPlace, review_answer},
+    event::{Checkpoint, Notice, RunId},
+    files::{self, PLAN_CAP_BYTES},
+    git::{Moment, Repository},
+    machine::{LoopState, Statement, Subject},
+    proc::Supervisor,
+    prompt::Changed,
+    store::paths::RunPaths,
+    text::{sanitized, with_causes},
+    words::goal_in_words,
+};
+
+/// What is to be reviewed, as the records have it.
+#[derive(Debug)]
+pub(super) struct ReviewOf {
+    pub(super) subject: Subject,
+    /// What changed since then.
+    since: Option<Checkpoint>,
+    /// What the goals came to, a clause each.
+    pub(super) goals: Vec<String>,
+}
+
+impl ReviewOf {
+    /// None where the next iteration is no review.
+    pub(super) fn of(state: &LoopState) -> Option<Self> {
+        if state.view.role.is_work() {
+            return None;
+        }
+        let goals = &state.view.iterations.latest_look().goals;
+        Some(Self {
+            subject: state.rules.reviews.subject.clone().unwrap_or_default(),
+            since: state.unreviewed_since().cloned(),
+            goals: goals.iter().map(goal_in_words).collect(),
+        })
+    }
+
+    /// What changed until `now`; none where git cannot tell.
+    pub(super) fn changes(&self, repository: Option<&Repository>, now: Option<&Checkpoint>) -> Option<Changed> {
+        let (since, now) = (self.since.as_ref()?, now?);
+        Some(Changed {
+            patch: repository?.patch(since, Some(now)).ok()?,
+            command: format!("git diff {:.12} {:.12}", since.tree, now.tree),
+        })
+    }
+}
+
+/// What a reviewer says at the end of its turn: an answer, or nothing. It makes no claims.
+pub(super) fn reviewers_statement(message: &str, last_line_claims: bool) -> Statement {
+    let place = match last_line_claims {
+        true => StatusPlace::LastLines,
+        false => StatusPlace::Message,
+    };
+    Statement {
+        review: review_answer(&sanitized(message), place),
+        ..Statement::default()
+    }
+}
+
+/// What a review may change, and how it is put back.
+pub(super) struct Surroundings<'a> {
+    pub(super) run: &'a RunId,
+    pub(super) files: &'a RunPaths,
+    pub(super) plan: &'a Path,
+    pub(super) repository: Option<&'a Repository>,
+    pub(super) supervisor: &'a Supervisor,
+}
+
+impl Surroundings<'_> {
+    /// Keeps a copy of the plan, which may be in no checkpoint.
+    pub(super) fn keep_plan(&self, iteration: u32) {
+        let [before, _] = self.files.plans(iteration);
+        // Without a copy, a plan that no checkpoint holds stays as the reviewer leaves it.
+        if let Ok(bytes) = files::read_bytes(self.plan, PLAN_CAP_BYTES) {
+            _ = fs::write(before, bytes);
+        }
+    }
+
+    /// Makes the files what they were `before` the review, if they are others `now`, and says so. Returns whether they were put
+    /// back.
+    pub(super) fn put_back(
+        &self,
+        iteration: u32,
+        before: Option<&Checkpoint>,
+        now: Option<&Checkpoint>,
+        notices: &mut Vec<Notice>,
+    ) -> bool {
+        let undone = match (self.repository, before, now) {
+            (Some(repository), Some(before), Some(now)) => {
+                self.restore_tree(repository, iteration, (before, now), notices)
+            }
+            _ => false,
+        };
+        self.restore_plan(iteration, notices);
+        undone
+    }
+
+    fn restore_tree(
+        &self,
+        repository: &Repository,
+        iteration: u32,
+        (before, now): (&Checkpoint, &Checkpoint),
+        notices: &mut Vec<Notice>,
+    ) -> bool {
+        if before.head != now.head {
+            notices.push(Notice::ReviewMovedHead {
+                from: before.head.clone(),
+                to: now.head.clone(),
+            });
+        }
+        if before.tree == now.tree {
+            return false;
+        }
+        let files = repository.names_between(before, now).unwrap_or_default();
+        let restored = repository.restore(self.run, iteration, Moment::Before);
+        // As after a checkpoint: git may have run what an agent has configured.
+        self.supervisor.end_orphans();
+        match restored {
+            Ok(_) => {
+                notices.push(Notice::ReviewChangesUndone {
+                    iteration,
+                    files,
+                    more: 0,
+                });
+                true
+            }
+            Err(error) => {
+                let why = with_causes(&error);
+                notices.push(Notice::ReviewChangesStay { iteration, why });
+                false
+            }
+        }
+    }
+
+    /// Puts back a plan that no checkpoint holds.
+    fn restore_plan(&self, iteration: u32, notices: &mut Vec<Notice>) {
+        let [before, found] = self.files.plans(iteration);
+        let Ok(wanted) = files::read_bytes(&before, PLAN_CAP_BYTES) else {
+            return;
+        };
+        let now = files::read_bytes(self.plan, PLAN_CAP_BYTES).ok();
+        if now.as_ref() == Some(&wanted) {
+            return;
+        }
+        let kept = now.and_then(|bytes| fs::write(&found, bytes).ok().map(|()| found));
+        match fs::write(self.plan, wanted) {
+            Ok(()) => notices.push(Notice::ReviewPlanUndone { kept }),
+            Err(error) => {
+                let why = format!("{}: {error}", self.plan.display());
+                notices.push(Notice::ReviewChangesStay { iteration, why });
+            }
+        }
+    }
+}

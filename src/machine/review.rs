@@ -1,0 +1,87 @@
+//! Reviews: when another agent looks at the work.
+//!
+//! A review is an iteration with a role. What it says is advice: it sends the author back with its findings a few times, and
+//! nothing that a reviewer says, claims, ticks or fails to do makes a run done or keeps it from being done.
+
+use crate::event::{Event, Outcome, ReviewObstacle, ReviewSettings, ReviewWhen, Role, Worker};
+
+use super::{decision::Decision, policy, state::LoopState};
+
+/// Reviews that fail one after the other, after which there are no more of them.
+const FAILURES: u32 = 3;
+
+/// What the iteration is for that comes next.
+pub(super) fn next_role(state: &LoopState) -> Role {
+    match &state.rules.reviews.subject {
+        // Whatever the user says is for the author, and comes first.
+        Some(subject) if state.rules.reviews.is_due && policy::undelivered(state).is_none() => Role::Review {
+            round: subject.rounds + 1,
+        },
+        Some(_) | None => Role::Work,
+    }
+}
+
+/// Who works in an iteration that starts now in this role.
+pub(super) fn worker(state: &LoopState, role: Role, now_ms: u64) -> Worker {
+    match (role, &state.view.settings.review) {
+        (Role::Review { .. }, Some(review)) => review.by.clone(),
+        (Role::Review { .. }, None) | (Role::Work, _) => policy::worker_now(state, now_ms),
+    }
+}
+
+/// Why a review cannot be made now, if it cannot.
+pub(super) fn obstacle(state: &LoopState, now_ms: u64) -> Option<ReviewObstacle> {
+    let Some(review) = &state.view.settings.review else {
+        return Some(ReviewObstacle::NotConfigured);
+    };
+    let limited = state.view.limited.get(&review.by.adapter);
+    if let Some(until_ms) = limited.copied().filter(|until_ms| *until_ms > now_ms) {
+        return Some(ReviewObstacle::Limited { until_ms });
+    }
+    let reviews = state.rules.reviews.failures;
+    if reviews >= FAILURES {
+        return Some(ReviewObstacle::Failing { reviews });
+    }
+    // A review is none of the iterations that are counted.
+    let limits = &state.view.settings.limits;
+    let elapsed_ms = now_ms.saturating_sub(state.view.clock.started_ms);
+    let day = || state.view.day_limit_reached(now_ms);
+    let limit = limits.reached(0, elapsed_ms, &state.view.usage).or_else(day)?;
+    Some(ReviewObstacle::LimitReached { limit })
+}
+
+/// Whether what an iteration left is to be reviewed; the run is done but for that, or not.
+pub(super) fn is_wanted(state: &LoopState, outcome: &Outcome, claims_done: bool) -> bool {
+    let reviews = &state.rules.reviews;
+    let (Some(ReviewSettings { when, .. }), Some(work)) =
+        (&state.view.settings.review, state.view.iterations.latest_work())
+    else {
+        return false;
+    };
+    // It was said when it was given up.
+    if reviews.is_over || reviews.failures >= FAILURES {
+        return false;
+    }
+    let is_sound = *outcome == Outcome::Completed && work.look.goals.iter().all(|goal| goal.passed);
+    let finished = work.closed > 0 || reviews.subject.is_some();
+    claims_done || *when == ReviewWhen::Task && is_sound && finished
+}
+
+/// Asks for a review of what the latest iteration left.
+pub(super) fn request(decision: &mut Decision, claims_done: bool) {
+    let Some(work) = decision.state.view.iterations.latest_work() else {
+        return;
+    };
+    let iteration = work.number;
+    let task = work.task.clone().filter(|_| work.closed > 0);
+    decision.push(Event::ReviewRequested {
+        iteration,
+        task,
+        claims_done,
+    });
+}
+
+/// Whether the reviewer has failed so often that it is asked no more.
+pub(super) fn is_given_up(state: &LoopState) -> bool {
+    state.rules.reviews.failures >= FAILURES
+}

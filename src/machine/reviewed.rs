@@ -1,0 +1,186 @@
+//! What follows a review: the author goes back to the work, or the run goes on as it would have done without.
+
+use crate::event::{
+    CancelReason, Checkpoint, Event, Notice, Outcome, ProblemKind, ReviewAnswer, ReviewResult, Role, StopReason,
+};
+
+use super::{
+    Settlement,
+    decision::Decision,
+    gate, policy, review,
+    reviews::is_repeated,
+    settle::{next, requested, start_verification},
+    state::LoopState,
+};
+
+/// Records what came of a review and decides how to go on.
+///
+/// Neither claims nor ticks of a reviewer's count. The plan is that of before, or as the user has it meanwhile.
+pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
+    for notice in &found.notices {
+        decision.notice(notice.clone());
+    }
+    match &found.plan {
+        Ok(plan) => decision.plan_read(plan),
+        Err(why) => decision.notice(Notice::PlanUnreadable { why: why.clone() }),
+    }
+    decision.push(Event::IterationSettled {
+        iteration,
+        checkpoint: found.checkpoint.clone(),
+        changes: found.changes,
+        totals: None,
+        progress: None,
+        undone: found.undone,
+    });
+    let claims_done = claims_done(decision);
+    let concluded = conclude(decision, now_ms, iteration, outcome);
+    if let Err(why) = &found.plan {
+        let reason = requested(&decision.state);
+        return decision.stop(reason.unwrap_or_else(|| StopReason::PlanInvalid { why: why.clone() }));
+    }
+    match concluded {
+        Some(Conclusion::Left) if claims_done => done_after_review(decision, now_ms),
+        Some(Conclusion::Left | Conclusion::SentBack) | None => next(decision, now_ms),
+    }
+}
+
+/// What a review that is over means for the work.
+enum Conclusion {
+    SentBack,
+    /// The run goes on, or ends, as it would have done without the review.
+    Left,
+}
+
+fn claims_done(decision: &Decision) -> bool {
+    let subject = decision.state.rules.reviews.subject.as_ref();
+    subject.is_some_and(|subject| subject.claims_done)
+}
+
+/// Records what came of it; none where that is still open.
+fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome) -> Option<Conclusion> {
+    let has_channel = !outcome.found_no_live_channel() || give_up_live_channel(decision, outcome);
+    if is_repeated(outcome) && has_channel && decision.state.rules.reviews.may_repeat() {
+        return None;
+    }
+    let result = match outcome {
+        Outcome::Cancelled {
+            // The message is for the author, and the work is reviewed after it. A run that is continued reviews it then.
+            reason: CancelReason::Steered | CancelReason::Stopped,
+        } => return None,
+        Outcome::Cancelled {
+            reason: CancelReason::Skipped,
+        } => ReviewResult::Skipped,
+        Outcome::Completed => answer(decision),
+        Outcome::Failed { .. } | Outcome::Cancelled { .. } | Outcome::Interrupted => ReviewResult::Failed,
+    };
+    if is_limited(decision, now_ms, outcome) {
+        // It is back some time, and did not fail.
+        decision.push(Event::ReviewWithdrawn);
+        return Some(Conclusion::Left);
+    }
+    let sent_back = matches!(result, ReviewResult::Findings { sent_back: true, .. });
+    decision.push(Event::ReviewConcluded { iteration, result });
+    give_up_reviewer(decision);
+    Some(if sent_back {
+        Conclusion::SentBack
+    } else {
+        Conclusion::Left
+    })
+}
+
+/// Goes on without the live channel, unless nothing else will do.
+fn give_up_live_channel(decision: &mut Decision, outcome: &Outcome) -> bool {
+    let (Outcome::Failed { problem }, false) = (outcome, decision.state.view.settings.live_only) else {
+        return false;
+    };
+    let adapter = decision.state.view.adapter.clone();
+    decision.push(Event::LiveChannelGivenUp {
+        adapter,
+        why: problem.text.clone(),
+    });
+    true
+}
+
+/// What the reviewer answered.
+fn answer(decision: &Decision) -> ReviewResult {
+    let state = &decision.state;
+    match state.rules.stated.review.clone() {
+        None => ReviewResult::NoAnswer,
+        Some(ReviewAnswer::Approved) => ReviewResult::Approved,
+        Some(ReviewAnswer::Findings { findings }) => {
+            let round = match state.view.role {
+                Role::Review { round } => round,
+                Role::Work => 1,
+            };
+            let review = state.view.settings.review.as_ref();
+            let has_rounds = review.is_some_and(|review| round <= review.rounds);
+            let sent_back = has_rounds && !is_used_up(state);
+            ReviewResult::Findings { findings, sent_back }
+        }
+    }
+}
+
+/// Whether the task under review has used up what one may: nobody works on it again.
+fn is_used_up(state: &LoopState) -> bool {
+    let subject = state.rules.reviews.subject.as_ref();
+    let task = subject.and_then(|subject| subject.task.as_ref());
+    let work = task.and_then(|task| state.view.iterations.work.get(task));
+    let limits = &state.view.settings.limits.per_task;
+    work.is_some_and(|work| limits.reached(work.counted, &work.usage).is_some())
+}
+
+/// Whether a limit that says when it ends is why there is no review; the reviewer is left alone until then.
+fn is_limited(decision: &mut Decision, now_ms: u64, outcome: &Outcome) -> bool {
+    let Outcome::Failed { problem } = outcome else {
+        return false;
+    };
+    let (ProblemKind::RateLimited { until_ms } | ProblemKind::QuotaExhausted { until_ms }) = problem.kind else {
+        return false;
+    };
+    let settings = &decision.state.view.settings;
+    let adapter = decision.state.view.adapter.clone();
+    // What is no limit of the author's model must not have others stand in for it.
+    let is_author = settings.adapter == adapter || settings.fallback.contains(&adapter);
+    let Some(until_ms) = until_ms.filter(|until_ms| *until_ms > now_ms && !is_author) else {
+        return false;
+    };
+    decision.push(Event::AdapterLimited { adapter, until_ms });
+    true
+}
+
+/// Says once that a reviewer that fails again and again is asked no more.
+fn give_up_reviewer(decision: &mut Decision) {
+    let reviews = decision.state.rules.reviews.failures;
+    if review::is_given_up(&decision.state) {
+        let adapter = decision.state.view.adapter.clone();
+        decision.notice(Notice::ReviewerGivenUp { adapter, reviews });
+    }
+}
+
+/// Ends a run that was done but for its review, if what speaks for that is still true.
+fn done_after_review(decision: &mut Decision, now_ms: u64) {
+    if policy::undelivered(&decision.state).is_some() {
+        return next(decision, now_ms);
+    }
+    let iterations = &decision.state.view.iterations;
+    let (Some(work), Some(review)) = (iterations.latest_work(), iterations.latest()) else {
+        return next(decision, now_ms);
+    };
+    let tree = |checkpoint: &Option<Checkpoint>| checkpoint.as_ref().map(|found| found.tree.clone());
+    let (left, before, after) = (tree(&work.after), tree(&review.before), tree(&review.after));
+    let is_untouched = left.is_some() && left == before && (review.undone || before == after);
+    let outcome = work.outcome.clone().unwrap_or(Outcome::Completed);
+    let number = work.number;
+    if !is_untouched && !decision.state.view.settings.goals.is_empty() {
+        // They were run on other files.
+        return match requested(&decision.state) {
+            Some(reason) => decision.stop(reason),
+            None => start_verification(decision, number),
+        };
+    }
+    match gate::judge(&decision.state, &outcome) {
+        gate::Verdict::Done { verified, .. } => decision.stop(StopReason::Done { verified }),
+        // Somebody has added a task.
+        gate::Verdict::Refused(_) | gate::Verdict::NoClaim => next(decision, now_ms),
+    }
+}
