@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicU32, Ordering},
     },
     thread,
     time::{SystemTime, UNIX_EPOCH},
@@ -39,10 +39,20 @@ pub(super) struct Link {
     child: OnceLock<Weak<Child>>,
     /// The terminal's size, both numbers in one.
     size: AtomicU32,
-    /// From here on the reporter answers for the session's end, even if it panics.
-    started: AtomicBool,
+    /// From the start on the reporter answers for the session's end, even if it panics. Whoever starts does before, and the reporter may
+    /// be gone by then.
+    start: Mutex<Start>,
     /// What the agent is to be told.
     commands: Mutex<VecDeque<SessionCommand>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Start {
+    #[default]
+    Pending,
+    Started,
+    /// The reporter was gone first.
+    Missed,
 }
 
 impl Link {
@@ -50,7 +60,7 @@ impl Link {
         Self {
             child: OnceLock::new(),
             size: AtomicU32::new(packed(size)),
-            started: AtomicBool::new(false),
+            start: Mutex::default(),
             commands: Mutex::default(),
         }
     }
@@ -65,10 +75,30 @@ impl Link {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn start(&self, child: &Arc<Child>) {
+    /// Leaves the end of the session to the reporter; returns whether it is there to answer for it.
+    pub(super) fn start(&self, child: &Arc<Child>) -> bool {
         // A child is started once.
         _ = self.child.set(Arc::downgrade(child));
-        self.started.store(true, Ordering::Release);
+        self.hand_over()
+    }
+
+    fn hand_over(&self) -> bool {
+        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_there = *start == Start::Pending;
+        if is_there {
+            *start = Start::Started;
+        }
+        is_there
+    }
+
+    /// The reporter is gone; returns whether it has to answer for the end.
+    fn leave(&self) -> bool {
+        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_started = *start == Start::Started;
+        if !is_started {
+            *start = Start::Missed;
+        }
+        is_started
     }
 
     pub(super) fn resize(&self, size: Size) {
@@ -104,6 +134,19 @@ pub(super) fn send_apart(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSigna
             _ = out.try_send(signal);
         }
     }
+}
+
+/// The end of a session whose reporter panicked.
+pub(super) fn broke_down(output_bytes: u64) -> [AgentSignal; 2] {
+    let text = "ralph's reader of this agent broke down".to_owned();
+    let problem = AgentSignal::Problem {
+        problem: Problem::said(ProblemKind::Crashed, text),
+    };
+    let ended = AgentSignal::Ended {
+        exit: None,
+        output_bytes,
+    };
+    [problem, ended]
 }
 
 pub(super) struct Reporter {
@@ -411,17 +454,24 @@ impl Output for Reporter {
 impl Drop for Reporter {
     /// A reporter that is gone without its end panicked, or its thread did: the session still has to end for the loop.
     fn drop(&mut self) {
-        if self.ended || !self.link.started.load(Ordering::Acquire) {
-            return;
+        if !self.ended && self.link.leave() {
+            send_apart(broke_down(self.output_bytes), self.out.clone());
         }
-        let text = "ralph's reader of this agent broke down".to_owned();
-        let problem = AgentSignal::Problem {
-            problem: Problem::said(ProblemKind::Crashed, text),
-        };
-        let ended = AgentSignal::Ended {
-            exit: None,
-            output_bytes: self.output_bytes,
-        };
-        send_apart([problem, ended], self.out.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_comes_second_answers_for_the_end_of_a_session() {
+        let size = Size { cols: 80, rows: 24 };
+        let link = Link::new(size);
+        assert!(link.hand_over(), "the reporter is there");
+        assert!(link.leave(), "it answers for the end");
+        let link = Link::new(size);
+        assert!(!link.leave(), "nobody knows yet whether there is a session");
+        assert!(!link.hand_over(), "whoever starts answers for the end");
     }
 }

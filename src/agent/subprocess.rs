@@ -25,7 +25,7 @@ use super::{
     manifest::{Live, Manifest},
     mcp::{McpServer, McpServers},
     protocol::Opening,
-    reporter::{Conversation, Link, Reporter, send_apart},
+    reporter::{Conversation, Link, Reporter, broke_down, send_apart},
     template::Placeholder,
     usage::Meter,
 };
@@ -177,7 +177,9 @@ impl AgentAdapter for SubprocessAdapter {
             Ok(child) => {
                 info!(adapter = self.id(), ?program, "agent started");
                 let child = Arc::new(child);
-                link.start(&child);
+                if !link.start(&child) {
+                    send_apart(broke_down(0), out);
+                }
                 if is_live {
                     // The reporter begins the conversation, now that it can write.
                     child.wake();
