@@ -152,6 +152,23 @@ pub(crate) fn question_asked(ask: u32, several: bool) -> Event {
     }
 }
 
+/// The use of a tool that a server has.
+pub(crate) fn server_tool_asked(tool: &str) -> PermissionRequest {
+    PermissionRequest {
+        id: AskId("1".to_owned()),
+        call: None,
+        tool: tool.to_owned(),
+        kind: ToolKind::Mcp,
+        title: String::new(),
+        reason: None,
+        command: None,
+        paths: Vec::new(),
+        url: None,
+        diff: None,
+        questions: Vec::new(),
+    }
+}
+
 /// The agent wants to push, and somebody is asked.
 pub(crate) fn permission_asked(ask: u32) -> Event {
     let request = PermissionRequest {

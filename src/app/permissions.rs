@@ -231,23 +231,7 @@ pub(super) fn unbypassed(adapter: &str, live: &Live, concerned: ToolKinds, proje
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{self, AskId};
-
-    fn used(tool: &str) -> PermissionRequest {
-        PermissionRequest {
-            id: AskId("1".to_owned()),
-            call: None,
-            tool: tool.to_owned(),
-            kind: event::ToolKind::Mcp,
-            title: String::new(),
-            reason: None,
-            command: None,
-            paths: Vec::new(),
-            url: None,
-            diff: None,
-            questions: Vec::new(),
-        }
-    }
+    use crate::testing::server_tool_asked;
 
     #[test]
     fn ralphs_own_tools_need_no_rule_in_any_mode_and_no_others_are_taken_for_them() {
@@ -264,7 +248,7 @@ mod tests {
             disk,
             asks: true,
         };
-        let decided = |tool: &str| rules.rule(&used(tool), &[]).decision;
+        let decided = |tool: &str| rules.rule(&server_tool_asked(tool), &[]).decision;
         for own in ["mcp__ralph__plan", "mcp_ralph_claim_done", "ralph_question"] {
             assert_eq!(decided(own), Decision::Allow, "{own}");
         }

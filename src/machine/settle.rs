@@ -6,7 +6,7 @@ use crate::{
         OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, RequestedBy, Role, SessionMode, StopReason,
         StopRequest, Wait, WaitCause,
     },
-    run::{Observation, Phase, StopAsked},
+    run::{Observation, StopAsked},
 };
 
 use super::{
@@ -407,7 +407,8 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
     if review::next_role(&decision.state).is_work() {
         let sent_back = decision.state.sent_back_to().is_some();
         let out_of_tasks = out_of_tasks(&decision.state).filter(|_| !sent_back);
-        if let Some(reason) = out_of_tasks.filter(|_| knows_the_plan(&decision.state.view.phase)) {
+        // The plan was read just now only with a result. While nobody worked, its user may have changed it.
+        if let Some(reason) = out_of_tasks.filter(|_| decision.state.view.phase.outcome().is_some()) {
             return decision.stop(reason);
         }
         if let Some(question) = blocked_for_good(&decision.state) {
@@ -463,20 +464,6 @@ pub(super) fn out_of_tasks(state: &LoopState) -> Option<StopReason> {
     let open_elsewhere = view.plan.current_except(&view.set_aside()).is_some();
     let task = task.to_owned();
     (!open_elsewhere).then_some(StopReason::TaskLimitReached { limit, task })
-}
-
-/// Whether the plan was read just now. While nobody worked, its user may have changed it.
-fn knows_the_plan(phase: &Phase) -> bool {
-    match phase {
-        Phase::Settling { .. } | Phase::Verifying { .. } => true,
-        Phase::Idle
-        | Phase::Preparing { .. }
-        | Phase::Running { .. }
-        | Phase::Cancelling { .. }
-        | Phase::Waiting { .. }
-        | Phase::Paused
-        | Phase::Stopped { .. } => false,
-    }
 }
 
 /// Has the next iteration prepared, for whoever will work in it.

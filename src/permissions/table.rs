@@ -11,8 +11,9 @@ use super::{
     List, Paths, Policy, Request, Rule, ToolKind, Verdict, kind_of, offered, remember::rule_for, with_granted,
 };
 use crate::{
-    event::{self, AskId, Decision, PermissionMode, PermissionRequest, ToolKinds},
+    event::{self, Decision, PermissionMode, ToolKinds},
     settings::Origin,
+    testing::server_tool_asked,
 };
 
 const TABLE: &str = include_str!("commands.txt");
@@ -792,19 +793,7 @@ fn a_tool_whose_server_cannot_be_told_from_its_name_is_matched_by_the_whole_name
         ("my_dbs_read", Decision::Allow),
         ("flat_name", Decision::Deny),
     ] {
-        let asked = PermissionRequest {
-            id: AskId("1".to_owned()),
-            call: None,
-            tool: name.to_owned(),
-            kind: event::ToolKind::Mcp,
-            title: String::new(),
-            reason: None,
-            command: None,
-            paths: Vec::new(),
-            url: None,
-            diff: None,
-            questions: Vec::new(),
-        };
+        let asked = server_tool_asked(name);
         let request = Request::from(&asked);
         assert_eq!(policy.decide(&request, &Disk).decision, expected, "{name}");
         if expected == Decision::Allow {
