@@ -1,5 +1,5 @@
 //! Journals that other versions wrote: `tests/fixtures/journals` has runs as the first one left them, and some (`second-…`) of
-//! the second one before its notices were facts.
+//! the second one before its notices were facts, and one of its runs with background tasks.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Name of a fixture, what `ralph runs` says of its end, and the kind of end in the report.
-pub const RUNS: [(&str, &str, Option<&str>); 12] = [
+pub const RUNS: [(&str, &str, Option<&str>); 13] = [
     ("done", "done", Some("done")),
     ("messages", "done (not verified)", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
@@ -29,6 +29,7 @@ pub const RUNS: [(&str, &str, Option<&str>); 12] = [
     ("reviewed", "done (not verified)", Some("done")),
     ("second-broken", "took longer than 2 s", Some("broken")),
     ("second-cut-off", "interrupted", None),
+    ("background", "done (not verified)", Some("done")),
 ];
 
 pub fn fixture(name: &str) -> String {

@@ -6,6 +6,7 @@ mod api;
 mod api_examples;
 mod approvals;
 mod attach;
+mod background;
 mod bad_input;
 mod chaos;
 mod checkpoints;

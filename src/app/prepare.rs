@@ -138,6 +138,7 @@ pub(super) fn prepare(
             unanswered: config.permissions.unanswered,
         },
         denials: config.permissions.denials,
+        background: config.background,
         remembered: remembered(&place.paths)?,
         given: given(loaded),
     };

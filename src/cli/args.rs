@@ -305,6 +305,14 @@ pub(super) enum Command {
     },
     /// Reset the stuck detector and resume
     ResetCircuit,
+    /// List and start background tasks: commands that outlive an iteration and end with the run, such as a development server
+    Tasks {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        #[command(subcommand)]
+        command: Option<TasksCommand>,
+    },
     /// List and run goals: the commands that verify the work
     Goals {
         #[command(subcommand)]
@@ -505,6 +513,42 @@ pub(super) enum PlanCommand {
         /// After the last task below this heading, which is added at the end if it is not there
         #[arg(long, short, value_name = "HEADING")]
         section: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TasksCommand {
+    /// Start a command in the project: `ralph tasks start -- npm run dev`, or a line of shell in quotes
+    Start {
+        /// As one JSON object, with its number
+        #[arg(long)]
+        json: bool,
+        /// The command
+        #[arg(
+            required = true,
+            value_name = "COMMAND",
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        command: Vec<String>,
+    },
+    /// Print what a task has written, without escape sequences
+    Output {
+        /// Its number, as `ralph tasks` shows it
+        #[arg(value_name = "N")]
+        number: u32,
+        /// Go on until the task is over
+        #[arg(long, short)]
+        follow: bool,
+        /// So many bytes of the end
+        #[arg(long, value_name = "N", default_value_t = 16_384)]
+        bytes: u64,
+    },
+    /// End a task, and all that it started
+    Cancel {
+        /// Its number, as `ralph tasks` shows it
+        #[arg(value_name = "N")]
+        number: u32,
     },
 }
 

@@ -194,7 +194,7 @@ fn show(reply: Reply) -> Result<u8, Failure> {
             Ok(0)
         }
         Reply::Refused { why } | Reply::Forbidden { why } => Err(Failure::new(FailureKind::Failed, why)),
-        Reply::Status { .. } | Reply::Tool { .. } => Err(Failure::new(
+        Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. } => Err(Failure::new(
             FailureKind::Failed,
             "unexpected answer from the running ralph",
         )),

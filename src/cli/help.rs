@@ -105,6 +105,7 @@ pub(super) const GROUPS: &[(&str, &[Row])] = &[
                 &[("skip", "ralph skip"), ("stop", "ralph stop --after-iteration")],
                 "End the current iteration, or the run",
             ),
+            one(&[("tasks", "ralph tasks start -- npm run dev")]),
             one(&[("reset-circuit", "ralph reset-circuit")]),
         ],
     ),

@@ -36,6 +36,7 @@ mod setup;
 mod status;
 mod table;
 mod target;
+mod tasks;
 mod token;
 mod trust;
 mod watch;
@@ -175,6 +176,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             at_once,
         }) => control::stop(args, *after_iteration, *at_once),
         Some(Command::ResetCircuit) => control::reset_circuit(args),
+        Some(Command::Tasks { json, command }) => tasks::run(args, *json, command.as_ref()),
         Some(Command::Goals { command }) => match command {
             None | Some(GoalsCommand::List) => goals::list(args),
             Some(GoalsCommand::Check) => goals::check(args, supervisor),

@@ -123,7 +123,7 @@ fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
         }
         Ok(Reply::Done { text, .. }) => print(&format!("{text}\n")),
         Ok(Reply::Refused { why } | Reply::Forbidden { why }) => return Err(refused(why)),
-        Ok(Reply::Status { .. } | Reply::Tool { .. }) => {
+        Ok(Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. }) => {
             return Err(refused("unexpected answer from the running ralph".to_owned()));
         }
         Err(error) => return Err(error.into()),

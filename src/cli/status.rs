@@ -18,8 +18,8 @@ use crate::{
         tui::model::estimate_ms,
     },
     words::{
-        asked_in_words, breaker_state_word, changes_in_words, counted, goal_in_words, short_duration, spent_in_words,
-        stop_in_words, task_at_limit_in_words, usage_in_words,
+        asked_in_words, background_state_in_words, breaker_state_word, changes_in_words, command_in_words, counted,
+        goal_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words, usage_in_words,
     },
 };
 
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
             print_coloured(&in_words(&status, &how_it_runs(&status), now_ms(), style));
             Ok(0)
         }
-        Ok(Reply::Done { .. } | Reply::Tool { .. }) => Err(Failure::new(
+        Ok(Reply::Done { .. } | Reply::Started { .. } | Reply::Tool { .. }) => Err(Failure::new(
             FailureKind::Failed,
             "unexpected answer from the running ralph",
         )),
@@ -94,7 +94,13 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let (run, asks) = match control::ask(&paths.socket(), &Request::Status) {
         Ok(Reply::Status { status }) => (status.run, status.asks),
-        Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } | Reply::Tool { .. }) => {
+        Ok(
+            Reply::Done { .. }
+            | Reply::Started { .. }
+            | Reply::Refused { .. }
+            | Reply::Forbidden { .. }
+            | Reply::Tool { .. },
+        ) => {
             let text = "unexpected answer from the running ralph";
             return Err(Failure::new(FailureKind::Failed, text));
         }
@@ -271,6 +277,16 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
         for (task, limit) in view.tasks_at_limit() {
             line("set aside", &format!("{task}: {}", task_at_limit_in_words(limit)));
         }
+    }
+    // Those of a ralph that is gone are gone with it.
+    for task in view
+        .iter()
+        .flat_map(|view| view.background.alive())
+        .filter(|_| status.pid != 0)
+    {
+        let (command, state) = (command_in_words(&task.command), background_state_in_words(task));
+        let age = short_duration(task.age_ms(now_ms));
+        line("bg task", &format!("{}: {command} ({state}, {age})", task.number));
     }
     if let Some(breaker) = breaker_in_words(&status.breaker) {
         line("stuck", &breaker);

@@ -7,7 +7,8 @@
 use crate::{
     agent::Channel,
     event::{
-        Backoff, BreakerLimits, DayLimits, GoalsWhen, Limits, Mode, OnDayLimit, ReviewWhen, SessionMode, TaskLimits,
+        BackgroundLimits, Backoff, BreakerLimits, DayLimits, GoalsWhen, Limits, Mode, OnDayLimit, ReviewWhen,
+        SessionMode, TaskLimits,
     },
     settings::{
         Amount, BigCount, Choice, Count, Duration, FilePath, Limit, Line, Maybe, Names, OneOf, OptionalLimit, Percent,
@@ -115,6 +116,7 @@ settings! {
         /// MCP servers of your own, by name, that every agent gets which can be told of them; each is started by the agent:
         /// "mcp": { "serena": { "command": "uvx", "args": ["--from", "serena-agent", "serena", "start-mcp-server"], "env": {} } }
         mcp("mcp"): McpTables = {},
+        background("background"): Section<BackgroundLimits>,
         checkpoint("checkpoint"): Section<CheckpointSettings>,
         breaker("breaker"): Section<BreakerLimits>,
         /// Changes to adapters, and adapters of your own, by id and with the keys of a manifest:
@@ -279,6 +281,21 @@ settings! {
         same_error("sameError"): Limit<Count> = 5,
         /// How long a stuck run pauses before one last try. `ralph reset-circuit` resets the stuck detector and ends the pause.
         cooldown_ms("cooldown"): Duration = "30m",
+    }
+}
+
+settings! {
+    /// Background tasks (`ralph tasks`): commands that outlive an iteration and not the run, such as a development server or a long
+    /// test. They are confined as goals are.
+    impl BackgroundLimits {
+        /// How many run at a time.
+        at_once("atOnce"): Count = 3,
+        /// Time after which one is ended.
+        timeout_ms("timeout"): Limit<Duration> = "1h",
+        /// Size of what is kept of the output of one, in MiB: its beginning and its end.
+        output_mib("outputMiB"): Count = 8,
+        /// Whether agents may start background tasks, and cancel those. What they run is held to the rules of `permissions`.
+        agents("agents"): Switch = true,
     }
 }
 
@@ -472,7 +489,8 @@ mod tests {
                 "native.prices" => r#"{"m": {"input": 1, "output": 2}}"#,
                 "limits.perDay.onLimit" => "stop",
                 "goalsWhen" => "both",
-                "goalsParallel" | "handover" | "screen.mouse" | "tools.enabled" | "tools.proposals" => "false",
+                "goalsParallel" | "handover" | "background.agents" | "screen.mouse" | "tools.enabled"
+                | "tools.proposals" => "false",
                 "mcp" => r#"{"x": {"command": "y"}}"#,
                 "review.when" => "end",
                 "screen.theme" => "16",
@@ -486,6 +504,7 @@ mod tests {
                 | "limits.idleTimeout"
                 | "limits.phaseTimeout"
                 | "breaker.cooldown"
+                | "background.timeout"
                 | "keep.age" => "9m",
                 "backoff.base" => "9s",
                 "adapters" => r#"{"codex": {"title": "x"}}"#,

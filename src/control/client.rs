@@ -13,7 +13,8 @@ use serde::Deserialize;
 use thiserror::Error;
 use tokio::time::timeout;
 
-use super::{Reply, Request, Status};
+use super::{Reply, Request, StartBackground, StartedBackground, Status};
+use crate::event::BackgroundCommand;
 
 /// A loop answers at once; one that does not within this time is stuck or stopped.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -125,12 +126,19 @@ impl Client {
         let asked = match request {
             Request::Command { command } => self.request(Method::POST, "/commands").json(command),
             Request::Status => self.request(Method::GET, "/status"),
+            Request::Background(BackgroundCommand::Start { command }) => {
+                let command = command.clone();
+                self.request(Method::POST, "/tasks").json(&StartBackground { command })
+            }
+            Request::Background(BackgroundCommand::Cancel { number }) => {
+                self.request(Method::POST, &format!("/tasks/{number}/cancel"))
+            }
             Request::Personal(personal) => self.request(Method::POST, &format!("/personal/{}", personal.name())),
             Request::Tool { called, .. } => self.request(Method::POST, "/tools").json(called),
         };
         let patience = match request {
             Request::Tool { .. } => TOOL_TIMEOUT,
-            Request::Command { .. } | Request::Status | Request::Personal(_) => REPLY_TIMEOUT,
+            Request::Command { .. } | Request::Status | Request::Background(_) | Request::Personal(_) => REPLY_TIMEOUT,
         };
         let response = self.send(asked.timeout(patience)).await?;
         let status = response.status();
@@ -153,6 +161,11 @@ impl Client {
             (Request::Tool { .. }, StatusCode::OK) => {
                 let answer = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
                 Ok(Reply::Tool { answer })
+            }
+            (Request::Background(BackgroundCommand::Start { .. }), StatusCode::OK) => {
+                let started: StartedBackground = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
+                let StartedBackground { number, text } = started;
+                Ok(Reply::Started { number, text })
             }
             (_, StatusCode::OK) => {
                 let Done { text, seq } = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;

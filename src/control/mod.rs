@@ -3,6 +3,7 @@
 //! The run's socket lies in the state directory, which only the user can enter. An agent runs as that user: who it is that
 //! asks is therefore told apart by the process that has connected, and an agent may look and not command.
 
+mod background;
 mod client;
 pub mod frames;
 pub mod stream;
@@ -15,10 +16,11 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    event::{BreakerState, Question, RunId, SteeringId, SteeringKind, Totals, UserCommand},
+    event::{BackgroundCommand, BreakerState, Question, RunId, SteeringId, SteeringKind, Totals, UserCommand},
     run::{OpenAsk, RunView},
 };
 
+pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, StartBackground, StartedBackground};
 pub use client::{Client, ControlError, ask, is_listened_to};
 pub use tools::{Called, SAID_CAP_BYTES, ToolAnswer, ToolCall};
 
@@ -29,6 +31,8 @@ pub enum Request {
         command: UserCommand,
     },
     Status,
+    /// Background tasks are started and ended, by agents as well.
+    Background(BackgroundCommand),
     /// Whoever asks is about to do what is not for an agent.
     Personal(Personal),
     /// A tool of ralph's, for the agent.
@@ -90,6 +94,12 @@ pub enum Reply {
         text: String,
         /// The number of the first record of it; none if it changed nothing.
         seq: Option<u64>,
+    },
+    /// A background task was started.
+    Started {
+        number: u32,
+        /// What was done, in words.
+        text: String,
     },
     Refused {
         why: String,

@@ -208,7 +208,7 @@ impl Driver {
         let run = GoalRun::check(
             goals,
             self.goals_parallel,
-            self.place_of_goals(),
+            self.place(),
             move |results| Found::Goals { ticket, results },
             self.tools.found_in.clone(),
         );

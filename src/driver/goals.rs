@@ -28,14 +28,14 @@ const SIZE: Size = Size { cols: 120, rows: 40 };
 /// Bourne's shell, where POSIX has it.
 const SHELL: &str = "/bin/sh";
 
-/// Where goals run.
+/// Where goals run, and background tasks.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) project: PathBuf,
     pub(super) run_id: String,
     pub(super) scratch: PathBuf,
     pub(super) supervisor: Supervisor,
-    /// Variables that goals do not get: they run what an agent wrote, which is no reason to hand it a key.
+    /// Variables that they do not get: they run what an agent wrote, which is no reason to hand it a key.
     pub(super) withheld: Vec<String>,
     /// Held as long as a process of a goal lives: goals of two looks never run at once.
     pub(super) turn: Arc<Mutex<()>>,
@@ -141,7 +141,7 @@ async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> GoalResult {
         sender: Some(sender),
         _turn: turn,
     };
-    let launch = launch(&goal, &place);
+    let launch = launch(&goal.command, &place);
     // Starting forks and writes files: not on the loop's thread.
     let supervisor = place.supervisor.clone();
     debug!(goal = goal.name, "goal started");
@@ -170,12 +170,13 @@ async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> GoalResult {
     result(&goal, started, &printed, ending)
 }
 
-fn launch(goal: &Goal, place: &Place) -> Launch {
-    // No colours and no progress bars: what it prints is read by ralph and by the next prompt.
+/// What a shell runs in the project, for nobody at a terminal.
+pub(super) fn launch(command: &str, place: &Place) -> Launch {
+    // No colours and no progress bars: what it prints is read by ralph, by agents and by the next prompt.
     let plain = [("TERM", "dumb"), ("NO_COLOR", "1")].map(|(name, value)| (name.to_owned(), value.to_owned()));
     Launch {
         program: PathBuf::from(SHELL),
-        args: vec![OsString::from("-c"), OsString::from(&goal.command)],
+        args: vec![OsString::from("-c"), OsString::from(command)],
         cwd: place.project.clone(),
         env: plain.into(),
         env_remove: place.withheld.clone(),

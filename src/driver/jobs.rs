@@ -69,6 +69,8 @@ pub(super) struct Prepare {
     pub(super) promise: String,
     pub(super) steering: Vec<(SteeringId, SteeringKind, String)>,
     pub(super) feedback: Vec<String>,
+    /// What there is to say of background tasks.
+    pub(super) background: Vec<String>,
     pub(super) before: Option<LastSession>,
     pub(super) live_steering: bool,
     /// The agent is given ralph's own tools.
@@ -110,6 +112,10 @@ impl Prepare {
                 .map(|steering| (steering.id, steering.kind, words::message_in_prompt(steering)))
                 .collect(),
             feedback: state.prompt_feedback().iter().map(words::prompt::feedback).collect(),
+            background: state
+                .background_for_prompt()
+                .map(|task| words::background_in_prompt(task, state.view.clock.now_ms))
+                .collect(),
             before: None,
             live_steering,
             has_tools: false,
@@ -269,6 +275,7 @@ impl JobContext {
             standing: &standing,
             once: &once,
             notices: &job.feedback,
+            background: &job.background,
             before: before.as_ref(),
             confined: self.confined,
             has_tools: job.has_tools,

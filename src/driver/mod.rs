@@ -5,6 +5,7 @@
 
 mod agent_commands;
 mod autorun;
+mod background;
 mod calls;
 mod clock;
 mod config;

@@ -19,6 +19,7 @@ use crate::{
 };
 
 use super::{
+    background,
     clock::random_share,
     config::Agent,
     goals::{self, GoalRun},
@@ -109,6 +110,9 @@ impl Driver {
                     self.count_down(lived);
                 }
             }
+            Effect::StartBackground { number, command } => self.start_background(number, command),
+            Effect::CancelBackground { number } => self.background.cancel(number),
+            Effect::EndBackground { at_once } => self.background.end(at_once),
             Effect::RemovePauseFile => {
                 // If it cannot be removed, the loop goes on all the same, as the user wanted; the next run will pause.
                 _ = std::fs::remove_file(self.jobs.paths.pause_file());
@@ -205,7 +209,7 @@ impl Driver {
     }
 
     fn verify(&mut self, iteration: u32) {
-        let place = self.place_of_goals();
+        let place = self.place();
         let goals = self.state().view.settings.goals.clone();
         let jobs = Arc::clone(&self.jobs);
         let before = self.state().view.plan.clone();
@@ -224,7 +228,19 @@ impl Driver {
         ));
     }
 
-    pub(super) fn place_of_goals(&self) -> goals::Place {
+    fn start_background(&mut self, number: u32, command: String) {
+        let task = background::Task {
+            number,
+            command,
+            place: self.place(),
+            output: self.jobs.files.background(number),
+            limits: self.state().view.settings.background,
+        };
+        self.background.start(task, self.results.clone());
+    }
+
+    /// Where goals run, and background tasks.
+    pub(super) fn place(&self) -> goals::Place {
         goals::Place {
             project: self.jobs.paths.project().to_owned(),
             run_id: self.jobs.run.0.clone(),

@@ -4,10 +4,10 @@
 
 use crate::{
     event::{
-        Answer, CommandRefusal, Decider, Decision, Offer, PermissionMode, PermissionRequest, RememberedRule, Ruling,
-        RunId, UserCommand,
+        Answer, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, Offer, PermissionMode,
+        PermissionRequest, RememberedRule, Requester, Ruling, RunId, UserCommand,
     },
-    machine::Input,
+    machine::{Input, background_refusal},
     run::{Ask, Permissions},
 };
 
@@ -71,6 +71,29 @@ impl Driver {
         };
         let why = objection(&self.state().view.permissions, self.judge.as_deref(), *ask, answer)?;
         Some(CommandRefusal::Rule { ask: *ask, why })
+    }
+
+    /// Why nothing comes of a command about background tasks.
+    pub(super) fn background_refusal(&self, command: &BackgroundCommand, by: Requester) -> Option<BackgroundRefusal> {
+        let refused = background_refusal(&self.state().view, command, by);
+        refused.or_else(|| match (command, by) {
+            (BackgroundCommand::Start { command }, Requester::Agent) => self.ruled_out(command),
+            (BackgroundCommand::Start { .. }, Requester::User) | (BackgroundCommand::Cancel { .. }, _) => None,
+        })
+    }
+
+    /// Why the rules do not let an agent run `command`: what its own shell may not do, no task of its may do.
+    fn ruled_out(&self, command: &str) -> Option<BackgroundRefusal> {
+        let judge = self.judge.as_ref().filter(|judge| judge.asks())?;
+        let request = PermissionRequest::of_shell(AskId("background".to_owned()), command);
+        let ruling = judge.rule(&request, &self.state().view.permissions.rules);
+        match ruling.decision {
+            Decision::Allow => None,
+            decision @ (Decision::Ask | Decision::Deny) => Some(BackgroundRefusal::Rules {
+                decision,
+                by: ruling.by,
+            }),
+        }
     }
 }
 

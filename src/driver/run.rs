@@ -26,6 +26,7 @@ use crate::{
 use super::{
     agent_commands::AgentCommands,
     autorun::Autorun,
+    background::{self, BackgroundTasks},
     clock::{Clock, LOOK, new_promise},
     config::{Agent, Judge, RunConfig, Warden},
     goals::GoalRun,
@@ -70,6 +71,7 @@ pub struct Driver {
     pub(super) goals_turn: Arc<tokio::sync::Mutex<()>>,
     /// What the agent asked of its tools, and does not know yet.
     pub(super) tools: Tools,
+    pub(super) background: BackgroundTasks,
     /// Used from blocking threads.
     pub(super) jobs: Arc<JobContext>,
     pub(super) size: Size,
@@ -96,6 +98,8 @@ pub struct Driver {
     notices: Vec<Notice>,
     /// So many screens show the run, which stays after its end for them.
     pub(super) screens: u32,
+    /// Since when the end of the run waits for background tasks, by [`Clock::lived`].
+    ending_since: Option<Duration>,
     /// Nobody is to see the end any longer, whoever looks.
     pub(super) dismissed: bool,
     /// What the loop begins with.
@@ -180,6 +184,7 @@ impl Driver {
             goals: None,
             goals_turn: Arc::default(),
             tools: Tools::default(),
+            background: BackgroundTasks::default(),
             jobs: Arc::new(jobs),
             size: config.size,
             recording_cap_bytes: config.recording_cap_bytes,
@@ -198,6 +203,7 @@ impl Driver {
             heard: config.heard,
             notices: std::mem::take(&mut open.notices),
             screens: u32::from(config.watched),
+            ending_since: None,
             dismissed: false,
             first: Some(first),
             handle,
@@ -244,6 +250,7 @@ impl Driver {
         if result.is_err() {
             self.end_session_at_once().await;
         }
+        self.background.give_up().await;
         // What agents' sessions had in common ends with the run, and before the project is free for another.
         let agents = self.agents.clone();
         let closed = tokio::task::spawn_blocking(move || agents.iter().for_each(|agent| agent.adapter.close()));
@@ -282,6 +289,7 @@ impl Driver {
             let over = self.state().view.stop_reason().cloned();
             if let Some(reason) = &over
                 && !self.stays(reason)
+                && !self.waits_for_background()
             {
                 return Ok(reason.clone());
             }
@@ -354,6 +362,16 @@ impl Driver {
         let known = view.spending.day?;
         let is_past = !view.is_over() && !known.contains(self.clock.now_ms());
         is_past.then(|| self.clock.today()).filter(|day| *day != known)
+    }
+
+    /// Whether background tasks are still being ended, which the end of a run waits for.
+    fn waits_for_background(&mut self) -> bool {
+        if self.state().view.background.alive().next().is_none() {
+            self.ending_since = None;
+            return false;
+        }
+        let lived = self.clock.lived();
+        lived.saturating_sub(*self.ending_since.get_or_insert(lived)) < background::PATIENCE
     }
 
     fn resize(&mut self, size: Size) {

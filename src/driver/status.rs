@@ -4,12 +4,16 @@ use std::time::Duration;
 
 use crate::{
     control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Role, Status},
-    event::{Answer, AnswerPlace, Event, Notice, RequestedBy, RunId, SteeringKind, StopRequest, UserCommand},
+    event::{
+        Answer, AnswerPlace, BackgroundCommand, BackgroundRefusal, Event, Notice, RequestedBy, Requester, RunId,
+        SteeringKind, StopRequest, UserCommand,
+    },
     machine::{Input, LoopState, late_answer, read_answer},
     run::{Phase, RunView},
+    text::one_line,
     words::{
-        NoTool, agent_command_in_words, breaker_cause_in_words, closed_in_words, command_refusal_in_words,
-        fate_in_words, no_answer_in_words, no_tool_in_words, phase_in_words, scope_in_words,
+        NoTool, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
+        command_refusal_in_words, fate_in_words, no_answer_in_words, no_tool_in_words, phase_in_words, scope_in_words,
     },
 };
 
@@ -97,7 +101,9 @@ impl Driver {
     /// Does what was asked over the control socket, and says what came of it.
     pub(super) fn answer(&mut self, request: Request, role: Role) -> Result<Reply, DriverError> {
         match request {
-            Request::Command { .. } | Request::Personal(_) | Request::Tool { .. } if role == Role::Reader => {
+            Request::Command { .. } | Request::Background(_) | Request::Personal(_) | Request::Tool { .. }
+                if role == Role::Reader =>
+            {
                 Ok(Reply::Forbidden { why: READER.to_owned() })
             }
             Request::Command { command } if role == Role::Agent => self.refuse_agent(command.name()),
@@ -114,6 +120,7 @@ impl Driver {
                     Box::new(status_of(&self.state().view, self.pid, quiet))
                 },
             }),
+            Request::Background(command) => self.answer_background(&command, role),
             Request::Command { command } => {
                 if let Some(refusal) = self.refusal(&command) {
                     let why = command_refusal_in_words(&refusal);
@@ -133,6 +140,45 @@ impl Driver {
                 })
             }
         }
+    }
+
+    /// Starts or ends a background task for whoever asks.
+    fn answer_background(&mut self, command: &BackgroundCommand, role: Role) -> Result<Reply, DriverError> {
+        let by = match role {
+            Role::User => Requester::User,
+            Role::Agent | Role::Reader => Requester::Agent,
+        };
+        if let Some(refusal) = self.background_refusal(command, by) {
+            let why = background_refusal_in_words(&refusal);
+            return Ok(match refusal {
+                BackgroundRefusal::NotForAgents
+                | BackgroundRefusal::Rules { .. }
+                | BackgroundRefusal::StartedByUser { .. } => Reply::Forbidden { why },
+                BackgroundRefusal::RunOver
+                | BackgroundRefusal::NoCommand
+                | BackgroundRefusal::CommandTooLong { .. }
+                | BackgroundRefusal::TooMany { .. }
+                | BackgroundRefusal::Unknown { .. }
+                | BackgroundRefusal::Ending { .. }
+                | BackgroundRefusal::Ended { .. } => Reply::Refused { why },
+            });
+        }
+        let next_seq = self.next_seq();
+        let command = command.clone();
+        let events = self.advance(&Input::Background { command, by })?;
+        Ok(match events.first() {
+            Some(Event::BackgroundStarted { number, command, .. }) => Reply::Started {
+                number: *number,
+                text: format!("background task {number} started: {}", one_line(command)),
+            },
+            Some(Event::BackgroundCancelled { number, .. }) => Reply::Done {
+                text: format!("background task {number} is being ended"),
+                seq: Some(next_seq),
+            },
+            _ => Reply::Refused {
+                why: background_refusal_in_words(&BackgroundRefusal::RunOver),
+            },
+        })
     }
 
     /// Refuses a command of the agent's, and tells the user: once for each kind and iteration, however often it is tried.

@@ -232,6 +232,10 @@ impl Event {
                 attempt,
                 why: why.bounded(),
             },
+            Event::BackgroundEnded { number, result } => Event::BackgroundEnded {
+                number,
+                result: result.bounded(),
+            },
             Event::RunStopped { reason, hints, totals } => Event::RunStopped {
                 reason: reason.bounded(),
                 hints: listed(hints, Hint::bounded, |count| Hint::More { count }),
@@ -261,6 +265,9 @@ impl Event {
             | Event::PermissionWithdrawn { .. }
             | Event::PermissionDecided { .. }
             | Event::QuestionAnswered { .. }
+            // A command that is longer than a record may carry is refused.
+            | Event::BackgroundStarted { .. }
+            | Event::BackgroundCancelled { .. }
             // Rules are bounded where they are read.
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }

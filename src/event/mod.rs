@@ -6,6 +6,7 @@
 //! is in the iteration's recording.
 
 mod agent;
+mod background;
 mod bounds;
 mod breaker;
 mod call;
@@ -33,6 +34,10 @@ use std::{fmt, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemKind, Usage};
+pub use background::{
+    BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundRefusal,
+    BackgroundResult, Requester,
+};
 pub use breaker::{BreakerCause, BreakerState};
 pub use call::AgentCall;
 pub use claim::{AgentStatus, Claim, ConfidencePart, Denial, Evidence, Missing};
@@ -413,6 +418,25 @@ pub enum Event {
     },
     SteeringWithdrawn {
         id: SteeringId,
+    },
+    /// A command was started that outlives the iteration and not the run.
+    BackgroundStarted {
+        /// Counts the background tasks of a run, from 1.
+        number: u32,
+        by: Requester,
+        /// What a shell runs.
+        command: String,
+        cwd: PathBuf,
+    },
+    /// A background task is to end before it does by itself.
+    BackgroundCancelled {
+        number: u32,
+        by: Requester,
+    },
+    /// A background task is gone, and every process it had.
+    BackgroundEnded {
+        number: u32,
+        result: BackgroundResult,
     },
     /// The run was over and resumes; its limits keep counting.
     RunReopened {

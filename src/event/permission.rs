@@ -132,6 +132,23 @@ impl AskId {
 }
 
 impl PermissionRequest {
+    /// A command of a shell that no agent waits for.
+    pub fn of_shell(id: AskId, command: &str) -> Self {
+        Self {
+            id,
+            call: None,
+            tool: "Bash".to_owned(),
+            kind: ToolKind::Shell,
+            title: command.to_owned(),
+            reason: None,
+            command: Some(command.to_owned()),
+            paths: Vec::new(),
+            url: None,
+            diff: None,
+            questions: Vec::new(),
+        }
+    }
+
     /// The request with its texts cut to what a record may carry.
     #[must_use]
     pub fn bounded(&self) -> Self {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{DenialLimits, Goal, GoalsWhen, Limits, RememberedRule, Waiting};
+use super::{BackgroundLimits, DenialLimits, Goal, GoalsWhen, Limits, RememberedRule, Waiting};
 
 /// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ pub struct Settings {
     pub waiting: Waiting,
     #[serde(default)]
     pub denials: DenialLimits,
+    #[serde(default)]
+    pub background: BackgroundLimits,
     /// What answers in earlier runs have added to what is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remembered: Vec<RememberedRule>,

@@ -71,6 +71,19 @@ pub enum Effect {
     ProbeActivity {
         iteration: u32,
     },
+    /// Start the command of a background task.
+    StartBackground {
+        number: u32,
+        command: String,
+    },
+    /// End a background task.
+    CancelBackground {
+        number: u32,
+    },
+    /// End all background tasks.
+    EndBackground {
+        at_once: bool,
+    },
     RemovePauseFile,
     /// The run is over: publish the last records and leave.
     Finish,
@@ -181,12 +194,18 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
             if before.verified {
                 effects.push(Effect::EndGoals);
             }
+            if after.view.background.alive().next().is_some() {
+                effects.push(Effect::EndBackground {
+                    at_once: wants_at_once(after.view.stop),
+                });
+            }
             effects.push(Effect::Finish);
         }
     }
 }
 
-/// What is to be done for an event alone: the agent is told of a decision, rules are kept or not.
+/// What is to be done for an event alone: the agent is told of a decision, rules are kept or not, a background task begins
+/// or ends.
 pub(super) fn answer(event: &Event) -> Option<Effect> {
     match event {
         Event::PermissionDecided {
@@ -230,6 +249,11 @@ pub(super) fn answer(event: &Event) -> Option<Effect> {
             rules: rules.clone(),
             over: over.clone(),
         }),
+        Event::BackgroundStarted { number, command, .. } => Some(Effect::StartBackground {
+            number: *number,
+            command: command.clone(),
+        }),
+        Event::BackgroundCancelled { number, .. } => Some(Effect::CancelBackground { number: *number }),
         Event::RuleForgotten { rule } => Some(Effect::ForgetRule { rule: rule.clone() }),
         _ => None,
     }

@@ -35,6 +35,8 @@ fn starts_anything(effects: &[Effect]) -> bool {
         | Effect::ProbeActivity { .. }
         | Effect::AnswerPermission { .. }
         | Effect::AnswerQuestions { .. } => true,
+        Effect::StartBackground { .. } => true,
+        Effect::CancelBackground { .. } | Effect::EndBackground { .. } => false,
         Effect::RememberRules { .. } | Effect::ForgetRule { .. } => false,
         Effect::StopSession { .. } | Effect::EndGoals | Effect::RemovePauseFile | Effect::Finish => false,
     })

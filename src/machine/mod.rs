@@ -4,6 +4,7 @@
 //! is the fold of the events and of nothing else, so a journal is enough to rebuild it; an effect that is not a
 //! consequence of recorded events would be lost in a crash.
 
+mod background;
 mod breaker;
 mod budget;
 mod call;
@@ -27,10 +28,13 @@ mod settle;
 mod signals;
 mod state;
 mod step;
+mod untold;
 mod user;
 
 #[cfg(test)]
 mod ask_walk;
+#[cfg(test)]
+mod background_tests;
 #[cfg(test)]
 mod budget_tests;
 #[cfg(test)]
@@ -46,6 +50,7 @@ mod question_tests;
 #[cfg(test)]
 mod spending_tests;
 
+pub use background::background_refusal;
 pub use budget::Budget;
 pub use call::claim_reasons;
 pub use effect::{Effect, Timer, TimerKind};
@@ -56,12 +61,14 @@ pub use reviews::{Reviews, Subject};
 pub use rules::{Rules, Said};
 pub use state::{Closed, LoopState};
 pub use step::{Step, step};
+pub use untold::Untold;
 
 use std::path::PathBuf;
 
 use crate::event::{
-    AgentCall, AgentSignal, AgentStatus, Changes, Checkpoint, Claim, Day, GoalResult, Notice, PermissionRequest,
-    PlanSnapshot, RequestedBy, ReviewAnswer, Ruling, Settings, Spent, SteeringId, UserCommand,
+    AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundResult, Changes, Checkpoint, Claim, Day,
+    GoalResult, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent,
+    SteeringId, UserCommand,
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.
@@ -79,6 +86,16 @@ pub enum Input {
     Command {
         command: UserCommand,
         by: RequestedBy,
+    },
+    /// Somebody asks for a background task to be started or ended.
+    Background {
+        command: BackgroundCommand,
+        by: Requester,
+    },
+    /// A background task is gone.
+    BackgroundEnded {
+        number: u32,
+        result: Box<BackgroundResult>,
     },
     /// `.ralph-pause` is there, or is not any more.
     PauseFile {

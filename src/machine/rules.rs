@@ -13,6 +13,7 @@ use super::{
     budget::{Budget, Room, Weight, is_getting_on},
     feedback::{self, Feedback},
     reviews::Reviews,
+    untold::Untold,
 };
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -57,6 +58,8 @@ pub struct Rules {
     pub said: Option<Said>,
     /// What the next prompt has to tell the agent about the last iteration.
     pub feedback: Vec<Feedback>,
+    /// Background tasks that have ended and that the next prompt tells of.
+    pub untold: Untold,
     /// The tree before the first iteration, which totals are counted from.
     pub baseline: Option<Checkpoint>,
     /// The tree after the latest settled iteration.
@@ -86,6 +89,7 @@ impl Rules {
     /// Takes in an event that follows what `view` is made of.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         self.reviews.apply(view, event);
+        self.untold.apply(view, event);
         match event {
             Event::RunStarted { promise, .. } => self.promise.clone_from(promise),
             Event::RunResumed { settings, .. } => {
@@ -210,6 +214,9 @@ impl Rules {
             | Event::Unpaused { .. }
             | Event::Held
             | Event::SteeringQueued { .. }
+            | Event::BackgroundStarted { .. }
+            | Event::BackgroundCancelled { .. }
+            | Event::BackgroundEnded { .. }
             | Event::StopRequested { .. }
             | Event::StopWithdrawn
             | Event::RunStopped { .. }

@@ -2,7 +2,7 @@
 
 use crate::{
     event::{Checkpoint, Event, LimitKind, PlanTask, Record, SteeringId, StopReason},
-    run::RunView,
+    run::{BackgroundTask, RunView},
 };
 
 use super::{
@@ -81,6 +81,13 @@ impl LoopState {
     /// The tree that the next review starts from: what changed since is what it is about.
     pub fn unreviewed_since(&self) -> Option<&Checkpoint> {
         self.rules.reviews.since.as_ref().or(self.rules.baseline.as_ref())
+    }
+
+    /// The background tasks that the next prompt tells of: those that have ended since the last one, and those that run.
+    pub fn background_for_prompt(&self) -> impl Iterator<Item = &BackgroundTask> {
+        let untold = &self.rules.untold;
+        let tasks = self.view.background.tasks.iter();
+        tasks.filter(|task| task.result.is_none() || untold.has(task.number))
     }
 
     /// The number of the next message.

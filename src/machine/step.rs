@@ -12,7 +12,7 @@ use crate::{
 };
 
 use super::{
-    Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, call, deadline,
+    Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, background, call, deadline,
     decision::{Decision, is_running},
     effect::{Before, answer, effects, is_put_off, lingers},
     escalation::handed_on,
@@ -38,8 +38,11 @@ pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
     let before = Before::of(&state);
     let mut decision = Decision::at(state, now_ms);
     if decision.state.view.is_over() {
-        if let Input::Command { command, by } = input {
-            user::reopen(&mut decision, now_ms, command, *by);
+        match input {
+            Input::Command { command, by } => user::reopen(&mut decision, now_ms, command, *by),
+            // They are ended because the run is over.
+            Input::BackgroundEnded { number, result } => background::ended(&mut decision, *number, result),
+            _ => {}
         }
     } else {
         decide(&mut decision, now_ms, input);
@@ -69,9 +72,12 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
                 decision.notice(Notice::GoalsChanged);
             }
             it_is(decision, *day);
+            background::lost(decision, now_ms);
             recover(decision, now_ms, *pause_file);
         }
         Input::Command { command, by } => user::obey(decision, now_ms, command, *by),
+        Input::Background { command, by } => background::asked(decision, command, *by),
+        Input::BackgroundEnded { number, result } => background::ended(decision, *number, result),
         Input::PauseFile { present } => user::pause_file(decision, now_ms, *present),
         Input::Prepared { iteration, result } => {
             if decision.state.view.phase == (Phase::Preparing { iteration: *iteration }) {

@@ -129,7 +129,7 @@ impl RunTools {
             Reply::Tool { answer } => answer,
             Reply::Refused { why } | Reply::Forbidden { why } => ToolAnswer::refused(why),
             Reply::Done { text, .. } => ToolAnswer::refused(text),
-            Reply::Status { .. } => ToolAnswer::refused(String::new()),
+            Reply::Started { .. } | Reply::Status { .. } => ToolAnswer::refused(String::new()),
         })
     }
 }

@@ -29,6 +29,8 @@ pub struct PromptInput<'a> {
     /// What ralph has to say about the iteration before: why a claim was refused, how it was cut off. Each is clipped to
     /// `TEXT_CAP_BYTES`.
     pub notices: &'a [String],
+    /// What there is to say of background tasks.
+    pub background: &'a [String],
     /// What the session before this one hands over; none where it is not told.
     pub before: Option<&'a Handover>,
     pub confined: Confined,

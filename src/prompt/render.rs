@@ -41,6 +41,12 @@ pub fn render(template: &Template, input: &PromptInput<'_>) -> Prompt {
     );
     write_section(
         &mut draft,
+        "Background tasks of this run, which outlive your session:",
+        input.background,
+        Owner::Ralph,
+    );
+    write_section(
+        &mut draft,
         "Standing instructions from the user:",
         input.standing,
         Owner::User,
@@ -134,6 +140,7 @@ mod tests {
             standing: &[],
             once: &[],
             notices: &[],
+            background: &[],
             before: None,
             confined: Confined::No,
             has_tools: false,

@@ -10,6 +10,7 @@
 //! and changes rarely is [`Shared`] by the copies of a view.
 
 mod asks;
+mod background;
 mod breaker;
 mod calls;
 mod clock;
@@ -33,6 +34,7 @@ mod schema_tests;
 mod tests;
 
 pub use asks::{AskEnd, AskEntry, AskSubject, Asks};
+pub use background::{Background, BackgroundState, BackgroundTask};
 pub use breaker::{Breaker, Observation};
 pub use calls::{Calls, ProposedTask};
 pub use clock::Clock;

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Block, Breaker, Calls, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message, Observation,
-    OpenAsk, Permissions, Phase, Shared, Spending, StopAsked, Task, Tool, Work, task::tasks, tool,
+    Background, Block, Breaker, Calls, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message,
+    Observation, OpenAsk, Permissions, Phase, Shared, Spending, StopAsked, Task, Tool, Work, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, Role,
@@ -63,6 +63,8 @@ pub struct RunView {
     /// What agents said with ralph's own tools.
     #[serde(default)]
     pub calls: Calls,
+    #[serde(default)]
+    pub background: Background,
     pub incidents: Incidents,
 }
 
@@ -89,6 +91,7 @@ impl RunView {
         self.spending
             .apply(at_ms, &self.phase, &self.settings.limits.per_day, event);
         self.calls.apply(event);
+        self.background.apply(at_ms, event);
         match event {
             Event::JournalOpened { run, .. } => {
                 self.run = Some(run.clone());
@@ -242,7 +245,7 @@ impl RunView {
                     totals: totals.clone(),
                 }),
             }),
-            // Those of an iteration and incidents were taken in above; what an agent states counts when it is judged.
+            // Those of an iteration, incidents and background tasks were taken in above; what an agent states counts when it is judged.
             Event::ClockMoved { .. }
             | Event::DayBegan { .. }
             | Event::TaskSetAside { .. }
@@ -256,6 +259,9 @@ impl RunView {
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }
             | Event::CompletionDenied { .. }
+            | Event::BackgroundStarted { .. }
+            | Event::BackgroundCancelled { .. }
+            | Event::BackgroundEnded { .. }
             | Event::ClaimJudged { .. }
             | Event::ClaimRefused { .. }
             | Event::ReviewRequested { .. }
@@ -300,6 +306,7 @@ impl RunView {
         }
         self.phase.skip(gap_ms);
         self.permissions.skip(gap_ms);
+        self.background.skip(gap_ms);
     }
 
     fn enter(&mut self, phase: Phase) {

@@ -34,7 +34,7 @@ use super::{
     problem::{Answered, Problem},
     runs::{handed_on, route_of_run},
     served::Stage,
-    socket::ONLY_LOOKS,
+    socket::{ONLY_LOOKS, PASSED_ON},
     tcp::serve_tcp,
 };
 
@@ -42,7 +42,7 @@ use super::{
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// What a run is told of a request.
-const PASSED_ON: [HeaderName; 4] = [ACCEPT, CONTENT_TYPE, IF_NONE_MATCH, LAST_EVENT_ID];
+const HANDED_ON: [HeaderName; 4] = [ACCEPT, CONTENT_TYPE, IF_NONE_MATCH, LAST_EVENT_ID];
 /// What a client is told of the answer.
 const PASSED_BACK: [HeaderName; 4] = [CONTENT_TYPE, ETAG, CACHE_CONTROL, TRUNCATED];
 
@@ -141,11 +141,12 @@ async fn pass_on(
     let body = to_bytes(body, BODY_CAP_BYTES).await;
     let body = body.map_err(|error| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()))?;
     let client = Client::of_socket(&socket).map_err(|error| Problem::failed(error.to_string()))?;
-    let mut asked = client.request(parts.method.clone(), &route).body(body);
+    let asked = client.request(parts.method.clone(), &route).body(body);
+    let mut asked = asked.header(PASSED_ON, "true");
     if role != Role::User {
         asked = asked.header(ONLY_LOOKS, "true");
     }
-    for name in PASSED_ON {
+    for name in HANDED_ON {
         if let Some(value) = parts.headers.get(&name) {
             asked = asked.header(name, value);
         }

@@ -5,6 +5,7 @@
 
 pub(crate) mod access;
 mod archive;
+mod background;
 mod connection;
 mod events;
 mod files;

@@ -2,6 +2,7 @@
 
 use axum::{
     Json,
+    extract::rejection::JsonRejection,
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
@@ -28,6 +29,11 @@ pub(super) struct Body<'a> {
 }
 
 impl Problem {
+    /// The body of the request is none that the route takes.
+    pub(super) fn of_body(why: &JsonRejection) -> Self {
+        Self::new(why.status(), why.body_text())
+    }
+
     /// The request is none that ralph understands.
     pub(super) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)

@@ -21,7 +21,7 @@ use crate::{
 
 use super::{
     archive::Kept,
-    events, files,
+    background, events, files,
     problem::{Answered, Problem},
     rows::routes,
     runs,
@@ -65,6 +65,17 @@ routes! { Arc<Served>;
     post "/prompt" body Prompt, => json(Done), prompt;
     /// Ends the running iteration, and begins the next: the command `skip`.
     post "/cancel" => json(Done), cancel;
+    /// The background tasks of the run, in the order in which they were started: what `ralph tasks --json` prints.
+    get "/tasks" => json(Vec<background::BackgroundEntry>), background::list;
+    /// Starts a background task, for the user or for an agent of the run. On the run's own socket alone: 403 over TCP. 409 if there
+    /// can be none now, with why.
+    post "/tasks" body background::StartBackground, => json(background::StartedBackground), background::start;
+    /// What background task `n` has written, as it wrote it, 1 MiB at most: from the byte `from` on, or of the end. `ralph-from` says
+    /// where the answer begins, which is later than asked where the middle of a long output is not kept, `ralph-end` where the output
+    /// ends by now, and `ralph-over` whether nothing more comes.
+    get "/tasks/{n}/output" in u32, query background::Wanted, => bytes("application/octet-stream"), background::output;
+    /// Ends background task `n`. 409 if it is over.
+    post "/tasks/{n}/cancel" in u32, => json(Done), background::cancel;
     /// Asks whether somebody may do what only the user does: 403 for what the run itself has started, of which the user is told.
     post "/personal/{what}" in Personal, => nothing, personal;
     /// Carries out a tool of ralph's for the agent, as `ralph mcp` asks for it: a tool of another run is
@@ -143,7 +154,7 @@ async fn answer(
 ) -> Answered<Json<Done>> {
     let Path(ask) = ask.map_err(|why| Problem::new(why.status(), why.body_text()))?;
     let Query(Answering { at }) = answering.map_err(|why| Problem::bad_request(why.body_text()))?;
-    let Json(answer) = body.map_err(of_body)?;
+    let Json(answer) = body.map_err(|why| Problem::of_body(&why))?;
     Ok(Json(
         served.command(UserCommand::Answer { ask, answer, at }, role).await?,
     ))
@@ -154,7 +165,7 @@ async fn command(
     Extension(role): Extension<Role>,
     body: Result<Json<UserCommand>, JsonRejection>,
 ) -> Answered<Json<Done>> {
-    let Json(command) = body.map_err(of_body)?;
+    let Json(command) = body.map_err(|why| Problem::of_body(&why))?;
     Ok(Json(served.command(command, role).await?))
 }
 
@@ -172,7 +183,7 @@ async fn prompt(
     Extension(role): Extension<Role>,
     body: Result<Json<Prompt>, JsonRejection>,
 ) -> Answered<Json<Done>> {
-    let Json(Prompt { text, kind }) = body.map_err(of_body)?;
+    let Json(Prompt { text, kind }) = body.map_err(|why| Problem::of_body(&why))?;
     Ok(Json(served.command(UserCommand::Steer { kind, text }, role).await?))
 }
 
@@ -195,7 +206,7 @@ async fn tool(
     Extension(role): Extension<Role>,
     body: Result<Json<Called>, JsonRejection>,
 ) -> Answered<Json<ToolAnswer>> {
-    let Json(called) = body.map_err(of_body)?;
+    let Json(called) = body.map_err(|why| Problem::of_body(&why))?;
     Ok(Json(served.tool(called, role).await?))
 }
 
@@ -208,8 +219,4 @@ async fn no_such_method() -> Problem {
         StatusCode::METHOD_NOT_ALLOWED,
         "no such method on this route; GET /doc lists those there are",
     )
-}
-
-fn of_body(why: JsonRejection) -> Problem {
-    Problem::new(why.status(), why.body_text())
 }

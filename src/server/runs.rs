@@ -18,6 +18,7 @@ use super::{
     problem::{Answered, Problem},
     rows::routes,
     served::Served,
+    socket::OnTheSocket,
 };
 
 /// What begins the address of a run.
@@ -112,6 +113,9 @@ pub(super) async fn handed_on(routes: &Router, role: Role, kept: Option<Kept>, r
     *inner.headers_mut() = parts.headers;
     *inner.uri_mut() = route.parse().map_err(|_| Problem::bad_request("not an address"))?;
     inner.extensions_mut().insert(role);
+    if let Some(on_socket) = parts.extensions.get::<OnTheSocket>() {
+        inner.extensions_mut().insert(*on_socket);
+    }
     if let Some(kept) = kept {
         inner.extensions_mut().insert(kept);
     }

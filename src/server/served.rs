@@ -17,9 +17,9 @@ use tokio::{net::UnixStream, time::timeout};
 use crate::{
     control::{Called, Personal, Reply, Request, Role, Status, ToolAnswer},
     driver::{Handle, Hub, Subscription, Terminal, UiEvent, Wants, status_of},
-    event::{RunId, UserCommand},
+    event::{BackgroundCommand, RunId, UserCommand},
     review::RunEntry,
-    run::RunView,
+    run::{BackgroundTask, RunView},
 };
 
 use super::{
@@ -147,6 +147,10 @@ impl Served {
         self.seen(plan_json)
     }
 
+    pub(super) fn background(&self) -> Vec<BackgroundTask> {
+        self.seen(|view| view.background.tasks.clone())
+    }
+
     pub(super) fn run(&self) -> &RunId {
         &self.run
     }
@@ -181,7 +185,9 @@ impl Served {
         match self.handle.ask(request, role).await {
             Reply::Refused { why } => Err(Problem::conflict(why)),
             Reply::Forbidden { why } => Err(Problem::forbidden(why)),
-            reply @ (Reply::Done { .. } | Reply::Status { .. } | Reply::Tool { .. }) => Ok(reply),
+            reply @ (Reply::Done { .. } | Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. }) => {
+                Ok(reply)
+            }
         }
     }
 
@@ -192,9 +198,11 @@ impl Served {
                 status.listen.clone_from(&self.listen);
                 Ok(status)
             }
-            Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } | Reply::Tool { .. } => {
-                Err(misunderstood())
-            }
+            Reply::Done { .. }
+            | Reply::Started { .. }
+            | Reply::Refused { .. }
+            | Reply::Forbidden { .. }
+            | Reply::Tool { .. } => Err(misunderstood()),
         }
     }
 
@@ -220,9 +228,11 @@ impl Served {
     pub(super) async fn command(&self, command: UserCommand, role: Role) -> Answered<Done> {
         match self.ask(Request::Command { command }, role).await? {
             Reply::Done { text, seq } => Ok(Done { text, seq }),
-            Reply::Status { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } | Reply::Tool { .. } => {
-                Err(misunderstood())
-            }
+            Reply::Started { .. }
+            | Reply::Status { .. }
+            | Reply::Refused { .. }
+            | Reply::Forbidden { .. }
+            | Reply::Tool { .. } => Err(misunderstood()),
         }
     }
 
@@ -238,9 +248,37 @@ impl Served {
         };
         match answered {
             Reply::Tool { answer } => Ok(answer),
-            Reply::Done { .. } | Reply::Status { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } => {
-                Err(misunderstood())
-            }
+            Reply::Done { .. }
+            | Reply::Started { .. }
+            | Reply::Status { .. }
+            | Reply::Refused { .. }
+            | Reply::Forbidden { .. } => Err(misunderstood()),
+        }
+    }
+
+    /// Has the loop start a background task; returns its number.
+    pub(super) async fn start_background(&self, command: String, role: Role) -> Answered<(u32, String)> {
+        let request = Request::Background(BackgroundCommand::Start { command });
+        match self.ask(request, role).await? {
+            Reply::Started { number, text } => Ok((number, text)),
+            Reply::Done { .. }
+            | Reply::Status { .. }
+            | Reply::Refused { .. }
+            | Reply::Forbidden { .. }
+            | Reply::Tool { .. } => Err(misunderstood()),
+        }
+    }
+
+    /// Has the loop end a background task.
+    pub(super) async fn cancel_background(&self, number: u32, role: Role) -> Answered<Done> {
+        let request = Request::Background(BackgroundCommand::Cancel { number });
+        match self.ask(request, role).await? {
+            Reply::Done { text, seq } => Ok(Done { text, seq }),
+            Reply::Started { .. }
+            | Reply::Status { .. }
+            | Reply::Refused { .. }
+            | Reply::Forbidden { .. }
+            | Reply::Tool { .. } => Err(misunderstood()),
         }
     }
 

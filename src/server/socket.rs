@@ -33,6 +33,9 @@ use super::{
 /// A request of the user's with it is one for somebody who may look: `ralph web` passes on those of others.
 pub(super) const ONLY_LOOKS: HeaderName = HeaderName::from_static("ralph-only-looks");
 
+/// A request with it was passed on from elsewhere.
+pub(super) const PASSED_ON: HeaderName = HeaderName::from_static("ralph-passed-on");
+
 /// Connections at a time of the user's own commands and screens.
 const CONNECTIONS: usize = 256;
 /// Connections at a time of what the run has started, which must not keep the user out.
@@ -143,6 +146,10 @@ impl Drop for Socket {
     }
 }
 
+/// Notes of a request that it has come straight over the run's socket, and from nobody that passes requests on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OnTheSocket;
+
 /// Answers a request in the role of whoever has connected, or in the lesser one that it asks for.
 async fn as_told(State(role): State<Role>, mut request: Request, next: Next) -> Response {
     let role = match role {
@@ -150,6 +157,9 @@ async fn as_told(State(role): State<Role>, mut request: Request, next: Next) -> 
         Role::User | Role::Reader | Role::Agent => role,
     };
     request.extensions_mut().insert(role);
+    if !request.headers().contains_key(PASSED_ON) {
+        request.extensions_mut().insert(OnTheSocket);
+    }
     next.run(request).await
 }
 

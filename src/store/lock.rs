@@ -154,7 +154,14 @@ fn found(paths: &ProjectPaths) -> Option<Holder> {
             pid: status.pid,
             run: Some(status.run),
         }),
-        Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Forbidden { .. } | Reply::Tool { .. }) | Err(_) => None,
+        Ok(
+            Reply::Done { .. }
+            | Reply::Started { .. }
+            | Reply::Refused { .. }
+            | Reply::Forbidden { .. }
+            | Reply::Tool { .. },
+        )
+        | Err(_) => None,
     }
 }
 

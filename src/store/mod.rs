@@ -7,5 +7,6 @@ pub mod paths;
 pub(crate) mod recording;
 pub(crate) mod rules;
 pub(crate) mod signal_log;
+pub(crate) mod task_output;
 pub(crate) mod tokens;
 pub(crate) mod trust;

@@ -313,6 +313,11 @@ impl RunPaths {
         self.dir.join("output.txt")
     }
 
+    /// What a background task has written.
+    pub fn background(&self, number: u32) -> PathBuf {
+        self.dir.join("background").join(format!("{number:04}"))
+    }
+
     /// Short-lived files of a session.
     pub fn scratch(&self) -> PathBuf {
         self.dir.join("scratch")

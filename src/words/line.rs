@@ -8,8 +8,8 @@ use crate::event::{
 };
 
 use super::{
-    Tone, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, confidence_in_words, counted,
-    goal_in_words,
+    Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words,
+    confidence_in_words, counted, goal_in_words,
     iteration::{cancel_reason, wait_in_words},
     limit::set_aside_in_words,
     missing_in_words,
@@ -275,6 +275,19 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::SteeringWithdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
         Event::RunReopened { continued: true, .. } => line(Tone::User, "continuing the run after its end"),
         Event::RunReopened { .. } => line(Tone::User, "the run resumes with your message"),
+        Event::BackgroundStarted {
+            number, by, command, ..
+        } => {
+            let (tone, text) = background::started(*number, *by, command);
+            line(tone, text)
+        }
+        Event::BackgroundCancelled { number, by } => {
+            let (tone, text) = background::cancelled(*number, *by);
+            line(tone, text)
+        }
+        Event::BackgroundEnded { number, result } => {
+            background::ended(*number, result).and_then(|(tone, text)| line(tone, text))
+        }
         Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
         Event::StopWithdrawn => line(Tone::User, "not stopping after this iteration"),
         Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),

@@ -3,6 +3,7 @@
 //! Events carry data; what a person reads of them is made here, whatever shows it, and what an agent reads in its next
 //! prompt is made in `prompt`: the two are told different things about the same fact.
 
+mod background;
 mod channel;
 mod claim;
 mod end;
@@ -22,6 +23,11 @@ mod review;
 mod tone;
 pub(crate) mod tools;
 
+pub(crate) use background::background_in_prompt;
+pub use background::{
+    background_end_in_words, background_in_words, background_refusal_in_words, background_state_in_words,
+    background_went_well, command_in_words,
+};
 pub use channel::agent_with_channel;
 pub use claim::{
     claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words, status_in_words,

@@ -16,8 +16,10 @@ fn committed() -> Value {
 }
 
 /// What is sent to a route, and what it is answered with in a run whose agent asks nothing.
-fn sent_to(path: &str) -> (&'static str, u16) {
+fn sent_to(method: &str, path: &str) -> (&'static str, u16) {
     match path {
+        // Programs are started on the socket alone.
+        "/tasks" if method == "post" => (r#"{"command":"true"}"#, 403),
         "/asks/{id}" => (r#"{"type":"allow"}"#, 409),
         "/commands" => (r#"{"type":"pause"}"#, 200),
         "/prompt" => (r#"{"text":"use tabs"}"#, 200),
@@ -38,7 +40,7 @@ fn called(at: SocketAddr, known: &str, document: &Value, method: &str, path: &st
         false => "1",
     };
     let real = path.replace("{id}", id).replace("{n}", "1").replace("{what}", "trust");
-    let (body, status) = sent_to(path);
+    let (body, status) = sent_to(method, path);
     let request = format!("{} {real} HTTP/1.1\n{known}", method.to_uppercase());
     let good = described["responses"]
         .as_object()
@@ -85,6 +87,8 @@ fn every_route_of_the_document_is_there_and_answers_as_it_says() {
     let at = address(&running);
     let known = format!("host: {at}\nauthorization: Bearer {}", token(&sandbox, &[]));
     running.wait_for_line(SOON, |line| line.contains("ready"));
+    let started = sandbox.ralph(["tasks", "start", "sleep 600"]).run(SOON);
+    assert_eq!(started.code(), Some(0), "{started:?}");
     let document = committed();
     let (mut calls, mut last) = (0, None);
     for (path, operations) in document["paths"].as_object().expect("paths") {

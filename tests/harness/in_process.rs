@@ -322,7 +322,7 @@ impl Running {
         match self.handle.ask(Request::Command { command }, Role::User).await {
             Reply::Done { text, .. } => Ok(text),
             Reply::Refused { why } | Reply::Forbidden { why } => Err(why),
-            Reply::Status { .. } | Reply::Tool { .. } => panic!("a status nobody asked for"),
+            Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. } => panic!("a status nobody asked for"),
         }
     }
 

@@ -484,6 +484,8 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             }
             // It is only recorded.
             Input::AgentCalled { .. } | Input::AnswerFetched { .. } => false,
+            // They have tests of their own: nothing but the end of the run has to do with them.
+            Input::Background { .. } | Input::BackgroundEnded { .. } => false,
             Input::Start(_)
             | Input::AgentStated { .. }
             | Input::OutputSeen { .. }

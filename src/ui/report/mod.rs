@@ -21,7 +21,7 @@ use crate::{
         Changes, Checkpoint, Delivery, LimitKind, Outcome, ReviewResult, Role, RunId, SteeringId, SteeringKind,
         StopReason, Totals, Usage,
     },
-    run::{Look, TaskState, Waited},
+    run::{BackgroundTask, Look, TaskState, Waited},
 };
 
 pub(crate) use head::write_head;
@@ -57,6 +57,8 @@ pub(crate) struct Report {
     pub goals: Vec<String>,
     pub steering: Vec<Message>,
     pub waits: Vec<Waited>,
+    /// Commands that outlived the iteration in which they were started.
+    pub background: Vec<BackgroundTask>,
     /// Moves of the breaker and adapters that were limited, in words.
     /// What the agent was allowed and denied, the same ones counted.
     pub permissions: Vec<String>,

@@ -35,6 +35,7 @@ impl Report {
             goals: view.goals.iter().map(|goal| goal.name.clone()).collect(),
             steering: view.messages.iter().map(Message::from).collect(),
             waits: view.incidents.waits.iter().cloned().collect(),
+            background: view.background.tasks.clone(),
             permissions: permissions_in_words(view),
             troubles: view.incidents.troubles.iter().map(trouble_in_words).collect(),
             warnings: warnings.map(|noticed| notice_in_words(&noticed.notice)).collect(),

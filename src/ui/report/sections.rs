@@ -6,13 +6,14 @@ use crate::{
     run::{Look, TaskState, Waited},
     text::one_line,
     words::{
-        changes_in_words, claim_in_words, confidence_in_words, findings_in_words, goal_in_words, missing_in_words,
-        outcome_in_words, review_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words,
-        usage_in_words, wait_cause_in_words,
+        background_end_in_words, background_state_in_words, background_went_well, changes_in_words, claim_in_words,
+        command_in_words, confidence_in_words, findings_in_words, goal_in_words, missing_in_words, outcome_in_words,
+        review_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words, usage_in_words,
+        wait_cause_in_words,
     },
 };
 
-/// Lines of a failing goal's output.
+/// Lines of what a goal or a background task that failed has written.
 const TAIL_LINES: usize = 10;
 /// Columns of the lines that may be anything's: a question, an error.
 const LINE_COLUMNS: usize = 300;
@@ -83,6 +84,7 @@ pub(super) fn sections(report: &Report, telling: Telling) -> Vec<Section> {
             "Waits",
             report.waits.iter().map(|wait| Item::new(wait_in_words(wait))).collect(),
         ),
+        said("Background tasks", background(report)),
         said("Permissions", plain(&report.permissions)),
         said("Breaker and limits", plain(&report.troubles)),
         said("Warnings", plain(&report.warnings)),
@@ -113,6 +115,27 @@ fn tasks(report: &Report) -> Vec<Item> {
                 question.into_iter().chain(limit).collect(),
             )
         }
+    });
+    tasks.collect()
+}
+
+fn background(report: &Report) -> Vec<Item> {
+    let tasks = report.background.iter().map(|task| {
+        let command = command_in_words(&task.command);
+        let Some(result) = &task.result else {
+            let state = match report.is_running {
+                true => background_state_in_words(task),
+                // Its end is recorded by whoever resumes the run.
+                false => "ended with the run".to_owned(),
+            };
+            return Item::new(format!("{}: {command} ({state})", task.number));
+        };
+        let (end, after) = (background_end_in_words(result), short_duration(result.duration_ms));
+        let tail = match background_went_well(result) {
+            true => Vec::new(),
+            false => last_lines(&result.tail),
+        };
+        Item::with(format!("{}: {command} ({end}, {after})", task.number), tail)
     });
     tasks.collect()
 }
@@ -149,7 +172,12 @@ pub(super) fn tail(result: &GoalResult) -> Vec<String> {
     if result.passed {
         return Vec::new();
     }
-    let lines: Vec<&str> = result.tail.trim_end().lines().collect();
+    last_lines(&result.tail)
+}
+
+/// The last lines of an output.
+fn last_lines(output: &str) -> Vec<String> {
+    let lines: Vec<&str> = output.trim_end().lines().collect();
     let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
     last.iter().map(|line| format!("| {line}")).collect()
 }

@@ -1,0 +1,243 @@
+//! The processes of background tasks: each below a guard as a goal's are, with its output kept, and ended by an order, its time,
+//! or the end of the run.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    task::{JoinSet, spawn_blocking},
+    time::{sleep, timeout},
+};
+use tracing::debug;
+
+use crate::{
+    diagnostics::inherited,
+    event::{BackgroundEnd, BackgroundLimits, BackgroundResult, clip},
+    machine::Input,
+    proc::{Child, End, Output, Stop},
+    store::task_output::TaskOutput,
+    text::{Keep, PlainText, with_causes},
+};
+
+use super::goals::{Place, launch};
+
+/// Lines of the end of an output that the record of it has.
+const TAIL_LINES: usize = 20;
+/// Most bytes of one of them.
+const TAIL_LINE_BYTES: usize = 512;
+/// How long the end of a run waits for its tasks: longer than the ladder takes. What is left then is its guard's to end.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a task is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Order {
+    Run,
+    Cancel,
+    EndWithRun { at_once: bool },
+}
+
+/// A task that is to be started.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) number: u32,
+    /// What a shell runs.
+    pub(super) command: String,
+    pub(super) place: Place,
+    /// The directory for its output.
+    pub(super) output: PathBuf,
+    pub(super) limits: BackgroundLimits,
+}
+
+/// The tasks that run. Dropping it ends them at once.
+#[derive(Debug, Default)]
+pub(super) struct BackgroundTasks {
+    orders: BTreeMap<u32, watch::Sender<Order>>,
+    tasks: JoinSet<()>,
+}
+
+impl BackgroundTasks {
+    /// Starts `task`; its end becomes an input.
+    pub(super) fn start(&mut self, task: Task, results: mpsc::Sender<Input>) {
+        let number = task.number;
+        // Those that have ended are not kept.
+        while self.tasks.try_join_next().is_some() {}
+        self.orders.retain(|_, order| !order.is_closed());
+        let (order, ordered) = watch::channel(Order::Run);
+        self.orders.insert(number, order);
+        self.tasks.spawn(async move {
+            let result = Box::new(attend(task, ordered).await);
+            _ = results.send(Input::BackgroundEnded { number, result }).await; // the run was given up
+        });
+    }
+
+    pub(super) fn cancel(&self, number: u32) {
+        if let Some(order) = self.orders.get(&number) {
+            order.send_if_modified(|order| raise(order, Order::Cancel));
+        }
+    }
+
+    pub(super) fn end(&self, at_once: bool) {
+        for order in self.orders.values() {
+            order.send_if_modified(|order| raise(order, Order::EndWithRun { at_once }));
+        }
+    }
+
+    /// Ends all that run at once, and waits for that.
+    pub(super) async fn give_up(&mut self) {
+        self.end(true);
+        let gone = async { while self.tasks.join_next().await.is_some() {} };
+        _ = timeout(PATIENCE, gone).await; // their guards outlive us and go on ending them
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Gives an order that is stronger than the one before it.
+fn raise(order: &mut Order, to: Order) -> bool {
+    let is_stronger = to > *order;
+    if is_stronger {
+        *order = to;
+    }
+    is_stronger
+}
+
+/// Starts a task, and waits for its end.
+async fn attend(task: Task, mut ordered: watch::Receiver<Order>) -> BackgroundResult {
+    let started = Instant::now();
+    let printed = Arc::new(Mutex::new(Printed::default()));
+    let (sender, mut ended) = oneshot::channel();
+    let cap_bytes = u64::from(task.limits.output_mib) << 20;
+    let collector = Collector {
+        plain: PlainText::new(Keep::Nothing),
+        output: TaskOutput::new(task.output, cap_bytes),
+        printed: Arc::clone(&printed),
+        sender: Some(sender),
+    };
+    let time = task.limits.timeout_ms.map(Duration::from_millis);
+    let launch = launch(&task.command, &task.place);
+    debug!(number = task.number, "background task started");
+    // Starting forks and writes files: not on the loop's thread.
+    let supervisor = task.place.supervisor;
+    let spawn = inherited(move || supervisor.spawn(launch, Box::new(collector)));
+    let end = match spawn_blocking(spawn).await {
+        Ok(Ok(child)) => watch_over(&child, &mut ended, &mut ordered, time).await,
+        Ok(Err(error)) => BackgroundEnd::NotStarted {
+            why: with_causes(&error),
+        },
+        Err(error) => BackgroundEnd::NotStarted { why: error.to_string() },
+    };
+    let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+    BackgroundResult {
+        end,
+        duration_ms: millis(started.elapsed()),
+        output_bytes: printed.bytes,
+        tail: printed.tail(),
+    }
+}
+
+/// Waits until `child` is gone, and ends it if it is told to or has had its time.
+async fn watch_over(
+    child: &Child,
+    ended: &mut oneshot::Receiver<End>,
+    ordered: &mut watch::Receiver<Order>,
+    time: Option<Duration>,
+) -> BackgroundEnd {
+    let mut out_of_time = false;
+    let mut told = true;
+    let over = async {
+        match time {
+            Some(time) => sleep(time).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(over);
+    let end = loop {
+        tokio::select! {
+            end = &mut *ended => break end,
+            changed = ordered.changed(), if told => {
+                told = changed.is_ok();
+                child.stop(match *ordered.borrow_and_update() {
+                    Order::EndWithRun { at_once: false } | Order::Cancel if told => Stop::Graceful,
+                    // Nobody is left to give an order.
+                    Order::EndWithRun { .. } | Order::Cancel | Order::Run => Stop::Immediate,
+                });
+            }
+            () = &mut over, if !out_of_time => {
+                out_of_time = true;
+                child.stop(Stop::Graceful);
+            }
+        }
+    };
+    match (*ordered.borrow(), out_of_time, end) {
+        (_, _, Ok(End::NotStarted { why, .. })) => BackgroundEnd::NotStarted { why },
+        (Order::Cancel, ..) => BackgroundEnd::Cancelled,
+        (Order::EndWithRun { .. }, ..) => BackgroundEnd::RunOver,
+        (Order::Run, true, _) => BackgroundEnd::TimedOut {
+            after_ms: time.map_or(0, millis),
+        },
+        (Order::Run, false, Ok(End::Exited(exit))) => BackgroundEnd::Exited { exit },
+        (Order::Run, false, Ok(End::GuardLost) | Err(_)) => BackgroundEnd::Killed,
+    }
+}
+
+/// What the record of a task has of its output.
+#[derive(Debug, Default)]
+struct Printed {
+    bytes: u64,
+    lines: VecDeque<String>,
+}
+
+impl Printed {
+    fn line(&mut self, line: &str) {
+        if line.trim().is_empty() {
+            return;
+        }
+        if self.lines.len() == TAIL_LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(clip(line, TAIL_LINE_BYTES));
+    }
+
+    fn tail(&self) -> String {
+        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        lines.join("\n")
+    }
+}
+
+/// Collects on the child's reader thread, and tells when the child has ended.
+struct Collector {
+    plain: PlainText,
+    output: TaskOutput,
+    printed: Arc<Mutex<Printed>>,
+    sender: Option<oneshot::Sender<End>>,
+}
+
+impl Output for Collector {
+    fn terminal(&mut self, bytes: &[u8]) {
+        self.output.write(bytes);
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        printed.bytes += bytes.len() as u64;
+        self.plain.feed(bytes, |line| printed.line(line));
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.terminal(bytes);
+    }
+
+    fn ended(&mut self, end: End) {
+        {
+            let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+            self.plain.finish(|line| printed.line(line));
+        }
+        if let Some(sender) = self.sender.take() {
+            _ = sender.send(end); // the run was given up
+        }
+    }
+}

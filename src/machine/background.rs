@@ -1,0 +1,94 @@
+//! Background tasks: whether one is started, and what becomes of those that run.
+
+use crate::{
+    event::{
+        BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundRefusal, BackgroundResult, Event,
+        Requester,
+    },
+    run::{BackgroundState, RunView},
+};
+
+use super::decision::Decision;
+
+/// Why the loop does not do what is asked; none if it does. What rules say to a command is asked elsewhere.
+pub fn background_refusal(view: &RunView, command: &BackgroundCommand, by: Requester) -> Option<BackgroundRefusal> {
+    let limits = &view.settings.background;
+    if by == Requester::Agent && !limits.agents {
+        return Some(BackgroundRefusal::NotForAgents);
+    }
+    match command {
+        BackgroundCommand::Start { .. } if view.is_over() => Some(BackgroundRefusal::RunOver),
+        BackgroundCommand::Start { command } => {
+            let running = view.background.alive().count();
+            let bytes = command.len();
+            if command.trim().is_empty() {
+                Some(BackgroundRefusal::NoCommand)
+            } else if bytes > BACKGROUND_COMMAND_CAP_BYTES {
+                Some(BackgroundRefusal::CommandTooLong { bytes })
+            } else if running >= usize::try_from(limits.at_once).unwrap_or(usize::MAX) {
+                Some(BackgroundRefusal::TooMany { limit: limits.at_once })
+            } else {
+                None
+            }
+        }
+        BackgroundCommand::Cancel { number } => {
+            let number = *number;
+            let Some(task) = view.background.task(number) else {
+                return Some(BackgroundRefusal::Unknown { number });
+            };
+            match (task.state(), by, task.by) {
+                (BackgroundState::Ended, ..) => Some(BackgroundRefusal::Ended { number }),
+                (BackgroundState::Ending, ..) => Some(BackgroundRefusal::Ending { number }),
+                (BackgroundState::Running, Requester::Agent, Requester::User) => {
+                    Some(BackgroundRefusal::StartedByUser { number })
+                }
+                (BackgroundState::Running, Requester::User, _)
+                | (BackgroundState::Running, Requester::Agent, Requester::Agent) => None,
+            }
+        }
+    }
+}
+
+pub(super) fn asked(decision: &mut Decision, command: &BackgroundCommand, by: Requester) {
+    if background_refusal(&decision.state.view, command, by).is_some() {
+        return;
+    }
+    let view = &decision.state.view;
+    decision.push(match command {
+        BackgroundCommand::Start { command } => Event::BackgroundStarted {
+            number: view.background.started + 1,
+            by,
+            command: command.trim().to_owned(),
+            cwd: (*view.project).clone(),
+        },
+        BackgroundCommand::Cancel { number } => Event::BackgroundCancelled { number: *number, by },
+    });
+}
+
+/// Records the end of a task, once.
+pub(super) fn ended(decision: &mut Decision, number: u32, result: &BackgroundResult) {
+    let task = decision.state.view.background.task(number);
+    if task.is_some_and(|task| task.result.is_none()) {
+        let result = result.clone();
+        decision.push(Event::BackgroundEnded { number, result });
+    }
+}
+
+/// Records that the tasks of a ralph that was killed are gone: their guards have ended them.
+pub(super) fn lost(decision: &mut Decision, now_ms: u64) {
+    let view = &decision.state.view;
+    let alive: Vec<(u32, u64)> = view
+        .background
+        .alive()
+        .map(|task| (task.number, task.age_ms(now_ms)))
+        .collect();
+    for (number, duration_ms) in alive {
+        let result = BackgroundResult {
+            end: BackgroundEnd::Lost,
+            duration_ms,
+            output_bytes: 0,
+            tail: String::new(),
+        };
+        decision.push(Event::BackgroundEnded { number, result });
+    }
+}

@@ -1,0 +1,320 @@
+//! What comes of background tasks: one is started and ended by events, and none outlives its run or is adopted.
+
+use crate::{
+    event::{
+        AgentSignal, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundRefusal, BackgroundResult, Event,
+        Exit, RequestedBy, Requester, SteeringKind, StopRequest, UserCommand,
+    },
+    run::BackgroundState,
+};
+
+use super::{
+    Effect, Input, LoopState, Preparation, Settlement, Step, background_refusal,
+    enumeration::inputs::{plan, started_with},
+    step,
+};
+
+const USER: Requester = Requester::User;
+const AGENT: Requester = Requester::Agent;
+
+/// A loop of which every step is checked to be the fold of its events.
+struct Loop {
+    state: LoopState,
+    now_ms: u64,
+}
+
+impl Loop {
+    fn new(background: BackgroundLimits) -> Self {
+        let settings = crate::event::Settings {
+            adapter: "fake".to_owned(),
+            background,
+            ..Default::default()
+        };
+        Self {
+            state: started_with(settings),
+            now_ms: 1_000,
+        }
+    }
+
+    #[track_caller]
+    fn take(&mut self, input: &Input) -> (Vec<Event>, Vec<Effect>) {
+        self.now_ms += 1_000;
+        let mut folded = self.state.clone();
+        let Step { state, events, effects } = step(self.state.clone(), self.now_ms, input);
+        events.iter().for_each(|event| folded.apply_event(self.now_ms, event));
+        assert_eq!(folded, state, "the state is the fold of {events:?}");
+        self.state = state;
+        (events, effects)
+    }
+
+    fn ask(&mut self, command: BackgroundCommand, by: Requester) -> (Vec<Event>, Vec<Effect>) {
+        self.take(&Input::Background { command, by })
+    }
+
+    fn start(&mut self, command: &str, by: Requester) -> (Vec<Event>, Vec<Effect>) {
+        let command = command.to_owned();
+        self.ask(BackgroundCommand::Start { command }, by)
+    }
+
+    fn end(&mut self, number: u32, end: BackgroundEnd) -> Vec<Event> {
+        let result = BackgroundResult {
+            end,
+            duration_ms: 1,
+            output_bytes: 2,
+            tail: "ok".to_owned(),
+        };
+        let result = Box::new(result);
+        self.take(&Input::BackgroundEnded { number, result }).0
+    }
+
+    fn refused(&self, command: &BackgroundCommand, by: Requester) -> Option<BackgroundRefusal> {
+        background_refusal(&self.state.view, command, by)
+    }
+
+    fn command(&mut self, command: UserCommand) -> (Vec<Event>, Vec<Effect>) {
+        let by = RequestedBy::User;
+        self.take(&Input::Command { command, by })
+    }
+
+    fn stop(&mut self, stop: StopRequest) -> Vec<Effect> {
+        self.command(UserCommand::Stop { stop }).1
+    }
+
+    fn prepared(&mut self, iteration: u32) {
+        let result = Ok(Preparation {
+            plan: plan(true),
+            checkpoint: None,
+            prompt_bytes: 1,
+            overhead_bytes: 1,
+            delivered: Vec::new(),
+            live_steering: false,
+            notices: Vec::new(),
+        });
+        self.take(&Input::Prepared { iteration, result });
+    }
+
+    fn agent(&mut self, iteration: u32, signal: AgentSignal) {
+        self.take(&Input::Agent { iteration, signal });
+    }
+
+    /// The running iteration ends by itself, and the next one is prepared.
+    fn iteration_ends(&mut self, iteration: u32) {
+        let turn_ended = AgentSignal::TurnEnded {
+            ok: true,
+            message: None,
+        };
+        self.agent(iteration, turn_ended);
+        let ended = AgentSignal::Ended {
+            exit: None,
+            output_bytes: 1,
+        };
+        self.agent(iteration, ended);
+        let settlement = Box::new(Settlement::of_plan(Ok(plan(true)), 0.5));
+        self.take(&Input::Settled { iteration, settlement });
+    }
+
+    /// The tasks that the next prompt tells of.
+    fn told(&self) -> Vec<u32> {
+        self.state.background_for_prompt().map(|task| task.number).collect()
+    }
+}
+
+fn cancel(number: u32) -> BackgroundCommand {
+    BackgroundCommand::Cancel { number }
+}
+
+fn exited() -> BackgroundEnd {
+    BackgroundEnd::Exited {
+        exit: Exit::Code { code: 0 },
+    }
+}
+
+#[test]
+fn tasks_are_numbered_and_there_are_no_more_of_them_than_may_be() {
+    let mut run = Loop::new(BackgroundLimits::default());
+    for number in 1..=3 {
+        let (events, effects) = run.start(" npm run dev\n", AGENT);
+        assert!(
+            matches!(&events[..], [Event::BackgroundStarted { number: n, by: AGENT, command, .. }]
+                if *n == number && command == "npm run dev"),
+            "{events:?}"
+        );
+        let command = "npm run dev".to_owned();
+        assert_eq!(effects, [Effect::StartBackground { number, command }]);
+    }
+    let fourth = BackgroundCommand::Start {
+        command: "x".to_owned(),
+    };
+    let too_many = Some(BackgroundRefusal::TooMany { limit: 3 });
+    assert_eq!(run.refused(&fourth, USER), too_many);
+    assert_eq!(run.start("x", USER), (Vec::new(), Vec::new()));
+    run.end(2, exited());
+    assert_eq!(run.refused(&fourth, USER), None);
+    let (events, _) = run.start("x", USER);
+    assert!(
+        matches!(&events[..], [Event::BackgroundStarted { number: 4, .. }]),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn a_command_that_is_none_or_too_long_starts_nothing() {
+    let run = Loop::new(BackgroundLimits::default());
+    let refused = |command: &str| {
+        let command = command.to_owned();
+        run.refused(&BackgroundCommand::Start { command }, USER)
+    };
+    assert_eq!(refused(" \n"), Some(BackgroundRefusal::NoCommand));
+    let bytes = 5_000;
+    assert_eq!(
+        refused(&"x".repeat(bytes)),
+        Some(BackgroundRefusal::CommandTooLong { bytes })
+    );
+}
+
+#[test]
+fn a_task_is_cancelled_once_and_ends_once() {
+    let mut run = Loop::new(BackgroundLimits::default());
+    run.start("x", AGENT);
+    let (events, effects) = run.ask(cancel(1), USER);
+    assert_eq!(events, [Event::BackgroundCancelled { number: 1, by: USER }]);
+    assert_eq!(effects, [Effect::CancelBackground { number: 1 }]);
+    assert_eq!(
+        run.refused(&cancel(1), USER),
+        Some(BackgroundRefusal::Ending { number: 1 })
+    );
+    assert_eq!(run.ask(cancel(1), USER), (Vec::new(), Vec::new()));
+    assert_eq!(run.end(1, BackgroundEnd::Cancelled).len(), 1);
+    assert_eq!(run.end(1, BackgroundEnd::Cancelled), []);
+    assert_eq!(
+        run.refused(&cancel(1), USER),
+        Some(BackgroundRefusal::Ended { number: 1 })
+    );
+    assert_eq!(
+        run.refused(&cancel(7), USER),
+        Some(BackgroundRefusal::Unknown { number: 7 })
+    );
+}
+
+#[test]
+fn an_agent_has_no_say_over_tasks_of_the_user_nor_any_where_the_settings_say_so() {
+    let mut run = Loop::new(BackgroundLimits::default());
+    run.start("x", USER);
+    assert_eq!(
+        run.refused(&cancel(1), AGENT),
+        Some(BackgroundRefusal::StartedByUser { number: 1 })
+    );
+    assert_eq!(run.ask(cancel(1), AGENT).0, []);
+    let mut run = Loop::new(BackgroundLimits {
+        agents: false,
+        ..BackgroundLimits::default()
+    });
+    let start = BackgroundCommand::Start {
+        command: "x".to_owned(),
+    };
+    assert_eq!(run.refused(&start, AGENT), Some(BackgroundRefusal::NotForAgents));
+    assert_eq!(run.start("x", AGENT).0, []);
+    assert_eq!(run.refused(&start, USER), None);
+}
+
+#[test]
+fn tasks_end_with_the_run_however_it_ends_and_their_end_is_recorded_behind_it() {
+    for (stop, at_once) in [(StopRequest::Graceful, false), (StopRequest::Immediate, true)] {
+        let mut run = Loop::new(BackgroundLimits::default());
+        run.start("x", USER);
+        run.start("y", USER);
+        run.end(2, exited());
+        let effects = run.stop(stop);
+        assert!(run.state.view.is_over());
+        assert_eq!(effects, [Effect::EndBackground { at_once }, Effect::Finish]);
+        let task = run.state.view.background.task(1).unwrap();
+        assert_eq!(task.state(), BackgroundState::Ending);
+        let start = BackgroundCommand::Start {
+            command: "x".to_owned(),
+        };
+        assert_eq!(run.refused(&start, USER), Some(BackgroundRefusal::RunOver));
+        assert_eq!(run.start("x", USER), (Vec::new(), Vec::new()));
+        assert_eq!(run.end(1, BackgroundEnd::RunOver).len(), 1);
+        assert!(run.state.view.is_over());
+        // A run that goes on with a message has none of them.
+        let (kind, text) = (SteeringKind::Next, "go on".to_owned());
+        run.command(UserCommand::Steer { kind, text });
+        assert!(!run.state.view.is_over());
+        assert_eq!(run.state.view.background.alive().count(), 0);
+        assert_eq!(run.start("z", USER).0.len(), 1);
+    }
+}
+
+#[test]
+fn a_pause_keeps_them() {
+    let mut run = Loop::new(BackgroundLimits::default());
+    run.start("x", USER);
+    let (_, effects) = run.command(UserCommand::Pause);
+    let ends = |effect: &Effect| matches!(effect, Effect::EndBackground { .. } | Effect::CancelBackground { .. });
+    assert!(!effects.iter().any(ends), "{effects:?}");
+    run.prepared(1);
+    assert_eq!(run.state.view.phase, crate::run::Phase::Paused);
+    assert_eq!(run.state.view.background.alive().count(), 1);
+    assert_eq!(run.start("y", USER).0.len(), 1, "one can be started meanwhile");
+}
+
+#[test]
+fn tasks_of_a_ralph_that_was_killed_are_lost_and_not_adopted() {
+    let mut run = Loop::new(BackgroundLimits::default());
+    run.start("x", USER);
+    run.start("y", AGENT);
+    run.end(2, exited());
+    let settings = Box::new((*run.state.view.settings).clone());
+    let (events, effects) = run.take(&Input::Recover {
+        pid: 2,
+        settings,
+        pause_file: false,
+        day: None,
+    });
+    let ended = |event: &Event| match event {
+        Event::BackgroundEnded { number, result } => Some((*number, result.end.clone())),
+        _ => None,
+    };
+    let lost: Vec<_> = events.iter().filter_map(ended).collect();
+    assert_eq!(lost, [(1, BackgroundEnd::Lost)]);
+    let starts = |effect: &Effect| matches!(effect, Effect::StartBackground { .. });
+    assert!(!effects.iter().any(starts), "{effects:?}");
+    // What ralph knew nothing of any more is of no account.
+    assert_eq!(run.end(1, exited()), []);
+}
+
+#[test]
+fn a_prompt_tells_what_runs_and_once_what_has_ended() {
+    let mut run = Loop::new(BackgroundLimits::default());
+    run.start("server", USER);
+    run.start("tests", AGENT);
+    run.start("build", AGENT);
+    run.prepared(1);
+    assert_eq!(run.told(), [1, 2, 3]);
+    run.end(2, exited());
+    // Whoever ended it knows that it has ended.
+    run.ask(cancel(3), AGENT);
+    run.end(3, BackgroundEnd::Cancelled);
+    run.iteration_ends(1);
+    assert_eq!(run.told(), [1, 2]);
+    // It ends while the prompt is being written, which does not tell of it.
+    run.end(1, exited());
+    run.prepared(2);
+    assert_eq!(run.told(), [1], "the end of 2 was told, that of 1 is not yet");
+    // Nobody knows whether an iteration has read its prompt that was cut off with ralph.
+    let settings = Box::new((*run.state.view.settings).clone());
+    run.take(&Input::Recover {
+        pid: 2,
+        settings,
+        pause_file: false,
+        day: None,
+    });
+    assert_eq!(run.told(), [1, 2]);
+    let settlement = Box::new(Settlement::of_plan(Ok(plan(true)), 0.5));
+    run.take(&Input::Settled {
+        iteration: 2,
+        settlement,
+    });
+    run.prepared(3);
+    assert_eq!(run.told(), Vec::<u32>::new());
+}

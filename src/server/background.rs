@@ -1,0 +1,167 @@
+//! Background tasks of the run: which there are, what they write, and that one is started or ended.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Json,
+    extract::{
+        Path, Query, State,
+        rejection::{JsonRejection, PathRejection, QueryRejection},
+    },
+    http::{HeaderName, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+
+use crate::{
+    control::{OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, Role},
+    driver::now_ms,
+    event::RunId,
+    run::{BackgroundState, BackgroundTask},
+    store::{
+        paths::ProjectPaths,
+        task_output::{self, Piece},
+    },
+    text::{Keep, PlainText},
+};
+
+use super::{
+    archive::Kept,
+    problem::{Answered, Problem},
+    served::{Done, Served},
+    socket::OnTheSocket,
+};
+
+pub(super) use crate::control::{BackgroundEntry, StartBackground, StartedBackground};
+
+/// What is read for the last line of an output.
+const LAST_LINE_BYTES: u64 = 4 * 1024;
+/// Most bytes of an output that one request is answered with.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// Which part of an output is wanted.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// The byte that the part begins with.
+    #[serde(default)]
+    from: u64,
+    /// So many bytes of the end, in place of `from`.
+    #[serde(default)]
+    last: Option<u64>,
+}
+
+pub(super) async fn list(
+    State(served): State<Arc<Served>>,
+    Extension(kept): Extension<Kept>,
+) -> Answered<Json<Vec<BackgroundEntry>>> {
+    let tasks = served.background();
+    let entries = kept.read(move |paths, run, _| {
+        let now_ms = now_ms();
+        Ok(tasks.iter().map(|task| entry(paths, run, task, now_ms)).collect())
+    });
+    Ok(Json(entries.await?.0))
+}
+
+pub(super) async fn start(
+    State(served): State<Arc<Served>>,
+    Extension(role): Extension<Role>,
+    on_socket: Option<Extension<OnTheSocket>>,
+    body: Result<Json<StartBackground>, JsonRejection>,
+) -> Answered<Json<StartedBackground>> {
+    if on_socket.is_none() {
+        return Err(Problem::forbidden(
+            "programs are started on the run's own socket alone: `ralph tasks start -- COMMAND…` in the project",
+        ));
+    }
+    let Json(StartBackground { command }) = body.map_err(|why| Problem::of_body(&why))?;
+    let (number, text) = served.start_background(command, role).await?;
+    Ok(Json(StartedBackground { number, text }))
+}
+
+pub(super) async fn cancel(
+    State(served): State<Arc<Served>>,
+    Extension(role): Extension<Role>,
+    number: Result<Path<u32>, PathRejection>,
+) -> Answered<Json<Done>> {
+    let Path(number) = number.map_err(|why| Problem::bad_request(why.body_text()))?;
+    Ok(Json(served.cancel_background(number, role).await?))
+}
+
+pub(super) async fn output(
+    State(served): State<Arc<Served>>,
+    Extension(kept): Extension<Kept>,
+    number: Result<Path<u32>, PathRejection>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Answered<Response> {
+    let Path(number) = number.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let Query(Wanted { from, last }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let unknown = || Problem::not_found(format!("there is no background task {number}; GET /tasks lists them"));
+    let mut tasks = served.background().into_iter();
+    // Looked at before its output is: what comes after a look at a task that has ended is nothing.
+    let task = tasks.find(|task| task.number == number).ok_or_else(unknown)?;
+    let read = kept.read(move |paths, run, _| {
+        let dir = paths.run(run).background(number);
+        let from = match last {
+            Some(last) => task_output::tail_start(&dir, last),
+            None => Ok(from),
+        };
+        let piece = from.and_then(|from| task_output::read(&dir, from, PIECE_BYTES));
+        piece.map_err(|error| Problem::failed(error.to_string()))
+    });
+    let (Piece { from, bytes, end }, _) = read.await?;
+    let is_over = task.state() == BackgroundState::Ended && from + bytes.len() as u64 >= end;
+    let headers = [
+        (CONTENT_TYPE, "application/octet-stream".to_owned()),
+        (HeaderName::from_static(OUTPUT_FROM), from.to_string()),
+        (HeaderName::from_static(OUTPUT_END), end.to_string()),
+        (HeaderName::from_static(OUTPUT_OVER), is_over.to_string()),
+    ];
+    Ok((headers, bytes).into_response())
+}
+
+/// A task with what is kept of its output; without that if it cannot be read.
+fn entry(paths: &ProjectPaths, run: &RunId, task: &BackgroundTask, now_ms: u64) -> BackgroundEntry {
+    let dir = paths.run(run).background(task.number);
+    let from = task_output::tail_start(&dir, LAST_LINE_BYTES);
+    let piece = from.and_then(|from| {
+        // The last file may hold less than that.
+        let first = task_output::read(&dir, from, LAST_LINE_BYTES)?;
+        let next = first.from + first.bytes.len() as u64;
+        let second = task_output::read(&dir, next, LAST_LINE_BYTES)?;
+        Ok(Piece {
+            bytes: [first.bytes, second.bytes].concat(),
+            ..second
+        })
+    });
+    let piece = piece.unwrap_or_default();
+    BackgroundEntry::new(task, now_ms, piece.end, last_line(&piece.bytes))
+}
+
+/// The last line of `bytes` in which there is something.
+fn last_line(bytes: &[u8]) -> String {
+    let mut last = String::new();
+    let mut plain = PlainText::new(Keep::Nothing);
+    let mut take = |line: &str| {
+        if !line.trim().is_empty() {
+            line.trim_end().clone_into(&mut last);
+        }
+    };
+    plain.feed(bytes, &mut take);
+    plain.finish(&mut take);
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_one_that_says_something() {
+        assert_eq!(last_line(b"first\r\nlisten\x1b[1ming\r\n\r\n  \r\n"), "listening");
+        assert_eq!(last_line(b"a\nunfinished"), "unfinished");
+        assert_eq!(last_line(b""), "");
+        assert_eq!(last_line(&[0xff, 0, b'\n']), "\u{fffd}");
+    }
+}
