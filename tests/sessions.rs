@@ -110,9 +110,18 @@ fn script(dialect: &str, script: &str) -> SubprocessAdapter {
 }
 
 async fn next(signals: &mut mpsc::Receiver<AgentSignal>) -> Option<AgentSignal> {
-    tokio::time::timeout(DEADLINE, signals.recv())
-        .await
-        .expect("a signal in time")
+    let signal = tokio::time::timeout(DEADLINE, signals.recv()).await;
+    signal.unwrap_or_else(|_| panic!("a signal in time; what is there:\n{}", processes()))
+}
+
+/// What runs on this machine and waits for what: whatever keeps a session from its end is in it.
+fn processes() -> String {
+    let columns = "pid,ppid,pgid,sid,stat,wchan:24,pending,blocked,args";
+    let listed = std::process::Command::new("ps").args(["-eHo", columns]).output();
+    listed.map_or_else(
+        |error| error.to_string(),
+        |output| String::from_utf8_lossy(&output.stdout).into_owned(),
+    )
 }
 
 async fn until(mut reached: impl FnMut() -> bool) {

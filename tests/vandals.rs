@@ -6,6 +6,7 @@
 
 mod scenarios;
 mod state;
+mod tools;
 mod tricks;
 
 use std::{
@@ -23,6 +24,8 @@ use crate::harness::{SOON, Sandbox, Script, events, wait_until};
 
 /// Side by side: most of them wait most of the time.
 const WORKERS: usize = 4;
+/// Most that a journal takes, whatever an agent does: none of these runs has more than a handful of iterations.
+const JOURNAL_CAP_BYTES: u64 = 2 << 20;
 
 /// An agent, and what has to come of it.
 struct Scenario {
@@ -117,6 +120,7 @@ impl Scenario {
         );
         faults.extend(self.lies(&sandbox, &records, code == Some(0)));
         faults.extend(self.unreported(&sandbox));
+        faults.extend(self.overgrown(&sandbox));
         faults.extend(left_running(&sandbox, code));
         let word = |code: Option<i32>| code.map_or_else(|| "-".to_owned(), |code| code.to_string());
         Row {
@@ -191,6 +195,16 @@ impl Scenario {
         }
         faults
     }
+
+    /// A journal that the agent has filled.
+    fn overgrown(&self, sandbox: &Sandbox) -> Option<String> {
+        if self.reported == Reported::No {
+            return None;
+        }
+        let journal = std::fs::metadata(sandbox.the_run().journal());
+        let bytes = journal.map_or(u64::MAX, |file| file.len());
+        (bytes > JOURNAL_CAP_BYTES).then(|| format!("a journal of {bytes} bytes"))
+    }
 }
 
 /// Processes that the run left; one that was killed leaves them to the guard, which takes a moment.
@@ -206,7 +220,7 @@ fn left_running(sandbox: &Sandbox, code: Option<i32>) -> Option<String> {
 
 #[test]
 fn every_agent_that_lies_stalls_or_vandalises_comes_to_its_end() {
-    let scenarios: Vec<Scenario> = [scenarios::all(), tricks::all(), state::all()]
+    let scenarios: Vec<Scenario> = [scenarios::all(), tricks::all(), tools::all(), state::all()]
         .into_iter()
         .flatten()
         .collect();
