@@ -127,7 +127,7 @@ fn a_loop_that_is_killed_is_told_from_one_that_has_ended_and_can_be_resumed() {
         assert!(!terminal.on_other_screen());
         let text = terminal.text();
         assert!(
-            text.contains("the run was interrupted") && text.contains("`ralph` resumes it"),
+            text.contains("the run was interrupted") && text.contains("`ralph continue` resumes it"),
             "{text}"
         );
     }

@@ -12,6 +12,7 @@ mod environment;
 mod failures;
 mod fallback;
 mod limits;
+mod one_task;
 mod pausing;
 mod plans;
 mod review;

@@ -156,7 +156,7 @@ fn leave(paths: &ProjectPaths, visit: &Visit, presentation: Presentation, code: 
                 None => "the run was interrupted: its process is gone".to_owned(),
             },
         )
-        .hint("`ralph` resumes it")),
+        .hint("`ralph continue` resumes it")),
     }
 }
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    begin::{OtherLoop, other_loop},
+    begin::{OtherLoop, PLANS, other_loop},
     config::{Config, ProjectContent},
-    driver::{Taskless, read_plan},
+    driver::{Taskless, read_plan, read_view},
     error::{Failure, FailureKind},
     event::{Notice, PlanSnapshot},
     machine::reachable_confidence,
@@ -29,7 +29,11 @@ pub(crate) fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, Re
 
 /// The same, with the kind of work that it is for and what belongs to that.
 pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Reading), Failure> {
-    let chosen = plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists)?;
+    let chosen = plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists).map_err(|none| {
+        let mut failure = Failure::from(none);
+        failure.hints.splice(0..0, cut_off(place));
+        failure
+    })?;
     let taskless = Taskless::with(&chosen.path, &config.goals, config.completion.promise.as_deref());
     let reading = read_plan(&chosen.path, taskless)
         .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
@@ -46,6 +50,14 @@ pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Rea
     }
 }
 
+/// What to type where the last run was cut off and its plan is not one that is found by its name.
+fn cut_off(place: &Place) -> Option<String> {
+    let view = read_view(&place.paths, &place.paths.latest_run()?).ok()?;
+    let plan = view.settings.plan.strip_prefix(&place.project).ok()?;
+    let is_there = plan != Path::new("") && view.settings.plan.is_file();
+    (is_there && !view.is_over()).then(|| format!("`ralph continue` continues the last run, of {}", plan.display()))
+}
+
 /// What is said of the plan of a run where there was a choice, or where it brings more than its tasks.
 pub(super) fn about_plan(place: &Place, chosen: &Chosen, template: &Template) -> Option<Notice> {
     let goes_without_saying = chosen.mode.is_none() && chosen.reads.is_empty() && chosen.beside.is_empty();
@@ -56,6 +68,15 @@ pub(super) fn about_plan(place: &Place, chosen: &Chosen, template: &Template) ->
         reads: chosen.reads.clone(),
         own_prompt: !template.is_built_in(),
         beside: chosen.beside.iter().map(|name| (*name).to_owned()).collect(),
+    })
+}
+
+/// What is said of a task that was given on the command line: where its plan is, and what will tell that it is done.
+pub(super) fn about_task(place: &Place, chosen: &Chosen, config: &Config) -> Option<Notice> {
+    let plan = chosen.path.strip_prefix(&place.project).ok()?;
+    plan.starts_with(PLANS).then(|| Notice::TaskGiven {
+        plan: plan.display().to_string(),
+        has_goals: !config.goals.is_empty(),
     })
 }
 

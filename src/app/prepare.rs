@@ -9,7 +9,7 @@ use super::{
     agents::{Agents, Chooser, catalog, withheld_from_goals},
     denials::Denials,
     permissions::{enforceable, judge},
-    plan::{about_other_loop, about_plan, check_confidence, chosen_work},
+    plan::{about_other_loop, about_plan, about_task, check_confidence, chosen_work},
     prompt::template,
     sandbox::{connection_refused, starting},
     workers::{add_asked_for, add_escalation, add_reviewer},
@@ -67,6 +67,7 @@ pub(super) fn prepare(
     let (work, reading) = chosen_work(place, config)?;
     let template = template(place, config, &work)?;
     notices.extend(about_plan(place, &work, &template));
+    notices.extend(about_task(place, &work, config));
     notices.extend(about_other_loop(place));
     check_confidence(config, &reading.plan)?;
     let catalog = catalog(place, config);

@@ -24,14 +24,14 @@ use super::setting_flags::SettingFlags;
     // What is typed after an alias overrides what the alias says.
     args_override_self = true,
     subcommand_negates_reqs = true,
-    override_usage = "ralph [OPTIONS] [PLAN]\n       ralph <COMMAND>"
+    override_usage = "ralph [OPTIONS] [PLAN | \"TASK\"]\n       ralph <COMMAND>"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 
-    /// The plan, as with `--plan`
-    #[arg(value_name = "PLAN")]
+    /// The plan, as with `--plan`; or a task in quotes, which is run alone, with a plan of its own below .ralph/plans
+    #[arg(value_name = "PLAN | TASK")]
     pub(super) target: Vec<OsString>,
 
     #[command(flatten)]

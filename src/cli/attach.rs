@@ -97,9 +97,10 @@ pub(super) fn wait(args: &Args, run: Option<&str>) -> Result<u8, Failure> {
             print(&said(&paths, &run));
             Ok(reason.exit_code())
         }
-        None => {
-            Err(Failure::new(FailureKind::Failed, format!("run {} was interrupted", run.0)).hint("`ralph` resumes it"))
-        }
+        None => Err(
+            Failure::new(FailureKind::Failed, format!("run {} was interrupted", run.0))
+                .hint("`ralph continue` resumes it"),
+        ),
     }
 }
 

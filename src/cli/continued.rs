@@ -28,7 +28,7 @@ use super::{
 
 /// Stands in the command line of the loop's own process where its user was asked here.
 const CONTINUES: &str = "--__continue";
-const PLAN: &str = "plan";
+pub(super) const PLAN: &str = "plan";
 const MAX_ITERATIONS: &str = "limits.maxIterations";
 /// Only one of them may be given.
 const PROMPTS: [&str; 2] = ["prompt", "promptFile"];
@@ -73,7 +73,7 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
 }
 
 /// The last run of the project, as its journal has it.
-struct Last {
+pub(super) struct Last {
     run: RunId,
     view: RunView,
     project: PathBuf,
@@ -81,7 +81,7 @@ struct Last {
 
 impl Last {
     /// None if there is none, or if it never began.
-    fn of(args: &Args) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(args: &Args) -> Result<Option<Self>, Failure> {
         let Place { project, paths, .. } = place(args)?;
         let Some(run) = paths.latest_run().filter(|run| paths.run(run).journal().exists()) else {
             return Ok(None);
@@ -91,11 +91,19 @@ impl Last {
         Ok(Some(last).filter(|last| last.view.settings.plan != Path::new("")))
     }
 
+    pub(super) fn is_of(&self, plan: &Path) -> bool {
+        is_same_file(plan, &self.view.settings.plan)
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.view.stop_reason(), Some(StopReason::Done { .. }))
+    }
+
     /// The plan that was typed now, where it is not that of this run.
     fn other_plan(&self, args: &Args) -> Option<PathBuf> {
         let flag = args.settings.given.iter().rev().find(|flag| flag.key == PLAN)?;
         let typed = PathBuf::from(flag.value.as_str()?);
-        (!is_same_file(&self.project.join(&typed), &self.view.settings.plan)).then_some(typed)
+        (!self.is_of(&self.project.join(&typed))).then_some(typed)
     }
 }
 

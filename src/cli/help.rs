@@ -153,6 +153,7 @@ Examples:
   ralph demo                                   see it work, without a model
   ralph init                                   find its tests, begin a plan
   ralph PLAN.md                                with the agent that is installed
+  ralph \"Write the parser\"                     one task, without a plan
   ralph -a codex -g tests='cargo test' -n 20   until the tests pass, or 20 times";
 
 /// The command line as clap knows it, with the help around it.

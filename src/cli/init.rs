@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     app::{self, Place},
-    begin::{self, Suggestion},
+    begin::{self, PLANS, Suggestion},
     config::{self, Loaded},
     console::{self, complain, print},
     control::Personal,
@@ -272,7 +272,7 @@ fn confirmed(files: &[New], project: &Path) -> Result<bool, Failure> {
 
 /// Writes what is not there yet. A project that had no files of its own for ralph trusts those that it gets now.
 fn write(place: &Place, config: &Path, files: &[New]) -> Result<(), Failure> {
-    let had_own = place.project.join(".ralph").exists();
+    let had_own = has_own(&place.project);
     for new in files {
         create_new(&new.path, &new.text).map_err(|error| {
             let what = format!("{}: cannot be written: {error}", shown(&place.project, &new.path));
@@ -284,6 +284,14 @@ fn write(place: &Place, config: &Path, files: &[New]) -> Result<(), Failure> {
         trust::trust_as_written(place)?;
     }
     Ok(())
+}
+
+/// Whether there is anything for ralph but the plans of tasks that were given to it.
+fn has_own(project: &Path) -> bool {
+    let own = Path::new(PLANS).parent().map(|own| project.join(own));
+    let entries = own.and_then(|own| own.read_dir().ok());
+    let mut entries = entries.into_iter().flatten().flatten();
+    entries.any(|entry| Path::new(PLANS).file_name() != Some(&entry.file_name()))
 }
 
 fn next(project: &Path, tasks: &[String]) {

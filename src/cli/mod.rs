@@ -22,6 +22,7 @@ mod init;
 mod man;
 mod mcp;
 mod mistake;
+mod one_task;
 mod permissions;
 mod plan;
 #[cfg(test)]
@@ -64,9 +65,14 @@ use args::{
 pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -> u8 {
     let mut args: Vec<OsString> = args.into_iter().collect();
     let result = match parse(&mut args) {
-        Ok(mut parsed) => target::resolve(&mut parsed)
-            .and_then(|()| continued::resolve(&mut parsed, &mut args))
-            .and_then(|()| dispatch(&parsed, &args, supervisor)),
+        Ok(mut parsed) => target::resolve(&mut parsed).and_then(|task| {
+            let new_plan = task.map_or(Ok(None), |task| task.write_plan(&mut parsed))?;
+            let result = continued::resolve(&mut parsed, &mut args).and_then(|()| dispatch(&parsed, &args, supervisor));
+            if let Some(new_plan) = new_plan {
+                new_plan.remove_unless_begun(&parsed);
+            }
+            result
+        }),
         Err(error) if error.use_stderr() => Err(mistake::failure(&error, &args)),
         Err(help_or_version) => {
             let text = help_or_version.render();

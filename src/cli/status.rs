@@ -41,7 +41,7 @@ fn print_last(view: RunView, json: bool) {
     let style = Presentation::of_stdout(Format::Text).style;
     let how = match view.stop_reason() {
         Some(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
-        None => "not running; the next `ralph` resumes the last run".to_owned(),
+        None => "not running; `ralph continue` resumes the last run".to_owned(),
     };
     let mut status = status_of(&view, 0, None);
     status.view = Some(Box::new(view));

@@ -1,4 +1,4 @@
-//! What stands in a command's place on the command line: a plan, or a word that is no command.
+//! What stands in a command's place on the command line: a plan, a task, or a word that is no command.
 
 use std::{ffi::OsString, path::Path};
 
@@ -9,13 +9,18 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-use super::args::Args;
+use super::{
+    args::Args,
+    one_task::{self, GivenTask, is_task},
+};
 
+/// Words of other tools for what `ralph` does without one.
+const STARTS: &[&str] = &["start", "loop", "go", "exec", "build", "work"];
 /// Words of other tools and of habit, with what they are here.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (
-        &["start", "loop", "go", "exec", "build", "work"],
-        "`ralph PLAN.md` starts a run",
+        STARTS,
+        "`ralph PLAN.md` starts a run, `ralph \"Build a web app\"` one of a single task",
     ),
     (
         &["cont", "restart", "retry"],
@@ -78,16 +83,26 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Has what was typed in a command's place name the plan.
+/// Has what was typed in a command's place name the plan; a task is returned, whose plan is yet to be written.
 ///
 /// # Errors
-/// A [`Failure`] if it is no file, or if there is another plan beside it.
-pub(super) fn resolve(args: &mut Args) -> Result<(), Failure> {
+/// A [`Failure`] if it is neither a file nor a task, or if there is another plan beside it.
+pub(super) fn resolve(args: &mut Args) -> Result<Option<GivenTask>, Failure> {
     let [first, rest @ ..] = &args.target[..] else {
-        return Ok(());
+        return Ok(None);
     };
-    if args.command.is_some() || !rest.is_empty() || !Path::new(first).exists() {
+    let starts = args.command.is_none() && !args.status && !args.reset_circuit;
+    if !starts || !rest.is_empty() {
         return Err(no_command(first, rest));
+    }
+    if !Path::new(first).exists() {
+        if !is_task(&first.to_string_lossy()) {
+            return Err(no_command(first, rest));
+        }
+        let Some(task) = first.to_str().map(str::to_owned) else {
+            return Err(super::mistake::not_utf8(first));
+        };
+        return one_task::check(args, &task).map(Some);
     }
     if !Path::new(first).is_file() {
         let why = format!("`{}` is not a file", first.display());
@@ -102,27 +117,41 @@ pub(super) fn resolve(args: &mut Args) -> Result<(), Failure> {
         return Err(super::mistake::not_utf8(first));
     };
     args.settings.given.push(Flag::new("--plan", "plan", plan));
-    Ok(())
+    Ok(None)
 }
 
 fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
     let word = first.to_string_lossy();
-    let is_sentence = word.contains(char::is_whitespace) || !rest.is_empty();
-    let is_path = word.contains(['/', '.']);
-    if is_sentence {
-        let said: Vec<_> = [first]
+    if word.trim().is_empty() && rest.is_empty() {
+        return one_task::empty();
+    }
+    if word == "-" {
+        return Failure::new(FailureKind::Usage, "a task is typed, and not read from stdin")
+            .hint("`ralph \"$(cat FILE)\"` takes it from a file; `ralph import -` makes a plan of what stdin has");
+    }
+    if !rest.is_empty() || is_task(&word) {
+        let words: Vec<_> = [first]
             .into_iter()
             .chain(rest)
             .map(|word| word.to_string_lossy())
             .collect();
-        let said = said.join(" ");
+        let said = words.join(" ");
+        // "start" is no part of a task that is in quotes behind it.
+        let task = match &words[..] {
+            [start, task] if STARTS.contains(&&start[..]) && is_task(task) => task,
+            _ => &said[..],
+        };
         return Failure::new(FailureKind::Usage, format!("`{said}` is not a command"))
-            .hint("a task is a line of the plan: `ralph init \"TASK\"` begins one, or write `- [ ] TASK` into PLAN.md; then `ralph`")
+            .hint(format!(
+                "a task is typed in quotes, without a command: ralph \"{}\"",
+                sample(task)
+            ))
             .hint("to tell it to the run that goes on here: ralph steer TEXT");
     }
-    if is_path {
+    if word.contains(['/', '.']) {
         return Failure::new(FailureKind::Configuration, format!("{word}: there is no such file"))
-            .hint("a plan is a check-list with lines `- [ ] …`: `ralph init` begins one");
+            .hint("a plan is a check-list with lines `- [ ] …`: `ralph init` begins one")
+            .hint("a task is a sentence: ralph \"Build a web app\"");
     }
     let mut failure = Failure::new(FailureKind::Usage, format!("`{word}` is not a command"));
     let known = ELSEWHERE
@@ -134,6 +163,12 @@ fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
         failure = failure.hint(format!("did you mean `ralph {near}`?"));
     }
     failure.hint("`ralph -h` lists the commands")
+}
+
+/// What was said where it can be typed between quotes as it stands.
+fn sample(said: &str) -> &str {
+    let is_plain = !said.contains(|character: char| character.is_control() || "\"\\$`!".contains(character));
+    if is_plain && said.len() <= 80 { said } else { "TASK" }
 }
 
 /// The command that was probably meant.
@@ -177,8 +212,19 @@ mod tests {
             said(&["xyzzy"]),
             "error: `xyzzy` is not a command\nhint: `ralph -h` lists the commands"
         );
-        assert!(said(&["build a web app"]).contains("- [ ] "));
-        assert!(said(&["build", "a", "web", "app"]).contains("`build a web app` is not a command"));
-        assert!(said(&["TODO.md"]).starts_with("error: TODO.md: there is no such file"));
+        let unquoted = said(&["build", "a", "web", "app"]);
+        assert!(unquoted.contains("`build a web app` is not a command"), "{unquoted}");
+        assert!(
+            unquoted.contains("without a command: ralph \"build a web app\""),
+            "{unquoted}"
+        );
+        assert!(said(&["start", "mend it"]).contains(": ralph \"mend it\""));
+        assert!(said(&["say", "\"hi\""]).contains("ralph \"TASK\""));
+        for missing in ["TODO.md", "my plan.md"] {
+            let missing = said(&[missing]);
+            assert!(missing.contains("there is no such file\nhint: a plan is"), "{missing}");
+        }
+        assert!(said(&[" "]).starts_with("error: the task has no words in it\nhint: ralph \""));
+        assert!(said(&["-"]).contains("ralph import -"));
     }
 }

@@ -92,7 +92,9 @@ async fn until_over(paths: &ProjectPaths, shown: &mut Shown) -> Result<u8, Failu
         }
         if !is_held && (run.is_some() || said != Said::Waits) {
             complain(match run.take() {
-                Some(_) => "the run was interrupted; `ralph` resumes it, and this goes on then (Ctrl-C leaves)",
+                Some(_) => {
+                    "the run was interrupted; `ralph continue` resumes it, and this goes on then (Ctrl-C leaves)"
+                }
                 None => "ralph is not running in this project: waiting until it does (Ctrl-C leaves)",
             });
             (said, shown.lines) = (Said::Waits, 0);

@@ -30,6 +30,12 @@ pub enum Notice {
         /// Other plans that are there.
         beside: Vec<String>,
     },
+    /// The run is of a task that was given on the command line, which has this plan.
+    TaskGiven {
+        plan: String,
+        /// Something other than the agent's claim shows that it is done.
+        has_goals: bool,
+    },
     /// The project has a configuration of another loop, which says nothing here.
     OtherLoop {
         file: String,
@@ -362,6 +368,7 @@ impl Notice {
             | Notice::AgentLingers
             | Notice::Listening { .. }
             | Notice::PlanChosen { .. }
+            | Notice::TaskGiven { .. }
             | Notice::OtherLoop { .. }
             | Notice::SandboxOn { .. }
             | Notice::SandboxStrict { .. }
@@ -455,6 +462,7 @@ impl Notice {
             }
             Notice::AdapterChosen { .. }
             | Notice::PlanChosen { .. }
+            | Notice::TaskGiven { .. }
             | Notice::Listening { .. }
             | Notice::FallbackMissing { .. }
             | Notice::SpendingUnreported { .. }

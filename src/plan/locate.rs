@@ -81,7 +81,7 @@ impl NoPlan {
                     "`ralph init` begins one; plans are {}, with tasks as `- [ ] …`",
                     listed(DEFAULT_PLANS.iter().map(|(name, _)| *name).collect())
                 ),
-                "or name another file with `--plan FILE`".to_owned(),
+                "or name another file with `--plan FILE`, or give one task: ralph \"Write the parser\"".to_owned(),
             ],
             NoPlan::MissingFor { mode, .. } => [
                 format!(

@@ -52,7 +52,7 @@ impl ProjectPaths {
         let mut name = project
             .file_name()
             .map_or_else(|| OsString::from("root"), ToOwned::to_owned);
-        name.push(format!("-{:016x}", fnv1a(project.as_os_str().as_bytes())));
+        name.push(format!("-{:016x}", digest(project.as_os_str().as_bytes())));
         Ok(Self {
             project: project.to_owned(),
             state: root.join(name),
@@ -157,7 +157,7 @@ impl ProjectPaths {
         if path.as_os_str().len() <= SOCKET_PATH_BYTES {
             return path;
         }
-        let name = format!("ralph-{:016x}.sock", fnv1a(self.state.as_os_str().as_bytes()));
+        let name = format!("ralph-{:016x}.sock", digest(self.state.as_os_str().as_bytes()));
         dirs::runtime_dir()
             .unwrap_or_else(|| std::env::temp_dir().join(format!("ralph-{}", nix::unistd::getuid())))
             .join(name)
@@ -390,7 +390,7 @@ pub fn create_anew(path: &Path) -> io::Result<File> {
 }
 
 /// FNV-1a, 64 bits: stable across versions, which the standard library's hasher is not.
-fn fnv1a(bytes: &[u8]) -> u64 {
+pub(crate) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })

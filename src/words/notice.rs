@@ -51,6 +51,10 @@ pub fn notice_in_words(notice: &Notice) -> String {
             own_prompt,
             beside,
         } => plan_in_words(plan, *mode, reads, *own_prompt, beside),
+        Notice::TaskGiven { plan, has_goals: true } => format!("the plan of this task is {plan}"),
+        Notice::TaskGiven { plan, has_goals: false } => format!(
+            "the plan of this task is {plan}; without goals only the agent's claim tells that it is done (`--goal tests='COMMAND'`)"
+        ),
         Notice::OtherLoop {
             file,
             of,

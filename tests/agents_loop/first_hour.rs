@@ -5,7 +5,7 @@ use std::{env, fs, path::Path};
 
 use ralph::event::StopReason;
 
-use super::{PATIENCE, in_order, stopped, work_on};
+use super::{PATIENCE, in_order, stopped, work_by, work_on};
 use crate::{harness::agent::Agent, stand_in::StandIn};
 
 /// A project of these files, whose tests want `hello.txt`, is set up and worked off.
@@ -91,4 +91,24 @@ fn a_python_project_is_set_up_and_worked_off_by_codex() {
         ],
         "python3 -m unittest discover -s tests",
     );
+}
+
+#[test]
+fn a_task_on_the_command_line_is_done_by_codex_beside_the_plan_of_the_project() {
+    let plan = ".ralph/plans/write-hello-txt.md";
+    let model = StandIn::start(in_order([&work_by(plan, "hello")]));
+    let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+        return;
+    };
+    let before = sandbox.read("PLAN.md");
+    let finished = sandbox
+        .wary_ralph(["-a", "codex", "--headless", "--format", "jsonl"])
+        .args(["-g", "tests=test -e hello.txt", "Write hello.txt"])
+        .run(PATIENCE);
+    let (reason, _, totals) = stopped(&finished);
+    assert_eq!(reason, StopReason::Done { verified: true }, "{}", finished.stdout);
+    assert_eq!((totals.tasks_done, totals.iterations), (1, 1), "{}", finished.stdout);
+    assert_eq!(sandbox.read("PLAN.md"), before);
+    assert!(model.main_requests()[0].prompt().contains(plan));
+    sandbox.assert_nothing_runs();
 }

@@ -87,7 +87,12 @@ pub(crate) fn assert_own_tools_answered(request: &Request, records: &[Record]) {
 
 /// The words an agent's model would say to do one task: make a file, tick the box, commit.
 pub(crate) fn work_on(name: &str) -> [Step; 2] {
-    let tick = "awk '!t && sub(/- \\[ \\]/, \"- [x]\") { t = 1 } { print }' PLAN.md > P && mv P PLAN.md";
+    work_by("PLAN.md", name)
+}
+
+/// The same with another plan.
+pub(crate) fn work_by(plan: &str, name: &str) -> [Step; 2] {
+    let tick = format!("awk '!t && sub(/- \\[ \\]/, \"- [x]\") {{ t = 1 }} {{ print }}' {plan} > P && mv P {plan}");
     let command = format!("echo {name} > {name}.txt && {tick} && git add --all && git commit --quiet -m {name}");
     [shell(&command).into(), say(&format!("Wrote {name}.txt.")).into()]
 }
