@@ -292,6 +292,20 @@ impl Perform for Clean {
     }
 }
 
+/// The last line of `bytes` in which there is something, without escape sequences.
+pub(crate) fn last_line(bytes: &[u8]) -> String {
+    let mut last = String::new();
+    let mut plain = PlainText::new(Keep::Nothing);
+    let mut take = |line: &str| {
+        if !line.trim().is_empty() {
+            line.trim_end().clone_into(&mut last);
+        }
+    };
+    plain.feed(bytes, &mut take);
+    plain.finish(&mut take);
+    last
+}
+
 /// Makes one text safe to show on one line: as [`sanitized`], with every run of white space as a single space.
 pub(crate) fn one_line(text: &str) -> String {
     sanitized(text).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -417,5 +431,13 @@ mod tests {
         assert_eq!(sanitized("a\n\tb\n\nc"), "a\n\tb\n\nc");
         assert_eq!(sanitized("a\x1b[31m\nb\n"), "a\nb\n");
         assert_eq!(one_line("  a\n\tb\x1b[0m  c "), "a b c");
+    }
+
+    #[test]
+    fn the_last_line_is_one_that_says_something() {
+        assert_eq!(last_line(b"first\r\nlisten\x1b[1ming\r\n\r\n  \r\n"), "listening");
+        assert_eq!(last_line(b"a\nunfinished"), "unfinished");
+        assert_eq!(last_line(b""), "");
+        assert_eq!(last_line(&[0xff, 0, b'\n']), "\u{fffd}");
     }
 }

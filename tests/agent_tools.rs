@@ -2,6 +2,7 @@
 //!
 //! The agents are functions; that real ones find the tools is with their own tests (`agents_loop::an_interrupt`, `live_channel`).
 
+mod background;
 mod goals;
 mod over_stdio;
 

@@ -217,17 +217,21 @@ impl Chooser<'_> {
         self.config.tools.enabled && !self.confiner.is_some_and(Confiner::is_strict)
     }
 
+    /// The tools that the settings leave to the user.
+    fn tools_withheld(&self) -> Vec<String> {
+        let proposals = ["task_add"].iter().filter(|_| !self.config.tools.proposals);
+        let background = ["background_start", "background_cancel"].iter();
+        let background = background.filter(|_| !self.config.background.agents);
+        proposals.chain(background).map(|&name| name.to_owned()).collect()
+    }
+
     /// The MCP servers that agents are given.
     fn servers(&self) -> McpServers {
-        let tools = &self.config.tools;
         let program = std::env::current_exe().ok().filter(|_| self.has_tools());
         let own = program.zip(self.socket).map(|(program, socket)| OwnServer {
             program,
             socket: socket.to_owned(),
-            without: match tools.proposals {
-                true => Vec::new(),
-                false => vec!["task_add".to_owned()],
-            },
+            without: self.tools_withheld(),
         });
         McpServers {
             own,

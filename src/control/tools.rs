@@ -52,6 +52,22 @@ pub enum ToolCall {
     Progress { note: String },
     /// Work that is not in the plan.
     TaskAdd { task: String },
+    /// A command that goes on when the turn ends.
+    BackgroundStart { command: String },
+    /// How background tasks stand: all, or one.
+    BackgroundStatus {
+        #[serde(default)]
+        number: Option<u32>,
+    },
+    /// What a background task has written.
+    BackgroundOutput {
+        number: u32,
+        /// The byte to read on from; the end is read where there is none.
+        #[serde(default)]
+        from: Option<u64>,
+    },
+    /// The end of a background task that an agent has started.
+    BackgroundCancel { number: u32 },
 }
 
 /// What the agent is told.

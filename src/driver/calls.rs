@@ -47,7 +47,7 @@ impl Driver {
             refuse(reply, NoTool::NoSession);
             return Ok(());
         };
-        if !self.state().view.role.is_work() && !matches!(called.call, ToolCall::Plan {}) {
+        if !self.state().view.role.is_work() && !only_looks(&called.call) {
             refuse(reply, NoTool::Reviewing);
             return Ok(());
         }
@@ -76,6 +76,10 @@ impl Driver {
                 let answer = said("task", task).map(|task| AgentCall::Proposed { task });
                 self.take_said(iteration, answer, words::proposal_taken(), reply)?;
             }
+            ToolCall::BackgroundStart { command } => self.start_for_agent(command, reply)?,
+            ToolCall::BackgroundStatus { number } => self.tell_background(number, reply),
+            ToolCall::BackgroundOutput { number, from } => self.tell_output(number, from, reply),
+            ToolCall::BackgroundCancel { number } => self.cancel_for_agent(number, reply)?,
         }
         Ok(())
     }
@@ -364,6 +368,21 @@ impl Driver {
 
     fn is_steerable(&self) -> bool {
         matches!(self.state().view.phase, Phase::Running { live_steering, .. } if live_steering)
+    }
+}
+
+/// Whether a reviewer may do this, too.
+fn only_looks(call: &ToolCall) -> bool {
+    match call {
+        ToolCall::Plan {} | ToolCall::BackgroundStatus { .. } | ToolCall::BackgroundOutput { .. } => true,
+        ToolCall::GoalsCheck { .. }
+        | ToolCall::ClaimDone { .. }
+        | ToolCall::Blocked { .. }
+        | ToolCall::Question { .. }
+        | ToolCall::Progress { .. }
+        | ToolCall::TaskAdd { .. }
+        | ToolCall::BackgroundStart { .. }
+        | ToolCall::BackgroundCancel { .. } => false,
     }
 }
 

@@ -67,7 +67,8 @@ impl Driver {
             | Arrived::Found(_)
             | Arrived::Asked(_)
             | Arrived::Message(
-                InboxMessage::PauseFile { .. }
+                InboxMessage::CancelTask { .. }
+                | InboxMessage::PauseFile { .. }
                 | InboxMessage::Type(_)
                 | InboxMessage::Resize(_)
                 | InboxMessage::Leave

@@ -39,6 +39,7 @@ pub(super) struct Inbox {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InboxMessage {
     Command { command: UserCommand, by: RequestedBy },
+    CancelTask { number: u32 },
     PauseFile { present: bool },
     Type(Vec<u8>),
     Resize(Size),
@@ -82,6 +83,11 @@ impl Handle {
     /// Tells whether the pause file is there. Waits for a loop that is behind: nothing would tell again.
     pub fn pause_file(&self, present: bool) {
         _ = self.messages.blocking_send(InboxMessage::PauseFile { present }); // the run is over
+    }
+
+    /// Has a background task ended for the user; nothing comes of it if it is over.
+    pub fn cancel_task(&self, number: u32) {
+        self.send(InboxMessage::CancelTask { number });
     }
 
     /// Types into the running agent's terminal; nowhere if none runs.

@@ -6,6 +6,7 @@
 mod agent_commands;
 mod autorun;
 mod background;
+mod background_calls;
 mod calls;
 mod clock;
 mod config;

@@ -15,8 +15,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::{
-    control::{Asked, Request},
-    event::{AgentSignal, Day, Event, Notice, StopReason, StopRequest},
+    control::{Asked, Request, Role},
+    event::{AgentSignal, BackgroundCommand, Day, Event, Notice, StopReason, StopRequest},
     git::Repository,
     machine::{Input, LoopState, Start, Step, step},
     proc::{Size, Supervisor},
@@ -337,6 +337,9 @@ impl Driver {
                     Some(refusal) => self.note(Notice::CommandRefused { refusal })?,
                     None => _ = self.advance(&Input::Command { command, by })?,
                 },
+                Arrived::Message(InboxMessage::CancelTask { number }) => {
+                    _ = self.answer_background(&BackgroundCommand::Cancel { number }, Role::User)?;
+                }
                 Arrived::Message(InboxMessage::PauseFile { present }) => {
                     self.advance(&Input::PauseFile { present })?;
                 }

@@ -143,7 +143,7 @@ impl Driver {
     }
 
     /// Starts or ends a background task for whoever asks.
-    fn answer_background(&mut self, command: &BackgroundCommand, role: Role) -> Result<Reply, DriverError> {
+    pub(super) fn answer_background(&mut self, command: &BackgroundCommand, role: Role) -> Result<Reply, DriverError> {
         let by = match role {
             Role::User => Requester::User,
             Role::Agent | Role::Reader => Requester::Agent,

@@ -33,7 +33,7 @@ pub(crate) trait ToolProvider: Send + Sync {
 }
 
 /// The tools of a run. A row is all there is to one here; `control::ToolCall` has its arguments, and `driver::calls` does it.
-const TOOLS: [Tool; 7] = [
+const TOOLS: [Tool; 11] = [
     Tool {
         name: "plan",
         description: "The tasks of the plan as they are now: which is yours, which are done, which are set aside.",
@@ -81,6 +81,34 @@ const TOOLS: [Tool; 7] = [
         description: "Proposes a task that the plan lacks and that is no part of yours. The user decides on it.",
         arguments: || (json!({"task": text("The task, in one line.")}), &["task"]),
     },
+    Tool {
+        name: "background_start",
+        description: "Starts a shell command in the project's directory that has to outlive your turn, a development server or a long \
+                      build, and gives its number. It ends with the run at the latest; what you start yourself ends with your turn.",
+        arguments: || {
+            let command =
+                text("What a shell runs. It stays in the foreground: where its own program ends, the task is over.");
+            (json!({"command": command}), &["command"])
+        },
+    },
+    Tool {
+        name: "background_status",
+        description: "The background tasks of the run: which run and for how long, how the others ended, the last line of each.",
+        arguments: || (json!({"number": number("Only this task.")}), &[]),
+    },
+    Tool {
+        name: "background_output",
+        description: "What a background task has written: the last 8 KiB, or up to 8 KiB from a byte on.",
+        arguments: || {
+            let from = json!({"type": "integer", "minimum": 0, "description": "The byte to read from, as the answer before said."});
+            (json!({"number": number("The task."), "from": from}), &["number"])
+        },
+    },
+    Tool {
+        name: "background_cancel",
+        description: "Ends a background task that an agent has started, and everything it started.",
+        arguments: || (json!({"number": number("The task.")}), &["number"]),
+    },
 ];
 
 /// Whether the run has a tool of this name.
@@ -90,6 +118,10 @@ pub(crate) fn is_own_tool(name: &str) -> bool {
 
 fn text(about: &str) -> Value {
     json!({"type": "string", "description": about})
+}
+
+fn number(about: &str) -> Value {
+    json!({"type": "integer", "minimum": 1, "description": about})
 }
 
 fn ticket(whose: &str) -> Value {

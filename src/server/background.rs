@@ -22,7 +22,7 @@ use crate::{
         paths::ProjectPaths,
         task_output::{self, Piece},
     },
-    text::{Keep, PlainText},
+    text::last_line,
 };
 
 use super::{
@@ -124,44 +124,6 @@ pub(super) async fn output(
 /// A task with what is kept of its output; without that if it cannot be read.
 fn entry(paths: &ProjectPaths, run: &RunId, task: &BackgroundTask, now_ms: u64) -> BackgroundEntry {
     let dir = paths.run(run).background(task.number);
-    let from = task_output::tail_start(&dir, LAST_LINE_BYTES);
-    let piece = from.and_then(|from| {
-        // The last file may hold less than that.
-        let first = task_output::read(&dir, from, LAST_LINE_BYTES)?;
-        let next = first.from + first.bytes.len() as u64;
-        let second = task_output::read(&dir, next, LAST_LINE_BYTES)?;
-        Ok(Piece {
-            bytes: [first.bytes, second.bytes].concat(),
-            ..second
-        })
-    });
-    let piece = piece.unwrap_or_default();
+    let piece = task_output::read_tail(&dir, LAST_LINE_BYTES).unwrap_or_default();
     BackgroundEntry::new(task, now_ms, piece.end, last_line(&piece.bytes))
-}
-
-/// The last line of `bytes` in which there is something.
-fn last_line(bytes: &[u8]) -> String {
-    let mut last = String::new();
-    let mut plain = PlainText::new(Keep::Nothing);
-    let mut take = |line: &str| {
-        if !line.trim().is_empty() {
-            line.trim_end().clone_into(&mut last);
-        }
-    };
-    plain.feed(bytes, &mut take);
-    plain.finish(&mut take);
-    last
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_line_is_one_that_says_something() {
-        assert_eq!(last_line(b"first\r\nlisten\x1b[1ming\r\n\r\n  \r\n"), "listening");
-        assert_eq!(last_line(b"a\nunfinished"), "unfinished");
-        assert_eq!(last_line(b""), "");
-        assert_eq!(last_line(&[0xff, 0, b'\n']), "\u{fffd}");
-    }
 }

@@ -97,6 +97,7 @@ static FILES: &[File] = &[
     file!(SCRIPT, "runs.js"),
     file!(SCRIPT, "styles.js"),
     file!(SCRIPT, "tabs.js"),
+    file!(SCRIPT, "tasks.js"),
     file!(SCRIPT, "terminal.js"),
     file!(SCRIPT, "words.js"),
     file!(SCRIPT, "xterm.mjs", "vendor/xterm.mjs"),

@@ -134,6 +134,23 @@ pub(crate) fn tail_start(dir: &Path, most: u64) -> io::Result<u64> {
         .map_or(0, |(start, length)| (start + length).saturating_sub(most)))
 }
 
+/// Reads what is kept in `dir` of the last `most` bytes.
+///
+/// # Errors
+/// Whatever the file system says.
+pub(crate) fn read_tail(dir: &Path, most: u64) -> io::Result<Piece> {
+    let mut tail = read(dir, tail_start(dir, most)?, most)?;
+    // The last file may hold less than that.
+    let next = tail.from + tail.bytes.len() as u64;
+    let rest = read(dir, next, most)?;
+    if rest.from > next {
+        return Ok(rest);
+    }
+    tail.bytes.extend(rest.bytes);
+    tail.end = rest.end;
+    Ok(tail)
+}
+
 /// Where the files begin, and how long they are, in order.
 fn files(dir: &Path) -> io::Result<Vec<(u64, u64)>> {
     let entries = match fs::read_dir(dir) {

@@ -471,6 +471,7 @@ pub(crate) struct RemoteReach {
 #[derive(Debug)]
 enum Order {
     Command(UserCommand),
+    CancelTask(u32),
     Type(Vec<u8>),
     Resize(Size),
 }
@@ -488,6 +489,10 @@ impl Reach for RemoteReach {
             (RequestedBy::Interrupt, Some(pid)) => proc::signal_loop(pid, Signal::SIGINT),
             _ => self.order(Order::Command(command)),
         }
+    }
+
+    fn cancel_task(&self, number: u32) {
+        self.order(Order::CancelTask(number));
     }
 
     fn type_bytes(&self, bytes: Vec<u8>) {
@@ -544,12 +549,13 @@ fn send_order(poster: &mut Poster, order: Order, screen: Option<u64>, shared: &S
     let (path, content_type, body) = match order {
         Order::Command(command) => {
             let body = serde_json::to_vec(&command).expect("commands have no failing serialisers");
-            ("/commands", "application/json", body)
+            ("/commands".to_owned(), "application/json", body)
         }
-        Order::Type(bytes) => ("/terminal/input", "application/octet-stream", bytes),
+        Order::CancelTask(number) => (format!("/tasks/{number}/cancel"), "application/json", Vec::new()),
+        Order::Type(bytes) => ("/terminal/input".to_owned(), "application/octet-stream", bytes),
         Order::Resize(Size { cols, rows }) => {
             let body = json!({ "cols": cols, "rows": rows }).to_string().into_bytes();
-            ("/terminal/size", "application/json", body)
+            ("/terminal/size".to_owned(), "application/json", body)
         }
     };
     let refusal = match poster.post(&format!("{path}{screen}"), content_type, &body) {

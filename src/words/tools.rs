@@ -1,13 +1,23 @@
 //! What an agent is told by ralph's own tools: what there is, and what to do next.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, ops::Range};
 
-use crate::event::{GoalResult, Missing, PlanSnapshot};
+use crate::{
+    event::{GoalResult, Missing, PlanSnapshot, Requester, clip},
+    run::BackgroundTask,
+};
 
-use super::{counted, goal_in_words, prompt::missing, short_duration};
+use super::{
+    background::{background_state_in_words, command_in_words},
+    counted, goal_in_words,
+    prompt::missing,
+    short_duration,
+};
 
 /// Most tasks that are listed: what is left out is in the plan itself.
 const LISTED: usize = 200;
+/// Most bytes of the last line of a background task.
+const LAST_LINE_BYTES: usize = 200;
 /// Most bytes of what one failing goal printed.
 const TAIL_BYTES: usize = 4 * 1024;
 
@@ -156,6 +166,72 @@ pub(crate) fn question_open(ticket: u32) -> String {
 /// The user's answer.
 pub(crate) fn question_answered(text: &str) -> String {
     format!("The user answers: {text}")
+}
+
+/// A background task was started for the agent.
+pub(crate) fn background_started(number: u32, text: &str) -> String {
+    format!(
+        "{text}\n`background_output` with {{\"number\": {number}}} shows what it writes, `background_cancel` ends it. It ends with the \
+         run at the latest."
+    )
+}
+
+/// How background tasks stand, a line each, with the last line of what each has written.
+pub(crate) fn background_for_agent(tasks: &[(&BackgroundTask, String)], now_ms: u64) -> String {
+    if tasks.is_empty() {
+        return "No background task was started in this run.".to_owned();
+    }
+    let mut text = String::new();
+    for (task, last) in tasks {
+        _ = write!(text, "{}", background_headline(task, now_ms));
+        if !last.is_empty() {
+            _ = write!(text, "; last line: {}", clip(last, LAST_LINE_BYTES));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// What a background task has written: the bytes `shown` of `end`.
+pub(crate) fn background_output(
+    task: &BackgroundTask,
+    now_ms: u64,
+    shown: Range<u64>,
+    end: u64,
+    written: &str,
+) -> String {
+    let head = background_headline(task, now_ms);
+    if end == 0 {
+        return format!("{head}. It has written nothing.");
+    }
+    if shown.is_empty() {
+        return format!("{head}. It has written nothing behind byte {end}.");
+    }
+    let number = task.number;
+    let part = match (shown.start, shown.end) {
+        (0, until) if until >= end => format!("All {end} bytes of its output:"),
+        (from, until) if until >= end => format!("Its output from byte {from} to its end, {end}:"),
+        (from, until) => format!(
+            "Its output from byte {from} to byte {until} of {end}; {{\"number\": {number}, \"from\": {until}}} reads on:"
+        ),
+    };
+    format!("{head}. {part}\n{written}")
+}
+
+/// `2 (running for 5s, started by an agent): npm run dev`.
+fn background_headline(task: &BackgroundTask, now_ms: u64) -> String {
+    let by = match task.by {
+        Requester::User => "the user",
+        Requester::Agent => "an agent",
+    };
+    let state = background_state_in_words(task);
+    let age = short_duration(task.age_ms(now_ms));
+    let time = match task.result {
+        None => format!("{state} for {age}"),
+        Some(_) => format!("{state} after {age}"),
+    };
+    let command = command_in_words(&task.command);
+    format!("Task {} ({time}, started by {by}): {command}", task.number)
 }
 
 /// What an agent said was too long, or nothing.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::{SOON, Sandbox, Script, running::Running, wait_until};
 
 /// Begins calls of tools, by their names and arguments, as one client.
-fn begin(sandbox: &Sandbox, file: &str, calls: &[(&str, Value)]) -> Running {
+pub(super) fn begin(sandbox: &Sandbox, file: &str, calls: &[(&str, Value)]) -> Running {
     let mut lines = r#"{"id":0,"method":"initialize","params":{}}"#.to_owned();
     for (id, (tool, arguments)) in calls.iter().enumerate() {
         let call = json!({"id": id + 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
@@ -19,7 +19,7 @@ fn begin(sandbox: &Sandbox, file: &str, calls: &[(&str, Value)]) -> Running {
 }
 
 /// What the tools answered, in the order of the calls: each with whether it was refused.
-fn answers(client: Running) -> Vec<(String, bool)> {
+pub(super) fn answers(client: Running) -> Vec<(String, bool)> {
     let served = client.wait(SOON);
     assert_eq!(served.code(), Some(0), "{}", served.stderr);
     let answers = served.stdout.lines().skip(1);

@@ -4,7 +4,10 @@
 use nix::sys::signal::Signal;
 use ralph::event::{Event, StopReason};
 
-use super::{PATIENCE, assert_own_tools_answered, ralph, stopped, use_own_tools};
+use super::{
+    PATIENCE, assert_background_task_used, assert_own_tools_answered, ralph, stopped, use_a_background_task,
+    use_own_tools,
+};
 use crate::{
     harness::{
         agent::{Agent, each_agent},
@@ -17,7 +20,7 @@ fn scenario(agent: Agent) {
     // gemini is told of servers on its live channel alone (see `live_channel`), the native agent of none.
     let has_tools = !matches!(agent, Agent::Gemini | Agent::Native | Agent::NativeMessages);
     let scenario = match has_tools {
-        true => Scenario::new().then(use_own_tools(agent)),
+        true => use_a_background_task(agent, Scenario::new().then(use_own_tools(agent))),
         false => Scenario::new(),
     };
     let model = StandIn::start(scenario.then(shell("sleep 300")).then(say("Slept.")));
@@ -39,7 +42,9 @@ fn scenario(agent: Agent) {
     assert_eq!(finished.code(), Some(130), "{}", finished.stderr);
     sandbox.assert_nothing_runs();
     if has_tools {
-        assert_own_tools_answered(&model.main_requests()[1], &finished.records());
+        let requests = model.main_requests();
+        assert_own_tools_answered(&requests[1], &finished.records());
+        assert_background_task_used(&requests, &finished.records());
     }
 }
 

@@ -15,7 +15,7 @@ mod whichever;
 
 use std::time::Duration;
 
-use ralph::event::{AgentCall, AgentSignal, Event, Outcome, Record, StopReason, Totals};
+use ralph::event::{AgentCall, AgentSignal, Event, Outcome, Record, Requester, StopReason, Totals};
 use serde_json::json;
 
 use crate::{
@@ -46,20 +46,56 @@ pub(crate) fn plan_one_task(sandbox: &Sandbox) {
     sandbox.git(["commit", "--quiet", "--all", "--message", "Plan less"]);
 }
 
-/// An answer that uses tools of ralph's own: all that tell something of the work.
-pub(crate) fn use_own_tools(agent: Agent) -> Step {
+/// What the agent has ralph's own tool of this name under.
+fn own_tool(agent: Agent, name: &str) -> String {
     let prefix = match agent {
         Agent::Codex | Agent::Claude => "mcp__ralph__",
         Agent::Gemini => "mcp_ralph_",
         Agent::Opencode | Agent::OpencodeServer => "ralph_",
         Agent::Native | Agent::NativeMessages => panic!("it takes no servers"),
     };
-    let tool = |name: &str| format!("{prefix}{name}");
+    format!("{prefix}{name}")
+}
+
+/// An answer that uses tools of ralph's own: all that tell something of the work.
+pub(crate) fn use_own_tools(agent: Agent) -> Step {
+    let tool = |name: &str| own_tool(agent, name);
     answer()
         .call(&tool("plan"), json!({}))
         .call(&tool("goals_check"), json!({}))
         .call(&tool("claim_done"), json!({}))
         .into()
+}
+
+/// Has the agent start a background task, look at it, and cancel it: one request each.
+pub(crate) fn use_a_background_task(agent: Agent, scenario: Scenario) -> Scenario {
+    let calls = [
+        ("background_start", json!({"command": "exec sleep 301"})),
+        ("background_status", json!({})),
+        ("background_output", json!({"number": 1})),
+        ("background_cancel", json!({"number": 1})),
+    ];
+    let call = |(name, arguments)| Step::from(answer().call(&own_tool(agent, name), arguments));
+    calls.into_iter().map(call).fold(scenario, Scenario::then)
+}
+
+/// That the model has read what came of each, and that the task has ended for it.
+#[track_caller]
+pub(crate) fn assert_background_task_used(requests: &[Request], records: &[Record]) {
+    let read = requests.last().expect("requests").body.to_string();
+    for answered in [
+        "background task 1 started: exec sleep 301",
+        "Task 1 (running for",
+        "It has written nothing",
+        "background task 1 is being ended",
+    ] {
+        assert!(read.contains(answered), "`{answered}` is not in {read}");
+    }
+    let cancelled = |record: &Record| {
+        let by = Requester::Agent;
+        record.event == Event::BackgroundCancelled { number: 1, by }
+    };
+    assert!(records.iter().any(cancelled));
 }
 
 /// That the model has read in `request` what the tools answered, and the user in `records`: of two tasks none is done, and the

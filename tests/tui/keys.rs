@@ -85,6 +85,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
                 Pane::Messages => "No messages.",
                 Pane::Asks => "No agent has asked anything.",
                 Pane::Limits => "calls per hour",
+                Pane::Background => "No background tasks.",
                 Pane::Report => "The run is not over.",
             });
             terminal.press("t");
@@ -196,6 +197,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
         // Tested on their own, where they end something; those of replays there.
         Action::StopAfterIteration
         | Action::Withdraw
+        | Action::CancelTask
         | Action::Fold
         | Action::Edit
         | Action::Suspend

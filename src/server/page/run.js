@@ -16,6 +16,7 @@ import { logPane } from "./log.js";
 import { mood } from "./mood.js";
 import { planPane } from "./plan.js";
 import { tabs } from "./tabs.js";
+import { tasksArea } from "./tasks.js";
 import { clock } from "./words.js";
 
 // Records of before that the log begins with.
@@ -45,6 +46,7 @@ export function runPage(id, askForToken) {
   const shape = {
     head: head(run),
     asks: asksArea(run),
+    tasks: tasksArea(run),
     end: endCard(run),
     plan: planPane(run),
     agent: agentPane(run),
@@ -57,7 +59,7 @@ export function runPage(id, askForToken) {
   const panes = tabs(run, { plan, agent, log, changes, history });
   const element = h("div", { class: "run" },
     shape.head.element, banner,
-    h("main", {}, shape.asks.element, shape.end.element, panes.element),
+    h("main", {}, shape.asks.element, shape.end.element, shape.tasks.element, panes.element),
     shape.composer.element);
   const parts = [...Object.values(shape), panes];
 

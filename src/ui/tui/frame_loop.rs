@@ -391,6 +391,11 @@ impl<'a> FrameLoop<'a> {
                     reach.command(command, by);
                 }
             }
+            Order::CancelTask { number } => {
+                if let Some(reach) = &self.setup.reach {
+                    reach.cancel_task(number);
+                }
+            }
             Order::Type(input) => self.type_to_agent(&input),
             Order::Scroll(scroll) => self.scroll(scroll),
             Order::Find(wanted) => {

@@ -46,6 +46,7 @@ pub enum Action {
     Fold,
     Back,
     Withdraw,
+    CancelTask,
     PreviousFile,
     NextFile,
     Wrap,
@@ -103,6 +104,7 @@ const NOT_DIFF: &[Place] = &[
     Place::View(Pane::Messages),
     Place::View(Pane::Asks),
     Place::View(Pane::Limits),
+    Place::View(Pane::Background),
     Place::View(Pane::Report),
 ];
 
@@ -114,6 +116,7 @@ const NO_SIDES: &[Place] = &[
     Place::View(Pane::Messages),
     Place::View(Pane::Asks),
     Place::View(Pane::Limits),
+    Place::View(Pane::Background),
     Place::View(Pane::Report),
 ];
 
@@ -242,6 +245,7 @@ pub const TABLE: &[Binding] = {
         row(Control, &[char('i')], Action::Type, Live, "type", "type into the agent's terminal; Ctrl-] leaves"),
         row(Control, &[char('a')], Action::Answer, Live, "answer", "answer what the agent asks"),
         at(&[Place::View(Pane::Messages)], row(Control, &[char('x')], Action::Withdraw, Live, "take back", "take the chosen message back; asks first if it is a standing one")),
+        at(&[Place::View(Pane::Background)], row(Control, &[char('x')], Action::CancelTask, Live, "cancel", "end the chosen background task, and everything it started")),
         row(Control, &[char('p'), char(' ')], Action::PauseOrResume, Replay, "pause", "pause the replay; again to resume"),
         row(Control, &[char('+'), char('=')], Action::Faster, Replay, "faster", "play twice as fast"),
         row(Control, &[char('-')], Action::Slower, Replay, "slower", "play half as fast"),
@@ -258,6 +262,7 @@ pub const TABLE: &[Binding] = {
         row(Views, &[char('5'), char('m')], Action::Show(Pane::Messages), Always, "", "your messages and what became of them"),
         row(Views, &[char('6'), char('P')], Action::Show(Pane::Asks), Always, "", "what the agent asks and asked"),
         row(Views, &[char('7'), char('c')], Action::Show(Pane::Limits), Always, "", "limits, how much of them is used, settings"),
+        row(Views, &[char('8'), char('T')], Action::Show(Pane::Background), Always, "", "the background tasks, and what became of them"),
         row(Views, &[char('R')], Action::Show(Pane::Report), Always, "", "report: why the run is over, what to do next, what it did"),
         row(Views, &[char('z')], Action::Zoom, Always, "zoom", "give what has the focus all of the room; again to share it"),
         at(&[Place::View(Pane::Terminal)], row(Views, &[char('o')], Action::Unfold(Unfold::Last), Always, "", "the latest result or thought that is folded, whole")),
@@ -353,7 +358,7 @@ mod tests {
     use super::*;
     use crate::testing::assert_committed;
 
-    const PLACES: [Place; 9] = [
+    const PLACES: [Place; 10] = [
         Place::Plan,
         Place::View(Pane::Terminal),
         Place::View(Pane::Log),
@@ -362,6 +367,7 @@ mod tests {
         Place::View(Pane::Messages),
         Place::View(Pane::Asks),
         Place::View(Pane::Limits),
+        Place::View(Pane::Background),
         Place::View(Pane::Report),
     ];
 
@@ -397,6 +403,7 @@ mod tests {
                     (When::Replay, _) => "in a replay: ",
                     (When::Always | When::Live, [Place::Plan]) => "in the plan: ",
                     (When::Always | When::Live, [Place::View(Pane::Messages)]) => "in the messages: ",
+                    (When::Always | When::Live, [Place::View(Pane::Background)]) => "in the background tasks: ",
                     (When::Always | When::Live, [Place::View(Pane::Terminal)]) => "in the terminal: ",
                     (When::Always | When::Live, [Place::View(Pane::History)]) => "in the history: ",
                     (When::Always | When::Live, [Place::View(Pane::Asks)]) => "in what the agent asked: ",

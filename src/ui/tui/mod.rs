@@ -75,6 +75,9 @@ pub trait Reach: Send + Sync {
     /// Asks the loop for something; what comes of it is in the records.
     fn command(&self, command: UserCommand, by: RequestedBy);
 
+    /// Has a background task ended; that it is, is in the records.
+    fn cancel_task(&self, number: u32);
+
     /// Types into the running agent's terminal.
     fn type_bytes(&self, bytes: Vec<u8>);
 

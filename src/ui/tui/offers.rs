@@ -26,6 +26,7 @@ fn works(binding: &Binding, model: &Model) -> bool {
         Action::Skip => matches!(run.phase, Phase::Running { .. }),
         Action::RetryNow => matches!(run.phase, Phase::Waiting { .. }),
         Action::Answer => !run.permissions.pending.is_empty(),
+        Action::CancelTask => run.background.alive().next().is_some(),
         Action::Withdraw => run.messages.iter().any(Message::is_due),
         Action::Open if model.ui.pane == Pane::Messages => model.ui.reading.is_none() && message_at(model).is_some(),
         Action::Fold => has_sections(&run.plan) && !model.layout().has_strip(),

@@ -95,6 +95,10 @@ impl Reach for Handle {
         Handle::command(self, command, by);
     }
 
+    fn cancel_task(&self, number: u32) {
+        Handle::cancel_task(self, number);
+    }
+
     fn type_bytes(&self, bytes: Vec<u8>) {
         Handle::type_bytes(self, bytes);
     }

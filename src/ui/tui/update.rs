@@ -2,6 +2,7 @@
 
 mod answering;
 mod asks;
+mod background;
 mod choices;
 mod contents;
 mod copying;
@@ -274,6 +275,12 @@ fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<Order> {
     {
         select(model, chosen);
     }
+    if layout.main.contains(at)
+        && model.ui.pane == Pane::Background
+        && let Some(chosen) = super::view::background_row_at(model, layout.main, row)
+    {
+        model.ui.background = chosen;
+    }
     if model.ui.pane == Pane::Diff
         && let Some(file) = super::view::file_name_at(model, layout.main, at)
     {
@@ -302,6 +309,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         | Action::Type
         | Action::Answer
         | Action::Withdraw
+        | Action::CancelTask
             if model.ui.replay.is_none() =>
         {
             return ask_of_loop(model, action);
@@ -375,7 +383,8 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         | Action::RetryNow
         | Action::Type
         | Action::Answer
-        | Action::Withdraw => {}
+        | Action::Withdraw
+        | Action::CancelTask => {}
     }
     Vec::new()
 }
@@ -451,6 +460,7 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
         Action::StopAfterIteration if model.run.stop.is_some() => UserCommand::WithdrawStop,
         Action::StopAfterIteration => return vec![Order::stop(StopRequest::AfterIteration, RequestedBy::User)],
         Action::Withdraw => return messages::withdraw(model),
+        Action::CancelTask => return background::cancel(model),
         Action::Answer if model.run.permissions.pending.is_empty() => {
             let can_wait = model.run.permissions.unanswered.is_empty() && model.run.blocks.is_empty();
             let why = match can_wait {
@@ -472,9 +482,14 @@ fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
     // From the history, the changes of what is chosen there.
     let chosen = match model.ui.pane {
         Pane::History => model.run.iterations.rows.iter().rev().nth(model.ui.history.selected),
-        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits | Pane::Report => {
-            model.run.iterations.latest()
-        }
+        Pane::Terminal
+        | Pane::Log
+        | Pane::Diff
+        | Pane::Messages
+        | Pane::Asks
+        | Pane::Limits
+        | Pane::Background
+        | Pane::Report => model.run.iterations.latest(),
     };
     let iteration = chosen.map(|iteration| iteration.number);
     model.ui.show(pane);
@@ -489,7 +504,7 @@ fn open(model: &mut Model) -> Vec<Order> {
         Pane::History => return history::open(model),
         Pane::Asks => asks::open(model),
         Pane::Messages => messages::open(model),
-        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Limits | Pane::Report => {}
+        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Limits | Pane::Background | Pane::Report => {}
     }
     Vec::new()
 }
@@ -512,6 +527,7 @@ fn scroll(model: &mut Model, focus: Focus, scroll: Scroll) -> Vec<Order> {
         Pane::History => history::scroll(model, scroll),
         Pane::Asks => asks::scroll(model, scroll),
         Pane::Messages => messages::scroll(model, scroll),
+        Pane::Background => background::scroll(model, scroll),
         Pane::Diff => diff::scroll(model, scroll),
         Pane::Report => report::scroll(model, scroll),
         Pane::Limits => {

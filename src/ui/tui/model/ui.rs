@@ -35,6 +35,8 @@ pub enum Pane {
     Messages,
     Asks,
     Limits,
+    /// Background tasks.
+    Background,
     /// How the run stands, or why it is over.
     Report,
 }
@@ -290,6 +292,8 @@ pub struct Ui {
     /// First line of the limits in view.
     pub limits_top: usize,
     pub asks: AskList,
+    /// Index into the background tasks, counted from the newest.
+    pub background: usize,
     pub steering: Editor,
     pub editing: Option<Editing>,
     pub recall: Recall,
@@ -358,7 +362,9 @@ impl Ui {
                     playback.part == Part::Transcript && playback.state == PlaybackState::Loaded
                 })
             }
-            Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits | Pane::Report => false,
+            Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits | Pane::Background | Pane::Report => {
+                false
+            }
         }
     }
 }

@@ -5,7 +5,9 @@ use crate::{
     text::one_line,
     ui::tui::{
         keys::Place,
-        model::{DiffState, Model, Pane, Part, ReportRow, ask_in_words, listed, message_at, position, select},
+        model::{
+            DiffState, Model, Pane, Part, ReportRow, ask_in_words, background_at, listed, message_at, position, select,
+        },
         needle::Direction,
         patch::Patch,
         view,
@@ -58,6 +60,7 @@ pub(super) fn lines(model: &Model) -> Option<&'static dyn Lines> {
         Place::View(Pane::Asks) if model.ui.asks.reading.is_some() => &Ask,
         Place::View(Pane::Asks) => &Asks,
         Place::View(Pane::Limits) => &Limits,
+        Place::View(Pane::Background) => &Background,
         Place::View(Pane::Terminal) => return None,
     })
 }
@@ -87,6 +90,7 @@ pub(super) fn document(model: &Model) -> Option<(&'static str, String)> {
         Place::View(Pane::Messages) => "message.md",
         Place::View(Pane::Asks) => "question.txt",
         Place::View(Pane::Limits) => "limits.txt",
+        Place::View(Pane::Background) => "tasks.txt",
         Place::View(Pane::Report) => "report.txt",
     };
     (!text.trim().is_empty()).then_some((name, text))
@@ -429,5 +433,29 @@ impl Lines for Limits {
 
     fn chooses(&self) -> bool {
         false
+    }
+}
+
+struct Background;
+
+impl Lines for Background {
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        let tasks = model.run.background.tasks.iter().rev();
+        tasks.for_each(|task| take(&one_line(&task.command)));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.background
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.background = at;
+    }
+
+    /// The command as it is, with the last of what it has written once it is over.
+    fn chosen(&self, model: &Model) -> Option<String> {
+        let task = background_at(model)?;
+        let tail = task.result.as_ref().map_or("", |result| result.tail.as_str());
+        Some(format!("{}\n{tail}", task.command).trim_end().to_owned())
     }
 }

@@ -47,6 +47,10 @@ pub(crate) enum Order {
         command: UserCommand,
         by: RequestedBy,
     },
+    /// End a background task.
+    CancelTask {
+        number: u32,
+    },
     /// Keys and pastes for the agent's terminal.
     Type(Input),
     /// Scroll the terminal that is shown.

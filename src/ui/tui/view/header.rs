@@ -13,7 +13,7 @@ use crate::{
         model::{Model, Sandbox, Silence, estimate_ms},
         theme::Role,
     },
-    words::{agent_with_channel, phase_headline, phase_word, short_count, short_duration, ticking},
+    words::{agent_with_channel, counted, phase_headline, phase_word, short_count, short_duration, ticking},
 };
 
 use super::pen::{Pen, columns};
@@ -153,6 +153,11 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
     facts.extend(cost(model));
     facts.extend(budgets(model));
     facts.extend(goals(model, pen));
+    let in_background = run.background.alive().count();
+    if in_background > 0 {
+        let count = counted(in_background as u64, "task");
+        facts.push(Fact::new(54, format!("{count} in background"), Role::Plain));
+    }
     facts.extend(match run.breaker.state {
         BreakerState::Closed => None,
         BreakerState::HalfOpen => Some(Fact::new(92, "stuck detector: warning", Role::Wait)),

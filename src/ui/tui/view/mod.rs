@@ -4,6 +4,7 @@
 
 mod asking;
 mod asks;
+mod background;
 mod bars;
 mod boxes;
 mod cells;
@@ -36,6 +37,7 @@ use super::{
 
 pub(crate) use asking::{extent as extent_of_question, follow_choice};
 pub(crate) use asks::{ask_at, last_line as last_line_of_ask, lines as lines_of_ask};
+pub(crate) use background::background_row_at;
 pub(crate) use cells::Screens;
 pub(crate) use diff::file_name_at;
 pub(crate) use help::last_line as last_line_of_help;
@@ -158,6 +160,7 @@ fn main(model: &Model, screens: &Screens<'_>, layout: &Layout, pen: &mut Pen<'_>
         (Pane::Messages, _) => messages::draw(model, area, pen),
         (Pane::Asks, _) => asks::draw(model, area, pen),
         (Pane::Limits, _) => limits::draw(model, area, pen),
+        (Pane::Background, _) => background::draw(model, area, pen),
         (Pane::Report, _) => report::draw(model, area, pen),
     }
     cursor

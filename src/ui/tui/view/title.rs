@@ -14,14 +14,14 @@ use crate::{
 };
 
 use super::{
-    asks,
+    asks, background,
     cells::Screens,
     diff, log,
     pen::{Pen, columns},
 };
 
 /// The panes in the title, with the key that shows each.
-const TABS: [(Pane, &str, &str); 8] = [
+const TABS: [(Pane, &str, &str); 9] = [
     (Pane::Terminal, "1", "agent"),
     (Pane::Log, "2", "log"),
     (Pane::Diff, "3", "diff"),
@@ -29,6 +29,7 @@ const TABS: [(Pane, &str, &str); 8] = [
     (Pane::Messages, "5", "messages"),
     (Pane::Asks, "6", "asks"),
     (Pane::Limits, "7", "limits"),
+    (Pane::Background, "8", "tasks"),
     (Pane::Report, "R", "report"),
 ];
 /// Free columns between two panes.
@@ -99,6 +100,7 @@ fn fixed(model: &Model) -> String {
         (Pane::History, Some(playback)) => format!("iteration {} · Esc leaves", playback.iteration),
         (Pane::Messages, _) if model.ui.reading.is_some() => "Esc leaves".to_owned(),
         (Pane::Asks, _) => asks::described(model),
+        (Pane::Background, _) => background::described(model),
         (Pane::Report, _) => match model.ui.report.below(model.layout().main.height) {
             0 => String::new(),
             below => format!("{below} rows below"),
@@ -156,8 +158,12 @@ fn laid_out(model: &Model, area: Rect, names: Names) -> Vec<Tab> {
     let mut tabs = Vec::new();
     for (pane, digit, name) in TABS {
         let is_chosen = pane == model.ui.pane;
-        // Of a run that is not over, nobody misses the report.
-        let is_left_out = pane == Pane::Report && !model.run.is_over();
+        let is_left_out = match pane {
+            // Of a run that is not over, nobody misses the report.
+            Pane::Report => !model.run.is_over(),
+            Pane::Background => model.run.background.started == 0,
+            _ => false,
+        };
         if (names == Names::Only || is_left_out) && !is_chosen {
             continue;
         }

@@ -11,7 +11,7 @@ use ratatui::{
 };
 
 use super::*;
-use crate::event::{Delivery, Hint, Usage};
+use crate::event::{BackgroundEnd, BackgroundResult, Delivery, Exit, Hint, Requester, Usage};
 
 const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (100, 30), (120, 40), (200, 60)];
 /// Of the pictures, and of the colours that are held.
@@ -176,6 +176,47 @@ fn messages() -> Vec<Event> {
     .concat()
 }
 
+/// Four tasks: one that failed, one that was cancelled, one that is being ended, and one that runs.
+fn in_background() -> Vec<Event> {
+    let started = |number, by, command: &str| Event::BackgroundStarted {
+        number,
+        by,
+        command: command.to_owned(),
+        cwd: "/project".into(),
+    };
+    let ended = |number, end, tail: &str| Event::BackgroundEnded {
+        number,
+        result: BackgroundResult {
+            end,
+            duration_ms: 65_000,
+            output_bytes: 900,
+            tail: tail.to_owned(),
+        },
+    };
+    let exit = Exit::Code { code: 101 };
+    let tasks = vec![
+        started(1, Requester::Agent, "cargo test --workspace"),
+        ended(
+            1,
+            BackgroundEnd::Exited { exit },
+            "running 14 tests\ntest result: FAILED",
+        ),
+        started(2, Requester::User, "npm run dev"),
+        started(3, Requester::Agent, "sleep 600"),
+        Event::BackgroundCancelled {
+            number: 3,
+            by: Requester::Agent,
+        },
+        ended(3, BackgroundEnd::Cancelled, ""),
+        started(4, Requester::Agent, "cd web\nnpx vite build --watch"),
+        Event::BackgroundCancelled {
+            number: 4,
+            by: Requester::User,
+        },
+    ];
+    [at_work(), tasks].concat()
+}
+
 /// A state by its name, on a screen of this size.
 fn state(name: &str, cols: u16, rows: u16) -> Model {
     let at = |events| with(model(cols, rows, events), |_| {});
@@ -201,6 +242,7 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
         "history" => pane(Pane::History, at_work()),
         "messages" => pane(Pane::Messages, messages()),
         "asks" => pane(Pane::Asks, asks()),
+        "background" => pane(Pane::Background, in_background()),
         "limits" => pane(Pane::Limits, at_work()),
         "paused" => at([at_work(), vec![Event::Paused { by: PausedBy::User }]].concat()),
         "waiting" => at(waiting()),
@@ -221,13 +263,14 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
     }
 }
 
-const STATES: [&str; 18] = [
+const STATES: [&str; 19] = [
     "agent",
     "log",
     "diff",
     "history",
     "messages",
     "asks",
+    "background",
     "limits",
     "paused",
     "waiting",

@@ -1,0 +1,121 @@
+//! Background tasks by ralph's own tools. The rules are those of `ralph tasks` in the agent's shell.
+
+use tokio::task::spawn_blocking;
+
+use crate::{
+    control::{Reply, Role, ToolAnswer},
+    event::{BackgroundCommand, BackgroundRefusal},
+    run::BackgroundTask,
+    store::task_output::{self, Piece},
+    text::{Keep, PlainText, last_line},
+    words::{background_refusal_in_words, tools as words},
+};
+
+use super::{
+    run::{Driver, DriverError},
+    tools::{Answering, answer},
+};
+
+/// Most bytes of an output that one call is answered with: a model pays for each.
+const OUTPUT_BYTES: u64 = 8 * 1024;
+/// What is read for the last line of an output.
+const LAST_LINE_BYTES: u64 = 4 * 1024;
+
+impl Driver {
+    pub(super) fn start_for_agent(&mut self, command: String, reply: Answering) -> Result<(), DriverError> {
+        let told = match self.answer_background(&BackgroundCommand::Start { command }, Role::Agent)? {
+            Reply::Started { number, text } => ToolAnswer::done(words::background_started(number, &text)),
+            other => not_done(other),
+        };
+        answer(reply, told);
+        Ok(())
+    }
+
+    pub(super) fn cancel_for_agent(&mut self, number: u32, reply: Answering) -> Result<(), DriverError> {
+        let told = match self.answer_background(&BackgroundCommand::Cancel { number }, Role::Agent)? {
+            Reply::Done { text, .. } => ToolAnswer::done(text),
+            other => not_done(other),
+        };
+        answer(reply, told);
+        Ok(())
+    }
+
+    /// Tells of the task of that number, or of all, with the last line of each.
+    pub(super) fn tell_background(&self, number: Option<u32>, reply: Answering) {
+        let tasks = self.state().view.background.tasks.iter();
+        let wanted = tasks.filter(|task| number.is_none_or(|number| task.number == number));
+        let tasks: Vec<BackgroundTask> = wanted.cloned().collect();
+        if let (Some(number), true) = (number, tasks.is_empty()) {
+            return answer(reply, unknown(number));
+        }
+        let (files, now_ms) = (self.jobs.files.clone(), self.clock.now_ms());
+        // Reads files: not on the loop's thread.
+        spawn_blocking(move || {
+            let tasks = tasks.iter().map(|task| {
+                let tail = task_output::read_tail(&files.background(task.number), LAST_LINE_BYTES);
+                (task, last_line(&tail.unwrap_or_default().bytes))
+            });
+            answer(
+                reply,
+                ToolAnswer::done(words::background_for_agent(&tasks.collect::<Vec<_>>(), now_ms)),
+            );
+        });
+    }
+
+    /// Tells what a task has written from a byte on, or at its end.
+    pub(super) fn tell_output(&self, number: u32, from: Option<u64>, reply: Answering) {
+        let Some(task) = self.state().view.background.task(number).cloned() else {
+            return answer(reply, unknown(number));
+        };
+        let (dir, now_ms) = (self.jobs.files.background(number), self.clock.now_ms());
+        spawn_blocking(move || {
+            let piece = match from {
+                Some(from) => task_output::read(&dir, from, OUTPUT_BYTES),
+                None => task_output::read_tail(&dir, OUTPUT_BYTES),
+            };
+            answer(
+                reply,
+                match piece {
+                    Ok(piece) => {
+                        let text = plain(&piece);
+                        let until = piece.from + piece.bytes.len() as u64;
+                        ToolAnswer::done(words::background_output(
+                            &task,
+                            now_ms,
+                            piece.from..until,
+                            piece.end,
+                            &text,
+                        ))
+                    }
+                    Err(error) => ToolAnswer::refused(error.to_string()),
+                },
+            );
+        });
+    }
+}
+
+fn not_done(reply: Reply) -> ToolAnswer {
+    match reply {
+        Reply::Refused { why } | Reply::Forbidden { why } => ToolAnswer::refused(why),
+        Reply::Done { text, .. } | Reply::Started { text, .. } => ToolAnswer::done(text),
+        Reply::Tool { answer } => answer,
+        Reply::Status { .. } => ToolAnswer::refused(String::new()),
+    }
+}
+
+fn unknown(number: u32) -> ToolAnswer {
+    ToolAnswer::refused(background_refusal_in_words(&BackgroundRefusal::Unknown { number }))
+}
+
+/// The text of a part of an output, without escape sequences.
+fn plain(piece: &Piece) -> String {
+    let mut text = String::new();
+    let mut take = |line: &str| {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    };
+    let mut plain = PlainText::new(Keep::Nothing);
+    plain.feed(&piece.bytes, &mut take);
+    plain.finish(&mut take);
+    text
+}

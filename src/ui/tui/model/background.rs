@@ -1,0 +1,12 @@
+//! The list of background tasks, the newest first.
+
+use crate::run::BackgroundTask;
+
+use super::Model;
+
+/// The task that is chosen.
+pub fn background_at(model: &Model) -> Option<&BackgroundTask> {
+    let tasks = &model.run.background.tasks;
+    let chosen = model.ui.background.min(tasks.len().saturating_sub(1));
+    tasks.iter().rev().nth(chosen)
+}

@@ -1,0 +1,79 @@
+//! The list of background tasks: going through it, and ending one.
+
+use crate::{
+    run::BackgroundState,
+    ui::tui::model::{Model, background_at},
+};
+
+use super::order::{Order, Scroll, refused};
+
+/// Goes from one task to the next. The newest is the first row.
+pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
+    let last = model.run.background.tasks.len().saturating_sub(1);
+    model.ui.background = scroll.downwards(model.ui.background, last);
+}
+
+/// Has the chosen task ended, if it runs.
+pub(super) fn cancel(model: &mut Model) -> Vec<Order> {
+    let Some((number, state)) = background_at(model).map(|task| (task.number, task.state())) else {
+        return refused(model, "there is no background task");
+    };
+    match state {
+        BackgroundState::Running => vec![Order::CancelTask { number }],
+        BackgroundState::Ending => refused(model, &format!("background task {number} is being ended already")),
+        BackgroundState::Ended => refused(model, &format!("background task {number} is over already")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{BackgroundEnd, BackgroundResult, Event, Requester},
+        ui::tui::{
+            model::Pane,
+            testing::{model, running},
+            update::tests::press,
+        },
+    };
+
+    fn started(number: u32) -> Event {
+        Event::BackgroundStarted {
+            number,
+            by: Requester::Agent,
+            command: format!("make {number}"),
+            cwd: "/project".into(),
+        }
+    }
+
+    #[test]
+    fn the_chosen_task_is_ended_once_and_one_that_is_over_never() {
+        let ended = Event::BackgroundEnded {
+            number: 3,
+            result: BackgroundResult {
+                end: BackgroundEnd::Cancelled,
+                duration_ms: 5,
+                output_bytes: 0,
+                tail: String::new(),
+            },
+        };
+        let events = [running(), vec![started(1), started(2), started(3), ended]].concat();
+        let mut model = model(100, 30, events);
+        assert_eq!(press(&mut model, "8"), []);
+        assert_eq!(model.ui.pane, Pane::Background);
+        assert_eq!(press(&mut model, "x"), [], "the newest is over");
+        assert!(model.ui.toast.take().is_some());
+        assert_eq!(press(&mut model, "jx"), [Order::CancelTask { number: 2 }]);
+        assert_eq!(press(&mut model, "Gx"), [Order::CancelTask { number: 1 }]);
+        model.apply(&crate::event::Record {
+            seq: 99,
+            at_ms: model.now_ms,
+            event: Event::BackgroundCancelled {
+                number: 1,
+                by: Requester::User,
+            },
+        });
+        assert_eq!(press(&mut model, "x"), [], "it is being ended");
+        assert!(model.ui.toast.is_some());
+    }
+}

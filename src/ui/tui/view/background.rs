@@ -1,0 +1,97 @@
+//! The background tasks, a row each, the newest first.
+
+use ratatui::layout::Rect;
+
+use crate::{
+    event::Requester,
+    run::{BackgroundState, BackgroundTask},
+    text::one_line,
+    ui::tui::{
+        model::{Model, background_at},
+        theme::Role,
+    },
+    words::{background_state_in_words, background_went_well, command_in_words, short_duration, ticking},
+};
+
+use super::pen::{Pen, shortened};
+
+/// Narrower terminals do not tell who started a task.
+const BY_COLS: u16 = 60;
+/// Columns for how a task stands.
+const STATE_COLS: usize = 16;
+
+pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    let tasks = &model.run.background.tasks;
+    if tasks.is_empty() || area.height < 2 {
+        return pen.note(area, "No background tasks. `ralph tasks start -- COMMAND…` starts one.");
+    }
+    let end = area.right();
+    let by = if area.width >= BY_COLS { "by     " } else { "" };
+    let head = format!("    #  {:<STATE_COLS$}  {:>7}  {by}command", "state", "time");
+    pen.role(area.x, area.y, end, &head, Role::Dim);
+    let chosen = model.ui.background.min(tasks.len() - 1);
+    let height = usize::from(area.height - 1);
+    let first = chosen.saturating_sub(height - 1);
+    for (y, (at, task)) in (area.y + 1..area.bottom()).zip(tasks.iter().rev().enumerate().skip(first)) {
+        row(model, task, Rect::new(area.x, y, area.width, 1), pen);
+        if at == chosen {
+            pen.choose(Rect::new(area.x, y, area.width, 1));
+        }
+    }
+}
+
+fn row(model: &Model, task: &BackgroundTask, area: Rect, pen: &mut Pen<'_>) {
+    let end = area.right();
+    let role = match (&task.result, task.state()) {
+        (Some(result), _) if background_went_well(result) => Role::Dim,
+        (Some(_), _) => Role::Bad,
+        (None, BackgroundState::Running) => Role::Accent,
+        (None, BackgroundState::Ending | BackgroundState::Ended) => Role::Wait,
+    };
+    let state = shortened(
+        &one_line(&background_state_in_words(task)),
+        STATE_COLS,
+        pen.theme.glyphs.more,
+    );
+    let age_ms = task.age_ms(model.now_ms);
+    let time = match task.result {
+        None => ticking(age_ms),
+        Some(_) => short_duration(age_ms),
+    };
+    let mut x = pen.role(area.x, area.y, end, &format!("{:>5}  ", task.number), Role::Dim);
+    x = pen.role(x, area.y, end, &format!("{state:<STATE_COLS$}  "), role);
+    x = pen.role(x, area.y, end, &format!("{time:>7}  "), Role::Plain);
+    if area.width >= BY_COLS {
+        let by = match task.by {
+            Requester::User => "you    ",
+            Requester::Agent => "agent  ",
+        };
+        x = pen.role(x, area.y, end, by, Role::Dim);
+    }
+    x = pen.role(x, area.y, end, &one_line(&command_in_words(&task.command)), Role::Plain);
+    let last = task.result.as_ref().and_then(|result| result.tail.lines().last());
+    if let Some(last) = last {
+        pen.role(x + 2, area.y, end, &one_line(last), Role::Dim);
+    }
+}
+
+/// The row of a task on the screen, counted from the newest.
+pub(crate) fn background_row_at(model: &Model, area: Rect, row: u16) -> Option<usize> {
+    let line = usize::from(row.checked_sub(area.y + 1)?);
+    let count = model.run.background.tasks.len();
+    let height = usize::from(area.height.saturating_sub(1)).max(1);
+    let first = model
+        .ui
+        .background
+        .min(count.saturating_sub(1))
+        .saturating_sub(height - 1);
+    Some(first + line).filter(|at| *at < count)
+}
+
+/// What the title says of the list: what it does not show.
+pub(super) fn described(model: &Model) -> String {
+    match background_at(model) {
+        Some(task) => format!("`ralph tasks output {}` shows what it wrote", task.number),
+        None => String::new(),
+    }
+}
