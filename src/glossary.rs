@@ -4,6 +4,7 @@
 //! |---|---|
 //! | adapter | what ralph knows about running one agent: a manifest in TOML, and a dialect or a client of its server ([`agent`](crate::agent)) |
 //! | agent | the coding agent: a program or a server that is not part of ralph |
+//! | batch | plans that run side by side, and the target that collects them ([`batch`](crate::batch)) |
 //! | breaker | what users know as the stuck detector: opens when iterations bring no progress or fail in the same way |
 //! | checkpoint | the work tree as a commit under `refs/ralph/` ([`git`](crate::git)) |
 //! | claim | an agent's statement that all work is done; never believed without a look (`claims`) |

@@ -10,6 +10,7 @@
 
 pub mod agent;
 mod app;
+pub mod batch;
 mod begin;
 mod claims;
 pub mod cli;
@@ -26,6 +27,7 @@ pub mod git;
 pub mod glossary;
 mod host;
 pub mod machine;
+mod many;
 mod mcp;
 mod native;
 pub mod os;

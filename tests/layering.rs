@@ -20,7 +20,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("diagnostics", &["console", "files"]),
     ("run", &["event"]),
     ("machine", &["event", "run"]),
-    ("words", &["event", "machine", "permissions", "run", "sandbox"]),
+    ("batch", &["event"]),
+    ("words", &["batch", "event", "machine", "permissions", "run", "sandbox"]),
     ("plan", &["event", "settings", "text"]),
     ("begin", &["files", "text"]),
     ("claims", &["event"]),
@@ -49,6 +50,12 @@ const ARROWS: &[(&str, &[&str])] = &[
             "permissions",
             "sandbox",
             "settings",
+        ],
+    ),
+    (
+        "many",
+        &[
+            "batch", "driver", "event", "files", "git", "os", "plan", "proc", "run", "store", "text", "words",
         ],
     ),
     ("demo", &["plan", "event", "files"]),
@@ -183,6 +190,7 @@ const WIRING: &[&str] = &["lib", "main", "app", "cli", "error"];
 
 /// Modules that compute and do nothing else, as paths below `src`.
 const PURE: &[&str] = &[
+    "batch",
     "event",
     "run",
     "machine",

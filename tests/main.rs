@@ -30,6 +30,7 @@ mod layering;
 mod leftovers;
 mod live_channel;
 mod loop_behaviour;
+mod many;
 mod native;
 mod opencode_server;
 mod other_loops;

@@ -35,6 +35,10 @@ const CALLS: &[(&str, &[&str])] = &[
     ("import", &["PLAN.md --to -"]),
     ("goals check", &[""]),
     ("man", &[""]),
+    ("many attach", &[""]),
+    ("many cancel", &[""]),
+    ("many resume", &[""]),
+    ("many status", &["", "--json"]),
     ("mcp", &[""]),
     ("pause", &[""]),
     ("permissions forget", &["Bash"]),
@@ -78,6 +82,7 @@ const RUNS: &[&str] = &[
     "--adapter script",
     "--adapter claude --prompt x",
     "import PLAN.md --with-agent --yes",
+    "many PLAN.md",
 ];
 
 /// The commands that the help lists, those below others included.

@@ -87,6 +87,49 @@ pub(super) struct Continuing {
     pub(super) show: ShowFlags,
 }
 
+/// Plans side by side.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(super) struct ManyArgs {
+    #[command(subcommand)]
+    pub(super) command: Option<ManyCommand>,
+    /// The plans, which lie in the project
+    #[arg(value_name = "PLAN")]
+    pub(super) plans: Vec<PathBuf>,
+    /// Run N plans at a time [default: half of the cores]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(super) jobs: Option<u32>,
+    /// Merge into this branch [default: a new branch of the batch, from HEAD]
+    #[arg(long, value_name = "BRANCH")]
+    pub(super) into: Option<String>,
+    #[command(flatten)]
+    pub(super) settings: SettingFlags,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ManyCommand {
+    /// Show what each plan of the last batch is at
+    Status {
+        /// As one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Cancel a plan, or all that are not merged; their branches stay
+    Cancel {
+        /// The plan, by its name or its file
+        #[arg(value_name = "PLAN")]
+        plan: Option<String>,
+    },
+    /// Show the run of a plan on this terminal
+    Attach {
+        /// The plan, by its name or its file [default: the one that runs]
+        #[arg(value_name = "PLAN")]
+        plan: Option<String>,
+    },
+    /// Go on with the last batch: with what was cut off, and with every plan that was left as it was
+    Resume,
+}
+
 /// How a run is shown.
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowFlags {
@@ -211,6 +254,9 @@ pub(super) enum Command {
     /// Continue the last run where it ended, after Ctrl-C, a limit or a block: with its counts, its session and your messages, and
     /// with the settings it was started with; options of `ralph` that are typed here replace them
     Continue(Box<Continuing>),
+    /// Run several plans side by side, each on a branch of its own, and merge what is done: `ralph many api.md ui.md`. A merge counts
+    /// once the goals pass on the merged tree; options of `ralph` that are typed here are those of every run
+    Many(Box<ManyArgs>),
     /// Watch the loop work in a scratch repository, with a built-in agent that needs no model
     Demo {
         #[command(flatten)]

@@ -36,8 +36,16 @@ const TOKEN_CAP_BYTES: u64 = 4096;
 const LOOK: Duration = Duration::from_millis(300);
 
 pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let place = place(args)?;
-    let paths = &place.paths;
+    attach_to(args, &place(args)?.paths, run, supervisor)
+}
+
+/// The same of another project than this one.
+pub(super) fn attach_to(
+    args: &Args,
+    paths: &ProjectPaths,
+    run: Option<&str>,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
     let run = run.map(|run| which_run(paths, Some(run))).transpose()?;
     if let Some(over) = not_running(paths, run.as_ref())? {
         let id = &over.0;
@@ -47,7 +55,7 @@ pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) ->
             )),
         );
     }
-    let look = screen(args, &place);
+    let look = screen(args, &place(args)?);
     app::attach(paths, on_terminal(args, look)?, look, supervisor)
 }
 

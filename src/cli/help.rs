@@ -66,6 +66,7 @@ pub(super) const GROUPS: &[(&str, &[Row])] = &[
         "Watch",
         &[
             one(&[("continue", "ralph continue --iterations 10")]),
+            one(&[("many", "ralph many api.md ui.md docs.md --jobs 2")]),
             several(
                 &[
                     ("status", "ralph status --watch"),
@@ -172,12 +173,14 @@ pub(super) fn command() -> Command {
         command = command.mut_arg(id, |arg| arg.hide_short_help(true));
     }
     // They are those of `ralph`, and listed there.
-    command = command.mut_subcommand("continue", |command| {
-        command.mut_args(|arg| match arg.get_help_heading() {
-            Some("Settings") => arg.hide(true),
-            Some(_) | None => arg,
-        })
-    });
+    for name in ["continue", "many"] {
+        command = command.mut_subcommand(name, |command| {
+            command.mut_args(|arg| match arg.get_help_heading() {
+                Some("Settings") => arg.hide(true),
+                Some(_) | None => arg,
+            })
+        });
+    }
     for (name, example) in listed() {
         // They are in the overview.
         command = command.mut_subcommand(name, |command| match command.get_after_help() {

@@ -20,6 +20,7 @@ mod import;
 mod import_with_agent;
 mod init;
 mod man;
+mod many;
 mod mcp;
 mod mistake;
 mod one_task;
@@ -215,6 +216,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Web { listen, behind_proxy }) => web::run(args, *listen, behind_proxy, supervisor),
         Some(Command::Token { read_only, web, revoke }) => token::run(args, *read_only, *web, *revoke),
         Some(Command::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
+        Some(Command::Many(many)) => many::run(args, many, supervisor),
         Some(Command::Completions { shell }) => completions::run(*shell),
         Some(Command::Man { directory }) => man::run(directory.as_deref()),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),

@@ -155,6 +155,12 @@ pub(super) fn new_run_id() -> RunId {
     ))
 }
 
+/// A name for a batch that begins now, short enough to be a part of branches: to the second, in UTC.
+pub fn batch_time() -> String {
+    let now = Timestamp::from_millisecond(i64::try_from(now_ms()).unwrap_or(i64::MAX)).unwrap_or_default();
+    now.strftime("%Y%m%d-%H%M%S").to_string()
+}
+
 /// Makes the token of a run's promise line.
 pub(super) fn new_promise() -> String {
     format!("DONE-{:08x}", random_bits() & 0xffff_ffff)

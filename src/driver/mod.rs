@@ -32,7 +32,7 @@ mod timers;
 mod tools;
 mod unfold;
 
-pub use clock::{Clock, Reading, now_ms};
+pub use clock::{Clock, Reading, batch_time, now_ms};
 pub use config::{Agent, Judge, RunConfig, Warden};
 pub use ending::{Left, Message, leave};
 pub use goals::check_goals;

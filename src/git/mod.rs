@@ -39,6 +39,7 @@ mod take;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod work_trees;
 
 use std::{
     fmt,
@@ -62,6 +63,7 @@ pub use error::{GitError, NoRepository};
 pub use identity::{Identity, signs_commits};
 pub use restore::{Place, Restored, Saved};
 pub use show::{Colour, Commit, Detail, Difference};
+pub use work_trees::{Branches, Merge, Move};
 
 /// Untracked files above this size are left out of checkpoints.
 pub const UNTRACKED_CAP_BYTES: u64 = 32 << 20;

@@ -54,4 +54,4 @@ pub use launch::{
 };
 pub use origin::{ClientOrigin, Origin, is_below_a_run, origin_of_client};
 pub use spawn::SpawnError;
-pub use supervisor::Supervisor;
+pub use supervisor::{Supervisor, own_executable};

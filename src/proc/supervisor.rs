@@ -4,6 +4,7 @@ use std::{
     ffi::OsString,
     io,
     os::fd::BorrowedFd,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -161,4 +162,13 @@ impl Supervisor {
         self.helpers.close();
         self.end_orphans();
     }
+}
+
+/// This executable, as a program that a guard can start.
+pub fn own_executable() -> PathBuf {
+    let known = system::OWN_EXECUTABLE.map(PathBuf::from);
+    // Without either, starting it fails and says so.
+    known
+        .or_else(|| std::env::current_exe().ok())
+        .unwrap_or_else(|| PathBuf::from("ralph"))
 }

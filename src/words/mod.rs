@@ -4,6 +4,7 @@
 //! prompt is made in `prompt`: the two are told different things about the same fact.
 
 mod background;
+mod batch;
 mod channel;
 mod claim;
 mod end;
@@ -27,6 +28,10 @@ pub(crate) use background::background_in_prompt;
 pub use background::{
     background_end_in_words, background_in_words, background_refusal_in_words, background_state_in_words,
     background_went_well, command_in_words,
+};
+pub use batch::{
+    batch_hints, batch_line, kept_in_words, plan_commit_message, plan_phase_in_words, target_commit_message,
+    target_merge_message, trouble_in_words, trouble_task,
 };
 pub use channel::agent_with_channel;
 pub use claim::{

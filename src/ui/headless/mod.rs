@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use crate::{driver::UiEvent, text::signs::AsciiSigns};
 
 pub use crate::ui::report::Style;
-pub(crate) use text::limits_in_words;
 pub use text::{Pace, TextPrinter};
+pub(crate) use text::{dated_line, limits_in_words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {

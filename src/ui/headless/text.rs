@@ -108,15 +108,7 @@ impl TextPrinter {
         let Some(line) = narrate(&record.event, clock_time) else {
             return Ok(());
         };
-        let (code, sign) = match line.tone {
-            Tone::Start => ("1;36", "▶"),
-            Tone::Good => ("32", "✔"),
-            Tone::Bad => ("31", "✖"),
-            Tone::Warning => ("33", "!"),
-            Tone::Wait => ("33", "…"),
-            Tone::User => ("35", "»"),
-            Tone::Note => ("2", "·"),
-        };
+        let (code, sign) = code_and_sign(line.tone);
         self.line(record.at_ms, code, sign, &one_line(&line.text), out)
     }
 
@@ -272,6 +264,26 @@ impl Begun {
             false => Ok(()),
         }
     }
+}
+
+/// The colour of a line, as an SGR code, and the sign it begins with.
+fn code_and_sign(tone: Tone) -> (&'static str, &'static str) {
+    match tone {
+        Tone::Start => ("1;36", "▶"),
+        Tone::Good => ("32", "✔"),
+        Tone::Bad => ("31", "✖"),
+        Tone::Warning => ("33", "!"),
+        Tone::Wait => ("33", "…"),
+        Tone::User => ("35", "»"),
+        Tone::Note => ("2", "·"),
+    }
+}
+
+/// A line of news with its time, as a run without a screen prints them.
+pub(crate) fn dated_line(at_ms: u64, line: &crate::words::Line, style: Style) -> String {
+    let (code, sign) = code_and_sign(line.tone);
+    let text = style.paint(code, &format!("{sign} {}", one_line(&line.text)));
+    format!("{} {text}\n", style.paint("2", &clock_time(at_ms)))
 }
 
 fn keep(style: Style) -> Keep {

@@ -1,0 +1,115 @@
+//! How the parts of a batch end, and what stands in the way of a merge.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::StopReason;
+
+/// How the run of a plan ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum JobEnd {
+    /// The run is over, and says why.
+    Over { reason: StopReason },
+    /// It ended before there was a run.
+    Refused {
+        code: Option<i32>,
+        /// Its error, in its own words.
+        said: String,
+    },
+    /// Its process was killed or broke down in the middle of the run.
+    Crashed,
+}
+
+impl JobEnd {
+    /// Whether the plan is done, as its run says.
+    pub fn is_done(&self) -> bool {
+        matches!(
+            self,
+            JobEnd::Over {
+                reason: StopReason::Done { .. }
+            }
+        )
+    }
+}
+
+/// What keeps a finished branch from the target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Trouble {
+    /// The branch and the target changed the same places.
+    Conflict { files: Vec<String> },
+    /// Conflict markers of an earlier merge were left in files.
+    Markers { files: Vec<String> },
+    /// Goals that pass on the branch fail on the merged tree.
+    Goals {
+        /// What the goals printed, its end.
+        output: String,
+    },
+}
+
+/// Why a plan is left as it is: nothing of it is deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Kept {
+    /// Its run ended without being done.
+    NotDone {
+        end: JobEnd,
+    },
+    /// The trouble came back after every task that was given because of it.
+    NotMerged {
+        trouble: Trouble,
+    },
+    /// Git, or the file system, refused.
+    Failed {
+        why: String,
+    },
+    /// The target cannot be moved.
+    TargetInUse {
+        why: String,
+    },
+    /// A plan that it waits for was not merged.
+    Waits {
+        dependency: super::PlanName,
+    },
+    Cancelled,
+}
+
+/// Who stopped a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoppedBy {
+    User,
+    Interrupt,
+    Terminate,
+    HangUp,
+}
+
+/// How a batch is over, for now: a batch that is not merged as a whole can be resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum BatchEnd {
+    /// Every plan is merged.
+    Merged,
+    /// Some are left as they are.
+    Incomplete,
+    Stopped {
+        by: StoppedBy,
+    },
+}
+
+impl BatchEnd {
+    /// What the shell sees.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            BatchEnd::Merged => 0,
+            BatchEnd::Incomplete => 1,
+            BatchEnd::Stopped {
+                by: StoppedBy::User | StoppedBy::Interrupt,
+            } => 130,
+            BatchEnd::Stopped {
+                by: StoppedBy::Terminate,
+            } => 143,
+            BatchEnd::Stopped { by: StoppedBy::HangUp } => 129,
+        }
+    }
+}

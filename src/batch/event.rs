@@ -1,0 +1,140 @@
+//! What happens in a batch: the records of its journal, facts without sentences.
+
+use serde::{Deserialize, Serialize};
+
+use super::{BatchEnd, BatchId, JobEnd, Kept, PlanName, Planned, StoppedBy, Trouble};
+
+/// One line of the journal of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchRecord {
+    pub seq: u64,
+    /// Milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    pub event: BatchEvent,
+}
+
+/// What happened. Names and commits are git's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum BatchEvent {
+    /// The first record of every journal.
+    BatchOpened {
+        format: String,
+        version: u32,
+        /// The version of ralph.
+        ralph: String,
+        batch: BatchId,
+    },
+    BatchStarted {
+        /// The branch that finished plans are merged into.
+        target: String,
+        /// Where the target is when the batch starts.
+        base: String,
+        jobs: u32,
+        /// What every run is given on its command line.
+        arguments: Vec<String>,
+        plans: Vec<Planned>,
+    },
+    /// A batch that was cut off or stopped, or that left plans as they were, goes on.
+    BatchResumed,
+    PlanStarted {
+        plan: PlanName,
+    },
+    /// The branch and the work tree of a plan are there.
+    WorkTreeAdded {
+        plan: PlanName,
+        /// The commit that they begin with.
+        base: String,
+    },
+    JobStarted {
+        plan: PlanName,
+    },
+    JobEnded {
+        plan: PlanName,
+        end: JobEnd,
+    },
+    MergeStarted {
+        plan: PlanName,
+    },
+    /// The branch and the target were merged without conflict. The target is where it was.
+    MergeMade {
+        plan: PlanName,
+        commit: String,
+        /// The commit of the target that it was merged onto.
+        onto: String,
+    },
+    MergeRefused {
+        plan: PlanName,
+        trouble: Trouble,
+    },
+    /// The goals pass on the merged tree, or there are none.
+    MergeVerified {
+        plan: PlanName,
+        has_goals: bool,
+    },
+    /// The target has the plan's work.
+    TargetMoved {
+        plan: PlanName,
+        commit: String,
+    },
+    /// Somebody else moved the target meanwhile: what was verified is not what would be merged.
+    TargetHadMoved {
+        plan: PlanName,
+    },
+    /// The agent is given another task, because of the trouble that the merge had.
+    TaskAdded {
+        plan: PlanName,
+    },
+    /// The plan is left as it is.
+    PlanKept {
+        plan: PlanName,
+        why: Kept,
+    },
+    /// The work tree of a merged plan is gone, and its branch.
+    WorkTreeRemoved {
+        plan: PlanName,
+    },
+    /// It could not be removed.
+    WorkTreeKept {
+        plan: PlanName,
+        why: String,
+    },
+    CancelRequested {
+        plan: PlanName,
+    },
+    StopRequested {
+        by: StoppedBy,
+    },
+    BatchEnded {
+        end: BatchEnd,
+    },
+}
+
+impl BatchEvent {
+    /// The plan that it is about.
+    pub fn plan(&self) -> Option<&PlanName> {
+        match self {
+            BatchEvent::PlanStarted { plan }
+            | BatchEvent::WorkTreeAdded { plan, .. }
+            | BatchEvent::JobStarted { plan }
+            | BatchEvent::JobEnded { plan, .. }
+            | BatchEvent::MergeStarted { plan }
+            | BatchEvent::MergeMade { plan, .. }
+            | BatchEvent::MergeRefused { plan, .. }
+            | BatchEvent::MergeVerified { plan, .. }
+            | BatchEvent::TargetMoved { plan, .. }
+            | BatchEvent::TargetHadMoved { plan }
+            | BatchEvent::TaskAdded { plan }
+            | BatchEvent::PlanKept { plan, .. }
+            | BatchEvent::WorkTreeRemoved { plan }
+            | BatchEvent::WorkTreeKept { plan, .. }
+            | BatchEvent::CancelRequested { plan } => Some(plan),
+            BatchEvent::BatchOpened { .. }
+            | BatchEvent::BatchStarted { .. }
+            | BatchEvent::BatchResumed
+            | BatchEvent::StopRequested { .. }
+            | BatchEvent::BatchEnded { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What a plan says of itself before its text: the plans that are merged before it begins.
+//!
+//!     ---
+//!     after: [api, ui]
+//!     ---
+//!
+//! Of YAML, a list in brackets, a list of lines and a single name are understood, and nothing else; other keys are other
+//! programs' and passed over.
+
+use thiserror::Error;
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}: `after` takes names of plans, as in `after: [api, ui]`")]
+pub struct FrontMatterError {
+    pub line: usize,
+}
+
+/// The names behind `after`; none where there is no front matter, or nothing of it there.
+///
+/// # Errors
+/// [`FrontMatterError`] if it is something else than names.
+pub fn after(text: &str) -> Result<Vec<String>, FrontMatterError> {
+    let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
+    if lines.first().map(|line| line.trim_end()) != Some("---") {
+        return Ok(Vec::new());
+    }
+    let Some(end) = lines[1..].iter().position(|line| line.trim_end() == "---") else {
+        return Ok(Vec::new());
+    };
+    let inner = &lines[1..=end];
+    let Some(at) = inner.iter().position(|line| line.starts_with("after:")) else {
+        return Ok(Vec::new());
+    };
+    let wrong = |line: usize| FrontMatterError { line: line + 2 };
+    let value = inner[at]["after:".len()..].trim();
+    if let Some(list) = value.strip_prefix('[') {
+        let list = list.strip_suffix(']').ok_or_else(|| wrong(at))?;
+        let items = list.split(',').map(str::trim).filter(|item| !item.is_empty());
+        return items.map(|item| name(item).ok_or_else(|| wrong(at))).collect();
+    }
+    if !value.is_empty() {
+        return Ok(vec![name(value).ok_or_else(|| wrong(at))?]);
+    }
+    let items = inner[at + 1..]
+        .iter()
+        .map_while(|line| line.trim_start().strip_prefix("- "));
+    let items = items.enumerate();
+    items
+        .map(|(below, item)| name(item.trim()).ok_or_else(|| wrong(at + 1 + below)))
+        .collect()
+}
+
+fn name(text: &str) -> Option<String> {
+    let bare = ['"', '\'']
+        .into_iter()
+        .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
+    let name = bare.unwrap_or(text);
+    let is_name = !name.is_empty() && !name.contains(['[', ']', '{', '}', ':', '"', '\'', '#', '&', '*']);
+    is_name.then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_however_they_are_listed() {
+        let read = |text: &str| after(text).unwrap().join(" ");
+        assert_eq!(read("---\nafter: [api, \"ui\"]\n---\n- [ ] x\n"), "api ui");
+        assert_eq!(read("---\r\ntitle: x\r\nafter: api\r\n---\r\n"), "api");
+        assert_eq!(
+            read("\u{feff}---\nafter:\n  - api\n  - 'docs/ui.md'\nother: 1\n---\n"),
+            "api docs/ui.md"
+        );
+        assert_eq!(read("---\nafter: []\n---\n"), "");
+        for none in [
+            "",
+            "- [ ] after: x\n",
+            "---\nafter: [api]\n",
+            "text\n---\nafter: api\n---\n",
+            "---\n---\n",
+        ] {
+            assert_eq!(read(none), "", "{none:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_of_names_is_told_with_its_line() {
+        for (text, line) in [
+            ("---\nafter: [api\n---\n", 2),
+            ("---\na: b\nafter: {api: 1}\n---\n", 3),
+            ("---\nafter:\n- api\n- [ui]\n---\n", 4),
+        ] {
+            assert_eq!(after(text), Err(FrontMatterError { line }), "{text:?}");
+        }
+    }
+}

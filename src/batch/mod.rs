@@ -1,0 +1,21 @@
+//! The rules of a batch: many plans at once, each in a work tree of its own, brought back one after the other. Pure.
+//!
+//! [`step`] takes what was asked or found and gives the events that follow; a [`Batch`] is the fold of its events and of nothing
+//! else. What is to be done next for a plan follows from its phase ([`Batch::task_of`]) and is done again after a crash, so every
+//! task is one that may be done twice.
+
+mod end;
+mod event;
+mod front_matter;
+mod name;
+mod state;
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub use end::{BatchEnd, JobEnd, Kept, StoppedBy, Trouble};
+pub use event::{BatchEvent, BatchRecord};
+pub use front_matter::{FrontMatterError, after};
+pub use name::{BatchId, NameError, PlanName, Planned, names_of, with_order};
+pub use state::{Batch, Phase, Plan, WorkTree, WorkerTask};
+pub use step::{Finding, Input, TASKS_GIVEN, step};

@@ -1,0 +1,243 @@
+//! The names of a batch and of its plans, which are parts of branches and paths, and the order that plans ask for.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Most characters of a plan's name.
+const NAME_CHARACTERS: usize = 40;
+/// The branch of a batch that is none of a plan's.
+pub(super) const TARGET: &str = "target";
+
+/// A batch, by the time it began.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BatchId(pub String);
+
+impl BatchId {
+    /// The branch that collects the plans where no other is named.
+    pub fn target(&self) -> String {
+        format!("ralph/{}/{TARGET}", self.0)
+    }
+
+    /// The branch of a plan.
+    pub fn branch(&self, plan: &PlanName) -> String {
+        format!("ralph/{}/{}", self.0, plan.0)
+    }
+}
+
+impl fmt::Display for BatchId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A plan within its batch: lower-case letters, digits and single dashes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PlanName(pub String);
+
+impl fmt::Display for PlanName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A plan as it was given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Planned {
+    pub name: PlanName,
+    /// Relative to the project.
+    pub file: String,
+    /// The plans that are merged before this one begins.
+    pub after: Vec<PlanName>,
+}
+
+/// What is wrong with the plans of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NameError {
+    #[error("{file} is given twice")]
+    Twice { file: String },
+    #[error("{file}: `after` names `{name}`, which is no plan of this batch")]
+    Unknown { file: String, name: String },
+    #[error("plans wait for each other: {}", .circle.join(" → "))]
+    Circle { circle: Vec<String> },
+}
+
+/// Names for plans at these paths: the file's own where that tells them apart, else with its directories.
+///
+/// # Errors
+/// [`NameError::Twice`].
+pub fn names_of(files: &[String]) -> Result<Vec<PlanName>, NameError> {
+    let mut seen = BTreeSet::new();
+    if let Some(file) = files.iter().find(|file| !seen.insert(*file)) {
+        return Err(NameError::Twice { file: file.clone() });
+    }
+    let short: Vec<String> = files.iter().map(|file| slug(stem(file))).collect();
+    let mut taken = BTreeSet::new();
+    let names = files.iter().zip(&short).map(|(file, name)| {
+        let is_alone = short.iter().filter(|other| *other == name).count() == 1 && name != TARGET;
+        let name = if is_alone { name.clone() } else { slug(file) };
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let free = [name.clone()].into_iter().chain(numbered);
+        let name = free
+            .into_iter()
+            .find(|name| name != TARGET && taken.insert(name.clone()))
+            .expect("there are more numbers than plans");
+        PlanName(name)
+    });
+    Ok(names.collect())
+}
+
+fn stem(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for character in text.chars() {
+        match character.to_ascii_lowercase() {
+            character @ ('a'..='z' | '0'..='9') => slug.push(character),
+            _ if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
+            _ => {}
+        }
+    }
+    let slug: String = slug.chars().take(NAME_CHARACTERS).collect();
+    match slug.trim_end_matches('-') {
+        "" => "plan".to_owned(),
+        slug => slug.to_owned(),
+    }
+}
+
+/// The plans with what they wait for, by name; `after` has what each of them says, a plan's name or its file.
+///
+/// # Errors
+/// [`NameError::Unknown`] and [`NameError::Circle`].
+pub fn with_order(mut plans: Vec<Planned>, after: &[Vec<String>]) -> Result<Vec<Planned>, NameError> {
+    let known: BTreeMap<String, PlanName> = plans
+        .iter()
+        .flat_map(|plan| [&plan.name.0, &plan.file].map(|key| (key.clone(), plan.name.clone())))
+        .collect();
+    for (plan, after) in plans.iter_mut().zip(after) {
+        for name in after {
+            let found = known.get(name).or_else(|| known.get(&slug(stem(name))));
+            let found = found.ok_or_else(|| NameError::Unknown {
+                file: plan.file.clone(),
+                name: name.clone(),
+            })?;
+            if !plan.after.contains(found) {
+                plan.after.push(found.clone());
+            }
+        }
+    }
+    match circle(&plans) {
+        Some(circle) => Err(NameError::Circle { circle }),
+        None => Ok(plans),
+    }
+}
+
+/// Plans of which each waits for the next, the first again at the end.
+fn circle(plans: &[Planned]) -> Option<Vec<String>> {
+    let mut open: BTreeMap<&PlanName, &[PlanName]> = plans.iter().map(|plan| (&plan.name, &plan.after[..])).collect();
+    // Whoever waits for nobody that is left is in no circle.
+    while let Some(free) = open
+        .iter()
+        .find(|(_, after)| after.iter().all(|name| !open.contains_key(name)))
+        .map(|(name, _)| *name)
+    {
+        open.remove(free);
+    }
+    let mut way = vec![*open.keys().next()?];
+    loop {
+        let next = open[way[way.len() - 1]].iter().find(|name| open.contains_key(name))?;
+        if let Some(at) = way.iter().position(|name| *name == next) {
+            let circle = way[at..].iter().chain([&next]);
+            return Some(circle.map(|name| name.0.clone()).collect());
+        }
+        way.push(next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(files: &[&str]) -> Vec<String> {
+        let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
+        names_of(&files).unwrap().into_iter().map(|name| name.0).collect()
+    }
+
+    #[test]
+    fn a_plan_is_named_after_its_file_and_with_its_directories_where_that_is_not_enough() {
+        assert_eq!(named(&["api.md", "docs/UI plan.md"]), ["api", "ui-plan"]);
+        assert_eq!(
+            named(&["a/plan.md", "b/plan.md", "c.md"]),
+            ["a-plan-md", "b-plan-md", "c"]
+        );
+        assert_eq!(named(&["a/b.md", "a-b.md"]), ["b", "a-b"]);
+        assert_eq!(
+            named(&["a/b.md", "a/b.json", "a-b.md"])[..],
+            ["a-b-md", "a-b-json", "a-b"]
+        );
+        assert_eq!(named(&["a b.md", "a-b.md"]), ["a-b-md", "a-b-md-2"]);
+    }
+
+    #[test]
+    fn no_plan_has_the_name_of_the_target_or_one_that_is_no_branch() {
+        assert_eq!(named(&["target.md"]), ["target-md"]);
+        assert_eq!(named(&["target"]), ["target-2"]);
+        assert_eq!(named(&["..lock.md", "ü.md", "-.md"]), ["lock", "md", "md-2"]);
+        let long = named(&[&"x".repeat(300)]);
+        assert_eq!(long[0].len(), NAME_CHARACTERS);
+    }
+
+    #[test]
+    fn a_plan_that_is_given_twice_is_refused() {
+        let files = ["a.md".to_owned(), "a.md".to_owned()];
+        let error = names_of(&files).unwrap_err();
+        assert_eq!(error.to_string(), "a.md is given twice");
+    }
+
+    fn ordered(after: &[(&str, &[&str])]) -> Result<Vec<Vec<String>>, String> {
+        let files: Vec<String> = after.iter().map(|(file, _)| (*file).to_owned()).collect();
+        let names = names_of(&files).unwrap();
+        let plans = files.into_iter().zip(names).map(|(file, name)| Planned {
+            name,
+            file,
+            after: Vec::new(),
+        });
+        let said: Vec<Vec<String>> = after
+            .iter()
+            .map(|(_, after)| after.iter().map(|name| (*name).to_owned()).collect())
+            .collect();
+        let plans = with_order(plans.collect(), &said).map_err(|error| error.to_string())?;
+        let after = plans.into_iter().map(|plan| plan.after);
+        Ok(after
+            .map(|after| after.into_iter().map(|name| name.0).collect())
+            .collect())
+    }
+
+    #[test]
+    fn plans_wait_for_others_by_name_or_file_and_never_for_each_other() {
+        let after = ordered(&[("api.md", &[]), ("ui.md", &["api", "api.md"]), ("docs.md", &["ui.md"])]).unwrap();
+        assert_eq!(after, [vec![], vec!["api".to_owned()], vec!["ui".to_owned()]]);
+        assert_eq!(
+            ordered(&[("ui.md", &["apo"])]).unwrap_err(),
+            "ui.md: `after` names `apo`, which is no plan of this batch"
+        );
+        assert_eq!(
+            ordered(&[("x.md", &["a"]), ("a.md", &["b"]), ("b.md", &["a"])]).unwrap_err(),
+            "plans wait for each other: a → b → a"
+        );
+        assert_eq!(
+            ordered(&[("a.md", &["a"])]).unwrap_err(),
+            "plans wait for each other: a → a"
+        );
+    }
+}

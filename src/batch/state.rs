@@ -1,0 +1,298 @@
+//! The state of a batch: the fold of its events.
+
+use serde::Serialize;
+
+use super::{BatchEnd, BatchEvent, BatchId, BatchRecord, JobEnd, Kept, PlanName, Planned, StoppedBy, Trouble};
+
+/// A batch, as its records have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    pub id: BatchId,
+    pub target: String,
+    /// Where the target was when the batch started.
+    pub base: String,
+    pub jobs: u32,
+    pub arguments: Vec<String>,
+    pub plans: Vec<Plan>,
+    /// It is to come to its end without starting anything.
+    pub stopped: Option<StoppedBy>,
+    /// None while it goes on, and after a crash.
+    pub end: Option<BatchEnd>,
+    /// What the next plan that finishes is numbered.
+    finished: u32,
+}
+
+/// A plan of the batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    pub name: PlanName,
+    pub file: String,
+    pub after: Vec<PlanName>,
+    pub phase: Phase,
+    pub work_tree: WorkTree,
+    /// What the last merge failed for.
+    pub trouble: Option<Trouble>,
+    /// How many tasks it was given because of a merge.
+    pub tasks_given: u32,
+    /// How often its process broke down.
+    pub crashes: u32,
+    pub cancelled: bool,
+    /// When the phase began, in milliseconds since the Unix epoch.
+    pub since_ms: u64,
+    /// Its place in the queue: plans are merged in the order in which they finish.
+    place: u32,
+}
+
+/// Where the work of a plan lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkTree {
+    None,
+    There,
+    /// Merged, so that it is not needed any more.
+    Removed,
+    /// Merged as well, but it could not be removed.
+    Left,
+}
+
+/// What a plan is at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Phase {
+    /// For its turn, or for other plans.
+    Waiting,
+    /// Its branch and its work tree are being made.
+    Preparing,
+    /// It waits for its turn to run again.
+    Ready,
+    Running,
+    /// It is done and waits for the merge.
+    Finished,
+    /// Merged with the target in a scratch work tree.
+    Merging,
+    /// The goals run on the merged tree.
+    Verifying {
+        commit: String,
+        onto: String,
+    },
+    /// The target is being moved to the commit that was verified.
+    Moving {
+        commit: String,
+        onto: String,
+    },
+    /// Its agent is given a task, because of the trouble that the merge had.
+    Repairing,
+    Merged {
+        commit: String,
+    },
+    Kept {
+        why: Kept,
+    },
+}
+
+/// What is to be done for a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkerTask {
+    AddWorkTree,
+    RunJob,
+    Merge,
+    CheckGoals { commit: String },
+    MoveTarget { commit: String, onto: String },
+    GiveTask { trouble: Trouble },
+    RemoveWorkTree,
+}
+
+impl Batch {
+    /// None if the records begin with something else than a batch.
+    pub fn of(records: &[BatchRecord]) -> Option<Batch> {
+        let (opened, rest) = records.split_first()?;
+        let BatchEvent::BatchOpened { batch, .. } = &opened.event else {
+            return None;
+        };
+        let mut folded = Batch::opened(batch.clone());
+        for record in rest {
+            folded.apply(record);
+        }
+        Some(folded)
+    }
+
+    /// One that has not started.
+    pub fn opened(id: BatchId) -> Batch {
+        Batch {
+            id,
+            target: String::new(),
+            base: String::new(),
+            jobs: 1,
+            arguments: Vec::new(),
+            plans: Vec::new(),
+            stopped: None,
+            end: None,
+            finished: 0,
+        }
+    }
+
+    pub fn apply(&mut self, record: &BatchRecord) {
+        match &record.event {
+            BatchEvent::BatchOpened { .. } => {}
+            BatchEvent::BatchStarted {
+                target,
+                base,
+                jobs,
+                arguments,
+                plans,
+            } => {
+                self.target.clone_from(target);
+                self.base.clone_from(base);
+                self.jobs = *jobs;
+                self.arguments.clone_from(arguments);
+                self.plans = plans.iter().map(|plan| Plan::new(plan, record.at_ms)).collect();
+            }
+            BatchEvent::BatchResumed => self.resume(record.at_ms),
+            BatchEvent::StopRequested { by } => self.stopped = Some(*by),
+            BatchEvent::BatchEnded { end } => self.end = Some(*end),
+            event => {
+                let Some(name) = event.plan() else { return };
+                let place = self.finished;
+                let stops = self.stopped.is_some();
+                let Some(plan) = self.plans.iter_mut().find(|plan| plan.name == *name) else {
+                    return;
+                };
+                plan.apply(event, stops, place);
+                plan.since_ms = record.at_ms;
+                if plan.phase == Phase::Finished {
+                    self.finished += 1;
+                }
+            }
+        }
+    }
+
+    fn resume(&mut self, at_ms: u64) {
+        (self.stopped, self.end) = (None, None);
+        for plan in &mut self.plans {
+            let Phase::Kept { why } = &plan.phase else { continue };
+            plan.phase = match (why, &plan.work_tree) {
+                (Kept::Cancelled, _) => continue,
+                (_, WorkTree::None) => Phase::Waiting,
+                (Kept::NotMerged { .. } | Kept::TargetInUse { .. } | Kept::Failed { .. }, _) => {
+                    plan.place = self.finished;
+                    self.finished += 1;
+                    Phase::Finished
+                }
+                (Kept::NotDone { .. } | Kept::Waits { .. }, _) => Phase::Ready,
+            };
+            plan.since_ms = at_ms;
+            (plan.tasks_given, plan.crashes) = (0, 0);
+        }
+    }
+
+    pub fn plan(&self, name: &PlanName) -> Option<&Plan> {
+        self.plans.iter().find(|plan| plan.name == *name)
+    }
+
+    /// What is to be done for a plan now; none where it waits, is over, or where the batch stops.
+    pub fn task_of(&self, plan: &Plan) -> Option<WorkerTask> {
+        if self.stopped.is_some() {
+            return None;
+        }
+        match &plan.phase {
+            Phase::Preparing => Some(WorkerTask::AddWorkTree),
+            Phase::Running => Some(WorkerTask::RunJob),
+            Phase::Merging => Some(WorkerTask::Merge),
+            Phase::Verifying { commit, .. } => Some(WorkerTask::CheckGoals { commit: commit.clone() }),
+            Phase::Moving { commit, onto } => Some(WorkerTask::MoveTarget {
+                commit: commit.clone(),
+                onto: onto.clone(),
+            }),
+            Phase::Repairing => plan.trouble.clone().map(|trouble| WorkerTask::GiveTask { trouble }),
+            Phase::Merged { .. } if plan.work_tree == WorkTree::There => Some(WorkerTask::RemoveWorkTree),
+            Phase::Merged { .. } | Phase::Waiting | Phase::Ready | Phase::Finished | Phase::Kept { .. } => None,
+        }
+    }
+
+    /// Whether what runs for a plan is to be stopped.
+    pub fn stops(&self, plan: &Plan) -> bool {
+        self.stopped.is_some() || plan.cancelled
+    }
+
+    /// The plan that is next in the queue.
+    pub(super) fn first_finished(&self) -> Option<&Plan> {
+        let finished = self.plans.iter().filter(|plan| plan.phase == Phase::Finished);
+        finished.min_by_key(|plan| plan.place)
+    }
+}
+
+impl Plan {
+    fn new(planned: &Planned, at_ms: u64) -> Plan {
+        Plan {
+            name: planned.name.clone(),
+            file: planned.file.clone(),
+            after: planned.after.clone(),
+            phase: Phase::Waiting,
+            work_tree: WorkTree::None,
+            trouble: None,
+            tasks_given: 0,
+            crashes: 0,
+            cancelled: false,
+            since_ms: at_ms,
+            place: 0,
+        }
+    }
+
+    /// `stops` says that the batch does, `place` which place in the queue is free.
+    fn apply(&mut self, event: &BatchEvent, stops: bool, place: u32) {
+        match event {
+            BatchEvent::PlanStarted { .. } => self.phase = Phase::Preparing,
+            BatchEvent::WorkTreeAdded { .. } => {
+                self.work_tree = WorkTree::There;
+                self.phase = Phase::Running;
+            }
+            BatchEvent::JobStarted { .. } => self.phase = Phase::Running,
+            BatchEvent::JobEnded { end, .. } => {
+                self.crashes += u32::from(*end == JobEnd::Crashed && !stops);
+                self.phase = match end.is_done() {
+                    true => Phase::Finished,
+                    // Unless another event follows that says otherwise.
+                    false => Phase::Ready,
+                };
+                self.place = place;
+            }
+            BatchEvent::MergeStarted { .. } => self.phase = Phase::Merging,
+            BatchEvent::MergeMade { commit, onto, .. } => {
+                self.phase = Phase::Verifying {
+                    commit: commit.clone(),
+                    onto: onto.clone(),
+                }
+            }
+            BatchEvent::MergeRefused { trouble, .. } => {
+                self.trouble = Some(trouble.clone());
+                self.phase = Phase::Repairing;
+            }
+            BatchEvent::MergeVerified { .. } => {
+                if let Phase::Verifying { commit, onto } = &self.phase {
+                    self.phase = Phase::Moving {
+                        commit: commit.clone(),
+                        onto: onto.clone(),
+                    };
+                }
+            }
+            BatchEvent::TargetMoved { commit, .. } => self.phase = Phase::Merged { commit: commit.clone() },
+            // Still the first of the queue.
+            BatchEvent::TargetHadMoved { .. } => self.phase = Phase::Merging,
+            BatchEvent::TaskAdded { .. } => {
+                self.tasks_given += 1;
+                self.phase = Phase::Ready;
+            }
+            BatchEvent::PlanKept { why, .. } => {
+                self.cancelled = false;
+                self.phase = Phase::Kept { why: why.clone() };
+            }
+            BatchEvent::WorkTreeRemoved { .. } => self.work_tree = WorkTree::Removed,
+            BatchEvent::WorkTreeKept { .. } => self.work_tree = WorkTree::Left,
+            BatchEvent::CancelRequested { .. } => self.cancelled = true,
+            BatchEvent::BatchOpened { .. }
+            | BatchEvent::BatchStarted { .. }
+            | BatchEvent::BatchResumed
+            | BatchEvent::StopRequested { .. }
+            | BatchEvent::BatchEnded { .. } => {}
+        }
+    }
+}

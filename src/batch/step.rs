@@ -1,0 +1,352 @@
+//! What follows from what was asked or found.
+
+use super::{
+    Batch, BatchEnd, BatchEvent, BatchRecord, JobEnd, Kept, Phase, Plan, PlanName, Planned, StoppedBy, Trouble,
+    WorkTree,
+};
+
+/// How many tasks a plan is given because of its merge before it is left as it is.
+pub const TASKS_GIVEN: u32 = 2;
+/// How often the process of a run may break down before its plan is left as it is.
+const CRASHES: u32 = 3;
+
+/// What reaches a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    Start {
+        target: String,
+        base: String,
+        jobs: u32,
+        arguments: Vec<String>,
+        plans: Vec<Planned>,
+    },
+    Resume,
+    /// What came of the task of a plan.
+    Found {
+        plan: PlanName,
+        finding: Finding,
+    },
+    /// One plan, or all of them.
+    Cancel {
+        plan: Option<PlanName>,
+    },
+    Stop {
+        by: StoppedBy,
+    },
+    /// Nothing is being done any more for any plan.
+    Idle,
+}
+
+/// What came of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    WorkTreeAdded {
+        base: String,
+    },
+    JobEnded {
+        end: JobEnd,
+    },
+    /// Merged, and not verified yet.
+    MergeMade {
+        commit: String,
+        onto: String,
+    },
+    /// The target has the work already.
+    MergeUnneeded {
+        commit: String,
+    },
+    MergeRefused {
+        trouble: Trouble,
+    },
+    GoalsPassed {
+        has_goals: bool,
+    },
+    GoalsFailed {
+        output: String,
+    },
+    /// The goals were stopped.
+    GoalsUnknown,
+    TargetMoved,
+    TargetHadMoved,
+    TargetInUse {
+        why: String,
+    },
+    TaskAdded,
+    WorkTreeRemoved,
+    WorkTreeKept {
+        why: String,
+    },
+    /// The task cannot be done.
+    Failed {
+        why: String,
+    },
+}
+
+/// The events that follow from `input`, in their order, those that it makes possible included.
+pub fn step(batch: &Batch, at_ms: u64, input: Input) -> Vec<BatchEvent> {
+    let mut steps = Steps {
+        batch: batch.clone(),
+        at_ms,
+        events: Vec::new(),
+    };
+    steps.take(input);
+    steps.go_on();
+    steps.events
+}
+
+/// The events so far, and the batch after them.
+struct Steps {
+    batch: Batch,
+    at_ms: u64,
+    events: Vec<BatchEvent>,
+}
+
+impl Steps {
+    fn push(&mut self, event: BatchEvent) {
+        let record = BatchRecord {
+            seq: 0,
+            at_ms: self.at_ms,
+            event,
+        };
+        self.batch.apply(&record);
+        self.events.push(record.event);
+    }
+
+    fn take(&mut self, input: Input) {
+        match input {
+            Input::Start {
+                target,
+                base,
+                jobs,
+                arguments,
+                plans,
+            } => self.push(BatchEvent::BatchStarted {
+                target,
+                base,
+                jobs,
+                arguments,
+                plans,
+            }),
+            Input::Resume => self.push(BatchEvent::BatchResumed),
+            Input::Found { plan, finding } => self.found(plan, finding),
+            Input::Cancel { plan } => {
+                let chosen = |known: &&Plan| plan.as_ref().is_none_or(|plan| *plan == known.name);
+                let chosen = self
+                    .batch
+                    .plans
+                    .iter()
+                    .filter(chosen)
+                    .filter(|plan| can_be_cancelled(plan));
+                let names: Vec<PlanName> = chosen.map(|plan| plan.name.clone()).collect();
+                for plan in names {
+                    self.push(BatchEvent::CancelRequested { plan });
+                }
+            }
+            Input::Stop { by } if self.batch.stopped.is_none() => self.push(BatchEvent::StopRequested { by }),
+            Input::Idle => {
+                if let (Some(by), None) = (self.batch.stopped, self.batch.end) {
+                    let end = self.end_of_all().unwrap_or(BatchEnd::Stopped { by });
+                    self.push(BatchEvent::BatchEnded { end });
+                }
+            }
+            Input::Stop { .. } => {}
+        }
+    }
+
+    fn found(&mut self, plan: PlanName, finding: Finding) {
+        let Some(known) = self.batch.plan(&plan).cloned() else {
+            return;
+        };
+        let cancelled = known.cancelled;
+        self.found_of(plan.clone(), known, finding);
+        // What was asked of it has come to its end, and nothing else is asked.
+        let is_over = self.batch.plan(&plan).is_none_or(is_over_or_merged);
+        if cancelled && !is_over {
+            let why = Kept::Cancelled;
+            self.push(BatchEvent::PlanKept { plan, why });
+        }
+    }
+
+    fn found_of(&mut self, plan: PlanName, known: Plan, finding: Finding) {
+        let keep = |why| BatchEvent::PlanKept {
+            plan: plan.clone(),
+            why,
+        };
+        match (known.phase, finding) {
+            (Phase::Preparing, Finding::WorkTreeAdded { base }) => self.push(BatchEvent::WorkTreeAdded { plan, base }),
+            (Phase::Running, Finding::JobEnded { end }) => {
+                let stops = self.batch.stopped.is_some() || known.cancelled;
+                let again = end == JobEnd::Crashed && known.crashes + 1 < CRASHES;
+                let kept = (!end.is_done() && !stops && !again).then(|| keep(Kept::NotDone { end: end.clone() }));
+                self.push(BatchEvent::JobEnded { plan, end });
+                if let Some(kept) = kept {
+                    self.push(kept);
+                }
+            }
+            (Phase::Merging, Finding::MergeMade { commit, onto }) => {
+                self.push(BatchEvent::MergeMade { plan, commit, onto });
+            }
+            (Phase::Merging, Finding::MergeUnneeded { commit })
+            | (Phase::Moving { commit, .. }, Finding::TargetMoved) => {
+                self.push(BatchEvent::TargetMoved { plan, commit });
+            }
+            (Phase::Merging, Finding::MergeRefused { trouble }) => self.refused(plan, trouble, known.tasks_given),
+            (Phase::Verifying { .. }, Finding::GoalsFailed { output }) => {
+                self.refused(plan, Trouble::Goals { output }, known.tasks_given);
+            }
+            (Phase::Verifying { .. }, Finding::GoalsPassed { has_goals }) => {
+                self.push(BatchEvent::MergeVerified { plan, has_goals });
+            }
+            (Phase::Moving { .. }, Finding::TargetHadMoved) => self.push(BatchEvent::TargetHadMoved { plan }),
+            (Phase::Moving { .. } | Phase::Merging, Finding::TargetInUse { why }) => {
+                self.push(keep(Kept::TargetInUse { why }));
+            }
+            (Phase::Repairing, Finding::TaskAdded) => self.push(BatchEvent::TaskAdded { plan }),
+            (Phase::Merged { .. }, Finding::WorkTreeRemoved) => self.push(BatchEvent::WorkTreeRemoved { plan }),
+            (Phase::Merged { .. }, Finding::WorkTreeKept { why } | Finding::Failed { why }) => {
+                self.push(BatchEvent::WorkTreeKept { plan, why });
+            }
+            (Phase::Running, Finding::Failed { why }) => {
+                let end = JobEnd::Refused { code: None, said: why };
+                self.push(keep(Kept::NotDone { end }));
+            }
+            (
+                Phase::Preparing | Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. } | Phase::Repairing,
+                Finding::Failed { why },
+            ) => self.push(keep(Kept::Failed { why })),
+            // Of a task that was given up meanwhile.
+            (_, _) => {}
+        }
+    }
+
+    fn refused(&mut self, plan: PlanName, trouble: Trouble, tasks_given: u32) {
+        self.push(BatchEvent::MergeRefused {
+            plan: plan.clone(),
+            trouble: trouble.clone(),
+        });
+        if tasks_given >= TASKS_GIVEN {
+            let why = Kept::NotMerged { trouble };
+            self.push(BatchEvent::PlanKept { plan, why });
+        }
+    }
+
+    /// What the batch does by itself, until there is nothing left that it could.
+    fn go_on(&mut self) {
+        while let Some(event) = self.next() {
+            self.push(event);
+        }
+    }
+
+    fn next(&self) -> Option<BatchEvent> {
+        let plans = &self.batch.plans;
+        if self.batch.end.is_some() || plans.is_empty() {
+            return None;
+        }
+        if let Some(plan) = plans.iter().find(|plan| plan.cancelled && is_idle(plan)) {
+            return Some(BatchEvent::PlanKept {
+                plan: plan.name.clone(),
+                why: Kept::Cancelled,
+            });
+        }
+        if self.batch.stopped.is_some() {
+            return None;
+        }
+        if let Some((plan, dependency)) = plans.iter().find_map(|plan| Some((plan, self.lost_dependency(plan)?))) {
+            return Some(BatchEvent::PlanKept {
+                plan: plan.name.clone(),
+                why: Kept::Waits { dependency },
+            });
+        }
+        let merges = plans.iter().any(is_in_the_queue_head);
+        if let Some(plan) = self.batch.first_finished().filter(|_| !merges) {
+            return Some(BatchEvent::MergeStarted {
+                plan: plan.name.clone(),
+            });
+        }
+        let running = plans.iter().filter(|plan| has_a_slot(plan)).count();
+        if running < self.batch.jobs as usize {
+            // Work that was begun comes first: the target waits for it.
+            if let Some(plan) = plans.iter().find(|plan| plan.phase == Phase::Ready) {
+                return Some(BatchEvent::JobStarted {
+                    plan: plan.name.clone(),
+                });
+            }
+            if let Some(plan) = plans.iter().find(|plan| self.can_start(plan)) {
+                return Some(BatchEvent::PlanStarted {
+                    plan: plan.name.clone(),
+                });
+            }
+        }
+        self.end_of_all().map(|end| BatchEvent::BatchEnded { end })
+    }
+
+    /// How the batch ends if nothing is left to do.
+    fn end_of_all(&self) -> Option<BatchEnd> {
+        let plans = &self.batch.plans;
+        let are_merged = plans.iter().all(|plan| matches!(plan.phase, Phase::Merged { .. }));
+        plans.iter().all(is_over).then_some(match are_merged {
+            true => BatchEnd::Merged,
+            false => BatchEnd::Incomplete,
+        })
+    }
+
+    fn can_start(&self, plan: &Plan) -> bool {
+        let is_merged = |name: &PlanName| {
+            let plan = self.batch.plan(name);
+            plan.is_some_and(|plan| matches!(plan.phase, Phase::Merged { .. }))
+        };
+        plan.phase == Phase::Waiting && plan.after.iter().all(is_merged)
+    }
+
+    /// A plan that `plan` waits for in vain.
+    fn lost_dependency(&self, plan: &Plan) -> Option<PlanName> {
+        let is_lost = |name: &&PlanName| {
+            let plan = self.batch.plan(name);
+            plan.is_none_or(|plan| matches!(plan.phase, Phase::Kept { .. }))
+        };
+        let waits = plan.phase == Phase::Waiting;
+        plan.after.iter().find(is_lost).filter(|_| waits).cloned()
+    }
+}
+
+/// Whether it is brought back to the target now, which only one plan is at a time.
+fn is_in_the_queue_head(plan: &Plan) -> bool {
+    matches!(
+        plan.phase,
+        Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. }
+    )
+}
+
+fn has_a_slot(plan: &Plan) -> bool {
+    matches!(plan.phase, Phase::Preparing | Phase::Running)
+}
+
+/// Whether nothing is done for it, so that it can be cancelled at once.
+fn is_idle(plan: &Plan) -> bool {
+    matches!(plan.phase, Phase::Waiting | Phase::Ready | Phase::Finished)
+}
+
+fn can_be_cancelled(plan: &Plan) -> bool {
+    !plan.cancelled && !is_over_or_merged(plan)
+}
+
+fn is_over_or_merged(plan: &Plan) -> bool {
+    matches!(plan.phase, Phase::Merged { .. }) || is_over(plan)
+}
+
+/// Whether nothing is left to do for it.
+fn is_over(plan: &Plan) -> bool {
+    match plan.phase {
+        Phase::Merged { .. } => plan.work_tree != WorkTree::There,
+        Phase::Kept { .. } => true,
+        Phase::Waiting
+        | Phase::Preparing
+        | Phase::Ready
+        | Phase::Running
+        | Phase::Finished
+        | Phase::Merging
+        | Phase::Verifying { .. }
+        | Phase::Moving { .. }
+        | Phase::Repairing => false,
+    }
+}

@@ -1,0 +1,376 @@
+//! Whatever is found in whatever order, and wherever a batch is cut off: its rules hold.
+
+use super::*;
+use crate::event::StopReason;
+
+const DONE: JobEnd = JobEnd::Over {
+    reason: StopReason::Done { verified: true },
+};
+
+/// A generator that needs no crate: the same numbers for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+
+    fn is(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 0
+    }
+}
+
+/// A batch with what a driver would know: which tasks are in flight.
+struct World {
+    records: Vec<BatchRecord>,
+    batch: Batch,
+    in_flight: Vec<(PlanName, WorkerTask)>,
+    commits: u32,
+    target: String,
+}
+
+fn name(text: &str) -> PlanName {
+    PlanName(text.to_owned())
+}
+
+fn planned(plans: &[(&str, &[&str])]) -> Vec<Planned> {
+    let plans = plans.iter().map(|(plan, after)| Planned {
+        name: name(plan),
+        file: format!("{plan}.md"),
+        after: after.iter().map(|after| name(after)).collect(),
+    });
+    plans.collect()
+}
+
+impl World {
+    fn start(plans: &[(&str, &[&str])], jobs: u32) -> World {
+        let id = BatchId("b".to_owned());
+        let mut world = World {
+            records: Vec::new(),
+            batch: Batch::opened(id.clone()),
+            in_flight: Vec::new(),
+            commits: 0,
+            target: "c0".to_owned(),
+        };
+        world.record(BatchEvent::BatchOpened {
+            format: "ralph-batch".to_owned(),
+            version: 1,
+            ralph: "0".to_owned(),
+            batch: id.clone(),
+        });
+        world.take(Input::Start {
+            target: id.target(),
+            base: "c0".to_owned(),
+            jobs,
+            arguments: Vec::new(),
+            plans: planned(plans),
+        });
+        world
+    }
+
+    fn record(&mut self, event: BatchEvent) {
+        let record = BatchRecord {
+            seq: self.records.len() as u64,
+            at_ms: 0,
+            event,
+        };
+        self.batch.apply(&record);
+        self.records.push(record);
+    }
+
+    fn take(&mut self, input: Input) {
+        for event in step(&self.batch, 0, input) {
+            self.record(event);
+        }
+        self.begin();
+        self.check();
+    }
+
+    /// What a driver starts.
+    fn begin(&mut self) {
+        for plan in &self.batch.plans {
+            if self.in_flight.iter().any(|(name, _)| *name == plan.name) {
+                continue;
+            }
+            let task = self.batch.task_of(plan);
+            self.in_flight.extend(task.map(|task| (plan.name.clone(), task)));
+        }
+    }
+
+    fn phase(&self, plan: &str) -> &Phase {
+        &self.batch.plan(&name(plan)).unwrap().phase
+    }
+
+    fn find(&mut self, plan: &str, finding: Finding) {
+        self.in_flight.retain(|(name, _)| name.0 != plan);
+        self.take(Input::Found {
+            plan: name(plan),
+            finding,
+        });
+    }
+
+    /// What holds after every record.
+    fn check(&self) {
+        assert_eq!(
+            Batch::of(&self.records).as_ref(),
+            Some(&self.batch),
+            "the state is the fold"
+        );
+        let plans = &self.batch.plans;
+        let count = |is: fn(&Phase) -> bool| plans.iter().filter(|plan| is(&plan.phase)).count();
+        assert!(count(|phase| matches!(phase, Phase::Preparing | Phase::Running)) <= self.batch.jobs as usize);
+        let merging = |phase: &Phase| matches!(phase, Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. });
+        assert!(count(merging) <= 1, "{plans:?}");
+        for plan in plans {
+            let begun = !matches!(plan.phase, Phase::Waiting | Phase::Kept { .. });
+            let is_merged = |name: &PlanName| matches!(self.batch.plan(name).unwrap().phase, Phase::Merged { .. });
+            assert!(
+                !begun || plan.after.iter().all(is_merged),
+                "{plan:?} began before what it waits for"
+            );
+            assert!(plan.tasks_given <= TASKS_GIVEN);
+        }
+        let mut verified: Option<(&PlanName, &String)> = None;
+        let mut merged = Vec::new();
+        for record in &self.records {
+            match &record.event {
+                BatchEvent::MergeMade { plan, commit, .. } => verified = Some((plan, commit)),
+                BatchEvent::TargetHadMoved { .. } | BatchEvent::MergeRefused { .. } => verified = None,
+                BatchEvent::TargetMoved { plan, commit } => {
+                    assert!(!merged.contains(plan), "{plan} was merged twice");
+                    merged.push(plan.clone());
+                    if commit != "had" {
+                        assert_eq!(verified, Some((plan, commit)));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Something that may come of a task.
+    fn answer(&mut self, task: &WorkerTask, random: &mut Random) -> Finding {
+        if random.is(25) {
+            return Finding::Failed {
+                why: "no space".to_owned(),
+            };
+        }
+        let conflict = Trouble::Conflict {
+            files: vec!["a".to_owned()],
+        };
+        match task {
+            WorkerTask::AddWorkTree => Finding::WorkTreeAdded {
+                base: self.target.clone(),
+            },
+            WorkerTask::RunJob => Finding::JobEnded {
+                end: match random.below(8) {
+                    0 => JobEnd::Crashed,
+                    1 => JobEnd::Over {
+                        reason: StopReason::Interrupted,
+                    },
+                    _ => DONE,
+                },
+            },
+            WorkerTask::Merge => match random.below(6) {
+                0 => Finding::MergeRefused { trouble: conflict },
+                1 => Finding::MergeUnneeded {
+                    commit: "had".to_owned(),
+                },
+                2 => Finding::TargetInUse {
+                    why: "dirty".to_owned(),
+                },
+                _ => {
+                    self.commits += 1;
+                    Finding::MergeMade {
+                        commit: format!("c{}", self.commits),
+                        onto: self.target.clone(),
+                    }
+                }
+            },
+            WorkerTask::CheckGoals { .. } => match random.below(5) {
+                0 => Finding::GoalsFailed {
+                    output: "no".to_owned(),
+                },
+                1 if self.batch.stopped.is_some() => Finding::GoalsUnknown,
+                _ => Finding::GoalsPassed { has_goals: true },
+            },
+            WorkerTask::MoveTarget { commit, .. } => match random.below(5) {
+                0 => Finding::TargetHadMoved,
+                _ => {
+                    self.target.clone_from(commit);
+                    Finding::TargetMoved
+                }
+            },
+            WorkerTask::GiveTask { .. } => Finding::TaskAdded,
+            WorkerTask::RemoveWorkTree => Finding::WorkTreeRemoved,
+        }
+    }
+}
+
+#[test]
+fn plans_run_side_by_side_and_are_merged_one_after_the_other_in_the_order_they_finish() {
+    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2);
+    assert_eq!(
+        (world.phase("ui"), world.phase("docs")),
+        (&Phase::Preparing, &Phase::Waiting)
+    );
+    for plan in ["api", "ui"] {
+        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+    }
+    world.find("ui", Finding::JobEnded { end: DONE });
+    assert_eq!(
+        (world.phase("ui"), world.phase("docs")),
+        (&Phase::Merging, &Phase::Preparing)
+    );
+    world.find("api", Finding::JobEnded { end: DONE });
+    assert_eq!(world.phase("api"), &Phase::Finished);
+    let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
+    world.find("ui", Finding::MergeMade { commit, onto });
+    world.find("ui", Finding::GoalsPassed { has_goals: true });
+    assert_eq!(world.phase("api"), &Phase::Finished, "the target is not moved yet");
+    world.find("ui", Finding::TargetMoved);
+    assert_eq!(world.phase("api"), &Phase::Merging);
+}
+
+#[test]
+fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    let trouble = Trouble::Conflict {
+        files: vec!["a".to_owned()],
+    };
+    for _ in 0..TASKS_GIVEN {
+        world.find("api", Finding::JobEnded { end: DONE });
+        world.find(
+            "api",
+            Finding::MergeRefused {
+                trouble: trouble.clone(),
+            },
+        );
+        assert_eq!(world.phase("api"), &Phase::Repairing);
+        world.find("api", Finding::TaskAdded);
+        assert_eq!(world.phase("api"), &Phase::Running);
+    }
+    world.find("api", Finding::JobEnded { end: DONE });
+    world.find(
+        "api",
+        Finding::MergeRefused {
+            trouble: trouble.clone(),
+        },
+    );
+    let why = Kept::NotMerged { trouble };
+    assert_eq!(world.phase("api"), &Phase::Kept { why });
+    assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
+    world.take(Input::Resume);
+    assert_eq!(world.phase("api"), &Phase::Merging, "it may be resolved by now");
+}
+
+#[test]
+fn a_plan_whose_dependency_is_not_merged_is_left_alone_and_comes_back_with_it() {
+    let mut world = World::start(&[("ui", &["api"]), ("api", &[]), ("docs", &["ui"])], 4);
+    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    let end = JobEnd::Over {
+        reason: StopReason::Requested,
+    };
+    world.find("api", Finding::JobEnded { end });
+    assert_eq!(
+        world.phase("docs"),
+        &Phase::Kept {
+            why: Kept::Waits { dependency: name("ui") }
+        }
+    );
+    assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
+    world.take(Input::Resume);
+    assert_eq!(
+        (world.phase("api"), world.phase("docs")),
+        (&Phase::Running, &Phase::Waiting)
+    );
+}
+
+#[test]
+fn what_is_cancelled_while_something_is_done_for_it_ends_with_that_and_stays_cancelled() {
+    let mut world = World::start(&[("api", &[]), ("ui", &[])], 1);
+    world.take(Input::Cancel { plan: None });
+    assert_eq!(world.phase("api"), &Phase::Preparing);
+    let cancelled = Phase::Kept { why: Kept::Cancelled };
+    assert_eq!(world.phase("ui"), &cancelled);
+    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    assert_eq!(world.phase("api"), &cancelled);
+    world.take(Input::Resume);
+    assert_eq!(
+        (world.phase("api"), world.batch.end),
+        (&cancelled, Some(BatchEnd::Incomplete))
+    );
+}
+
+#[test]
+fn the_target_that_was_verified_counts_before_a_cancel() {
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", Finding::JobEnded { end: DONE });
+    let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
+    world.find("api", Finding::MergeMade { commit, onto });
+    world.find("api", Finding::GoalsPassed { has_goals: true });
+    world.take(Input::Cancel { plan: None });
+    world.find("api", Finding::TargetMoved);
+    assert!(matches!(world.phase("api"), Phase::Merged { .. }));
+}
+
+#[test]
+fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
+    let rounds: u64 = std::env::var("RALPH_TEST_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(300);
+    for seed in 0..rounds {
+        let mut random = Random(seed);
+        let plans: &[(&str, &[&str])] = &[("a", &[]), ("b", &[]), ("c", &["a"]), ("d", &[]), ("e", &["c", "d"])];
+        let jobs = 1 + u32::try_from(random.below(3)).unwrap();
+        let mut world = World::start(plans, jobs);
+        let mut steps = 0;
+        loop {
+            steps += 1;
+            // Later on it is let come to its end.
+            let is_wild = steps < 60;
+            if world.in_flight.is_empty() {
+                world.take(Input::Idle);
+                let stopped = matches!(world.batch.end, Some(BatchEnd::Stopped { .. }));
+                assert!(
+                    world.batch.end.is_some(),
+                    "seed {seed}: it stands still: {:?}",
+                    world.batch
+                );
+                if !(stopped || is_wild && random.is(2)) {
+                    break;
+                }
+                world.take(Input::Resume);
+                continue;
+            }
+            match random.below(if is_wild { 40 } else { 1_000_000 }) {
+                0 => world.take(Input::Cancel {
+                    plan: Some(name(["a", "b", "c", "d", "e"][random.below(5)])),
+                }),
+                1 => world.take(Input::Stop {
+                    by: StoppedBy::Interrupt,
+                }),
+                // Killed: what was in flight is forgotten, and may have been done.
+                2 | 3 => {
+                    world.in_flight.clear();
+                    world.batch = Batch::of(&world.records).unwrap();
+                    world.take(Input::Resume);
+                }
+                _ => {
+                    let at = random.below(world.in_flight.len());
+                    let (plan, task) = world.in_flight.remove(at);
+                    let finding = world.answer(&task, &mut random);
+                    world.take(Input::Found { plan, finding });
+                }
+            }
+            assert!(steps < 5_000, "seed {seed}: it never ends: {:?}", world.batch);
+        }
+    }
+}

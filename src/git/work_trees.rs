@@ -1,0 +1,530 @@
+//! Branches and linked work trees of a batch: what git is told in the user's name, with the user's identity.
+//!
+//! Nothing here touches the user's own work tree but [`Branches::fast_forward`], and that only where it is clean. A branch is moved
+//! from a commit that is named: whoever moved it meanwhile is not overruled.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    GitError, NoRepository,
+    layout::inspect_above,
+    process::{self, Git},
+};
+use crate::proc::Supervisor;
+
+/// How long git may take to write a whole work tree.
+const DEADLINE: Duration = Duration::from_secs(900);
+/// Who commits where the user's configuration names nobody.
+const NOBODY: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
+/// How lines begin between which a conflict stands.
+const MARKERS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
+/// A larger file is not looked through for them.
+const MARKED_CAP_BYTES: u64 = 16 << 20;
+
+/// The repository of a batch.
+#[derive(Debug, Clone)]
+pub struct Branches {
+    /// The root of the user's work tree.
+    root: PathBuf,
+    /// What all work trees share.
+    common_dir: PathBuf,
+    /// The project below the root; empty where it is the root.
+    prefix: PathBuf,
+    supervisor: Supervisor,
+    is_anonymous: bool,
+}
+
+/// What came of a merge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merge {
+    Made {
+        commit: String,
+    },
+    /// The branch has nothing that the target has not.
+    Unneeded,
+    Conflict {
+        files: Vec<String>,
+    },
+}
+
+/// Whether a branch was moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Move {
+    Done,
+    /// It is not where it was expected to be.
+    HadMoved,
+    /// It is checked out, and cannot be moved there.
+    InUse {
+        why: String,
+    },
+}
+
+impl Branches {
+    /// The repository that `project` is in.
+    ///
+    /// # Errors
+    /// [`NoRepository`] if it is in none with a work tree.
+    pub fn of(project: &Path, supervisor: &Supervisor) -> Result<Branches, NoRepository> {
+        inspect_above(project).map_err(NoRepository::Unreadable)?;
+        let git = |args: &[&str]| Git::at(supervisor, project).args(args).run_any();
+        let asked = git(&["rev-parse", "--is-inside-work-tree"]).map_err(|error| match error {
+            GitError::Start { source, .. } if source.kind() == std::io::ErrorKind::NotFound => NoRepository::NoGit,
+            error => NoRepository::Unreadable(error),
+        })?;
+        let path = || project.to_owned();
+        match (asked.success(), asked.stdout.starts_with(b"true")) {
+            (true, true) => {}
+            (true, false) => return Err(NoRepository::Bare { path: path() }),
+            (false, _) => return Err(NoRepository::NotARepository { path: path() }),
+        }
+        let line = |args: &[&str]| {
+            git(args)
+                .and_then(|output| output.line())
+                .map_err(NoRepository::Unreadable)
+        };
+        let root = PathBuf::from(line(&["rev-parse", "--show-toplevel"])?);
+        let common_dir = project.join(line(&["rev-parse", "--git-common-dir"])?);
+        let prefix = project.strip_prefix(&root).map(Path::to_owned).unwrap_or_default();
+        let identity = git(&["var", "GIT_COMMITTER_IDENT"]).map_err(NoRepository::Unreadable)?;
+        Ok(Branches {
+            common_dir,
+            prefix,
+            supervisor: supervisor.clone(),
+            is_anonymous: !identity.success(),
+            root,
+        })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the project is in a work tree of the repository.
+    pub fn project_in(&self, tree: &Path) -> PathBuf {
+        match self.prefix.as_os_str().is_empty() {
+            true => tree.to_owned(),
+            false => tree.join(&self.prefix),
+        }
+    }
+
+    /// The commit that a branch, or anything else that git knows, stands for; none if it is not there.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn commit_of(&self, name: &str) -> Result<Option<String>, GitError> {
+        let name = format!("{name}^{{commit}}");
+        let output = self.git().args(["rev-parse", "--verify", "--quiet", &name]).run_any()?;
+        match output.success() {
+            true => output.line().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Where a branch is.
+    ///
+    /// # Errors
+    /// As [`Branches::commit_of`].
+    pub fn tip(&self, branch: &str) -> Result<Option<String>, GitError> {
+        self.commit_of(&full(branch))
+    }
+
+    /// Whether git takes it as the name of a branch.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn is_name(&self, branch: &str) -> Result<bool, GitError> {
+        Ok(self
+            .git()
+            .args(["check-ref-format", "--branch", branch])
+            .run_any()?
+            .success())
+    }
+
+    /// The branch that is checked out in the project; none if none is.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn current(&self) -> Result<Option<String>, GitError> {
+        let output = self
+            .git()
+            .args(["symbolic-ref", "--quiet", "--short", "HEAD"])
+            .run_any()?;
+        output.success().then(|| output.line()).transpose()
+    }
+
+    /// Whether all that is tracked in a work tree, and what is not, is as it was committed.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot tell.
+    pub fn is_clean(&self, tree: &Path, untracked: bool) -> Result<bool, GitError> {
+        let untracked = if untracked {
+            "--untracked-files=normal"
+        } else {
+            "--untracked-files=no"
+        };
+        let output = self
+            .at(tree)
+            .args(["status", "--porcelain", untracked])
+            .output_cap(1)
+            .run()?;
+        Ok(output.stdout.is_empty())
+    }
+
+    /// Whether a file of the project is committed as it lies there.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot tell.
+    pub fn is_committed(&self, file: &Path) -> Result<bool, GitError> {
+        let project = self.project_in(&self.root);
+        let arguments = ["status", "--porcelain", "--ignored", "--"];
+        let output = self.at(&project).args(arguments).args([file]).run()?;
+        Ok(output.stdout.is_empty())
+    }
+
+    /// Whether a file is tracked whose work tree would miss what is in another repository.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot tell.
+    pub fn has_submodules(&self) -> Result<bool, GitError> {
+        let output = self.git().args(["ls-tree", "-r", "HEAD"]).run()?;
+        Ok(output
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .any(|line| line.starts_with(b"160000 ")))
+    }
+
+    /// Makes a branch at `commit`; one that is there stays where it is.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if git will not.
+    pub fn create(&self, branch: &str, commit: &str) -> Result<(), GitError> {
+        if self.tip(branch)?.is_none() {
+            // Nowhere: a branch that somebody makes meanwhile is not taken.
+            self.git()
+                .args(["update-ref", &full(branch), commit, &"0".repeat(commit.len())])
+                .run()?;
+        }
+        Ok(())
+    }
+
+    /// Moves a branch from one commit to another.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn fast_forward(&self, branch: &str, onto: &str, commit: &str) -> Result<Move, GitError> {
+        match self.tip(branch)? {
+            Some(tip) if tip == commit => return Ok(Move::Done),
+            Some(tip) if tip == onto => {}
+            // It has the commit already, and more.
+            Some(tip) if self.is_ancestor(commit, &tip)? => return Ok(Move::Done),
+            Some(_) | None => return Ok(Move::HadMoved),
+        }
+        let Some(tree) = self.checked_out_in(branch)? else {
+            let moved = self.git().args(["update-ref", &full(branch), commit, onto]).run_any()?;
+            return Ok(match moved.success() {
+                true => Move::Done,
+                false if self.tip(branch)?.as_deref() == Some(onto) => Move::InUse {
+                    why: moved.refusal().to_string(),
+                },
+                false => Move::HadMoved,
+            });
+        };
+        if !self.is_clean(&tree, false)? {
+            let why = format!("{} has changes that are not committed", tree.display());
+            return Ok(Move::InUse { why });
+        }
+        let moved = self
+            .at(&tree)
+            .args(["merge", "--ff-only", "--quiet", commit])
+            .run_any()?;
+        if moved.success() && self.tip(branch)?.as_deref() == Some(commit) {
+            return Ok(Move::Done);
+        }
+        Ok(match self.tip(branch)? {
+            Some(tip) if tip == onto => Move::InUse {
+                why: moved.refusal().to_string(),
+            },
+            Some(_) | None => Move::HadMoved,
+        })
+    }
+
+    /// The work tree that a branch is checked out in.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn checked_out_in(&self, branch: &str) -> Result<Option<PathBuf>, GitError> {
+        let output = self.git().args(["worktree", "list", "--porcelain"]).run()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let wanted = format!("branch {}", full(branch));
+        let found = text
+            .split("\n\n")
+            .find(|entry| entry.lines().any(|line| line == wanted));
+        let tree = found.and_then(|entry| entry.lines().next()?.strip_prefix("worktree "));
+        Ok(tree.map(PathBuf::from))
+    }
+
+    /// Adds a work tree of `branch`, or of a commit without a branch. What is left there of an attempt that was cut off is replaced.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if git will not.
+    pub fn add_tree(&self, tree: &Path, branch_or_commit: &str) -> Result<(), GitError> {
+        self.remove_tree(tree)?;
+        let git = self.git().deadline(DEADLINE);
+        let tip = self.tip(branch_or_commit)?;
+        let git = git.args(["worktree", "add", "--quiet"]);
+        let git = if tip.is_none() { git.args(["--detach"]) } else { git };
+        git.args([tree]).args([branch_or_commit]).run().map(drop)
+    }
+
+    /// Whether a work tree is there as a whole, with its entry in the repository.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn has_tree(&self, tree: &Path) -> Result<bool, GitError> {
+        if !tree.join(".git").is_file() {
+            return Ok(false);
+        }
+        let output = self.at(tree).args(["rev-parse", "--show-toplevel"]).run_any()?;
+        let is_it = output.success() && output.line().is_ok_and(|line| Path::new(&line) == tree);
+        // Git marks one that it is still writing.
+        Ok(is_it && !self.admin_of(tree)?.join("locked").exists())
+    }
+
+    /// Takes away what a git that was killed in a work tree of the batch left behind: nothing else runs there.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn unlock_tree(&self, tree: &Path) -> Result<(), GitError> {
+        let admin = self.admin_of(tree)?;
+        for lock in ["index.lock", "HEAD.lock"] {
+            remove_if_there(&admin.join(lock))?;
+        }
+        Ok(())
+    }
+
+    /// The same for the branches of a batch.
+    ///
+    /// # Errors
+    /// [`GitError::File`] if one cannot be removed.
+    pub fn unlock_branches(&self, below: &str) -> Result<(), GitError> {
+        let directory = self.common_dir.join("refs/heads").join(below);
+        let Ok(entries) = fs::read_dir(&directory) else {
+            return Ok(());
+        };
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            if path.extension().is_some_and(|extension| extension == "lock") {
+                remove_if_there(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a work tree with all that is in it.
+    ///
+    /// # Errors
+    /// [`GitError`] if something of it stays.
+    pub fn remove_tree(&self, tree: &Path) -> Result<(), GitError> {
+        if tree.join(".git").exists() {
+            let removed = ["worktree", "remove", "--force", "--force"];
+            // What git takes for no work tree any more is removed all the same.
+            self.git().deadline(DEADLINE).args(removed).args([tree]).run_any()?;
+        }
+        match fs::remove_dir_all(tree) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(GitError::File {
+                    path: tree.to_owned(),
+                    source: error,
+                });
+            }
+            Ok(()) | Err(_) => {}
+        }
+        self.git().args(["worktree", "prune"]).run().map(drop)
+    }
+
+    /// Deletes a branch that is at `commit`.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if it is somewhere else.
+    pub fn delete(&self, branch: &str, commit: &str) -> Result<(), GitError> {
+        match self.tip(branch)? {
+            Some(_) => self
+                .git()
+                .args(["update-ref", "-d", &full(branch), commit])
+                .run()
+                .map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Commits everything in a work tree that is not ignored, and concludes a merge that was begun there; nothing if there is
+    /// nothing to commit.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if git will not.
+    pub fn commit_all(&self, tree: &Path, message: &str) -> Result<(), GitError> {
+        self.unlock_tree(tree)?;
+        self.at(tree).deadline(DEADLINE).args(["add", "--all"]).run()?;
+        let staged = self.at(tree).args(["diff", "--cached", "--quiet"]).run_any()?;
+        if staged.success() && !self.merges(tree)? {
+            return Ok(());
+        }
+        let commit = ["commit", "--quiet", "--no-verify", "--message", message];
+        self.at(tree).deadline(DEADLINE).args(commit).run().map(drop)
+    }
+
+    /// Whether a merge was begun in a work tree and is not concluded.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn merges(&self, tree: &Path) -> Result<bool, GitError> {
+        Ok(self.admin_of(tree)?.join("MERGE_HEAD").exists())
+    }
+
+    /// Whether `commit` is a part of what `of` has.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn is_ancestor(&self, commit: &str, of: &str) -> Result<bool, GitError> {
+        let output = self.git().args(["merge-base", "--is-ancestor", commit, of]).run_any()?;
+        Ok(output.success())
+    }
+
+    /// Brings a work tree of ralph's own to `commit`, whatever it was left with. What is ignored stays: caches of builds.
+    ///
+    /// # Errors
+    /// [`GitError`] if it cannot be had.
+    pub fn reset_tree(&self, tree: &Path, commit: &str) -> Result<(), GitError> {
+        if self.has_tree(tree)? {
+            self.unlock_tree(tree)?;
+            let reset = self.at(tree).deadline(DEADLINE);
+            let reset = reset
+                .args(["checkout", "--quiet", "--force", "--detach", commit])
+                .run_any()?;
+            let cleaned = self.at(tree).deadline(DEADLINE).args(["clean", "-ffdq"]).run_any()?;
+            if reset.success() && cleaned.success() && self.is_clean(tree, true)? {
+                return Ok(());
+            }
+        }
+        self.add_tree(tree, commit)
+    }
+
+    /// Merges `branch` into what is checked out in a work tree of ralph's own, with a commit of both.
+    ///
+    /// # Errors
+    /// [`GitError`] if it fails for another reason than a conflict.
+    pub fn merge(&self, tree: &Path, branch: &str, message: &str) -> Result<Merge, GitError> {
+        let Some(tip) = self.tip(branch)? else {
+            return Err(GitError::Gone {
+                path: PathBuf::from(branch),
+            });
+        };
+        if self.is_ancestor(&tip, &self.head_of(tree)?)? {
+            return Ok(Merge::Unneeded);
+        }
+        // Never a fast-forward: what the target was moved to is told from what was merged by the first parent.
+        let merge = ["merge", "--quiet", "--no-ff", "--no-verify", "--message", message, &tip];
+        let merged = self.at(tree).deadline(DEADLINE).args(merge).run_any()?;
+        if merged.success() {
+            let commit = self.head_of(tree)?;
+            return Ok(Merge::Made { commit });
+        }
+        let files = self.unmerged(tree)?;
+        match files.is_empty() {
+            true => Err(merged.refusal()),
+            false => Ok(Merge::Conflict { files }),
+        }
+    }
+
+    /// Begins the merge of `commit` into the branch of a work tree, as far as git can; conflicts stand in the files, between
+    /// markers. A merge without conflict is committed.
+    ///
+    /// # Errors
+    /// [`GitError`] if it fails for another reason than a conflict.
+    pub fn begin_merge(&self, tree: &Path, commit: &str, message: &str) -> Result<(), GitError> {
+        if self.merges(tree)? || self.is_ancestor(commit, &self.head_of(tree)?)? {
+            return Ok(());
+        }
+        self.unlock_tree(tree)?;
+        let merge = [
+            "merge",
+            "--quiet",
+            "--no-ff",
+            "--no-verify",
+            "--message",
+            message,
+            commit,
+        ];
+        let merged = self.at(tree).deadline(DEADLINE).args(merge).run_any()?;
+        if merged.success() {
+            return Ok(());
+        }
+        if self.unmerged(tree)?.is_empty() {
+            return Err(merged.refusal());
+        }
+        // The index can be written again, which checkpoints of the agent's work need.
+        self.at(tree).args(["add", "--all"]).run().map(drop)
+    }
+
+    /// Which of these files have lines that mark a conflict.
+    pub fn marked(&self, tree: &Path, files: &[String]) -> Vec<String> {
+        let is_marked = |file: &&String| {
+            let bytes = crate::files::read_unfollowed(&tree.join(file), MARKED_CAP_BYTES).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            let has = |marker: &str| text.lines().any(|line| line.starts_with(marker));
+            MARKERS.iter().all(|marker| has(marker))
+        };
+        files.iter().filter(is_marked).cloned().collect()
+    }
+
+    fn unmerged(&self, tree: &Path) -> Result<Vec<String>, GitError> {
+        let output = self
+            .at(tree)
+            .args(["diff", "--name-only", "--diff-filter=U", "-z"])
+            .run()?;
+        let files = process::nul_separated(&output.stdout);
+        Ok(files.map(|file| String::from_utf8_lossy(file).into_owned()).collect())
+    }
+
+    fn head_of(&self, tree: &Path) -> Result<String, GitError> {
+        self.at(tree).args(["rev-parse", "--verify", "HEAD"]).run()?.line()
+    }
+
+    /// Where git keeps what belongs to one work tree.
+    fn admin_of(&self, tree: &Path) -> Result<PathBuf, GitError> {
+        let output = self.at(tree).args(["rev-parse", "--absolute-git-dir"]).run()?;
+        output.line().map(PathBuf::from)
+    }
+
+    fn git(&self) -> Git {
+        self.at(&self.root)
+    }
+
+    fn at(&self, tree: &Path) -> Git {
+        let git = Git::at(&self.supervisor, tree).setting("commit.gpgSign=false");
+        // What is recorded of other merges is the user's to apply.
+        let git = git.setting("rerere.enabled=false").setting("merge.renames=true");
+        match self.is_anonymous {
+            true => NOBODY.into_iter().fold(git, Git::setting),
+            false => git,
+        }
+    }
+}
+
+/// The reference of a branch.
+fn full(branch: &str) -> String {
+    format!("refs/heads/{branch}")
+}
+
+fn remove_if_there(path: &Path) -> Result<(), GitError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(GitError::File {
+            path: path.to_owned(),
+            source: error,
+        }),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

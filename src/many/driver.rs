@@ -1,0 +1,314 @@
+//! Drives a batch: inputs in, records out, tasks carried out.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    },
+    thread,
+    time::Duration,
+};
+
+use thiserror::Error;
+
+use super::{
+    BatchPaths, Site, job,
+    journal::{Journal, JournalError},
+    requests, signals,
+    worker::job_id,
+};
+use crate::{
+    batch::{Batch, BatchEnd, BatchId, BatchRecord, Finding, Input, PlanName, StoppedBy, WorkerTask, step},
+    driver::now_ms,
+    proc::{Child, Stop, Supervisor},
+    store::paths::PathsError,
+};
+
+/// Between two looks at what other processes ask for.
+const LOOK: Duration = Duration::from_millis(200);
+
+#[derive(Debug, Error)]
+pub(crate) enum BatchError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Paths(#[from] PathsError),
+    #[error("signals cannot be received")]
+    Signals(#[source] std::io::Error),
+    #[error("there is no batch in this project")]
+    NoBatch,
+}
+
+/// Who hears of every record, with the batch after it.
+pub(crate) type Hooks<'a> = &'a mut dyn FnMut(&BatchRecord, &Batch);
+
+/// Runs a new batch until it is over, for now.
+///
+/// # Errors
+/// [`BatchError`] if its journal cannot be kept.
+pub(crate) fn run(
+    id: &BatchId,
+    start: Input,
+    site: Site,
+    supervisor: &Supervisor,
+    told: Hooks<'_>,
+) -> Result<BatchEnd, BatchError> {
+    site.paths.create()?;
+    let journal = Journal::create(&site.paths.journal(), now_ms(), id)?;
+    Driver::new(Batch::opened(id.clone()), journal, site, supervisor, told).drive(start)
+}
+
+/// Resumes a batch that was cut off or stopped, or that left plans as they were.
+///
+/// # Errors
+/// [`BatchError`] if its journal cannot be read or kept.
+pub(crate) fn resume(site: Site, supervisor: &Supervisor, told: Hooks<'_>) -> Result<BatchEnd, BatchError> {
+    site.paths.create()?;
+    let (journal, records) = Journal::reopen(&site.paths.journal())?;
+    let batch = Batch::of(&records).ok_or(BatchError::NoBatch)?;
+    // Whatever a batch and its guards left running that were killed: nothing else works here.
+    let ids: Vec<String> = batch.plans.iter().map(|plan| job_id(&batch.id, &plan.name)).collect();
+    _ = supervisor.sweep(&ids);
+    _ = site.unlock(&batch); // git says so itself where something stays locked
+    Driver::new(batch, journal, site, supervisor, told).drive(Input::Resume)
+}
+
+/// Records what follows from `input` in a batch that nobody works on.
+///
+/// # Errors
+/// [`BatchError`] if its journal cannot be read or kept.
+pub(crate) fn record(paths: &BatchPaths, input: Input) -> Result<(), BatchError> {
+    let (mut journal, records) = Journal::reopen(&paths.journal())?;
+    let batch = Batch::of(&records).ok_or(BatchError::NoBatch)?;
+    let at_ms = now_ms();
+    for event in step(&batch, at_ms, input) {
+        journal.append(at_ms, event)?;
+    }
+    Ok(())
+}
+
+enum Message {
+    Found(PlanName, Finding),
+    /// The merged tree is checked out, here.
+    CheckedOut(PlanName, PathBuf),
+    Stop(StoppedBy),
+}
+
+/// What is being done for a plan.
+struct InFlight {
+    child: Option<Child>,
+    /// It was asked to end.
+    stopped: Arc<AtomicBool>,
+}
+
+struct Driver<'a> {
+    batch: Batch,
+    journal: Journal,
+    site: Arc<Site>,
+    supervisor: &'a Supervisor,
+    in_flight: BTreeMap<PlanName, InFlight>,
+    /// Git changes one thing at a time.
+    git: Arc<Mutex<()>>,
+    sender: Sender<Message>,
+    inbox: Receiver<Message>,
+    told: Hooks<'a>,
+}
+
+impl<'a> Driver<'a> {
+    fn new(batch: Batch, journal: Journal, site: Site, supervisor: &'a Supervisor, told: Hooks<'a>) -> Driver<'a> {
+        let (sender, inbox) = mpsc::channel();
+        Driver {
+            batch,
+            journal,
+            site: Arc::new(site),
+            supervisor,
+            in_flight: BTreeMap::new(),
+            git: Arc::default(),
+            sender,
+            inbox,
+            told,
+        }
+    }
+
+    fn drive(mut self, first: Input) -> Result<BatchEnd, BatchError> {
+        let sender = self.sender.clone();
+        signals::on_each(move |by| _ = sender.send(Message::Stop(by))).map_err(BatchError::Signals)?;
+        self.take(first)?;
+        loop {
+            self.stop_tasks();
+            self.start_tasks();
+            if self.in_flight.is_empty() {
+                self.take(Input::Idle)?;
+                if let Some(end) = self.batch.end {
+                    if !matches!(end, BatchEnd::Stopped { .. }) {
+                        _ = self.site.tidy(); // what stays is in nobody's way, and the next batch has a place of its own
+                    }
+                    return Ok(end);
+                }
+            }
+            match self.inbox.recv_timeout(LOOK) {
+                Ok(message) => self.hear(message)?,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            for plan in requests::take(&self.site.paths) {
+                self.take(Input::Cancel { plan: plan.clone() })?;
+                requests::done(&self.site.paths, plan.as_ref());
+            }
+        }
+    }
+
+    /// Records what follows from `input`.
+    fn take(&mut self, input: Input) -> Result<(), BatchError> {
+        let at_ms = now_ms();
+        for event in step(&self.batch, at_ms, input) {
+            let record = self.journal.append(at_ms, event)?;
+            self.batch.apply(&record);
+            (self.told)(&record, &self.batch);
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, message: Message) -> Result<(), BatchError> {
+        match message {
+            Message::Found(plan, finding) => {
+                self.in_flight.remove(&plan);
+                self.take(Input::Found { plan, finding })
+            }
+            Message::CheckedOut(plan, project) => {
+                self.start_goals(&plan, project);
+                Ok(())
+            }
+            Message::Stop(_) if self.batch.stopped.is_some() => {
+                // Asked twice: at once, then.
+                for child in self.in_flight.values().filter_map(|task| task.child.as_ref()) {
+                    child.stop(Stop::Immediate);
+                }
+                Ok(())
+            }
+            Message::Stop(by) => self.take(Input::Stop { by }),
+        }
+    }
+
+    /// Asks what is not wanted any more to end.
+    fn stop_tasks(&self) {
+        for plan in self.batch.plans.iter().filter(|plan| self.batch.stops(plan)) {
+            let Some(task) = self.in_flight.get(&plan.name) else {
+                continue;
+            };
+            if let Some(child) = &task.child
+                && !task.stopped.swap(true, Ordering::Relaxed)
+            {
+                child.stop(Stop::Graceful);
+            }
+        }
+    }
+
+    fn start_tasks(&mut self) {
+        let tasks = self.batch.plans.iter().filter_map(|plan| {
+            let is_idle = !self.in_flight.contains_key(&plan.name);
+            let task = self.batch.task_of(plan).filter(|_| is_idle)?;
+            Some((plan.name.clone(), task))
+        });
+        for (plan, task) in tasks.collect::<Vec<_>>() {
+            self.in_flight.insert(
+                plan.clone(),
+                InFlight {
+                    child: None,
+                    stopped: Arc::default(),
+                },
+            );
+            match task {
+                WorkerTask::RunJob => self.start_job(&plan),
+                task => self.start_thread(plan, task),
+            }
+        }
+    }
+
+    /// Starts the run of a plan.
+    fn start_job(&mut self, name: &PlanName) {
+        let started = self.batch.plan(name).ok_or_else(String::new).and_then(|plan| {
+            let site = &self.site;
+            let (log, scratch) = (site.paths.log(name), site.paths.scratch());
+            let project = site.branches.project_in(&site.paths.tree(name));
+            let (job, before) = site.job(&self.batch, plan, &log, &project, &scratch)?;
+            let (site, sender, plan) = (Arc::clone(site), self.sender.clone(), name.clone());
+            let started = job::start(self.supervisor, job, move |ended| {
+                let end = site.end_of_job(&plan, &before, &ended);
+                _ = sender.send(Message::Found(plan, Finding::JobEnded { end })); // nobody waits any more
+            });
+            started.map_err(|error| error.to_string())
+        });
+        self.keep(name, started);
+    }
+
+    /// Starts the goals of the merged tree.
+    fn start_goals(&mut self, name: &PlanName, project: PathBuf) {
+        let Some(stopped) = self.in_flight.get(name).map(|task| Arc::clone(&task.stopped)) else {
+            return;
+        };
+        let started = self.batch.plan(name).ok_or_else(String::new).and_then(|plan| {
+            let (log, scratch) = (self.site.paths.log(name), self.site.paths.scratch());
+            let job = self.site.goals(&self.batch, plan, &log, &project, &scratch);
+            let (sender, plan) = (self.sender.clone(), name.clone());
+            let started = job::start(self.supervisor, job, move |ended| {
+                let finding = Site::verdict(&ended, stopped.load(Ordering::Relaxed));
+                _ = sender.send(Message::Found(plan, finding)); // nobody waits any more
+            });
+            started.map_err(|error| error.to_string())
+        });
+        self.keep(name, started);
+    }
+
+    fn keep(&mut self, plan: &PlanName, started: Result<Child, String>) {
+        match started {
+            Ok(child) => {
+                if let Some(task) = self.in_flight.get_mut(plan) {
+                    task.child = Some(child);
+                }
+            }
+            Err(why) => {
+                let failed = Message::Found(plan.clone(), Finding::Failed { why });
+                _ = self.sender.send(failed); // this value has the other end
+            }
+        }
+    }
+
+    /// Does on a thread what git takes its time for.
+    fn start_thread(&self, name: PlanName, task: WorkerTask) {
+        let Some(plan) = self.batch.plan(&name).cloned() else {
+            return;
+        };
+        let (site, batch, git) = (Arc::clone(&self.site), self.batch.clone(), Arc::clone(&self.git));
+        let (sender, failing) = (self.sender.clone(), name.clone());
+        let work = move || {
+            // A thread that has panicked has left nothing half done that the next would not do again.
+            let _alone = git.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = match &task {
+                WorkerTask::AddWorkTree => site.add_work_tree(&batch, &plan),
+                WorkerTask::Merge => site.merge(&batch, &plan),
+                WorkerTask::CheckGoals { .. } if !site.has_goals => Ok(Finding::GoalsPassed { has_goals: false }),
+                WorkerTask::CheckGoals { commit } => match site.check_out(commit) {
+                    Ok(project) => {
+                        _ = sender.send(Message::CheckedOut(name, project)); // nobody waits any more
+                        return;
+                    }
+                    Err(why) => Err(why),
+                },
+                WorkerTask::MoveTarget { commit, onto } => site.move_target(&batch, onto, commit),
+                WorkerTask::GiveTask { trouble } => site.give_task(&batch, &plan, trouble),
+                WorkerTask::RemoveWorkTree => site.remove_work_tree(&batch, &plan),
+                WorkerTask::RunJob => return,
+            };
+            let finding = found.unwrap_or_else(|why| Finding::Failed { why });
+            _ = sender.send(Message::Found(name, finding)); // nobody waits any more
+        };
+        let started = thread::Builder::new().name("batch".to_owned()).spawn(work);
+        if let Err(error) = started {
+            let failed = Finding::Failed { why: error.to_string() };
+            _ = self.sender.send(Message::Found(failing, failed)); // this value has the other end
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A child of a batch: this executable again, below a guard, with what it prints in a file.
+
+use std::{collections::VecDeque, ffi::OsString, fs::File, io::Write, path::Path, time::Duration};
+
+use crate::{
+    event::Exit,
+    files,
+    proc::{
+        Child, End, Ladder, Launch, Output, Size, SpawnError, Stdin, Stdout, StopSignal, Supervisor, own_executable,
+    },
+};
+
+/// How long a run may take to end after it was asked to: its agent is stopped first, step by step.
+const GRACE: Duration = Duration::from_secs(30);
+/// The end of the output that is kept in memory, for what is said of a failure.
+const TAIL_BYTES: usize = 16 << 10;
+const SIZE: Size = Size { cols: 120, rows: 40 };
+
+/// How a child ended, and what it printed last.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) exit: Option<Exit>,
+    pub(super) tail: String,
+}
+
+/// What to start.
+pub(super) struct Job<'a> {
+    pub(super) args: Vec<OsString>,
+    pub(super) cwd: &'a Path,
+    /// Marks what it starts.
+    pub(super) id: String,
+    pub(super) scratch: &'a Path,
+    pub(super) log: &'a Path,
+}
+
+/// Starts `job`; `ended` is called from another thread once nothing of it is left.
+///
+/// # Errors
+/// [`SpawnError`] if it cannot be started; `ended` is not called then.
+pub(super) fn start(
+    supervisor: &Supervisor,
+    job: Job<'_>,
+    ended: impl FnOnce(Ended) + Send + 'static,
+) -> Result<Child, SpawnError> {
+    let launch = Launch {
+        program: own_executable(),
+        args: job.args,
+        cwd: job.cwd.to_owned(),
+        env: Vec::new(),
+        env_remove: Vec::new(),
+        stdin: Stdin::Null,
+        stdout: Stdout::Terminal,
+        size: SIZE,
+        ladder: Ladder {
+            first: StopSignal::Interrupt,
+            grace: GRACE,
+        },
+        readable: Vec::new(),
+        run_id: job.id,
+        scratch: job.scratch.to_owned(),
+        guard: None,
+    };
+    let printed = Printed {
+        // Without a log, its user has the journal of the run.
+        log: files::append_private(job.log).ok().map(|(file, _)| file),
+        tail: VecDeque::new(),
+        ended: Some(ended),
+    };
+    supervisor.spawn(launch, Box::new(printed))
+}
+
+struct Printed<F> {
+    log: Option<File>,
+    tail: VecDeque<u8>,
+    ended: Option<F>,
+}
+
+impl<F: FnOnce(Ended) + Send + 'static> Output for Printed<F> {
+    fn terminal(&mut self, bytes: &[u8]) {
+        // A terminal turns line ends.
+        let bytes: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != b'\r').collect();
+        if let Some(log) = &mut self.log {
+            _ = log.write_all(&bytes); // a full disk has worse consequences
+        }
+        self.tail.extend(bytes);
+        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
+        self.tail.drain(..excess);
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.terminal(bytes);
+    }
+
+    fn ended(&mut self, end: End) {
+        let (exit, tail) = match end {
+            End::Exited(exit) => (Some(exit), std::mem::take(&mut self.tail)),
+            End::NotStarted { why, .. } => (None, why.into_bytes().into()),
+            End::GuardLost => (None, std::mem::take(&mut self.tail)),
+        };
+        let tail = String::from_utf8_lossy(&Vec::from(tail)).into_owned();
+        if let Some(ended) = self.ended.take() {
+            ended(Ended { exit, tail });
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The journal of a batch: one record a line, on disk before anything acts on it. A torn last line never happened.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use thiserror::Error;
+
+use crate::{
+    batch::{BatchEvent, BatchId, BatchRecord},
+    files::{self, ReadError},
+};
+
+const FORMAT: &str = "ralph-batch";
+const VERSION: u32 = 1;
+/// A record has at most the end of what goals print; a batch of a thousand plans has some thousand records.
+const CAP_BYTES: u64 = 256 << 20;
+
+#[derive(Debug, Error)]
+pub(crate) enum JournalError {
+    #[error("{path}: cannot be written", path = path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{path}: cannot be read", path = path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: ReadError,
+    },
+    #[error("{path}: not the journal of a batch", path = path.display())]
+    Foreign { path: PathBuf },
+    #[error("{path}: line {line} is not a record", path = path.display())]
+    Broken { path: PathBuf, line: usize },
+    #[error("{path}: written by ralph {ralph}, in a format that this version does not know", path = path.display())]
+    Version { path: PathBuf, ralph: String },
+}
+
+/// The open journal of a batch that goes on.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    file: File,
+    length: u64,
+    next_seq: u64,
+}
+
+impl Journal {
+    /// Creates the journal of a new batch.
+    pub(super) fn create(path: &Path, at_ms: u64, batch: &BatchId) -> Result<Journal, JournalError> {
+        let made = File::options().append(true).create_new(true).mode(0o600).open(path);
+        let mut journal = Journal {
+            path: path.to_owned(),
+            file: made.map_err(|source| JournalError::Write {
+                path: path.to_owned(),
+                source,
+            })?,
+            length: 0,
+            next_seq: 0,
+        };
+        journal.append(
+            at_ms,
+            BatchEvent::BatchOpened {
+                format: FORMAT.to_owned(),
+                version: VERSION,
+                ralph: env!("CARGO_PKG_VERSION").to_owned(),
+                batch: batch.clone(),
+            },
+        )?;
+        Ok(journal)
+    }
+
+    /// Opens the journal of a batch that goes on; a torn last line is cut off.
+    pub(super) fn reopen(path: &Path) -> Result<(Journal, Vec<BatchRecord>), JournalError> {
+        let (records, length) = parse(path)?;
+        let write = |source| JournalError::Write {
+            path: path.to_owned(),
+            source,
+        };
+        let file = File::options().append(true).open(path).map_err(write)?;
+        file.set_len(length).map_err(write)?;
+        let journal = Journal {
+            path: path.to_owned(),
+            file,
+            length,
+            next_seq: records.len() as u64,
+        };
+        Ok((journal, records))
+    }
+
+    /// Appends `event` as the next record, which survives the end of this process when it returns.
+    pub(super) fn append(&mut self, at_ms: u64, event: BatchEvent) -> Result<BatchRecord, JournalError> {
+        let record = BatchRecord {
+            seq: self.next_seq,
+            at_ms,
+            event,
+        };
+        let mut line = serde_json::to_vec(&record).expect("records have string keys and no failing serialisers");
+        line.push(b'\n');
+        if let Err(source) = self.file.write_all(&line) {
+            _ = self.file.set_len(self.length); // the write error is what is reported
+            return Err(JournalError::Write {
+                path: self.path.clone(),
+                source,
+            });
+        }
+        self.length += line.len() as u64;
+        self.next_seq += 1;
+        Ok(record)
+    }
+}
+
+/// Reads the records of a batch.
+///
+/// # Errors
+/// [`JournalError`] if it cannot be read, or is none.
+pub(crate) fn read(path: &Path) -> Result<Vec<BatchRecord>, JournalError> {
+    parse(path).map(|(records, _)| records)
+}
+
+/// The records, and how many bytes their lines have.
+fn parse(path: &Path) -> Result<(Vec<BatchRecord>, u64), JournalError> {
+    let bytes = files::read_unfollowed(path, CAP_BYTES).map_err(|source| JournalError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let foreign = || JournalError::Foreign { path: path.to_owned() };
+    let mut records: Vec<BatchRecord> = Vec::new();
+    let mut length = 0;
+    for line in bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| line.ends_with(b"\n"))
+    {
+        if records.is_empty() {
+            let opened: serde_json::Value = serde_json::from_slice(line).map_err(|_| foreign())?;
+            let of = |key: &str| opened["event"][key].clone();
+            if of("format") != FORMAT {
+                return Err(foreign());
+            }
+            if of("version") != VERSION {
+                return Err(JournalError::Version {
+                    path: path.to_owned(),
+                    ralph: of("ralph").as_str().unwrap_or_default().to_owned(),
+                });
+            }
+        }
+        let record: BatchRecord = serde_json::from_slice(line).map_err(|_| JournalError::Broken {
+            path: path.to_owned(),
+            line: records.len() + 1,
+        })?;
+        length += line.len() as u64;
+        records.push(record);
+    }
+    match records.is_empty() {
+        true => Err(foreign()),
+        false => Ok((records, length)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::batch::{Batch, StoppedBy};
+
+    #[test]
+    fn a_journal_cut_at_any_byte_holds_the_records_before_it_and_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        let id = BatchId("b".to_owned());
+        let mut journal = Journal::create(&path, 1, &id).unwrap();
+        journal.append(2, BatchEvent::BatchResumed).unwrap();
+        let by = StoppedBy::User;
+        journal.append(3, BatchEvent::StopRequested { by }).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for cut in first..whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
+            let (mut journal, records) = Journal::reopen(&path).unwrap();
+            assert_eq!(records.len(), lines);
+            journal.append(4, BatchEvent::BatchResumed).unwrap();
+            let records = read(&path).unwrap();
+            assert_eq!(records.last().unwrap().seq as usize, lines);
+            assert_eq!(Batch::of(&records).unwrap().id, id);
+        }
+        for cut in 0..first {
+            fs::write(&path, &whole[..cut]).unwrap();
+            assert!(matches!(read(&path), Err(JournalError::Foreign { .. })));
+        }
+    }
+
+    #[test]
+    fn what_another_version_or_another_program_wrote_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        let said = |text: &str| {
+            fs::write(&path, text).unwrap();
+            let error = read(&path).unwrap_err().to_string();
+            error.rsplit_once("jsonl: ").unwrap().1.to_owned()
+        };
+        assert_eq!(said("{}\n"), "not the journal of a batch");
+        let opened = |version: u32| {
+            format!(
+                "{{\"seq\":0,\"atMs\":1,\"event\":{{\"type\":\"batch-opened\",\"format\":\"ralph-batch\",\"version\":{version},\
+                 \"ralph\":\"9.0\",\"batch\":\"b\"}}}}\n"
+            )
+        };
+        assert_eq!(
+            said(&opened(2)),
+            "written by ralph 9.0, in a format that this version does not know"
+        );
+        assert_eq!(said(&(opened(1) + "what\n")), "line 2 is not a record");
+    }
+}

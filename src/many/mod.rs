@@ -1,0 +1,19 @@
+//! Carries out a batch: the rules are in `batch`, the runs are ordinary runs of this executable, each in a work tree of its own.
+//!
+//! Records are written before anything acts on them, and a task that may have been done already is done again: a batch that was
+//! killed at any moment goes on where its journal ends. The jobs run below guards, as agents do, and end with the batch; a run
+//! that was cut off resumes from its own journal.
+
+mod driver;
+mod job;
+mod journal;
+mod paths;
+mod requests;
+mod signals;
+mod worker;
+
+pub(crate) use driver::{BatchError, record, resume, run};
+pub(crate) use journal::read;
+pub(crate) use paths::{BatchLock, BatchPaths, latest};
+pub(crate) use requests::ask_to_cancel;
+pub(crate) use worker::{Site, job_state, job_view};

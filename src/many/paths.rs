@@ -1,0 +1,134 @@
+//! Where batches are: their records with the project's state, their work trees beside the states of all projects.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    batch::{BatchId, PlanName},
+    store::paths::{PathsError, ProjectPaths, create_private_dir},
+};
+
+/// The scratch work tree of the merge queue. No plan has a name with this sign.
+const SCRATCH_TREE: &str = "_merge";
+
+/// The files of one batch.
+#[derive(Debug, Clone)]
+pub(crate) struct BatchPaths {
+    dir: PathBuf,
+    trees: PathBuf,
+}
+
+impl BatchPaths {
+    pub(crate) fn new(project: &ProjectPaths, batch: &BatchId) -> BatchPaths {
+        let state = project.state();
+        let name = state.file_name().unwrap_or_default();
+        // Not within a state: what lies there is nobody's work, and hidden from agents.
+        let trees = project.states().root().join("worktrees").join(name);
+        BatchPaths {
+            dir: all(project).join(&batch.0),
+            trees: trees.join(&batch.0),
+        }
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.dir.join("events.jsonl")
+    }
+
+    /// What the run of a plan printed, and what git and the goals said of its merges.
+    pub(crate) fn log(&self, plan: &PlanName) -> PathBuf {
+        self.dir.join(format!("{plan}.log"))
+    }
+
+    /// Requests of other processes, a file each.
+    pub(super) fn requests(&self) -> PathBuf {
+        self.dir.join("requests")
+    }
+
+    /// Short-lived files of children.
+    pub(super) fn scratch(&self) -> PathBuf {
+        self.dir.join("scratch")
+    }
+
+    /// The directory of all work trees of the batch.
+    pub(super) fn trees(&self) -> &Path {
+        &self.trees
+    }
+
+    pub(crate) fn tree(&self, plan: &PlanName) -> PathBuf {
+        self.trees.join(&plan.0)
+    }
+
+    pub(super) fn scratch_tree(&self) -> PathBuf {
+        self.trees.join(SCRATCH_TREE)
+    }
+
+    pub(super) fn create(&self) -> Result<(), PathsError> {
+        for dir in [self.dir.clone(), self.requests(), self.scratch(), self.trees.clone()] {
+            create_private_dir(&dir)?;
+        }
+        Ok(())
+    }
+}
+
+fn all(project: &ProjectPaths) -> PathBuf {
+    project.state().join("batches")
+}
+
+/// The batches of a project, oldest first: their ids begin with the time they started.
+pub(crate) fn batches(project: &ProjectPaths) -> Vec<BatchId> {
+    let Ok(entries) = fs::read_dir(all(project)) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut ids: Vec<BatchId> = names.map(BatchId).collect();
+    ids.retain(|id| BatchPaths::new(project, id).journal().is_file());
+    ids.sort();
+    ids
+}
+
+/// The batch that began last.
+pub(crate) fn latest(project: &ProjectPaths) -> Option<BatchId> {
+    batches(project).pop()
+}
+
+/// One batch at a time works in a project: a lock of the operating system, which no crash leaves behind.
+#[derive(Debug)]
+pub(crate) struct BatchLock {
+    _file: File,
+}
+
+impl BatchLock {
+    /// None if another batch works in the project.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub(crate) fn take(project: &ProjectPaths) -> io::Result<Option<BatchLock>> {
+        create_private_dir(&all(project)).map_err(io::Error::other)?;
+        let file = File::options()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(all(project).join("lock"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(BatchLock { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Whether a batch works in the project.
+    pub(crate) fn is_held(project: &ProjectPaths) -> bool {
+        let Ok(file) = File::options().append(true).open(all(project).join("lock")) else {
+            return false;
+        };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+}

@@ -1,0 +1,44 @@
+//! The signals of the process that carries out a batch, from a thread of their own.
+
+use std::{io, thread};
+
+use nix::sys::signal::Signal;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{batch::StoppedBy, os::signals::is_ignored};
+
+/// Calls `stop` for every signal that asks this process to end.
+///
+/// # Errors
+/// If signals cannot be received.
+pub(super) fn on_each(stop: impl Fn(StoppedBy) + Send + Sync + 'static) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let (mut interrupt, mut terminate, mut hangup) = {
+        let _entered = runtime.enter();
+        let hangup = SignalKind::hangup();
+        (
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+            // Under `nohup` it stays ignored.
+            (!is_ignored(Signal::SIGHUP)).then(|| signal(hangup)).transpose()?,
+        )
+    };
+    let listen = async move {
+        loop {
+            let hung_up = async {
+                match &mut hangup {
+                    Some(hangup) => hangup.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            stop(tokio::select! {
+                _ = interrupt.recv() => StoppedBy::Interrupt,
+                _ = terminate.recv() => StoppedBy::Terminate,
+                _ = hung_up => StoppedBy::HangUp,
+            });
+        }
+    };
+    let named = thread::Builder::new().name("signals".to_owned());
+    // It ends with the process.
+    named.spawn(move || runtime.block_on(listen)).map(drop)
+}

@@ -1,0 +1,348 @@
+//! What is done for the plans of a batch, task by task. Each may have been done before, in part or as a whole: a batch that was
+//! killed does it again.
+
+use std::{collections::BTreeMap, ffi::OsString, fs, path::PathBuf};
+
+use super::{
+    BatchPaths,
+    job::{Ended, Job},
+};
+use crate::{
+    batch::{Batch, BatchId, Finding, JobEnd, Plan, PlanName, Trouble},
+    driver::read_view,
+    event::{Exit, RunId, StopReason},
+    files::{self, PLAN_CAP_BYTES},
+    git::{Branches, GitError, Merge, Move},
+    plan::{self, PlanKind},
+    run::RunView,
+    store::{paths::ProjectPaths, trust::trust},
+    text::with_causes,
+    words::{plan_commit_message, target_commit_message, target_merge_message, trouble_task},
+};
+
+/// Where a batch works, and what its runs are given.
+#[derive(Debug, Clone)]
+pub(crate) struct Site {
+    pub(crate) project: ProjectPaths,
+    pub(crate) paths: BatchPaths,
+    pub(crate) branches: Branches,
+    /// What of the project's own files counts, as its user has trusted it.
+    pub(crate) trusted: BTreeMap<String, String>,
+    /// There are goals to run on a merged tree.
+    pub(crate) has_goals: bool,
+}
+
+/// Why a task cannot be done.
+type Failed = String;
+
+fn because(error: &dyn std::error::Error) -> Failed {
+    with_causes(error)
+}
+
+fn of_git(error: GitError) -> Failed {
+    because(&error)
+}
+
+/// The run of a plan before its process was started.
+#[derive(Debug)]
+pub(super) struct Before {
+    run: Option<RunId>,
+    /// How long its journal was.
+    bytes: u64,
+}
+
+impl Site {
+    /// Makes the branch and the work tree of a plan, where the target is now, with the plan as its user has it.
+    pub(super) fn add_work_tree(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
+        let base = self.tip(&batch.target)?;
+        let branch = batch.id.branch(&plan.name);
+        let tree = self.paths.tree(&plan.name);
+        self.branches.create(&branch, &base).map_err(of_git)?;
+        let base = self.tip(&branch)?;
+        self.branches.add_tree(&tree, &branch).map_err(of_git)?;
+        let bytes = files::read_bytes(&self.project.project().join(&plan.file), PLAN_CAP_BYTES);
+        let bytes = bytes.map_err(|error| because(&error))?;
+        let there = self.branches.project_in(&tree).join(&plan.file);
+        let is_same = files::read_bytes(&there, PLAN_CAP_BYTES).is_ok_and(|known| known == bytes);
+        if !is_same {
+            let written = there.parent().map_or(Ok(()), fs::create_dir_all);
+            written
+                .and_then(|()| fs::write(&there, &bytes))
+                .map_err(|error| format!("{}: {error}", there.display()))?;
+        }
+        self.trust(&self.state_of(&plan.name)?)?;
+        Ok(Finding::WorkTreeAdded { base })
+    }
+
+    /// The run of a plan, to be started.
+    pub(super) fn job<'a>(
+        &'a self,
+        batch: &Batch,
+        plan: &Plan,
+        log: &'a PathBuf,
+        cwd: &'a PathBuf,
+        scratch: &'a PathBuf,
+    ) -> Result<(Job<'a>, Before), Failed> {
+        let before = self.before(&plan.name)?;
+        let mut args: Vec<OsString> = Vec::new();
+        if self.can_be_continued(&plan.name, &before)? {
+            args.push("--__continue".into());
+        }
+        args.extend(self.arguments(batch));
+        args.extend(["--plan", &plan.file, "--headless"].map(OsString::from));
+        let job = Job {
+            args,
+            cwd,
+            id: job_id(&batch.id, &plan.name),
+            scratch,
+            log,
+        };
+        Ok((job, before))
+    }
+
+    /// What every child is told: the settings of the batch, and where states are.
+    fn arguments(&self, batch: &Batch) -> Vec<OsString> {
+        let root = self.project.states().root().as_os_str().to_owned();
+        let given = batch.arguments.iter().map(OsString::from);
+        given.chain(["--state-dir".into(), root]).collect()
+    }
+
+    /// The goals of the merged tree, to be started.
+    pub(super) fn goals<'a>(
+        &self,
+        batch: &Batch,
+        plan: &Plan,
+        log: &'a PathBuf,
+        cwd: &'a PathBuf,
+        scratch: &'a PathBuf,
+    ) -> Job<'a> {
+        let words = ["goals", "check"].map(OsString::from);
+        Job {
+            args: self.arguments(batch).into_iter().chain(words).collect(),
+            cwd,
+            id: job_id(&batch.id, &plan.name),
+            scratch,
+            log,
+        }
+    }
+
+    fn before(&self, plan: &PlanName) -> Result<Before, Failed> {
+        let state = self.state_of(plan)?;
+        let run = state.latest_run();
+        let bytes = run.as_ref().map_or(0, |run| journal_bytes(&state, run));
+        Ok(Before { run, bytes })
+    }
+
+    /// Whether the last run was stopped in the middle, so that its counts and limits go on.
+    fn can_be_continued(&self, plan: &PlanName, before: &Before) -> Result<bool, Failed> {
+        let state = self.state_of(plan)?;
+        let view = before.run.as_ref().and_then(|run| read_view(&state, run).ok());
+        let reason = view.as_ref().and_then(RunView::stop_reason);
+        Ok(matches!(
+            reason,
+            Some(StopReason::Interrupted | StopReason::Terminated | StopReason::HungUp | StopReason::Requested)
+        ))
+    }
+
+    /// How the run of a plan ended whose process did.
+    pub(super) fn end_of_job(&self, plan: &PlanName, before: &Before, ended: &Ended) -> JobEnd {
+        let reason = self.state_of(plan).ok().and_then(|state| {
+            let run = state.latest_run()?;
+            // A run that goes on is the same as before, and has more records.
+            let is_of_job = before.run.as_ref() != Some(&run) || journal_bytes(&state, &run) > before.bytes;
+            let view = read_view(&state, &run).ok().filter(|_| is_of_job)?;
+            view.stop_reason().cloned()
+        });
+        match (reason, ended.exit) {
+            (Some(reason), _) => JobEnd::Over { reason },
+            (None, Some(Exit::Code { code })) => JobEnd::Refused {
+                code: Some(code),
+                said: said(&ended.tail),
+            },
+            (None, Some(Exit::Signal { .. }) | None) => JobEnd::Crashed,
+        }
+    }
+
+    /// Merges the work of a plan with the target, in the scratch work tree. The target stays where it is.
+    pub(super) fn merge(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
+        let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
+        if let Some(checked_out) = self.branches.checked_out_in(&batch.target).map_err(of_git)?
+            && !self.branches.is_clean(&checked_out, false).map_err(of_git)?
+        {
+            let why = format!("{} has changes that are not committed", checked_out.display());
+            return Ok(Finding::TargetInUse { why });
+        }
+        if let Some(Trouble::Conflict { files } | Trouble::Markers { files }) = &plan.trouble {
+            let files = self.branches.marked(&tree, files);
+            if !files.is_empty() {
+                let trouble = Trouble::Markers { files };
+                return Ok(Finding::MergeRefused { trouble });
+            }
+        }
+        let message = plan_commit_message(&plan.name);
+        self.branches.commit_all(&tree, &message).map_err(of_git)?;
+        let onto = self.tip(&batch.target)?;
+        let scratch = self.paths.scratch_tree();
+        self.branches.reset_tree(&scratch, &onto).map_err(of_git)?;
+        let message = target_merge_message(&plan.name, &plan.file, &branch);
+        Ok(
+            match self.branches.merge(&scratch, &branch, &message).map_err(of_git)? {
+                Merge::Made { commit } => Finding::MergeMade { commit, onto },
+                Merge::Unneeded => Finding::MergeUnneeded { commit: onto },
+                Merge::Conflict { files } => Finding::MergeRefused {
+                    trouble: Trouble::Conflict { files },
+                },
+            },
+        )
+    }
+
+    /// Has the scratch work tree hold what was merged, for the goals.
+    pub(super) fn check_out(&self, commit: &str) -> Result<PathBuf, Failed> {
+        let scratch = self.paths.scratch_tree();
+        self.branches.reset_tree(&scratch, commit).map_err(of_git)?;
+        let project = self.branches.project_in(&scratch);
+        self.trust(&self.state_at(&project)?)?;
+        Ok(project)
+    }
+
+    /// What the goals say of the merged tree; `stopped` if they were not let end.
+    pub(super) fn verdict(ended: &Ended, stopped: bool) -> Finding {
+        let is_whole = ended.tail.trim_end().ends_with(" passed");
+        match ended.exit {
+            Some(Exit::Code { code: 0 }) => Finding::GoalsPassed { has_goals: true },
+            Some(Exit::Code { code: 1 }) if is_whole => Finding::GoalsFailed {
+                output: ended.tail.clone(),
+            },
+            _ if stopped => Finding::GoalsUnknown,
+            _ => Finding::Failed { why: said(&ended.tail) },
+        }
+    }
+
+    pub(super) fn move_target(&self, batch: &Batch, onto: &str, commit: &str) -> Result<Finding, Failed> {
+        let moved = self
+            .branches
+            .fast_forward(&batch.target, onto, commit)
+            .map_err(of_git)?;
+        Ok(match moved {
+            Move::Done => Finding::TargetMoved,
+            Move::HadMoved => Finding::TargetHadMoved,
+            Move::InUse { why } => Finding::TargetInUse { why },
+        })
+    }
+
+    /// Gives the agent of a plan another task: the target is merged into its branch, as far as git can, and the plan says what
+    /// is left to do.
+    pub(super) fn give_task(&self, batch: &Batch, plan: &Plan, trouble: &Trouble) -> Result<Finding, Failed> {
+        let tree = self.paths.tree(&plan.name);
+        let target = self.tip(&batch.target)?;
+        let path = self.branches.project_in(&tree).join(&plan.file);
+        let before = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| because(&error))?;
+        let message = target_commit_message(&batch.target, &plan.name);
+        self.branches.begin_merge(&tree, &target, &message).map_err(of_git)?;
+        let text = trouble_task(trouble, &batch.target, plan.tasks_given + 1);
+        let kind = PlanKind::of(&path);
+        let merged = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| because(&error))?;
+        // A plan with conflict markers in it is none; the agent's own is.
+        let bytes = match self
+            .branches
+            .marked(&tree, &[path.to_string_lossy().into_owned()])
+            .is_empty()
+        {
+            true => merged,
+            false => before,
+        };
+        if !String::from_utf8_lossy(&bytes).contains(&text) {
+            let text = plan::add(kind, &bytes, &text, None).map_err(|error| because(&error))?;
+            fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        Ok(Finding::TaskAdded)
+    }
+
+    /// Removes what is not needed once a plan is merged; whatever the target does not have stays.
+    pub(super) fn remove_work_tree(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
+        let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
+        if let Some(tip) = self.branches.tip(&branch).map_err(of_git)? {
+            let target = self.tip(&batch.target)?;
+            let kept = |why: String| Ok(Finding::WorkTreeKept { why });
+            if !self.branches.is_ancestor(&tip, &target).map_err(of_git)? {
+                return kept(format!("`{branch}` has commits that `{}` has not", batch.target));
+            }
+            if self.branches.has_tree(&tree).map_err(of_git)? && !self.branches.is_clean(&tree, true).map_err(of_git)? {
+                return kept(format!("{} has changes since", tree.display()));
+            }
+            self.branches.remove_tree(&tree).map_err(of_git)?;
+            self.branches.delete(&branch, &tip).map_err(of_git)?;
+        } else {
+            self.branches.remove_tree(&tree).map_err(of_git)?;
+        }
+        Ok(Finding::WorkTreeRemoved)
+    }
+
+    /// Takes away what only a batch that goes on needs.
+    pub(super) fn tidy(&self) -> Result<(), Failed> {
+        self.branches.remove_tree(&self.paths.scratch_tree()).map_err(of_git)?;
+        _ = fs::remove_dir_all(self.paths.scratch()); // empty, or of a child that could not be ended
+        // Only where nothing lies in it.
+        _ = fs::remove_dir(self.paths.trees());
+        _ = self.paths.trees().parent().map(fs::remove_dir);
+        Ok(())
+    }
+
+    /// Takes away what processes of a batch that was killed have left locked.
+    pub(super) fn unlock(&self, batch: &Batch) -> Result<(), Failed> {
+        let below = format!("ralph/{}", batch.id);
+        self.branches.unlock_branches(&below).map_err(of_git)
+    }
+
+    fn tip(&self, branch: &str) -> Result<String, Failed> {
+        let tip = self.branches.tip(branch).map_err(of_git)?;
+        tip.ok_or_else(|| format!("the branch `{branch}` is gone"))
+    }
+
+    fn trust(&self, state: &ProjectPaths) -> Result<(), Failed> {
+        if self.trusted.is_empty() {
+            return Ok(());
+        }
+        trust(state, self.trusted.clone()).map_err(|error| because(&error))
+    }
+
+    /// Where the runs of a plan have their state.
+    fn state_of(&self, plan: &PlanName) -> Result<ProjectPaths, Failed> {
+        self.state_at(&self.branches.project_in(&self.paths.tree(plan)))
+    }
+
+    fn state_at(&self, project: &std::path::Path) -> Result<ProjectPaths, Failed> {
+        ProjectPaths::new(project, Some(self.project.states().root())).map_err(|error| because(&error))
+    }
+}
+
+/// The last run of a plan, as its journal has it; none before it began.
+pub(crate) fn job_view(site: &Site, plan: &PlanName) -> Option<RunView> {
+    let state = site.state_of(plan).ok()?;
+    let run = state.latest_run()?;
+    read_view(&state, &run).ok()
+}
+
+/// Where the runs of a plan have their state.
+///
+/// # Errors
+/// Why there can be none, in words.
+pub(crate) fn job_state(site: &Site, plan: &PlanName) -> Result<ProjectPaths, String> {
+    site.state_of(plan)
+}
+
+fn journal_bytes(state: &ProjectPaths, run: &RunId) -> u64 {
+    fs::metadata(state.run(run).journal()).map_or(0, |journal| journal.len())
+}
+
+/// Marks the processes of a plan.
+pub(super) fn job_id(batch: &BatchId, plan: &PlanName) -> String {
+    format!("batch-{batch}-{plan}")
+}
+
+/// The error that a ralph has printed last.
+fn said(tail: &str) -> String {
+    let lines = || tail.lines().map(str::trim).filter(|line| !line.is_empty());
+    let error = lines().rev().find_map(|line| line.strip_prefix("error: "));
+    error.or_else(|| lines().next_back()).unwrap_or_default().to_owned()
+}

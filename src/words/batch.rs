@@ -1,0 +1,249 @@
+//! A batch in words: its events, what its plans are at, and what it writes into git and into plans.
+
+use crate::{
+    batch::{
+        Batch, BatchEnd, BatchEvent, BatchId, JobEnd, Kept, Phase, Plan, PlanName, StoppedBy, TASKS_GIVEN, Trouble,
+    },
+    event::StopReason,
+};
+
+use super::{Tone, counted, line::Line, stop_in_words};
+
+/// Most files that are named.
+const FILES: usize = 5;
+/// Most characters of what goals printed that a task has.
+const OUTPUT_CHARACTERS: usize = 600;
+/// Digits of a commit that people read.
+const DIGITS: usize = 10;
+
+/// Puts an event into words; none for what the next one says as well. `batch` is the one after it.
+pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
+    let (tone, text) = match event {
+        BatchEvent::BatchStarted {
+            target,
+            base,
+            jobs,
+            plans,
+            ..
+        } => {
+            let (plans, base) = (counted(plans.len() as u64, "plan"), short(base));
+            let text = format!(
+                "batch {}: {plans}, {jobs} at a time, into `{target}` from {base}",
+                batch.id
+            );
+            (Tone::Start, text)
+        }
+        BatchEvent::BatchResumed => (Tone::Start, format!("batch {}: resuming where it left off", batch.id)),
+        BatchEvent::WorkTreeAdded { plan, base } => {
+            let branch = batch.id.branch(plan);
+            (
+                Tone::Start,
+                format!("{plan}: running on `{branch}`, from {}", short(base)),
+            )
+        }
+        BatchEvent::JobStarted { plan } => (Tone::Start, format!("{plan}: running again")),
+        BatchEvent::JobEnded { plan, end } => (tone_of(end), format!("{plan}: {}", job_end_in_words(end))),
+        BatchEvent::MergeMade { plan, onto, .. } => {
+            let text = format!("{plan}: merged with {}; the goals decide", short(onto));
+            (Tone::Note, text)
+        }
+        BatchEvent::MergeRefused { plan, trouble } => (Tone::Warning, format!("{plan}: {}", trouble_in_words(trouble))),
+        BatchEvent::TargetMoved { plan, commit } => {
+            let text = format!("{plan}: merged; `{}` is at {}", batch.target, short(commit));
+            (Tone::Good, text)
+        }
+        BatchEvent::TargetHadMoved { plan } => (
+            Tone::Note,
+            format!("{plan}: `{}` moved meanwhile; merging again", batch.target),
+        ),
+        BatchEvent::TaskAdded { plan } => {
+            let given = batch.plan(plan).map_or(0, |plan| plan.tasks_given);
+            let text = format!("{plan}: its agent is given a task to merge it ({given} of {TASKS_GIVEN})");
+            (Tone::Note, text)
+        }
+        BatchEvent::PlanKept { plan, why } => (Tone::Bad, format!("{plan}: left as it is: {}", kept_in_words(why))),
+        BatchEvent::WorkTreeKept { plan, why } => {
+            (Tone::Warning, format!("{plan}: merged, and its work tree stays: {why}"))
+        }
+        BatchEvent::CancelRequested { plan } => (Tone::Note, format!("{plan}: cancelling")),
+        BatchEvent::StopRequested { .. } => (Tone::Note, "stopping: runs are ended, and can be resumed".to_owned()),
+        BatchEvent::BatchEnded { end } => return Some(end_line(batch, *end)),
+        BatchEvent::BatchOpened { .. }
+        | BatchEvent::PlanStarted { .. }
+        | BatchEvent::MergeStarted { .. }
+        | BatchEvent::MergeVerified { .. }
+        | BatchEvent::WorkTreeRemoved { .. } => return None,
+    };
+    Some(Line { tone, text })
+}
+
+fn end_line(batch: &Batch, end: BatchEnd) -> Line {
+    let merged = batch
+        .plans
+        .iter()
+        .filter(|plan| matches!(plan.phase, Phase::Merged { .. }))
+        .count();
+    let count = format!(
+        "{merged} of {} merged into `{}`",
+        counted(batch.plans.len() as u64, "plan"),
+        batch.target
+    );
+    let (tone, text) = match end {
+        BatchEnd::Merged => (Tone::Good, format!("done: {count}")),
+        BatchEnd::Incomplete => (Tone::Bad, format!("over: {count}")),
+        BatchEnd::Stopped { by } => {
+            let by = match by {
+                StoppedBy::User => "stopped by user",
+                StoppedBy::Interrupt => "interrupted",
+                StoppedBy::Terminate => "terminated",
+                StoppedBy::HangUp => "stopped: the terminal is gone",
+            };
+            (Tone::Warning, format!("{by}: {count}"))
+        }
+    };
+    Line { tone, text }
+}
+
+fn tone_of(end: &JobEnd) -> Tone {
+    match end {
+        JobEnd::Over {
+            reason: StopReason::Done { .. },
+        } => Tone::Good,
+        JobEnd::Over { .. } | JobEnd::Refused { .. } | JobEnd::Crashed => Tone::Warning,
+    }
+}
+
+fn job_end_in_words(end: &JobEnd) -> String {
+    match end {
+        JobEnd::Over { reason } => stop_in_words(reason),
+        JobEnd::Refused { said, .. } if !said.is_empty() => format!("did not run: {said}"),
+        JobEnd::Refused { code: Some(code), .. } => format!("did not run: exit code {code}"),
+        JobEnd::Refused { code: None, .. } => "did not run".to_owned(),
+        JobEnd::Crashed => "its process was killed".to_owned(),
+    }
+}
+
+/// Why a plan is left as it is, as a clause.
+pub fn kept_in_words(why: &Kept) -> String {
+    match why {
+        Kept::NotDone { end } => job_end_in_words(end),
+        Kept::NotMerged { trouble } => format!(
+            "{}, after {}",
+            trouble_in_words(trouble),
+            counted(u64::from(TASKS_GIVEN), "task")
+        ),
+        Kept::Failed { why } => why.clone(),
+        Kept::TargetInUse { why } => format!("the target cannot be moved: {why}"),
+        Kept::Waits { dependency } => format!("`{dependency}` was not merged"),
+        Kept::Cancelled => "cancelled".to_owned(),
+    }
+}
+
+/// What keeps a branch from the target, as a clause.
+pub fn trouble_in_words(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Conflict { files } => format!("conflicts with the target in {}", listed(files)),
+        Trouble::Markers { files } => format!("conflict markers are left in {}", listed(files)),
+        Trouble::Goals { .. } => "the goals fail on the merged tree".to_owned(),
+    }
+}
+
+/// What a plan is at, in a few words.
+pub fn plan_phase_in_words(plan: &Plan) -> String {
+    match &plan.phase {
+        Phase::Waiting if plan.after.is_empty() => "waiting for its turn".to_owned(),
+        Phase::Waiting => {
+            let names: Vec<&str> = plan.after.iter().map(|name| name.0.as_str()).collect();
+            format!("waiting for {}", names.join(", "))
+        }
+        Phase::Preparing => "making its work tree".to_owned(),
+        Phase::Ready => "waiting to run again".to_owned(),
+        Phase::Running => "running".to_owned(),
+        Phase::Finished => "done, waiting for the merge".to_owned(),
+        Phase::Merging => "merging".to_owned(),
+        Phase::Verifying { .. } => "merged; the goals run".to_owned(),
+        Phase::Moving { .. } => "verified; moving the target".to_owned(),
+        Phase::Repairing => "being given a task to merge it".to_owned(),
+        Phase::Merged { commit } => format!("merged ({})", short(commit)),
+        Phase::Kept { why } => format!("left as it is: {}", kept_in_words(why)),
+    }
+}
+
+/// The task that a plan is given because of a merge, on one line.
+pub fn trouble_task(trouble: &Trouble, target: &str, attempt: u32) -> String {
+    let what = match trouble {
+        Trouble::Conflict { files } => format!(
+            "`{target}` was merged into this branch, and both changed the same places: resolve the conflicts in {}, so that the \
+             work of both is kept and no conflict marker is left",
+            files_in_code(files)
+        ),
+        Trouble::Markers { files } => format!(
+            "Conflict markers are left in {}: resolve the conflicts, so that the work of both sides is kept and no marker is left",
+            files_in_code(files)
+        ),
+        Trouble::Goals { output } => {
+            let output: Vec<&str> = output.split_whitespace().collect();
+            let output = output.join(" ").replace('`', "'");
+            let skipped = output.chars().count().saturating_sub(OUTPUT_CHARACTERS);
+            let end: String = output.chars().skip(skipped).collect();
+            format!(
+                "`{target}` was merged into this branch, and goals fail on the two together that passed before: make them pass \
+                 without taking back the work of either; they printed: `{end}`"
+            )
+        }
+    };
+    format!("Merge, attempt {attempt}: {what}")
+}
+
+/// The message of the commit that moves the target.
+pub fn target_merge_message(plan: &PlanName, file: &str, branch: &str) -> String {
+    format!("Merge plan {plan}\n\nPlan: {file}\nBranch: {branch}\n")
+}
+
+/// The message of the commit that has what the agent did not commit.
+pub fn plan_commit_message(plan: &PlanName) -> String {
+    format!("Work of plan {plan}")
+}
+
+/// The message of the commit that brings the target into a plan's branch.
+pub fn target_commit_message(target: &str, plan: &PlanName) -> String {
+    format!("Merge {target} into plan {plan}")
+}
+
+fn listed(files: &[String]) -> String {
+    let shown: Vec<&str> = files.iter().take(FILES).map(String::as_str).collect();
+    match files.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn files_in_code(files: &[String]) -> String {
+    let quoted: Vec<String> = files
+        .iter()
+        .map(|file| format!("`{}`", file.replace(['`', '\n'], "?")))
+        .collect();
+    listed(&quoted)
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..DIGITS).unwrap_or(commit)
+}
+
+/// What to type about a batch that is over and not merged as a whole.
+pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
+    let kept = batch
+        .plans
+        .iter()
+        .filter(|plan| matches!(plan.phase, Phase::Kept { .. }));
+    let kept = kept.map(|plan| {
+        format!(
+            "`git log {}..{}` shows what {} did",
+            batch.target,
+            id.branch(&plan.name),
+            plan.name
+        )
+    });
+    let resume = "`ralph many resume` goes on with what is not merged".to_owned();
+    kept.chain([resume]).collect()
+}
