@@ -62,6 +62,15 @@ fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_
                 &["(did you mean \"refactor\"?)", "\"refactor\" or \"fix\"\n"],
             ),
             (
+                &["--mode", "fix", "--mode", "refactor"],
+                2,
+                &[],
+                &[
+                    "two modes at once: `--mode fix` and `--mode refactor`",
+                    "hint: a run has one",
+                ],
+            ),
+            (
                 &["--theme", "blue"],
                 2,
                 &[],

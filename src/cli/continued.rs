@@ -11,12 +11,12 @@ use crate::{
     app::Place,
     config::{self, Flag},
     console::{complain, is_answered},
-    driver::read_view,
+    driver::{Taskless, read_plan, read_view},
     error::{Failure, FailureKind},
-    event::{GivenSetting, LimitKind, RunId, StopReason},
+    event::{GivenSetting, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
     files::is_same_file,
     run::RunView,
-    words::{counted, short_duration, stop_in_words},
+    words::{counted, limit_word, raising, short_duration, stop_in_words},
 };
 
 use super::{
@@ -201,13 +201,30 @@ fn set(given: &mut Vec<Flag>, flag: Flag) {
     given.push(flag);
 }
 
+/// The limit of the first open task, if each of them has used up what one may. What the plan is now counts, and that only if it
+/// can be read.
+fn used_up_by_tasks(limits: &TaskLimits, view: &RunView) -> Option<LimitKind> {
+    let settings = &view.settings;
+    let taskless = Taskless::with(&settings.plan, &settings.goals, None);
+    let plan = read_plan(&settings.plan, taskless).ok()?.plan;
+    let mut open = plan.tasks.iter().filter(|task| !task.done);
+    let reached = |task: &PlanTask| {
+        let work = view.iterations.work.get(&task.text)?;
+        limits.reached(work.counted, &work.usage)
+    };
+    let first = reached(open.next()?)?;
+    open.all(|task| reached(task).is_some()).then_some(first)
+}
+
 /// The limit that would end the run at once: in a clause, and what to type to allow more. What is wrong with the settings is said
 /// where the run starts.
 fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
     let (place, _) = trust::place_and_what_is_left_out(args).ok()?;
     let limits = config::load(&sources(args, &place)).ok()?.config.limits;
     let elapsed_ms = view.totals().elapsed_ms;
-    let reached = limits.reached(view.iterations.counted, elapsed_ms, &view.usage)?;
+    let reached = limits
+        .reached(view.iterations.counted, elapsed_ms, &view.usage)
+        .or_else(|| used_up_by_tasks(&limits.per_task, view))?;
     let more = |flag: &str, value: &dyn Display| format!("`ralph continue {flag} {value}` continues it");
     Some(match reached {
         LimitKind::MaxIterations => {
@@ -234,11 +251,11 @@ fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
                 more("--max-tokens", &most.saturating_mul(2)),
             )
         }
-        // Whether they are used up is known once the plan and the date are.
-        LimitKind::TaskIterations
-        | LimitKind::TaskCost
-        | LimitKind::TaskTokens
-        | LimitKind::DayCost
-        | LimitKind::DayTokens => return None,
+        LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => (
+            format!("has only tasks left that are at their {} limit", limit_word(reached)),
+            format!("`ralph continue {}` allows each of them more", raising(reached)),
+        ),
+        // Whether they are used up is known once the date is.
+        LimitKind::DayCost | LimitKind::DayTokens => return None,
     })
 }

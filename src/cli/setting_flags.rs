@@ -1,6 +1,6 @@
 //! The flags that set what a configuration file can set, too: one for each setting that declares one.
 
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, error::ErrorKind};
 
 use crate::config::{self, Flag, SettingFlag};
 
@@ -35,7 +35,8 @@ const LETTERS: [(&str, char); 5] = [
 
 fn arg(flag: &SettingFlag) -> Arg {
     let name = id(flag);
-    let action = match flag.adds {
+    // Nobody means two modes, whichever is typed last.
+    let action = match flag.adds || name == MODE {
         true => ArgAction::Append,
         false => ArgAction::Set,
     };
@@ -49,6 +50,24 @@ fn arg(flag: &SettingFlag) -> Arg {
         .action(action)
 }
 
+/// The flag of which a second value is a mistake and overrides nothing.
+const MODE: &str = "mode";
+
+/// Refuses two modes at once: each has its own plan and its own rules.
+fn check_mode(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let modes: Vec<&String> = matches.get_many(MODE).into_iter().flatten().collect();
+    match modes.iter().find(|mode| *mode != &modes[0]) {
+        None => Ok(()),
+        Some(other) => {
+            let text = format!(
+                "two modes at once: `--mode {}` and `--mode {other}`\n\n  tip: a run has one; run them one after the other\n",
+                modes[0]
+            );
+            Err(clap::Error::raw(ErrorKind::ArgumentConflict, text))
+        }
+    }
+}
+
 /// The name without its dashes.
 fn id(flag: &SettingFlag) -> &'static str {
     flag.declared.name.trim_start_matches('-')
@@ -56,6 +75,7 @@ fn id(flag: &SettingFlag) -> &'static str {
 
 impl FromArgMatches for SettingFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        check_mode(matches)?;
         let mut given = Vec::new();
         for flag in config::flags() {
             let values = matches.get_many::<String>(id(&flag)).into_iter().flatten();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::{
     console::{print, print_coloured, print_json},
-    control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Status},
+    control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Reviewer, Status},
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, Question, RunId, SteeringKind},
@@ -244,6 +244,16 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
     }
     line("run", &status.run.0);
     line("adapter", &status.adapter);
+    if let Some(Reviewer {
+        adapter,
+        model,
+        reviews,
+    }) = &status.reviewer
+    {
+        let model = model.as_ref().map_or_else(String::new, |model| format!("/{model}"));
+        let now = if *reviews { ", reviews now" } else { "" };
+        line("reviewer", &format!("{adapter}{model}{now}"));
+    }
     for (adapter, until_ms) in status.limited.iter().filter(|(_, until_ms)| **until_ms > now_ms) {
         let text = format!("{adapter} is limited for {}", short_duration(until_ms - now_ms));
         line("limit", &text);
@@ -337,11 +347,25 @@ fn breaker_in_words(breaker: &BreakerStatus) -> Option<String> {
 mod tests {
     use super::*;
     use crate::{
-        event::{Event, Goal, PlanSnapshot, PlanTask, Settings, SteeringId},
+        event::{
+            Event, Goal, PlanSnapshot, PlanTask, ReviewSettings, ReviewWhen, Role, Settings, SteeringId, StopReason,
+            Worker,
+        },
         testing::{goal_checked, iteration_ended, iteration_started, permission_asked},
     };
 
     const MINUTE_MS: u64 = 60_000;
+
+    fn started(settings: Settings) -> Event {
+        Event::RunStarted {
+            project: "/project".into(),
+            pid: 7,
+            settings: Box::new(settings),
+            promise: String::new(),
+            earlier_starts_ms: Vec::new(),
+            earlier_spending: Vec::new(),
+        }
+    }
 
     fn plan(done: usize) -> Event {
         let tasks = (0..4).map(|at| PlanTask {
@@ -355,6 +379,75 @@ mod tests {
         Event::PlanRead {
             plan: PlanSnapshot { tasks: tasks.collect() },
         }
+    }
+
+    #[test]
+    fn a_run_that_gets_somewhere_says_when_it_will_be_ready_and_one_that_does_not_run_does_not() {
+        let mut view = RunView::default();
+        for (minute, event) in [
+            (0, started(Settings::default())),
+            (0, plan(0)),
+            (0, iteration_started(1, Some("Task 0"), None)),
+            (4, iteration_ended(1)),
+            (4, plan(1)),
+            (5, iteration_started(2, Some("Task 1"), None)),
+        ] {
+            view.apply_event(minute * MINUTE_MS, &event);
+        }
+        let said = |view: &RunView| {
+            let mut status = status_of(view, 7, None);
+            status.view = Some(Box::new(view.clone()));
+            let text = in_words(&status, "running (pid 7)", 6 * MINUTE_MS, Style::PLAIN);
+            text.lines()
+                .find(|line| line.starts_with("ready in"))
+                .map(str::to_owned)
+        };
+        let line = said(&view).expect("three tasks to go");
+        assert!(line.starts_with("ready in  about ") && line.ends_with("m00s"), "{line}");
+        view.apply_event(6 * MINUTE_MS, &Event::Held);
+        assert_eq!(said(&view), None, "nobody works");
+    }
+
+    #[test]
+    fn the_author_is_the_adapter_and_the_reviewer_is_named_beside_it() {
+        let settings = Settings {
+            adapter: "claude".to_owned(),
+            review: Some(ReviewSettings {
+                by: Worker {
+                    adapter: "codex".to_owned(),
+                    model: Some("sharp".to_owned()),
+                },
+                when: ReviewWhen::Task,
+                rounds: 2,
+            }),
+            ..Settings::default()
+        };
+        let by = |number, of: &str, of_role| {
+            let mut event = iteration_started(number, Some("Task 0"), None);
+            if let Event::IterationStarted { adapter, role, .. } = &mut event {
+                of.clone_into(adapter);
+                *role = of_role;
+            }
+            event
+        };
+        let mut view = RunView::default();
+        view.apply_event(0, &started(settings));
+        view.apply_event(0, &by(1, "claude", Role::Work));
+        let lines = |view: &RunView| {
+            let text = in_words(&status_of(view, 7, None), "running", 0, Style::PLAIN);
+            let named = |line: &&str| line.starts_with("adapter") || line.starts_with("reviewer");
+            text.lines().filter(named).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&view), ["adapter   claude", "reviewer  codex/sharp"]);
+        view.apply_event(1, &iteration_ended(1));
+        view.apply_event(1, &by(2, "codex", Role::Review { round: 1 }));
+        assert_eq!(lines(&view), ["adapter   claude", "reviewer  codex/sharp, reviews now"]);
+        view.apply_event(2, &iteration_ended(2));
+        let totals = view.totals();
+        let reason = StopReason::Requested;
+        let hints = Vec::new();
+        view.apply_event(3, &Event::RunStopped { reason, hints, totals });
+        assert_eq!(lines(&view), ["adapter   claude", "reviewer  codex/sharp"]);
     }
 
     #[test]
@@ -378,17 +471,7 @@ mod tests {
         };
         let mut view = RunView::default();
         for (minute, event) in [
-            (
-                0,
-                Event::RunStarted {
-                    project: "/project".into(),
-                    pid: 7,
-                    settings: Box::new(settings),
-                    promise: String::new(),
-                    earlier_starts_ms: Vec::new(),
-                    earlier_spending: Vec::new(),
-                },
-            ),
+            (0, started(settings)),
             (0, plan(0)),
             (0, iteration_started(1, Some("Task 0"), None)),
             (3, goal_checked(1, "tests", 1, "")),

@@ -116,6 +116,17 @@ pub enum Reply {
     },
 }
 
+/// The agent that looks at the work of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Reviewer {
+    pub adapter: String,
+    pub model: Option<String>,
+    /// It does so now.
+    pub reviews: bool,
+}
+
 /// A running loop at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -123,8 +134,11 @@ pub enum Reply {
 pub struct Status {
     pub run: RunId,
     pub pid: u32,
-    /// The one that works now: another than the first while that is limited.
+    /// The one that works on the plan: another than the first while that is limited.
     pub adapter: String,
+    /// Who reviews what it changes.
+    #[serde(default)]
+    pub reviewer: Option<Reviewer>,
     /// Until when adapters are limited.
     #[serde(default)]
     pub limited: BTreeMap<String, u64>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Role, Status},
+    control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Reviewer, Role, Status},
     event::{
         Answer, AnswerPlace, BackgroundCommand, BackgroundRefusal, Event, Notice, RequestedBy, Requester, RunId,
         SteeringKind, StopRequest, UserCommand,
@@ -30,7 +30,12 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
     Status {
         run: view.run.clone().unwrap_or_else(|| RunId(String::new())),
         pid,
-        adapter: view.current_adapter().to_owned(),
+        adapter: view.author().to_owned(),
+        reviewer: view.settings.review.as_ref().map(|review| Reviewer {
+            adapter: review.by.adapter.clone(),
+            model: review.by.model.clone(),
+            reviews: !view.role.is_work() && view.is_busy(),
+        }),
         limited: view.limited.clone(),
         plan: view.settings.plan.clone(),
         over: view.is_over(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerCause, Problem, ProblemKind, clip::cut};
+use super::{BreakerCause, Problem, ProblemKind, Role, clip::cut};
 
 /// How soon a run is to stop, from the latest on. The aliases are what journals had before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -97,9 +97,17 @@ pub enum Breakdown {
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum OwnWork {
     /// Checkpoint, plan and prompt of the iteration.
-    Preparing { iteration: u32 },
+    Preparing {
+        iteration: u32,
+        #[serde(default)]
+        role: Role,
+    },
     /// A look at the result of the iteration: its checkpoint and the plan.
-    Settling { iteration: u32 },
+    Settling {
+        iteration: u32,
+        #[serde(default)]
+        role: Role,
+    },
     /// The goals.
     Verifying,
 }

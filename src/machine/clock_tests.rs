@@ -1,7 +1,7 @@
 //! What a clock that moves changes, and what it does not.
 
 use crate::{
-    event::{AgentSignal, Event, Limits, PlanSnapshot, PlanTask, Settings, Wait, WaitCause},
+    event::{AgentSignal, Event, Limits, PlanSnapshot, PlanTask, RequestedBy, Settings, UserCommand, Wait, WaitCause},
     run::Phase,
 };
 
@@ -165,6 +165,24 @@ fn the_calls_of_an_hour_do_not_last_longer_because_the_clock_was_set_back() {
     );
     let (moved, now_ms) = moved(state, -2 * HOUR_MS);
     assert_eq!(call_budget_until(&moved.state, now_ms), Some(now_ms + 59 * MINUTE_MS));
+}
+
+#[test]
+fn whoever_does_not_want_to_wait_for_the_hour_allows_as_many_calls_again() {
+    let mut state = waiting(Wait::CallBudget, START_MS + 60 * MINUTE_MS);
+    state.view.clock.starts_ms = vec![START_MS];
+    assert!(call_budget_until(&state, START_MS + MINUTE_MS).is_some());
+    let retry = Input::Command {
+        command: UserCommand::RetryNow,
+        by: RequestedBy::User,
+    };
+    let retried = step(state, START_MS + MINUTE_MS, &retry);
+    assert!(
+        matches!(retried.state.view.phase, Phase::Preparing { .. }),
+        "{:?}",
+        retried.state.view.phase
+    );
+    assert_eq!(call_budget_until(&retried.state, START_MS + MINUTE_MS), None);
 }
 
 #[test]

@@ -48,6 +48,7 @@ pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
     let Some(bound_ms) = bound_ms(&decision.state) else {
         return;
     };
+    let role = decision.state.view.role;
     let work = match decision.state.view.phase.clone() {
         Phase::Cancelling {
             iteration,
@@ -67,8 +68,8 @@ pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
             });
             return stop_if_at_once(decision);
         }
-        Phase::Preparing { iteration } => OwnWork::Preparing { iteration },
-        Phase::Settling { iteration, .. } => OwnWork::Settling { iteration },
+        Phase::Preparing { iteration } => OwnWork::Preparing { iteration, role },
+        Phase::Settling { iteration, .. } => OwnWork::Settling { iteration, role },
         Phase::Verifying { .. } => OwnWork::Verifying,
         Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => return,
     };
@@ -85,7 +86,7 @@ pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CancelReason, Limits};
+    use crate::event::{CancelReason, Limits, Role};
 
     const ENTERED_MS: u64 = 100_000_000;
     const MINUTE_MS: u64 = 60_000;
@@ -113,7 +114,10 @@ mod tests {
         assert_eq!(at_ms, ENTERED_MS + 10 * MINUTE_MS);
         passed(&mut decision, at_ms);
         let why = Breakdown::TimedOut {
-            work: OwnWork::Settling { iteration: 3 },
+            work: OwnWork::Settling {
+                iteration: 3,
+                role: Role::Work,
+            },
             after_ms: 10 * MINUTE_MS,
         };
         assert_eq!(decision.state.view.stop_reason(), Some(&StopReason::Broken { why }));

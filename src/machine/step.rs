@@ -253,7 +253,8 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
             return decision.stop(StopReason::Broken { why });
         }
         Err(Refusal::Internal) => {
-            let work = OwnWork::Preparing { iteration };
+            let role = decision.state.view.role;
+            let work = OwnWork::Preparing { iteration, role };
             let why = Breakdown::Internal { work };
             return decision.stop(StopReason::Broken { why });
         }

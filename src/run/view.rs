@@ -10,7 +10,7 @@ use super::{
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, Role,
-    RunId, Settings, SteeringId, StopReason, Totals, Usage,
+    RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
 };
 
 /// All that the records say of a run.
@@ -270,7 +270,19 @@ impl RunView {
             | Event::Noticed { .. }
             | Event::Unknown { .. } => {}
             // The phase stays until the next preparation, hold or stop, which follows in the same step.
-            Event::WaitEnded { .. } => {}
+            Event::WaitEnded { cause } => {
+                let is_of_calls = matches!(
+                    self.phase,
+                    Phase::Waiting {
+                        wait: Wait::CallBudget,
+                        ..
+                    }
+                );
+                // Whoever does not want to wait allows as many again.
+                if is_of_calls && *cause == WaitEnd::RetriedNow {
+                    self.clock.starts_ms.clear();
+                }
+            }
         }
     }
 
@@ -420,6 +432,14 @@ impl RunView {
     /// Whether an agent runs, or is being ended.
     pub fn is_busy(&self) -> bool {
         self.phase.running_since_ms().is_some()
+    }
+
+    /// The adapter of the author: of what works on the plan, or will; whoever reviews is none.
+    pub fn author(&self) -> &str {
+        match self.iterations.latest_work() {
+            Some(work) if !self.role.is_work() => &work.adapter,
+            Some(_) | None => self.current_adapter(),
+        }
     }
 
     /// The adapter that works, or will.

@@ -107,15 +107,25 @@ fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Role;
 
     #[test]
     fn work_that_took_too_long_is_named_with_the_setting_that_bounds_it() {
-        let work = OwnWork::Settling { iteration: 3 };
         let after_ms = 600_000;
-        let why = Breakdown::TimedOut { work, after_ms };
+        let of = |work| {
+            let why = Breakdown::TimedOut { work, after_ms };
+            stop_in_words(&StopReason::Broken { why })
+        };
+        let (iteration, role) = (3, Role::Work);
         assert_eq!(
-            stop_in_words(&StopReason::Broken { why }),
+            of(OwnWork::Settling { iteration, role }),
             "failed: ralph cannot continue (looking at the result of iteration 3, its checkpoint or plan, took longer \
+             than 10 min (`limits.phaseTimeout`))"
+        );
+        let role = Role::Review { round: 1 };
+        assert_eq!(
+            of(OwnWork::Preparing { iteration, role }),
+            "failed: ralph cannot continue (preparing iteration 3 (review), its checkpoint, patch or prompt, took longer \
              than 10 min (`limits.phaseTimeout`))"
         );
     }

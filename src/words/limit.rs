@@ -8,7 +8,7 @@ use crate::{
 use super::{counted, short_count, usage_in_words};
 
 /// What a limit is of, before "limit".
-pub(super) fn limit_word(limit: LimitKind) -> &'static str {
+pub(crate) fn limit_word(limit: LimitKind) -> &'static str {
     match limit {
         LimitKind::MaxIterations => "iteration",
         LimitKind::MaxTime => "time",
@@ -23,7 +23,7 @@ pub(super) fn limit_word(limit: LimitKind) -> &'static str {
 }
 
 /// The option that raises a limit, with its value.
-pub(super) fn raising(limit: LimitKind) -> &'static str {
+pub(crate) fn raising(limit: LimitKind) -> &'static str {
     match limit {
         LimitKind::MaxIterations => "--iterations N",
         LimitKind::MaxTime => "--max-time TIME",

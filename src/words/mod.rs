@@ -44,6 +44,7 @@ pub use hint::hint_in_words;
 pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };
+pub(crate) use limit::{limit_word, raising};
 pub use limit::{spent_in_words, task_at_limit_in_words};
 pub use line::{Line, narrate};
 pub use notice::{

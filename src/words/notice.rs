@@ -7,7 +7,13 @@ use crate::{
     machine::Closed,
 };
 
-use super::{counted, limit::raising, place::lacking_in_words, review::obstacle_in_words, short_duration};
+use super::{
+    counted,
+    limit::raising,
+    place::lacking_in_words,
+    review::{obstacle_in_words, role_in_words},
+    short_duration,
+};
 
 /// A notice in a sentence, without its level.
 pub fn notice_in_words(notice: &Notice) -> String {
@@ -354,12 +360,18 @@ pub fn used_up_in_words(limit: LimitKind) -> String {
 /// Work of ralph's own, as what took too long.
 pub(super) fn own_work(work: OwnWork) -> String {
     match work {
-        OwnWork::Preparing { iteration } => {
-            format!("preparing iteration {iteration}, its checkpoint, plan or prompt,")
-        }
-        OwnWork::Settling { iteration } => {
-            format!("looking at the result of iteration {iteration}, its checkpoint or plan,")
-        }
+        OwnWork::Preparing { iteration, role } => match role_in_words(role) {
+            None => format!("preparing iteration {iteration}, its checkpoint, plan or prompt,"),
+            Some(review) => format!("preparing iteration {iteration} ({review}), its checkpoint, patch or prompt,"),
+        },
+        OwnWork::Settling { iteration, role } => match role_in_words(role) {
+            None => format!("looking at the result of iteration {iteration}, its checkpoint or plan,"),
+            Some(review) => {
+                format!(
+                    "looking at the result of iteration {iteration} ({review}), its checkpoint or the files it changed,"
+                )
+            }
+        },
         OwnWork::Verifying => "checking the goals".to_owned(),
     }
 }

@@ -10,6 +10,7 @@ mod importing;
 mod nobody_listens;
 mod one_of_your_own;
 mod resuming;
+mod reviewing;
 mod two_agents;
 mod whichever;
 

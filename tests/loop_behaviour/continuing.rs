@@ -122,6 +122,36 @@ fn a_limit_that_ended_a_run_is_raised_or_the_run_is_not_continued() {
     assert_eq!(runs(&sandbox).len(), 2);
 }
 
+#[test]
+fn tasks_at_their_limit_are_allowed_more_or_the_run_is_not_continued() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl(
+        r#"if [ "$n" = 1 ]; then echo half > half.txt; over half; else work; over done; fi"#,
+    ));
+    let ended = sandbox
+        .ralph(["--adapter", "script", "--max-iterations-per-task", "1"])
+        .run(SOON);
+    assert_eq!(ended.code(), Some(8), "{ended:?}");
+    let refused = sandbox.ralph(["continue"]).run(SOON);
+    assert_eq!(refused.code(), Some(1), "{refused:?}");
+    said(
+        &refused,
+        "has only tasks left that are at their per-task iteration limit, so it would end at once\nhint: `ralph continue \
+         --max-iterations-per-task N` allows each of them more",
+    );
+    assert_eq!(iterations(&journal(&sandbox)), [1]);
+    // A task that is new is worked on, limits or not.
+    let plan = sandbox.read("PLAN.md").unwrap();
+    sandbox.write("PLAN.md", &format!("{plan}- [ ] Another\n"));
+    let other = sandbox.ralph(["continue", "-n", "1"]).run(SOON);
+    assert!(!other.stderr.contains("per-task"), "{other:?}");
+    sandbox.write("PLAN.md", &plan);
+    let continued = sandbox.ralph(["continue", "--max-iterations-per-task", "2"]).run(SOON);
+    assert_eq!(continued.code(), Some(0), "{continued:?}");
+    assert_eq!(iterations(&journal(&sandbox)), [1, 2]);
+}
+
 /// A run that its user has interrupted in its second iteration; what continues it finds all of its tasks done.
 pub fn interrupted() -> Sandbox {
     let sandbox = Sandbox::new();

@@ -1,5 +1,6 @@
 //! Reviews by an agent that is not the author.
 
+use ralph::control::ToolCall;
 use ralph::event::{
     Event, Limits, Record, ReviewResult, ReviewSettings, ReviewWhen, Role, SteeringKind, StopReason, StopRequest,
     UserCommand, Worker,
@@ -214,6 +215,51 @@ async fn nothing_that_a_reviewer_claims_ticks_or_leaves_counts() {
     assert_eq!(undone, 2, "the last one had nothing to tick: {:?}", notices(&records));
     assert!(!project.project().join(".ralph-done").exists());
     assert!(!events(&records).any(|event| matches!(event, Event::TaskBlocked { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reviewer_may_look_at_the_plan_and_every_call_that_would_change_the_run_is_refused_with_the_reason() {
+    let project = Project::new();
+    let running = looping(&project, &author(), &waiting(), ReviewWhen::Task).start();
+    running.wait_for_record(said("reviewing")).await;
+    let looked = running.tool(ToolCall::Plan {}).await;
+    assert!(
+        !looked.refused && looked.text.contains("1 of 2 tasks done"),
+        "{looked:?}"
+    );
+    let text = || "said by the reviewer".to_owned();
+    for call in [
+        ToolCall::ClaimDone { ticket: None },
+        ToolCall::GoalsCheck { ticket: None },
+        ToolCall::Blocked { reason: text() },
+        ToolCall::Question {
+            question: Some(text()),
+            choices: Vec::new(),
+            ticket: None,
+        },
+        ToolCall::Progress { note: text() },
+        ToolCall::TaskAdd { task: text() },
+    ] {
+        let answer = running.tool(call.clone()).await;
+        assert!(answer.refused, "{call:?}: {answer:?}");
+        assert!(
+            answer.text.starts_with("this session is a review: "),
+            "{call:?}: {answer:?}"
+        );
+    }
+    running.command(UserCommand::Skip).await.expect("a skip");
+    let finished = running.wait().await;
+    assert_done(&finished);
+    let records = finished.records();
+    assert!(
+        !serde_json::to_string(&records)
+            .unwrap()
+            .contains("said by the reviewer")
+    );
+    assert!(
+        !events(&records)
+            .any(|event| matches!(event, Event::AgentCalled { .. } | Event::ClaimMade { iteration: 2, .. }))
+    );
 }
 
 #[tokio::test(start_paused = true)]
