@@ -1,5 +1,6 @@
 //! Journals that other versions wrote: `tests/fixtures/journals` has runs as the first one left them, and some (`second-…`) of
-//! the second one before its notices were facts, and one of its runs with background tasks.
+//! the second one before its notices were facts, one of its runs with background tasks, and one with limits of its tasks and
+//! its day.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// Name of a fixture, what `ralph runs` says of its end, and the kind of end in the report.
-pub const RUNS: [(&str, &str, Option<&str>); 13] = [
+pub const RUNS: [(&str, &str, Option<&str>); 14] = [
     ("done", "done", Some("done")),
     ("messages", "done (not verified)", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
@@ -30,6 +31,11 @@ pub const RUNS: [(&str, &str, Option<&str>); 13] = [
     ("second-broken", "took longer than 2 s", Some("broken")),
     ("second-cut-off", "interrupted", None),
     ("background", "done (not verified)", Some("done")),
+    (
+        "budgets",
+        "per-task iteration limit reached",
+        Some("task-limit-reached"),
+    ),
 ];
 
 pub fn fixture(name: &str) -> String {
@@ -181,6 +187,26 @@ fn a_run_of_the_first_version_is_played() {
     terminal.sees("replay · end");
     terminal.press("l");
     terminal.sees("the next task");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[test]
+fn what_a_run_has_spent_of_its_day_and_its_tasks_is_reported_and_shown_at_80_columns() {
+    let sandbox = left_behind(&fixture("budgets"));
+    let report = printed(&sandbox, &["report"]);
+    for said in [
+        "the task \"Write the first file\": per-task iteration limit reached",
+        "ralph continue --max-iterations-per-task N",
+        "$6.60",
+    ] {
+        assert!(report.contains(said), "`{said}` is not in:\n{report}");
+    }
+    let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "64"]), 80, 24);
+    terminal.sees("replay · end");
+    // Its user has allowed as much again for the day.
+    terminal.sees("2/3 · iteration 3/50 · $6.60 · today $6.60/8 · ");
+    terminal.sees("blocked: per-task iteration limit reached");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
 }

@@ -22,6 +22,7 @@ mod permission;
 mod plan;
 mod question;
 mod review;
+mod role;
 #[cfg(test)]
 mod schema_tests;
 mod settings;
@@ -54,7 +55,8 @@ pub use permission::{
 };
 pub use plan::{PlanSnapshot, PlanTask, TaskSettings};
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
-pub use review::{Findings, ReviewAnswer, ReviewObstacle, ReviewResult, Role};
+pub use review::{Findings, ReviewAnswer, ReviewObstacle, ReviewResult};
+pub use role::Role;
 pub use settings::{
     Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GivenSetting, ReviewSettings, ReviewWhen, SessionMode,
     Settings, Worker,

@@ -8,30 +8,6 @@ use super::{LimitKind, clip::clip};
 const FINDINGS: usize = 20;
 const FINDING_BYTES: usize = 1024;
 
-/// What an iteration is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum Role {
-    /// The agent works on the plan.
-    #[default]
-    Work,
-    /// The agent looks at what others changed, and changes nothing.
-    Review {
-        /// Counts the reviews of the same work, from 1.
-        round: u32,
-    },
-}
-
-impl Role {
-    pub fn is_work(&self) -> bool {
-        match self {
-            Role::Work => true,
-            Role::Review { .. } => false,
-        }
-    }
-}
-
 /// What a reviewer answers, in the form that it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -99,13 +99,13 @@ pub enum OwnWork {
     /// Checkpoint, plan and prompt of the iteration.
     Preparing {
         iteration: u32,
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Role::is_work")]
         role: Role,
     },
     /// A look at the result of the iteration: its checkpoint and the plan.
     Settling {
         iteration: u32,
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Role::is_work")]
         role: Role,
     },
     /// The goals.

@@ -409,6 +409,33 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_on_what_an_agent_does_not_report_is_told_with_one_that_holds() {
+        let said = |cost, tokens| {
+            let adapter = "codex".to_owned();
+            notice_in_words(&Notice::SpendingUnreported { adapter, cost, tokens })
+        };
+        assert_eq!(
+            said(true, false),
+            "codex is not known to report a cost, so a limit on that may not hold; one on tokens does (`--max-tokens`)"
+        );
+        assert!(said(true, true).ends_with("; `--max-time` and `--max-iterations` do"));
+        assert!(said(false, true).contains(" to report tokens, so "));
+    }
+
+    #[test]
+    fn the_plan_of_a_task_is_named_and_what_will_tell_that_it_is_done() {
+        let said = |has_goals| {
+            let plan = ".ralph/plans/build-x.md".to_owned();
+            notice_in_words(&Notice::TaskGiven { plan, has_goals })
+        };
+        assert_eq!(said(true), "the plan of this task is .ralph/plans/build-x.md");
+        assert!(
+            said(false)
+                .ends_with("; without goals only the agent's claim tells that it is done (`--goal tests='COMMAND'`)")
+        );
+    }
+
+    #[test]
     fn a_message_that_outlasts_the_work_is_named() {
         let message = SteeringId(4);
         let said = notice_in_words(&Notice::MessageOutstanding { message });

@@ -399,6 +399,31 @@ mod tests {
     }
 
     #[test]
+    fn what_a_task_and_a_day_may_cost_is_told_with_what_they_have_cost() {
+        let mut events = running();
+        for event in &mut events {
+            if let Event::RunStarted { settings, .. } = event {
+                settings.limits.per_task.max_cost_usd = Some(3.0);
+                settings.limits.per_day.max_tokens = Some(1_000_000);
+            }
+        }
+        let shown = drawn(&model(120, 24, events));
+        assert!(
+            shown[1].contains(" · task $") && shown[1].contains("/3 · "),
+            "{shown:?}"
+        );
+        assert!(
+            shown[1].contains(" · today ") && shown[1].contains("/1.0M tokens"),
+            "{shown:?}"
+        );
+        let without = drawn(&model(120, 24, running()));
+        assert!(
+            !without[1].contains("today") && !without[1].contains("task $"),
+            "{without:?}"
+        );
+    }
+
+    #[test]
     fn of_the_numbers_the_least_important_go_first_at_every_width() {
         for cols in 1..=160 {
             let shown = drawn(&model(cols, 24, running()));
