@@ -295,6 +295,16 @@ fn a_branch_that_becomes_dirty_is_left_alone_until_the_batch_is_resumed() {
 }
 
 #[test]
+fn what_an_agent_commits_on_a_branch_of_its_own_is_merged_as_well() {
+    let agent = "git checkout --quiet -b mine-$plan-$n; echo $n >> $plan.txt; tick; commit Mine; over done";
+    let sandbox = sandbox(agent, &["api"]);
+    let finished = batch(&sandbox, &["api.md"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(show(&sandbox, "api.txt"), "1\n2\n");
+    assert_verified(&sandbox, "test -s api.txt", &["api"]);
+}
+
+#[test]
 fn one_plan_is_cancelled_and_the_others_go_on() {
     let agent = "[ $plan != ui ] || await never; tick; touch $plan.txt; over done";
     let sandbox = sandbox(agent, &["api", "ui", "docs"]);

@@ -277,6 +277,8 @@ fn cancel(args: &Args, plan: Option<&str>) -> Result<u8, Failure> {
         let deadline = std::time::Instant::now() + PATIENCE;
         while !is_over(&last(&place)?.1) {
             if std::time::Instant::now() >= deadline {
+                // A batch that is resumed later would do it.
+                many::take_back(&paths, plan.as_ref());
                 return Err(
                     Failure::new(FailureKind::Failed, "the batch has not taken note of the request yet")
                         .hint("`ralph many status` shows what it does"),

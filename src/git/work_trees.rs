@@ -376,6 +376,35 @@ impl Branches {
         self.at(tree).deadline(DEADLINE).args(commit).run().map(drop)
     }
 
+    /// Brings a branch to what is checked out in its work tree, where an agent may have gone to another branch; false if that does
+    /// not contain what the branch had.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn adopt(&self, tree: &Path, branch: &str) -> Result<bool, GitError> {
+        let head = self.head_of(tree)?;
+        let Some(tip) = self.tip(branch)? else {
+            self.create(branch, &head)?;
+            return Ok(true);
+        };
+        if tip == head {
+            return Ok(true);
+        }
+        if !self.is_ancestor(&tip, &head)? {
+            return Ok(false);
+        }
+        self.git().args(["update-ref", &full(branch), &head, &tip]).run()?;
+        Ok(true)
+    }
+
+    /// Whether what is checked out in a work tree is a part of what `of` has.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn has_work_of(&self, of: &str, tree: &Path) -> Result<bool, GitError> {
+        self.is_ancestor(&self.head_of(tree)?, of)
+    }
+
     /// Whether a merge was begun in a work tree and is not concluded.
     ///
     /// # Errors

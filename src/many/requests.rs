@@ -28,8 +28,8 @@ pub(super) fn take(paths: &BatchPaths) -> Vec<Option<PlanName>> {
     plans.map(|name| (name != ALL).then_some(PlanName(name))).collect()
 }
 
-/// Takes away a request that was recorded.
-pub(super) fn done(paths: &BatchPaths, plan: Option<&PlanName>) {
+/// Takes a request away: it was recorded, or nobody is there to record it.
+pub(crate) fn done(paths: &BatchPaths, plan: Option<&PlanName>) {
     let name = plan.map_or(ALL, |plan| &plan.0);
     _ = fs::remove_file(paths.requests().join(format!("{CANCEL}{name}"))); // else it is done again, to no effect
 }

@@ -181,6 +181,10 @@ impl Site {
         }
         let message = plan_commit_message(&plan.name);
         self.branches.commit_all(&tree, &message).map_err(of_git)?;
+        if !self.branches.adopt(&tree, &branch).map_err(of_git)? {
+            let tree = tree.display();
+            return Err(format!("{tree} is not on `{branch}` any more, and lacks commits of it"));
+        }
         let onto = self.tip(&batch.target)?;
         let scratch = self.paths.scratch_tree();
         self.branches.reset_tree(&scratch, &onto).map_err(of_git)?;
@@ -267,7 +271,11 @@ impl Site {
             if !self.branches.is_ancestor(&tip, &target).map_err(of_git)? {
                 return kept(format!("`{branch}` has commits that `{}` has not", batch.target));
             }
-            if self.branches.has_tree(&tree).map_err(of_git)? && !self.branches.is_clean(&tree, true).map_err(of_git)? {
+            let has_tree = self.branches.has_tree(&tree).map_err(of_git)?;
+            let is_merged = || -> Result<bool, GitError> {
+                Ok(self.branches.is_clean(&tree, true)? && self.branches.has_work_of(&target, &tree)?)
+            };
+            if has_tree && !is_merged().map_err(of_git)? {
                 return kept(format!("{} has changes since", tree.display()));
             }
             self.branches.remove_tree(&tree).map_err(of_git)?;

@@ -44,7 +44,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
         BatchEvent::JobStarted { plan } => (Tone::Start, format!("{plan}: running again")),
         BatchEvent::JobEnded { plan, end } => (tone_of(end), format!("{plan}: {}", job_end_in_words(end))),
         BatchEvent::MergeMade { plan, onto, .. } => {
-            let text = format!("{plan}: merged with {}; the goals decide", short(onto));
+            let text = format!("{plan}: merged with {}, and not in the target yet", short(onto));
             (Tone::Note, text)
         }
         BatchEvent::MergeRefused { plan, trouble } => (Tone::Warning, format!("{plan}: {}", trouble_in_words(trouble))),
