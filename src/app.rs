@@ -63,6 +63,7 @@ pub(crate) use permissions::{Disk, answer_in_words, judge};
 pub(crate) use place::Place;
 pub(crate) use plan::chosen_plan;
 use prepare::prepare;
+pub(crate) use prompt::{built_in_prompt, next_prompt};
 use runtime::runtime;
 pub(crate) use sandbox::{Confiner, connection_refused};
 

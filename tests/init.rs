@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use crate::harness::{SOON, Sandbox, Script};
+use crate::{
+    harness::{SOON, Sandbox, Script},
+    tui::Terminal,
+};
 
 const PACKAGE: &str = r#"{ "scripts": { "test": "sh test.sh" } }"#;
 
@@ -57,6 +60,15 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
         "what was written for the user is the user's: {trusted:?}"
     );
 
+    // Instructions for agents are written where they are asked for, and never a second time.
+    assert_eq!(sandbox.read("AGENTS.md"), None);
+    let asked_for = init(&["--yes", "--agents-md"]);
+    assert_eq!(asked_for.code(), Some(0), "{asked_for:?}");
+    let instructions = sandbox.read("AGENTS.md").unwrap();
+    assert!(instructions.contains("    npm run test "), "{instructions}");
+    let twice = init(&["--yes", "--agents-md"]);
+    assert!(twice.stderr.contains("there is AGENTS.md already"), "{twice:?}");
+
     // Again, it changes nothing, and says what is there.
     let again = init(&["--yes"]);
     assert_eq!(again.code(), Some(0), "{again:?}");
@@ -73,6 +85,26 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
     let run = sandbox.ralph(["-a", "script", "PLAN.md", "--headless"]).run(SOON);
     assert_eq!(run.code(), Some(0), "{run:?}");
     assert!(run.stdout.contains("done (verified)"), "{}", run.stdout);
+}
+
+#[test]
+fn instructions_for_agents_are_offered_where_the_project_has_none() {
+    for (there, answer, written) in [(None, "y", true), (None, "n", false), (Some("CLAUDE.md"), "", false)] {
+        let sandbox = bare();
+        if let Some(there) = there {
+            sandbox.write(there, "Be brief.\n");
+        }
+        let init = sandbox.wary_ralph(["init", "--no-check", "Write hello.txt"]);
+        let mut terminal = Terminal::start(&init, 100, 40);
+        terminal.sees("Write PLAN.md and .ralph/config.json? [y/N]");
+        terminal.press("y\r");
+        if there.is_none() {
+            terminal.sees("Write AGENTS.md as well");
+            terminal.press(&format!("{answer}\r"));
+        }
+        assert_eq!(terminal.ends(), 0);
+        assert_eq!(sandbox.read("AGENTS.md").is_some(), written, "{there:?} {answer}");
+    }
 }
 
 #[test]

@@ -133,6 +133,12 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     let how = if takes { Delivery::Live } else { Delivery::Prompt };
     let records = finished.records();
     assert_eq!(deliveries(&records), [(1, how)]);
+    let recording = sandbox.recording(1);
+    let shown = recording.contains("you") && recording.contains("Use British spelling.");
+    assert_eq!(
+        shown, takes,
+        "what the user says stands in the conversation: {recording}"
+    );
     let asked = |event: &Event| matches!(event, Event::PermissionAsked { .. } | Event::PermissionDecided { .. });
     assert!(!events(&records).any(asked), "there are no rules");
     let requests = model.main_requests();

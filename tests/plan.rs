@@ -153,3 +153,50 @@ fn a_task_is_added_in_the_manner_of_the_file_and_a_run_that_works_finds_it() {
         "{plan}"
     );
 }
+
+#[test]
+fn the_next_prompt_is_shown_as_the_agent_gets_it_and_the_built_in_one_as_a_template() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(2);
+    let prompt = |args: &[&str]| {
+        let printed = sandbox
+            .ralph(["-a", "script", "plan", "prompt"].iter().chain(args))
+            .run(SOON);
+        assert_eq!(printed.code(), Some(0), "{printed:?}");
+        printed.stdout
+    };
+    // Of each prompt and run, only the token of the promise differs.
+    let without_promise = |text: &str| -> String { text.lines().filter(|line| !line.contains("DONE-")).collect() };
+    let first = prompt(&[]);
+    assert!(
+        first.contains("This is session 1") && first.contains("Task 1"),
+        "{first}"
+    );
+    sandbox.install(&Script::jsonl("said ready; await go$n; work; over \"done with $n\""));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
+    assert_eq!(without_promise(&first), without_promise(&sandbox.prompt(1)));
+    let steered = sandbox.ralph(["steer", "Use SQLite"]).run(SOON);
+    assert_eq!(steered.code(), Some(0), "{steered:?}");
+    let next = prompt(&[]);
+    assert!(
+        next.contains("This is session 2") && next.contains("Use SQLite"),
+        "{next}"
+    );
+    sandbox.let_go("go1");
+    sandbox.let_go("go2");
+    running.wait(SOON);
+    assert!(sandbox.prompt(2).contains("Use SQLite"));
+
+    let template = prompt(&["--built-in"]);
+    for placeholder in ["{plan}", "{task}", "{iteration}", "{progress}"] {
+        assert!(template.contains(placeholder), "{template}");
+    }
+    sandbox.plan(2);
+    let built_in = prompt(&[]);
+    sandbox.write("own.md", &template);
+    let own = sandbox
+        .ralph(["-a", "script", "--prompt-file", "own.md", "plan", "prompt"])
+        .run(SOON);
+    assert_eq!(without_promise(&own.stdout), without_promise(&built_in));
+}

@@ -47,6 +47,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("plan add", &["More"]),
     ("plan check", &["", "--json"]),
     ("plan next", &[""]),
+    ("plan prompt", &["", "--built-in"]),
     ("plan show", &[""]),
     ("replay", &[""]),
     ("report", &[""]),

@@ -148,7 +148,7 @@ impl Manifest {
 
 impl Manifest {
     /// Whether sessions on the channel can be given MCP servers; none is the one-way channel.
-    pub(super) fn takes_servers(&self, live: Option<&Live>) -> bool {
+    pub(crate) fn takes_servers(&self, live: Option<&Live>) -> bool {
         let in_messages = live.is_some_and(|live| live.protocol.hands_over(Placeholder::McpServers));
         in_messages || self.mcp.is_there()
     }

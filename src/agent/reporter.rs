@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
 
 use crate::{
-    event::{AgentSignal, Exit, Finding, Problem, ProblemKind, SessionId},
+    event::{AgentSignal, Exit, Finding, Problem, ProblemKind, SessionId, SteeringId},
     proc::{Child, End, Output, Size, Stop},
     text::{Keep, PlainText},
 };
@@ -163,6 +163,8 @@ pub(super) struct Reporter {
     meter: Option<Arc<Meter>>,
     session: Option<SessionId>,
     continued: bool,
+    /// What the agent was told and has not answered.
+    messages: Vec<(SteeringId, String)>,
     output_bytes: u64,
     /// The program was ended because it would not have ended by itself.
     cut_short: bool,
@@ -242,6 +244,7 @@ impl Reporter {
             meter,
             continued: request.resume.is_some(),
             session: request.resume,
+            messages: Vec::new(),
             output_bytes: 0,
             cut_short: false,
             may_lack_channel,
@@ -300,7 +303,10 @@ impl Reporter {
 
     /// Shows and sends signals, in this order: what is seen must not wait for a slow listener.
     fn report(&mut self, signals: Vec<AgentSignal>) {
-        let mut signals: Vec<_> = signals.into_iter().filter_map(|signal| self.metered(signal)).collect();
+        let mut signals: Vec<_> = signals
+            .into_iter()
+            .filter_map(|signal| self.completed(signal))
+            .collect();
         if let Form::Structured {
             transcript, mid_line, ..
         } = &mut self.form
@@ -321,8 +327,8 @@ impl Reporter {
         }
     }
 
-    /// Takes off what was used by turns before this one, which the dialect cannot know.
-    fn metered(&mut self, signal: AgentSignal) -> Option<AgentSignal> {
+    /// Adds what the dialect cannot know: the text of a message that was taken; what was used by turns before this one is taken off.
+    fn completed(&mut self, signal: AgentSignal) -> Option<AgentSignal> {
         if let AgentSignal::Opened { session, .. } = &signal {
             self.session.clone_from(session);
         }
@@ -330,6 +336,11 @@ impl Reporter {
             (Some(meter), AgentSignal::Usage { usage }) => {
                 let usage = meter.turn(self.session.as_ref(), self.continued, usage)?;
                 Some(AgentSignal::Usage { usage })
+            }
+            (_, AgentSignal::MessageAnswered { id, taken, .. }) => {
+                let at = self.messages.iter().position(|(told, _)| *told == id);
+                let text = at.map(|at| self.messages.remove(at).1).filter(|_| taken);
+                Some(AgentSignal::MessageAnswered { id, taken, text })
             }
             (_, signal) => Some(signal),
         }
@@ -410,6 +421,9 @@ impl Output for Reporter {
         self.open();
         let commands = std::mem::take(&mut *self.link.commands());
         for command in commands {
+            if let SessionCommand::Steer { id, text } = &command {
+                self.messages.push((*id, text.clone()));
+            }
             let mut exchange = Exchange::default();
             self.protocol.command(command, &mut exchange);
             self.carry_out(exchange);

@@ -154,7 +154,7 @@ impl Transcript {
             // The call of the tool is shown, and what becomes of the request is told where it is decided.
             AgentSignal::PermissionRequested { .. }
             | AgentSignal::PermissionWithdrawn { .. }
-            | AgentSignal::MessageAnswered { .. } => return,
+            | AgentSignal::MessageAnswered { text: None, .. } => return,
             AgentSignal::ToolOutput { .. } if self.last != Last::Tool => return,
             _ => self.end_live(out),
         }
@@ -196,12 +196,13 @@ impl Transcript {
             AgentSignal::QuestionAsked { text, .. } => self.note(YELLOW, &format!("asks: {text}"), out),
             AgentSignal::Problem { problem } => self.problem(problem, out),
             AgentSignal::TurnEnded { ok, message } => self.turn_ended(*ok, message.as_deref(), out),
+            AgentSignal::MessageAnswered { text: Some(text), .. } => self.of_user(text, out),
             AgentSignal::Unknown { text } => self.note(DIM, text, out),
             AgentSignal::ToolOutput { call, text } => self.tool_output(call, text, out),
             AgentSignal::Usage { .. }
             | AgentSignal::PermissionRequested { .. }
             | AgentSignal::PermissionWithdrawn { .. }
-            | AgentSignal::MessageAnswered { .. }
+            | AgentSignal::MessageAnswered { text: None, .. }
             | AgentSignal::TextDelta { .. }
             | AgentSignal::ThoughtDelta { .. } => {}
             AgentSignal::Ended { .. } => self.show_usage(out),
@@ -290,6 +291,16 @@ impl Transcript {
         folded_thought(fold.as_ref(), out);
     }
 
+    /// Shows what the user has said to the agent, all of it.
+    fn of_user(&mut self, text: &str, out: &mut Vec<u8>) {
+        self.begin(Last::Note, out);
+        let text = sanitized(text.trim());
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        line(out, &[GREEN, "❯ ", BOLD, "you", RESET, GREEN, " ", first, RESET]);
+        lines.for_each(|text| line(out, &["  ", GREEN, text, RESET]));
+    }
+
     fn tool_started(&mut self, call: &str, tool: &str, input: &str, out: &mut Vec<u8>) {
         self.begin(Last::Tool, out);
         self.head = Some(call.to_owned());
@@ -326,6 +337,19 @@ impl Transcript {
             }
             _ => Cow::Borrowed(input),
         }
+    }
+
+    /// A result in which the places of changes, `@@ /project/src/a.rs:3 @@`, are named as they are in the project.
+    fn with_relative_places<'a>(&self, result: &'a str) -> Cow<'a, str> {
+        let Some(project) = self.project.as_ref().filter(|_| result.contains("@@ /")) else {
+            return Cow::Borrowed(result);
+        };
+        let place = format!("@@ {project}");
+        let relative = |line: &str| match line.strip_prefix(&place) {
+            Some(rest) => format!("@@ {rest}"),
+            None => line.to_owned(),
+        };
+        Cow::Owned(result.split_inclusive('\n').map(relative).collect())
     }
 
     /// Shows what a tool writes, where its head was the last thing shown.
@@ -370,7 +394,7 @@ impl Transcript {
             },
             None => (kept, Folded::of(tool, most)),
         };
-        folded.show(&sanitized(left), out);
+        folded.show(&sanitized(&self.with_relative_places(left)), out);
         let hidden = folded.hidden(lines);
         let took = ms.filter(|ms| *ms >= SHOWN_DURATION_MS).map(seconds);
         match (hidden, &took) {
@@ -392,7 +416,9 @@ impl Transcript {
             FileChange::Updated => (YELLOW, "~", "updated"),
             FileChange::Deleted => (RED, "-", "deleted"),
         };
-        if self.last == Last::Tool && self.input == path {
+        // How the tool was used stands behind the path.
+        let is_named = |rest: &str| rest.is_empty() || rest.starts_with(' ');
+        if self.last == Last::Tool && self.input.strip_prefix(path).is_some_and(is_named) {
             line(out, &["  ", colour, sign, " ", word, RESET]);
         } else {
             self.begin(Last::Tool, out);

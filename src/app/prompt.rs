@@ -3,15 +3,24 @@
 use std::path::Path;
 
 use crate::{
-    config::Config,
+    agent::Channel,
+    config::{Config, SandboxMode},
+    driver::{self, Preview},
     error::{Failure, FailureKind},
     files::{self, PROMPT_CAP_BYTES, ReadError},
-    plan::Chosen,
-    prompt::Template,
+    git::Repository,
+    plan::{Chosen, PlanKind},
+    proc::Supervisor,
+    prompt::{Confined, Template, built_in_text},
     text::with_causes,
 };
 
-use super::{Place, own_files::own_prompt};
+use super::{
+    Place,
+    agents::{catalog, chosen_adapter},
+    own_files::own_prompt,
+    plan::chosen_work,
+};
 
 /// The prompt that was asked for, the project's own, or the built-in one.
 pub(super) fn template(place: &Place, config: &Config, chosen: &Chosen) -> Result<Template, Failure> {
@@ -37,6 +46,58 @@ pub(super) fn template(place: &Place, config: &Config, chosen: &Chosen) -> Resul
     };
     Template::parse(&text)
         .map_err(|error| Failure::new(FailureKind::Configuration, format!("{source}: {error}")).hints(error.hints()))
+}
+
+/// The prompt that the next iteration would get, as far as that is known before it begins.
+///
+/// # Errors
+/// The [`Failure`] that a run would end with.
+pub(crate) fn next_prompt(place: &Place, config: &Config, supervisor: &Supervisor) -> Result<String, Failure> {
+    let (work, reading) = chosen_work(place, config)?;
+    let template = template(place, config, &work)?;
+    let confined = match config.sandbox.mode {
+        SandboxMode::Off => Confined::No,
+        SandboxMode::On => Confined::On,
+        SandboxMode::Strict => Confined::Strict,
+    };
+    // What a session has changed is left out where there is no repository to ask.
+    let scratch = tempfile::tempdir().ok();
+    let repository = scratch
+        .as_ref()
+        .and_then(|scratch| Repository::discover(&place.project, scratch.path(), supervisor).ok());
+    let preview = Preview {
+        paths: &place.paths,
+        plan: &work.path,
+        tasks: &reading.plan,
+        template: &template,
+        handover: config.handover,
+        confined,
+        has_tools: config.tools.enabled && confined != Confined::Strict && takes_servers(place, config, supervisor),
+        repository: repository.as_ref().map(|(repository, _)| repository),
+    };
+    Ok(driver::next_prompt(&preview)?)
+}
+
+/// Whether the agent that a run would take is told of MCP servers; none is where there is no such agent.
+fn takes_servers(place: &Place, config: &Config, supervisor: &Supervisor) -> bool {
+    let catalog = catalog(place, config);
+    let Ok(id) = chosen_adapter(&catalog, config, false, &place.project, supervisor) else {
+        return false;
+    };
+    let manifest = catalog.manifest(&id);
+    manifest.is_ok_and(|manifest| {
+        let live = manifest.live.as_ref().filter(|_| config.channel == Channel::Live);
+        manifest.takes_servers(live)
+    })
+}
+
+/// The built-in instructions for the project's plan, as a template.
+///
+/// # Errors
+/// As [`next_prompt`].
+pub(crate) fn built_in_prompt(place: &Place, config: &Config) -> Result<String, Failure> {
+    let (work, _) = chosen_work(place, config)?;
+    Ok(built_in_text(PlanKind::of(&work.path), work.mode, work.reads))
 }
 
 fn readable(path: &Path, text: Result<String, ReadError>) -> Result<String, Failure> {

@@ -30,10 +30,36 @@ pub(crate) fn config(goals: &[Suggestion]) -> String {
     serde_json::to_string_pretty(&config).expect("a JSON value has no failing serialisers") + "\n"
 }
 
+/// Instructions for agents that tell these commands.
+pub(crate) fn instructions(commands: &[Suggestion]) -> String {
+    let longest = commands.iter().map(|found| found.command.len()).max().unwrap_or(0);
+    let mut text = "# For coding agents\n\n## Commands\n\n".to_owned();
+    for Suggestion { name, command, from } in commands {
+        writeln!(text, "    {command:longest$}   # {name}, from {from}").expect("a string takes every write");
+    }
+    text + "\nRun them before you say that something is done, and fix what they find.\n"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::{PlanError, PlanKind, parse_bytes};
+
+    #[test]
+    fn instructions_have_a_line_for_each_command() {
+        let found = |name: &str, command: &str| Suggestion {
+            name: name.to_owned(),
+            command: command.to_owned(),
+            from: "Cargo.toml",
+        };
+        let text = instructions(&[found("tests", "cargo test"), found("lint", "cargo clippy --all")]);
+        assert!(
+            text.contains(
+                "    cargo test           # tests, from Cargo.toml\n    cargo clippy --all   # lint, from Cargo.toml\n"
+            ),
+            "{text}"
+        );
+    }
 
     #[test]
     fn a_plan_has_the_tasks_that_were_named_and_else_none() {

@@ -208,6 +208,9 @@ pub(super) enum Command {
         /// Do not run the commands that are found
         #[arg(long)]
         no_check: bool,
+        /// Write an AGENTS.md, too, which tells agents the commands that are found; without this it is asked at a terminal
+        #[arg(long)]
+        agents_md: bool,
     },
     /// Make a new project: a directory with a repository, a plan and a first commit
     Setup {
@@ -544,6 +547,12 @@ pub(super) enum PlanCommand {
         /// As JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Print the prompt that the next iteration would get
+    Prompt {
+        /// The built-in instructions instead, with placeholders: the beginning of a .ralph/prompt.md of your own
+        #[arg(long)]
+        built_in: bool,
     },
     /// Report mistakes with line and column, and tasks that are too big or too vague; exit code 2 if there are mistakes
     Check {

@@ -24,6 +24,9 @@ const TIMEOUT_MS: u64 = 15 * 60_000;
 /// The exit code of a shell that does not find a program.
 const NO_PROGRAM: i32 = 127;
 
+/// Where agents look for what a project says to them; the first is the one that most of them read.
+const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"];
+
 /// What is asked of `ralph init`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
@@ -32,6 +35,8 @@ pub(super) struct Wish<'a> {
     pub(super) dry_run: bool,
     /// Do not run what is found.
     pub(super) no_check: bool,
+    /// Write instructions for agents without asking.
+    pub(super) agents_md: bool,
     /// The project is made, so nothing in it is to be expected.
     pub(super) is_new: bool,
 }
@@ -73,7 +78,11 @@ pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Sup
         true => Vec::new(),
         false => checked(args, place, begin::suggestions(&place.project), wish, supervisor)?,
     };
-    let files = new_files(&place.project, &config, &goals, wish.tasks)?;
+    let mut files = new_files(&place.project, &config, &goals, wish.tasks)?;
+    let mut instructions = instructions(&place.project, &goals, wish);
+    if wish.agents_md {
+        files.extend(instructions.take());
+    }
     if files.is_empty() {
         print("nothing to do: there is a plan, and .ralph/config.json is there or nothing was found for it\n");
         ask(args, place, wish)?;
@@ -95,8 +104,51 @@ pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Sup
         return Ok(false);
     }
     write(place, &config, &files)?;
+    if let Some(instructions) = instructions.filter(|_| !wish.yes && console::is_answered()) {
+        offer(&place.project, &instructions)?;
+    }
     ask(args, place, wish)?;
     Ok(true)
+}
+
+/// Instructions for agents made of the commands that were found; none where the project has its own.
+fn instructions(project: &Path, goals: &[Suggestion], wish: Wish<'_>) -> Option<New> {
+    let found = match goals.is_empty() && wish.agents_md {
+        // Those that the project is verified by already.
+        true => begin::suggestions(project),
+        false => goals.to_vec(),
+    };
+    let there = INSTRUCTIONS
+        .iter()
+        .find(|name| project.join(name).symlink_metadata().is_ok());
+    let why_not = match there {
+        Some(there) => Some(format!("there is {there} already")),
+        None if found.is_empty() => Some("no command was found that it could tell".to_owned()),
+        None => None,
+    };
+    if let Some(why) = why_not {
+        if wish.agents_md {
+            complain(&format!("note: no AGENTS.md is written: {why}"));
+        }
+        return None;
+    }
+    Some(New {
+        path: project.join(INSTRUCTIONS[0]),
+        text: begin::instructions(&found),
+    })
+}
+
+/// Asks whether instructions for agents are wanted, and writes them then.
+fn offer(project: &Path, instructions: &New) -> Result<(), Failure> {
+    let name = shown(project, &instructions.path);
+    print(&format!("\n{name}:\n{}\n", indented(&instructions.text)));
+    complain(&format!(
+        "Write {name} as well, which tells agents these commands? [y/N]"
+    ));
+    if is_confirmed()? {
+        create(project, instructions)?;
+    }
+    Ok(())
 }
 
 /// Asks which agent is to be used, if anything may be asked.
@@ -274,15 +326,21 @@ fn confirmed(files: &[New], project: &Path) -> Result<bool, Failure> {
 fn write(place: &Place, config: &Path, files: &[New]) -> Result<(), Failure> {
     let had_own = has_own(&place.project);
     for new in files {
-        create_new(&new.path, &new.text).map_err(|error| {
-            let what = format!("{}: cannot be written: {error}", shown(&place.project, &new.path));
-            Failure::new(FailureKind::Failed, what).hint("what was written before it is kept; nothing is overwritten")
-        })?;
-        print(&format!("wrote {}\n", shown(&place.project, &new.path)));
+        create(&place.project, new)?;
     }
     if !had_own && config.exists() {
         trust::trust_as_written(place)?;
     }
+    Ok(())
+}
+
+fn create(project: &Path, new: &New) -> Result<(), Failure> {
+    let name = shown(project, &new.path);
+    create_new(&new.path, &new.text).map_err(|error| {
+        let what = format!("{name}: cannot be written: {error}");
+        Failure::new(FailureKind::Failed, what).hint("what was written before it is kept; nothing is overwritten")
+    })?;
+    print(&format!("wrote {name}\n"));
     Ok(())
 }
 

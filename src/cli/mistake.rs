@@ -20,6 +20,10 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
         Some(_) | None => {
             let command = command_of(args);
             let failure = of_text(&error.to_string(), command.clone());
+            if let Some(hint) = of_an_agent(error) {
+                let hints = vec![hint.to_owned()];
+                return Failure { hints, ..failure }.hint(format!("see `{command} --help`"));
+            }
             match misplaced(error).zip(command.strip_prefix("ralph ")) {
                 Some((flag, name)) => Failure {
                     hints: vec![format!("`{flag}` is an option of `ralph`: type it before `{name}`")],
@@ -42,6 +46,29 @@ pub(super) fn not_utf8(arg: &OsString) -> Failure {
         "if it is the name of a file, rename that: mv $'{}' NEW-NAME",
         arg.as_bytes().escape_ascii()
     ))
+}
+
+/// What stands here for a flag by which agents are told what they may do.
+fn of_an_agent(error: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    match flag.as_str() {
+        "--yolo"
+        | "--full-auto"
+        | "--dangerously-skip-permissions"
+        | "--dangerously-bypass-approvals-and-sandbox"
+        | "--skip-permissions" => Some(
+            "ralph's agents ask nobody unless you want it: `--permission-mode auto` is the default; see `ralph permissions --help`",
+        ),
+        "--approval-mode" | "--ask-for-approval" | "--permissions" => Some(
+            "`--permission-mode ask` has you asked, `restricted` denies what no rule allows, `readonly` lets agents only read",
+        ),
+        "--allowedTools" | "--allowed-tools" | "--disallowedTools" | "--disallowed-tools" => {
+            Some("rules say it: \"permissions\": {\"allow\": [\"Bash(npm run *)\"]} in .ralph/config.json")
+        }
+        _ => None,
+    }
 }
 
 /// The flag that the command does not know and `ralph` does.
@@ -128,6 +155,25 @@ mod tests {
         );
         assert!(typed(&["ralph", "plan", "show", "--max-time=8h"]).contains("type it before `plan`"));
         assert!(!typed(&["ralph", "--max-tiem", "8h"]).contains("before"));
+    }
+
+    #[test]
+    fn what_agents_call_it_is_told_in_ralphs_words() {
+        for (flag, hint) in [
+            ("--yolo", "`--permission-mode auto` is the default"),
+            ("--full-auto", "`--permission-mode auto` is the default"),
+            (
+                "--dangerously-skip-permissions",
+                "`--permission-mode auto` is the default",
+            ),
+            ("--approval-mode=yolo", "`--permission-mode ask`"),
+            ("--allowedTools", "\"permissions\""),
+        ] {
+            let args: Vec<OsString> = ["ralph", flag].iter().map(OsString::from).collect();
+            let error = super::super::help::command().try_get_matches_from(&args).unwrap_err();
+            let text = failure(&error, &args).to_string();
+            assert!(text.contains(hint) && !text.contains("similar"), "{text}");
+        }
     }
 
     #[test]

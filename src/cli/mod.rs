@@ -119,12 +119,14 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             yes,
             dry_run,
             no_check,
+            agents_md,
         }) => {
             let wish = init::Wish {
                 tasks,
                 yes: *yes,
                 dry_run: *dry_run,
                 no_check: *no_check,
+                agents_md: *agents_md,
                 is_new: false,
             };
             init::run(args, wish, supervisor)
@@ -140,6 +142,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
                 yes: *yes,
                 dry_run: *dry_run,
                 no_check: true,
+                agents_md: false,
                 is_new: true,
             };
             setup::run(args, name, wish, supervisor)
@@ -190,7 +193,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         },
         Some(Command::Plan { plan, command }) => {
             let show = PlanCommand::Show { json: false };
-            plan::run(args, plan.as_deref(), command.as_ref().unwrap_or(&show))
+            plan::run(args, plan.as_deref(), command.as_ref().unwrap_or(&show), supervisor)
         }
         Some(Command::Permissions { command }) => {
             let list = PermissionsCommand::List { json: false };

@@ -9,13 +9,14 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    app::{Place, catalog},
+    app::{Place, built_in_prompt, catalog, next_prompt},
     config::{self, Config, Flag},
-    console::{complain, print_coloured, print_json},
+    console::{complain, print, print_coloured, print_json},
     error::{Failure, FailureKind},
     event::PlanSnapshot,
     files::{self, PLAN_CAP_BYTES},
     plan::{self, AddError, Advice, PlanError, PlanKind, Reading, Severity},
+    proc::Supervisor,
     settings::closest,
     text::{Position, one_line},
     ui::{Presentation, headless::Format, report::Style},
@@ -42,11 +43,24 @@ struct Plan {
 }
 
 /// Carries out `ralph plan`, about the plan that is `named` or that a run would take.
-pub(super) fn run(args: &Args, named: Option<&Path>, command: &PlanCommand) -> Result<u8, Failure> {
+pub(super) fn run(
+    args: &Args,
+    named: Option<&Path>,
+    command: &PlanCommand,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
     let plan = Plan::of(args, named)?;
     match command {
         PlanCommand::Show { json } => plan.show(*json),
         PlanCommand::Next { json } => plan.next(*json),
+        PlanCommand::Prompt { built_in } => {
+            let Plan { place, config, .. } = &plan;
+            print(&match built_in {
+                true => built_in_prompt(place, config)?,
+                false => next_prompt(place, config, supervisor)?,
+            });
+            Ok(0)
+        }
         PlanCommand::Check { json } => plan.check(*json),
         PlanCommand::Add { task, section } => plan.add(&task.join(" "), section.as_deref()),
     }

@@ -19,7 +19,8 @@ use crate::{
     },
     words::{
         asked_in_words, background_state_in_words, breaker_state_word, changes_in_words, command_in_words, counted,
-        goal_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words, usage_in_words,
+        goal_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words, tool_in_words,
+        usage_in_words,
     },
 };
 
@@ -224,6 +225,10 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
             ),
         );
     }
+    if let Some(tool) = &status.tool {
+        let since = short_duration(now_ms.saturating_sub(tool.started_ms));
+        line("tool", &format!("{} ({since})", tool_in_words(tool)));
+    }
     if let Some(until_ms) = status.until_ms {
         line("left", &short_duration(until_ms.saturating_sub(now_ms)));
     }
@@ -267,7 +272,7 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
     }
     let mut work = vec![
         counted(u64::from(totals.iterations), "iteration"),
-        short_duration(totals.elapsed_ms),
+        short_duration(running.map_or(totals.elapsed_ms, |view| view.elapsed_ms(now_ms))),
     ];
     work.extend(totals.changes.as_ref().map(changes_in_words));
     work.extend(usage_in_words(&totals.usage));
@@ -348,8 +353,8 @@ mod tests {
     use super::*;
     use crate::{
         event::{
-            Event, Goal, PlanSnapshot, PlanTask, ReviewSettings, ReviewWhen, Role, Settings, SteeringId, StopReason,
-            Worker,
+            AgentSignal, Event, Goal, PlanSnapshot, PlanTask, ReviewSettings, ReviewWhen, Role, Settings, SteeringId,
+            StopReason, Worker,
         },
         testing::{goal_checked, iteration_ended, iteration_started, permission_asked},
     };
@@ -472,6 +477,14 @@ mod tests {
             text: text.to_owned(),
             answers: None,
         };
+        let tool = Event::AgentReported {
+            iteration: 2,
+            signal: AgentSignal::ToolStarted {
+                call: "1".to_owned(),
+                tool: "shell".to_owned(),
+                input: "cargo test\ncargo clippy".to_owned(),
+            },
+        };
         let mut view = RunView::default();
         for (minute, event) in [
             (0, started(settings)),
@@ -481,6 +494,7 @@ mod tests {
             (4, iteration_ended(1)),
             (4, plan(1)),
             (5, iteration_started(2, Some("Task 1"), None)),
+            (6, tool),
             (6, permission_asked(3)),
             (6, message(1, SteeringKind::Next, "use tabs")),
             (6, message(2, SteeringKind::Standing, "be brief")),

@@ -21,6 +21,9 @@ settings! {
         /// Tokens that a conversation may have, which is the model's context window or less: old results of tools are left out before
         /// it is full.
         context_tokens("contextTokens"): Within<2000, 10_000_000> = 128000,
+        /// Most tokens of one answer of the model, its thoughts included; a longer one is cut off and continued, three times at most.
+        /// null leaves it to the server, and asks Anthropic's API for 16,384, or as many as an older model has.
+        answer_tokens("answerTokens"): Option<Within<16, 10_000_000>> = null,
         /// Requests to the model in one iteration.
         max_requests("maxRequests"): Count = 200,
         /// How often a request that failed is repeated, if that may help.
@@ -166,6 +169,10 @@ impl Native {
             ),
             ("RALPH_NATIVE_MODEL", self.model.clone()),
             ("RALPH_NATIVE_CONTEXT_TOKENS", Some(self.context_tokens.to_string())),
+            (
+                "RALPH_NATIVE_ANSWER_TOKENS",
+                self.answer_tokens.map(|tokens| tokens.to_string()),
+            ),
             ("RALPH_NATIVE_MAX_REQUESTS", Some(self.max_requests.to_string())),
             ("RALPH_NATIVE_RETRIES", Some(self.retries.to_string())),
             (

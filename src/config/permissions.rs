@@ -23,6 +23,7 @@ settings! {
     pub struct Permissions {
         /// What decides where no rule does. "auto": it is allowed. "ask": it is asked. "restricted": it is denied. "readonly": only
         /// tools that read are allowed.
+        #[flag("--permission-mode", "MODE", "What decides where no rule does: auto, ask, restricted or readonly [default: auto]")]
         mode("mode"): OneOf<PermissionMode> = "auto",
         /// What is denied: ["Bash(git push *)", "Read(~/.ssh/**)"].
         deny("deny"): Rules<Deny> = [],

@@ -485,7 +485,7 @@ mod tests {
                 "channel" => "live",
                 "native.baseUrl" => "http://127.0.0.1:7",
                 "native.wire" => "anthropic",
-                "native.contextTokens" => "9000",
+                "native.contextTokens" | "native.answerTokens" => "9000",
                 "native.prices" => r#"{"m": {"input": 1, "output": 2}}"#,
                 "limits.perDay.onLimit" => "stop",
                 "goalsWhen" => "both",

@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     event::{BackgroundCommand, BreakerState, Question, RunId, SteeringId, SteeringKind, Totals, UserCommand},
-    run::{OpenAsk, RunView},
+    run::{OpenAsk, RunView, Tool},
 };
 
 pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, StartBackground, StartedBackground};
@@ -153,6 +153,9 @@ pub struct Status {
     /// Set while the agent has neither written nor computed for half of the idle limit or longer.
     #[serde(default)]
     pub quiet: Option<Quiet>,
+    /// What the agent does, and since when; none between its tools.
+    #[serde(default)]
+    pub tool: Option<Tool>,
     pub task: Option<String>,
     pub paused: bool,
     #[serde(default)]

@@ -149,6 +149,49 @@ impl Settle {
     }
 }
 
+/// What decides a prompt besides the state of the loop.
+pub(super) struct Telling<'a> {
+    /// Its path as the agent can use it.
+    pub(super) plan: &'a str,
+    pub(super) kind: PlanKind,
+    pub(super) template: &'a Template,
+    pub(super) confined: Confined,
+    pub(super) repository: Option<&'a Repository>,
+}
+
+impl Telling<'_> {
+    pub(super) fn prompt(&self, job: &Prepare, plan: &PlanSnapshot) -> Prompt {
+        let texts = |wanted: &[SteeringKind]| -> Vec<String> {
+            let wanted = job.steering.iter().filter(|(_, kind, _)| wanted.contains(kind));
+            wanted.map(|(_, _, text)| text.clone()).collect()
+        };
+        let sent_back = job.sent_back_to.as_deref();
+        let sent_back = sent_back.and_then(|text| plan.tasks.iter().find(|task| task.text == text));
+        let current = sent_back.or_else(|| plan.current_except(&job.set_aside));
+        let before = job.before.as_ref().map(|before| before.handover(self.repository));
+        let standing = texts(&[SteeringKind::Standing]);
+        let once = texts(&[SteeringKind::Next, SteeringKind::Now]);
+        let input = PromptInput {
+            plan: self.plan,
+            kind: self.kind,
+            task: current.map(|task| task.text.as_str()),
+            sent_back: sent_back.is_some_and(|task| task.done),
+            iteration: job.iteration,
+            done: plan.done(),
+            total: plan.tasks.len(),
+            promise: &job.promise,
+            standing: &standing,
+            once: &once,
+            notices: &job.feedback,
+            background: &job.background,
+            before: before.as_ref(),
+            confined: self.confined,
+            has_tools: job.has_tools,
+        };
+        prompt::render(self.template, &input)
+    }
+}
+
 impl JobContext {
     pub(super) fn prepare(&self, job: &Prepare) -> Result<Preparation, Refusal> {
         let mut notices = Vec::new();
@@ -250,37 +293,14 @@ impl JobContext {
     }
 
     fn render(&self, job: &Prepare, plan: &PlanSnapshot) -> Prompt {
-        let texts = |wanted: &[SteeringKind]| -> Vec<String> {
-            let wanted = job.steering.iter().filter(|(_, kind, _)| wanted.contains(kind));
-            wanted.map(|(_, _, text)| text.clone()).collect()
-        };
-        let sent_back = job.sent_back_to.as_deref();
-        let sent_back = sent_back.and_then(|text| plan.tasks.iter().find(|task| task.text == text));
-        let current = sent_back.or_else(|| plan.current_except(&job.set_aside));
-        let before = job
-            .before
-            .as_ref()
-            .map(|before| before.handover(self.repository.as_ref()));
-        let standing = texts(&[SteeringKind::Standing]);
-        let once = texts(&[SteeringKind::Next, SteeringKind::Now]);
-        let input = PromptInput {
+        let telling = Telling {
             plan: &self.shown_plan(),
             kind: PlanKind::of(&self.plan),
-            task: current.map(|task| task.text.as_str()),
-            sent_back: sent_back.is_some_and(|task| task.done),
-            iteration: job.iteration,
-            done: plan.done(),
-            total: plan.tasks.len(),
-            promise: &job.promise,
-            standing: &standing,
-            once: &once,
-            notices: &job.feedback,
-            background: &job.background,
-            before: before.as_ref(),
+            template: &self.template,
             confined: self.confined,
-            has_tools: job.has_tools,
+            repository: self.repository.as_ref(),
         };
-        prompt::render(&self.template, &input)
+        telling.prompt(job, plan)
     }
 
     fn surroundings(&self) -> Surroundings<'_> {

@@ -20,6 +20,7 @@ mod log;
 mod open;
 mod perform;
 mod plan_file;
+mod preview;
 pub(crate) mod prune;
 mod reports;
 mod review;
@@ -41,6 +42,7 @@ pub use hub::{Detail, Hub, Poll, Subscription, Terminal, UiEvent, Waker, Wants, 
 pub use open::{OpenError, OpenRun, Opening, Reset, forget_rule, read_shortened, read_view, reset_circuit};
 pub use plan_file::Taskless;
 pub(crate) use plan_file::read_plan;
+pub use preview::{Preview, next_prompt};
 pub use run::{Driver, DriverError};
 pub use status::status_of;
 pub use unfold::{Unfold, unfolded};

@@ -52,6 +52,8 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
             | Phase::Stopped { .. } => None,
         },
         quiet,
+        // What went on when a ralph was killed goes on no more.
+        tool: view.tool.clone().filter(|_| pid != 0),
         task: view.task().map(|task| task.text.clone()),
         // A run that is over waits for nothing.
         paused: view.is_paused() && !view.is_over(),
@@ -121,8 +123,12 @@ impl Driver {
             }),
             Request::Status => Ok(Reply::Status {
                 status: {
-                    let quiet = self.quiet();
-                    Box::new(status_of(&self.state().view, self.pid, quiet))
+                    let (quiet, now_ms) = (self.quiet(), self.clock.now_ms());
+                    let view = &self.state().view;
+                    let mut status = status_of(view, self.pid, quiet);
+                    // Up to now, and not up to the last record.
+                    status.totals.elapsed_ms = view.elapsed_ms(now_ms);
+                    Box::new(status)
                 },
             }),
             Request::Background(command) => self.answer_background(&command, role),

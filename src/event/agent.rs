@@ -76,6 +76,9 @@ pub enum AgentSignal {
     MessageAnswered {
         id: SteeringId,
         taken: bool,
+        /// The message, once it was taken: a part of the conversation from here on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
     },
     /// A use of a tool waits for an answer.
     PermissionRequested {

@@ -293,7 +293,7 @@ fn a_message_is_delivered_when_the_agent_has_taken_it_and_ends_the_iteration_whe
     for taken in [true, false] {
         let mut lone = Loop::steered_live();
         assert!(!delivered(&lone), "it is only under way");
-        lone.signal(AgentSignal::MessageAnswered { id, taken });
+        lone.signal(AgentSignal::MessageAnswered { id, taken, text: None });
         assert_eq!(delivered(&lone), taken);
         assert_eq!(
             matches!(lone.state.view.phase, Phase::Running { .. }),
@@ -307,7 +307,11 @@ fn a_message_is_delivered_when_the_agent_has_taken_it_and_ends_the_iteration_whe
         command: UserCommand::Skip,
         by: RequestedBy::User,
     });
-    lone.signal(AgentSignal::MessageAnswered { id, taken: true });
+    lone.signal(AgentSignal::MessageAnswered {
+        id,
+        taken: true,
+        text: None,
+    });
     assert!(!delivered(&lone), "nobody knows whether it was read before the end");
     assert!(lone.state.view.messages[0].is_due());
     let journalled = |event: &Event| {

@@ -38,7 +38,7 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
     if current != iteration {
         return;
     }
-    if let AgentSignal::MessageAnswered { id, taken } = signal {
+    if let AgentSignal::MessageAnswered { id, taken, .. } = signal {
         let taken = if *taken { Taken::Yes } else { Taken::No };
         return user::steered(decision, iteration, *id, taken);
     }

@@ -62,7 +62,7 @@ impl Api {
     /// # Errors
     /// The last [`Failure`].
     pub(super) async fn ask(&self, request: Request<'_>, listener: &mut impl Listener) -> Result<Reply, Failure> {
-        let body = self.endpoint.wire.body(request);
+        let body = self.endpoint.body(request);
         let mut attempt = 0;
         loop {
             let failure = match self.ask_once(&body, listener).await {

@@ -7,9 +7,13 @@ use std::{collections::BTreeMap, fmt};
 
 use reqwest::Url;
 use serde::Deserialize;
+use serde_json::Value;
 use thiserror::Error;
 
-use super::{message::Tokens, wire::Wire};
+use super::{
+    message::{Request, Tokens},
+    wire::Wire,
+};
 
 const OPENAI: &str = "https://api.openai.com/v1";
 const ANTHROPIC: &str = "https://api.anthropic.com/v1";
@@ -24,6 +28,8 @@ pub(super) struct Options {
     pub(super) model: Option<String>,
     /// Tokens that a conversation may have.
     pub(super) context_tokens: u64,
+    /// Most tokens of one answer; none leaves it to the API.
+    pub(super) answer_tokens: Option<u32>,
     /// Requests in one turn.
     pub(super) max_requests: u32,
     /// How often a failed request is repeated.
@@ -45,6 +51,19 @@ pub(super) struct Key {
     /// The variable that it comes from.
     pub(super) variable: &'static str,
     pub(super) secret: String,
+}
+
+impl Endpoint {
+    /// The body of a request. OpenAI itself takes the length of an answer by another name than everybody who does as it did.
+    pub(super) fn body(&self, request: Request<'_>) -> Value {
+        let mut body = self.wire.body(request);
+        if self.base == OPENAI
+            && let Some(most) = body.as_object_mut().and_then(|body| body.remove("max_tokens"))
+        {
+            body["max_completion_tokens"] = most;
+        }
+        body
+    }
 }
 
 impl fmt::Debug for Endpoint {
@@ -118,9 +137,12 @@ impl Options {
             }),
         };
         let small = |name, usual| Ok(u32::try_from(number(name, usual)?).unwrap_or(u32::MAX));
+        let answer_tokens = "RALPH_NATIVE_ANSWER_TOKENS";
+        let answer_tokens = variable(answer_tokens).map(|_| small(answer_tokens, 0)).transpose()?;
         Ok(Self {
             endpoint: Endpoint::read(&variable, model.as_deref(), has_tls)?,
             context_tokens: number("RALPH_NATIVE_CONTEXT_TOKENS", 128_000)?,
+            answer_tokens,
             max_requests: small("RALPH_NATIVE_MAX_REQUESTS", 200)?,
             retries: small("RALPH_NATIVE_RETRIES", 4)?,
             model,

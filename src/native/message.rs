@@ -91,4 +91,6 @@ pub(super) struct Request<'a> {
     pub(super) system: &'a str,
     pub(super) messages: &'a [Message],
     pub(super) offers: &'a [Offer],
+    /// Most tokens of the answer; none leaves it to the API.
+    pub(super) answer_tokens: Option<u32>,
 }

@@ -126,6 +126,7 @@ impl Turn<'_> {
                 system: self.system,
                 messages: self.history.messages(),
                 offers: self.offers,
+                answer_tokens: self.options.answer_tokens,
             };
             match self.api.ask(request, &mut listener).await {
                 Err(failure) if failure.class == Class::Overflow && !has_shortened => {

@@ -7,13 +7,48 @@ use super::{
 use crate::{event::Mode, plan::PlanKind};
 
 pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief) {
+    write_work(draft, input, brief, &progress(input), &input.iteration.to_string());
+    draft.ours("\n");
+    write_last_words(draft, input);
+}
+
+/// The built-in instructions as a template of the user's would have them, without what is added to each.
+pub(super) fn as_template(kind: PlanKind, brief: &Brief) -> String {
+    let mut draft = Draft::default();
+    let input = PromptInput {
+        plan: "{plan}",
+        kind,
+        task: Some("{task}"),
+        sent_back: false,
+        iteration: 1,
+        done: 0,
+        total: 1,
+        promise: "",
+        standing: &[],
+        once: &[],
+        notices: &[],
+        background: &[],
+        before: None,
+        confined: Confined::No,
+        has_tools: false,
+    };
+    // A name with braces in it is none of a placeholder.
+    let brief = Brief {
+        reads: brief
+            .reads
+            .iter()
+            .map(|name| name.replace('{', "{{").replace('}', "}}"))
+            .collect(),
+        ..brief.clone()
+    };
+    write_work(&mut draft, &input, &brief, "{progress}", "{iteration}");
+    draft.prompt.text
+}
+
+fn write_work(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief, progress: &str, iteration: &str) {
     draft.ours("You are one session of a loop that works through the plan in ");
     draft.ours(input.plan);
-    draft.ours(&format!(
-        " ({}). This is session {}; ",
-        progress(input),
-        input.iteration
-    ));
+    draft.ours(&format!(" ({progress}). This is session {iteration}; "));
     match input.task {
         Some(task) if input.sent_back => write_sent_back(draft, input, task),
         Some(task) => write_task(draft, input, task),
@@ -34,9 +69,8 @@ pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief) {
     write_brief(draft, brief);
     draft.ours(
         "\nNobody answers while you work: decide for yourself, and leave what others must know as a note with \
-         the task. Stop every process you start in the background before you end.\n\n",
+         the task. Stop every process you start in the background before you end.\n",
     );
-    write_last_words(draft, input);
 }
 
 /// What this kind of work asks for, and what to read for it.

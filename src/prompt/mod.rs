@@ -14,6 +14,6 @@ mod template;
 
 pub use draft::{Confined, Prompt, PromptInput};
 pub use handover::{Handover, SessionEnd};
-pub use render::render;
+pub use render::{built_in_text, render};
 pub use review::{Changed, ReviewInput, render_review};
 pub use template::{PromptError, Template};

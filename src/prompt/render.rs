@@ -4,9 +4,12 @@ use super::{
     built_in,
     draft::{Draft, Prompt, PromptInput, progress},
     handover::{self, Written},
-    template::{Instructions, Part, Placeholder, Template},
+    template::{Brief, Instructions, Part, Placeholder, Template},
 };
-use crate::event::{TEXT_CAP_BYTES, clip};
+use crate::{
+    event::{Mode, TEXT_CAP_BYTES, clip},
+    plan::PlanKind,
+};
 
 /// Renders the prompt of one iteration.
 ///
@@ -54,6 +57,11 @@ pub fn render(template: &Template, input: &PromptInput<'_>) -> Prompt {
     write_section(&mut draft, "From the user, for this session:", input.once, Owner::User);
     draft.end_line();
     draft.prompt
+}
+
+/// The built-in instructions for a plan of this kind, as a text that [`Template::parse`] takes: to write one's own from.
+pub fn built_in_text(kind: PlanKind, mode: Option<Mode>, reads: Vec<String>) -> String {
+    built_in::as_template(kind, &Brief { mode, reads })
 }
 
 fn write_part(draft: &mut Draft, part: &Part, input: &PromptInput<'_>) {
@@ -211,6 +219,18 @@ mod tests {
             );
             let more = prompt.overhead_bytes - plain.overhead_bytes;
             assert!(more <= 450, "{more} bytes");
+        }
+    }
+
+    #[test]
+    fn the_built_in_instructions_as_a_template_are_the_built_in_instructions() {
+        let reads = ["PROMPT.md", "{odd}/"].map(str::to_owned).to_vec();
+        for kind in [PlanKind::Markdown, PlanKind::Prd] {
+            let input = PromptInput { kind, ..input() };
+            let text = built_in_text(kind, Some(Mode::Fix), reads.clone());
+            let template = Template::parse(&text).expect("a template");
+            let built_in = Template::of_mode(Some(Mode::Fix), reads.clone());
+            assert_eq!(render(&template, &input).text, render(&built_in, &input).text);
         }
     }
 

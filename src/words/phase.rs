@@ -2,7 +2,7 @@
 
 use crate::{
     event::{StopRequest, Wait},
-    run::{Phase, RunView},
+    run::{Phase, RunView, Tool},
 };
 
 use super::{counted, end::end_headline, role_in_words, stop_in_words, ticking};
@@ -23,6 +23,14 @@ pub fn phase_in_words(view: &RunView) -> String {
         },
         phase => still(phase, view),
     }
+}
+
+/// What the agent does, in a line: `shell cargo test`.
+pub fn tool_in_words(tool: &Tool) -> String {
+    let mut lines = tool.input.trim().lines();
+    let first = lines.next().unwrap_or_default();
+    let more = if lines.next().is_some() { " …" } else { "" };
+    format!("{} {first}{more}", tool.name).trim_end().to_owned()
 }
 
 /// The same at `now_ms`, with what follows. `time` renders a moment as the user's clock shows it.

@@ -114,7 +114,7 @@ impl Served {
         self.input.write_all(&exchange.input).expect("an agent that listens");
         self.input.flush().expect("an agent that listens");
         answers.extend(exchange.signals.iter().filter_map(|signal| match signal {
-            AgentSignal::MessageAnswered { id, taken } => Some((id.0, *taken)),
+            AgentSignal::MessageAnswered { id, taken, .. } => Some((id.0, *taken)),
             _ => None,
         }));
         exchange.close

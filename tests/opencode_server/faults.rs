@@ -191,7 +191,7 @@ fn a_message_that_is_taken_at_the_last_moment_is_worked_on() {
 /// What the server said to messages, of all that was told.
 fn answers(signals: &[AgentSignal]) -> Vec<(SteeringId, bool)> {
     let answers = signals.iter().filter_map(|signal| match signal {
-        AgentSignal::MessageAnswered { id, taken } => Some((*id, *taken)),
+        AgentSignal::MessageAnswered { id, taken, .. } => Some((*id, *taken)),
         _ => None,
     });
     answers.collect()
@@ -206,7 +206,12 @@ fn a_message_that_the_server_refuses_is_told_as_refused_and_the_turn_goes_on() {
     let id = SteeringId(7);
     assert_eq!(started.session.send(steer(id, "And bananas.")), Ok(()));
     started.wait_for("answer", |signal| {
-        *signal == AgentSignal::MessageAnswered { id, taken: false }
+        *signal
+            == AgentSignal::MessageAnswered {
+                id,
+                taken: false,
+                text: None,
+            }
     });
     end_unheard(&server);
     server.emit("session.idle", say::idle());
@@ -223,7 +228,12 @@ fn a_message_that_the_server_takes_is_told_as_taken() {
     let id = SteeringId(7);
     assert_eq!(started.session.send(steer(id, "And bananas.")), Ok(()));
     started.wait_for("answer", |signal| {
-        *signal == AgentSignal::MessageAnswered { id, taken: true }
+        *signal
+            == AgentSignal::MessageAnswered {
+                id,
+                taken: true,
+                text: Some("And bananas.".to_owned()),
+            }
     });
     started.session.stop(Stop::Immediate);
     started.finish();

@@ -74,6 +74,81 @@ pub(in crate::agent) fn short_input(input: &Value) -> String {
     clip(&short, OUTPUT_CAP_BYTES)
 }
 
+/// Most of a tool's other arguments that are shown, and most bytes of the text of one.
+const OPTIONS: usize = 8;
+const OPTION_BYTES: usize = 60;
+
+/// What a use of a tool is shown with: what it is about, and then how, as far as that is short: `src/a.rs offset=10 limit=40`.
+///
+/// Of a command it stands behind a `#`, so that nobody takes it for a part of that. What changes a file shows as a change.
+pub(in crate::agent) fn tool_input(input: &Value) -> String {
+    let short = short_input(input);
+    let Some(fields) = input.as_object().filter(|_| is_about_something(input)) else {
+        return short;
+    };
+    let option = |(name, value): (&String, &Value)| {
+        let value = match value {
+            Value::Bool(true) | Value::Number(_) => value.to_string(),
+            Value::String(text) if text.is_empty() || text.contains(char::is_whitespace) => value.to_string(),
+            Value::String(text) => text.clone(),
+            // What is off needs no word; some agents write out every default.
+            Value::Bool(false) | Value::Null | Value::Array(_) | Value::Object(_) => return None,
+        };
+        let is_shown = ABOUT.contains(&name.as_str()) || UNSAID.contains(&name.as_str());
+        let fits = value.len() <= OPTION_BYTES && name.len() <= OPTION_BYTES && !value.contains('\n');
+        (fits && (!is_shown || is_beside(name, input))).then(|| format!("{name}={value}"))
+    };
+    let options: Vec<String> = fields.iter().filter_map(option).take(OPTIONS).collect();
+    if options.is_empty() {
+        return short;
+    }
+    let gap = match (input.get("command").is_some(), short.contains('\n')) {
+        (true, false) => "  # ",
+        (true, true) => "\n# ",
+        (false, _) => " ",
+    };
+    clip(&format!("{short}{gap}{}", options.join(" ")), OUTPUT_CAP_BYTES)
+}
+
+/// The arguments that say what a use of a tool is about.
+const ABOUT: &[&str] = &[
+    "command",
+    "pattern",
+    "file_path",
+    "filePath",
+    "absolute_path",
+    "notebook_path",
+    "dir_path",
+    "path",
+    "query",
+    "url",
+    "prompt",
+    "description",
+    "todos",
+];
+/// Those that a change is made of, that say why, or that are the same for each use.
+const UNSAID: &[&str] = &[
+    "cwd",
+    "content",
+    "old_string",
+    "new_string",
+    "oldString",
+    "newString",
+    "new_source",
+    "instruction",
+    "explanation",
+];
+
+/// Whether the arguments have one of those that are shown by themselves. Without one, all are shown as they are.
+fn is_about_something(input: &Value) -> bool {
+    ABOUT.iter().any(|name| input[*name].is_string())
+}
+
+/// Whether an argument that can be what the use is about is only how: the directory of a command.
+fn is_beside(name: &str, input: &Value) -> bool {
+    name == "dir_path" && input["command"].is_string()
+}
+
 /// The file or directory that a tool is to work on.
 pub(in crate::agent) fn path_in(input: &Value) -> Option<&str> {
     [
@@ -121,6 +196,49 @@ mod tests {
         ] {
             assert_eq!(short_input(&input), short, "{input}");
         }
+    }
+
+    #[test]
+    fn how_a_tool_is_used_stands_behind_what_it_is_about() {
+        for (input, shown) in [
+            (
+                json!({"file_path": "src/a.rs", "offset": 10, "limit": 40}),
+                "src/a.rs offset=10 limit=40",
+            ),
+            (
+                json!({"command": "make", "timeout": 600_000, "description": "Build"}),
+                "make  # timeout=600000",
+            ),
+            (
+                json!({"command": "a\nb", "run_in_background": true}),
+                "a\nb\n# run_in_background=true",
+            ),
+            (json!({"command": "ls", "dir_path": "src"}), "ls  # dir_path=src"),
+            (
+                json!({"pattern": "fn main", "path": "src", "glob": "*.rs", "-i": true, "type": null}),
+                "fn main in src glob=*.rs -i=true",
+            ),
+            (
+                json!({"file_path": "/a", "old_string": "x", "new_string": "y", "replace_all": false, "cwd": "/p"}),
+                "/a",
+            ),
+            (json!({"file_path": "/a", "content": "short"}), "/a"),
+            (
+                json!({"url": "http://h/", "format": "two words", "x": "y".repeat(61)}),
+                "http://h/ format=\"two words\"",
+            ),
+            (
+                json!({"todos": [{"content": "a", "status": "pending"}], "merge": true}),
+                "[ ] a",
+            ),
+            (json!({"depth": 3}), r#"{"depth":3}"#),
+            (Value::Null, ""),
+        ] {
+            assert_eq!(tool_input(&input), shown, "{input}");
+        }
+        let mut many: Value = (0..100).map(|n| (format!("k{n}"), json!(n))).collect();
+        many["path"] = json!("p");
+        assert_eq!(tool_input(&many).split(' ').count(), 1 + OPTIONS);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usa
 
 use super::{
     Dialect, Finish, TEXT_CAP_BYTES,
-    calls::{Calls, path_in, short_input},
+    calls::{Calls, path_in, short_input, tool_input},
     classify::{classify, from_name, from_status, one_line, repeated, with_time},
     clock::Clock,
     fields::{array, number, text},
@@ -142,7 +142,7 @@ impl Turn {
                     let (call, tool) = (text(block, "/id").to_owned(), text(block, "/name").to_owned());
                     let input = &block["input"];
                     self.calls.begin(&call, &tool, path_in(input), clock.now_ms);
-                    let input = short_input(input);
+                    let input = tool_input(input);
                     out.push(AgentSignal::ToolStarted { call, tool, input });
                 }
                 other => self.unknown(&format!("block {other}"), event, out),

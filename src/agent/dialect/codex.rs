@@ -3,7 +3,7 @@
 //! `error` events are both retries ("Reconnecting... 2/5 (why)") and the failure that `turn.failed` repeats; an *item*
 //! of type `error` is only a warning. A patch that fails leaves no event at all.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip};
 
@@ -16,6 +16,7 @@ use super::{
     head,
     lines::{Objects, Seen},
     tail,
+    todos::Todos,
     verdict::without_verdict,
 };
 
@@ -33,6 +34,7 @@ pub(super) struct CodexJson {
 pub(in crate::agent) struct Turn {
     seen: Seen,
     calls: Calls,
+    todos: Todos,
     /// The last assistant message, the final one once the turn has ended.
     message: Option<String>,
     /// An error that was reported and may be the end.
@@ -77,7 +79,7 @@ impl Turn {
             }),
             "turn.started" => {}
             "item.started" => self.item_started(event, clock, out),
-            "item.updated" => {}
+            "item.updated" => self.todo_list(&event["item"], out),
             "item.completed" => self.item_completed(event, clock, out),
             "turn.completed" => self.completed(event, out),
             "turn.failed" => {
@@ -95,6 +97,7 @@ impl Turn {
 
     fn item_started(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let item = &event["item"];
+        self.todo_list(item, out);
         if let Some((tool, input)) = tool(item) {
             let call = text(item, "/id").to_owned();
             self.calls.begin(&call, &tool, None, clock.now_ms);
@@ -114,7 +117,8 @@ impl Turn {
                 text: clip(text(item, "/text"), TEXT_CAP_BYTES),
             }),
             "file_change" => file_changes(item, out),
-            "todo_list" => {}
+            // Told once more at the end of the turn.
+            "todo_list" => self.todo_list(item, out),
             "error" => {
                 out.push(AgentSignal::Unknown {
                     text: format!("warning: {}", one_line(text(item, "/message"))),
@@ -131,6 +135,32 @@ impl Turn {
                 None => self.unknown(&format!("item {other}"), event, out),
             },
         }
+    }
+
+    fn todo_list(&mut self, item: &Value, out: &mut Vec<AgentSignal>) {
+        if text(item, "/type") != "todo_list" {
+            return;
+        }
+        let todos = item["items"].as_array().into_iter().flatten().map(|todo| {
+            let status = match todo["completed"].as_bool() {
+                Some(true) => "completed",
+                Some(false) | None => "pending",
+            };
+            json!({"content": text(todo, "/text"), "status": status})
+        });
+        self.todos.tell(todos.collect(), out);
+    }
+
+    /// Takes the list as the live channel tells it, which knows what is being done.
+    pub(in crate::agent) fn plan_updated(&mut self, plan: &Value, out: &mut Vec<AgentSignal>) {
+        let todos = plan.as_array().into_iter().flatten().map(|step| {
+            let status = match text(step, "/status") {
+                "inProgress" => "in_progress",
+                status => status,
+            };
+            json!({"content": text(step, "/step"), "status": status})
+        });
+        self.todos.tell(todos.collect(), out);
     }
 
     fn completed(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {

@@ -9,7 +9,7 @@ use crate::event::{AgentSignal, Exit, FileChange, Problem, ProblemKind, SessionI
 
 use super::{
     Dialect, Finish, TEXT_CAP_BYTES,
-    calls::{Calls, path_in, short_input},
+    calls::{Calls, path_in, tool_input},
     classify::{classify, classify_last, from_status, one_line, repeated, with_time},
     clock::Clock,
     fields::{number, text},
@@ -148,7 +148,7 @@ impl Turn {
         out.push(AgentSignal::ToolStarted {
             call,
             tool,
-            input: short_input(input),
+            input: tool_input(input),
         });
     }
 

@@ -25,12 +25,13 @@ mod ralph;
 mod recordings;
 mod reset;
 mod terminal;
+mod todos;
 mod verdict;
 mod wording;
 
 use std::sync::Arc;
 
-pub(super) use calls::{path_in, short_input};
+pub(super) use calls::{path_in, short_input, tool_input};
 pub(super) use classify::{classify, classify_answer, from_status, one_line, repeated, with_time};
 pub(super) use claude::Turn as ClaudeTurn;
 pub use clock::Clock;
@@ -45,6 +46,7 @@ pub use parser::{Dialect, Finish};
 pub use patterns::{Pattern, Patterns};
 pub(super) use reset::{epoch_ms, until_in_text};
 pub(super) use terminal::Tail;
+pub(super) use todos::Todos;
 pub(super) use verdict::without_verdict;
 
 /// The dialects there are.

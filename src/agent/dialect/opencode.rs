@@ -9,7 +9,7 @@ use crate::event::{AgentSignal, Problem, ProblemKind, SessionId, clip};
 
 use super::{
     Dialect, Finish, TEXT_CAP_BYTES,
-    calls::short_input,
+    calls::tool_input,
     classify::{classify, is_transient, one_line},
     clock::Clock,
     fields::text,
@@ -129,7 +129,7 @@ impl Turn {
         let (started, ended) = (tool_started(part), tool_ended(part));
         let done = text(part, "/state/status") == "completed";
         if !done && is_denial(text(part, "/state/error")) {
-            let input = short_input(&part["state"]["input"]);
+            let input = tool_input(&part["state"]["input"]);
             note(&mut self.denied, &format!("{} ({input})", text(part, "/tool")));
         }
         out.extend([started, ended]);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::event::{AgentSignal, FileChange, Problem, ProblemKind, Usage};
 
 use super::{
-    calls::{path_in, short_input},
+    calls::{path_in, tool_input},
     classify::{classify, from_status, with_time},
     clock::Clock,
     fields::{number, text},
@@ -19,7 +19,7 @@ pub(in crate::agent) fn tool_started(part: &Value) -> AgentSignal {
     AgentSignal::ToolStarted {
         call: text(part, "/callID").to_owned(),
         tool: text(part, "/tool").to_owned(),
-        input: short_input(&part["state"]["input"]),
+        input: tool_input(&part["state"]["input"]),
     }
 }
 

@@ -30,7 +30,11 @@ pub(super) async fn steer(
     let mut signals = failed.map_or_else(Vec::new, |failed| {
         note(format!("message {} could not be handed over: {failed}", id.0))
     });
-    signals.push(AgentSignal::MessageAnswered { id, taken });
+    signals.push(AgentSignal::MessageAnswered {
+        id,
+        taken,
+        text: taken.then_some(text),
+    });
     signals
 }
 

@@ -486,7 +486,7 @@ impl Conversation {
 }
 
 fn answer_message(id: Option<SteeringId>, taken: bool, out: &mut Vec<AgentSignal>) {
-    out.extend(id.map(|id| AgentSignal::MessageAnswered { id, taken }));
+    out.extend(id.map(|id| AgentSignal::MessageAnswered { id, taken, text: None }));
 }
 
 /// The session's configuration option of a category.

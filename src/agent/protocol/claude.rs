@@ -125,7 +125,11 @@ impl Conversation {
             Some("control_response") => {}
             Some("user") if event.get("isReplay") == Some(&Value::Bool(true)) => {
                 if let Some(Some(id)) = self.sent.remove(&name(event, "/uuid")) {
-                    out.push(AgentSignal::MessageAnswered { id, taken: true });
+                    out.push(AgentSignal::MessageAnswered {
+                        id,
+                        taken: true,
+                        text: None,
+                    });
                 }
             }
             Some("result") => self.result(event, clock, exchange, out),
@@ -250,7 +254,11 @@ impl Conversation {
     fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
         match command {
             SessionCommand::Steer { id, .. } if self.closed => {
-                exchange.signals.push(AgentSignal::MessageAnswered { id, taken: false });
+                exchange.signals.push(AgentSignal::MessageAnswered {
+                    id,
+                    taken: false,
+                    text: None,
+                });
             }
             SessionCommand::Steer { id, text } => self.say(Some(id), &text, exchange),
             SessionCommand::Answer { id, answer } => self.answer(&id, &answer, exchange),

@@ -74,7 +74,11 @@ impl Protocol for CodexLive {
         let conversation = &mut self.conversation;
         match command {
             SessionCommand::Steer { id, .. } if conversation.closed => {
-                exchange.signals.push(AgentSignal::MessageAnswered { id, taken: false });
+                exchange.signals.push(AgentSignal::MessageAnswered {
+                    id,
+                    taken: false,
+                    text: None,
+                });
             }
             SessionCommand::Steer { id, text } => {
                 conversation.steering.add(id, text);
@@ -257,6 +261,7 @@ impl Conversation {
                 call: text("itemId"),
                 text: text("delta"),
             }),
+            "turn/plan/updated" => self.turn.plan_updated(&params["plan"], out),
             "thread/tokenUsage/updated" => self.usage(params, out),
             "account/rateLimits/updated" => self.limits.update(&params["rateLimits"]),
             "error" => self.failed(params, clock, out),
@@ -420,7 +425,6 @@ fn is_beside_the_turn(method: &str) -> bool {
         "skills/",
         "thread/",
         "turn/diff/",
-        "turn/plan/",
     ];
     matches!(method, "configWarning" | "deprecationNotice") || rooms.iter().any(|room| method.starts_with(room))
 }

@@ -66,14 +66,18 @@ impl SteeringQueue {
     /// No more of them can be taken.
     pub(super) fn give_up(&mut self, out: &mut Vec<AgentSignal>) {
         let left = self.waiting.drain(..);
-        out.extend(left.map(|Message { id, .. }| AgentSignal::MessageAnswered { id, taken: false }));
+        out.extend(left.map(|Message { id, .. }| AgentSignal::MessageAnswered {
+            id,
+            taken: false,
+            text: None,
+        }));
     }
 }
 
 fn settle(waiting: &mut Vec<Message>, is_it: impl Fn(u64) -> bool, taken: bool, out: &mut Vec<AgentSignal>) {
     if let Some(at) = waiting.iter().position(|message| message.line.is_some_and(&is_it)) {
         let Message { id, .. } = waiting.remove(at);
-        out.push(AgentSignal::MessageAnswered { id, taken });
+        out.push(AgentSignal::MessageAnswered { id, taken, text: None });
     }
 }
 

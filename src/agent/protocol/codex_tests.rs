@@ -221,6 +221,7 @@ fn messages_that_the_turn_did_not_take_are_given_back_before_its_verdict() {
     let third = AgentSignal::MessageAnswered {
         id: SteeringId(3),
         taken: false,
+        text: None,
     };
     assert!(session.signals[..at].contains(&third));
     assert_eq!(
@@ -736,4 +737,27 @@ fn a_tool_that_is_used_without_asking_ends_the_turn() {
     let mut session = Session::working(false);
     session.told("item/completed", json!({"item": command("call", "completed")}));
     assert_eq!(ended(&session), None, "without rules nothing is asked");
+}
+
+#[test]
+fn the_list_of_what_it_is_going_to_do_is_told_when_it_changes() {
+    let mut session = Session::working(false);
+    let plan = |first: &str, second: &str| {
+        let step = |step: &str, status: &str| json!({"step": step, "status": status});
+        json!({"turnId": "u", "explanation": null, "plan": [step("Read the code", first), step("Write it", second)]})
+    };
+    let inputs = |told: Vec<AgentSignal>| -> Vec<String> {
+        let input = |signal| match signal {
+            AgentSignal::ToolStarted { tool, input, .. } if tool == "plan" => Some(input),
+            _ => None,
+        };
+        told.into_iter().filter_map(input).collect()
+    };
+    session.told("turn/plan/updated", plan("inProgress", "pending"));
+    session.told("turn/plan/updated", plan("inProgress", "pending"));
+    session.told("turn/plan/updated", plan("completed", "inProgress"));
+    assert_eq!(
+        inputs(session.signals),
+        ["[>] Read the code\n[ ] Write it", "[x] Read the code\n[>] Write it"]
+    );
 }

@@ -148,7 +148,11 @@ impl Protocol for OneWay {
     fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
         match command {
             SessionCommand::Steer { id, .. } => {
-                exchange.signals.push(AgentSignal::MessageAnswered { id, taken: false });
+                exchange.signals.push(AgentSignal::MessageAnswered {
+                    id,
+                    taken: false,
+                    text: None,
+                });
             }
             // It asks nothing.
             SessionCommand::Answer { .. } => {}

@@ -62,7 +62,7 @@ impl<P: Protocol + Default> Session<P> {
 
     pub(super) fn answered(&self) -> Vec<(u32, bool)> {
         let answers = self.signals.iter().filter_map(|signal| match signal {
-            AgentSignal::MessageAnswered { id, taken } => Some((id.0, *taken)),
+            AgentSignal::MessageAnswered { id, taken, .. } => Some((id.0, *taken)),
             _ => None,
         });
         answers.collect()

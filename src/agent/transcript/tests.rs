@@ -1,6 +1,6 @@
 use insta::assert_snapshot;
 
-use crate::event::SessionId;
+use crate::event::{SessionId, SteeringId};
 
 use super::*;
 
@@ -279,8 +279,16 @@ fn paths_are_shown_as_the_project_names_them_and_commands_as_they_are_run() {
         path: "/home/me/project/src/a.rs".to_owned(),
         change: FileChange::Updated,
     };
+    let ended = AgentSignal::ToolEnded {
+        call: "1".to_owned(),
+        tool: "tool".to_owned(),
+        ok: true,
+        output: "@@ /home/me/project/src/a.rs:3 @@\n-old\n+@@ /home/me/project/ @@".to_owned(),
+        duration_ms: None,
+    };
     for signal in [
-        started("/home/me/project/src/a.rs"),
+        started("/home/me/project/src/a.rs replace_all=true"),
+        ended,
         changed.clone(),
         started("fn main in /home/me/project/src"),
         changed,
@@ -291,7 +299,10 @@ fn paths_are_shown_as_the_project_names_them_and_commands_as_they_are_run() {
         transcript.render(&signal, &mut out);
     }
     assert_snapshot!(String::from_utf8(out).unwrap().replace("\r\n", "\n").replace('\x1b', "^"), @r"
-    ^[36m▸ ^[1mtool^[0m src/a.rs
+    ^[36m▸ ^[1mtool^[0m src/a.rs replace_all=true
+      ^[2m@@ src/a.rs:3 @@^[0m
+      ^[2m-old^[0m
+      ^[2m+@@ /home/me/project/ @@^[0m
       ^[33m~ updated^[0m
     ^[36m▸ ^[1mtool^[0m fn main in src
     ^[33m~^[0m src/a.rs
@@ -306,4 +317,35 @@ fn a_difference_in_a_result_is_coloured_and_a_list_is_not() {
     let difference = readable(&[tool_ended(true, "diff --git a/x b/x\n@@ -1 +1 @@\n-old\n+new\n same")]);
     assert!(difference.contains("^[31m-old^[0m\n  ^[32m+new^[0m\n"), "{difference}");
     assert!(readable(&[tool_ended(true, "- one\n+ two")]).contains("^[2m- one^[0m\n  ^[2m+ two^[0m"));
+}
+
+#[test]
+fn what_the_user_said_stands_where_the_agent_took_it() {
+    let mut transcript = Transcript::of(Path::new("/p"), 80);
+    let mut out = Vec::new();
+    let answered = |taken: bool, text: Option<&str>| AgentSignal::MessageAnswered {
+        id: SteeringId(1),
+        taken,
+        text: text.map(str::to_owned),
+    };
+    for signal in [
+        AgentSignal::TextDelta {
+            text: "I am going".to_owned(),
+        },
+        answered(true, Some("Use SQLite,\nand \x1b[31mtabs\n")),
+        answered(false, None),
+        AgentSignal::Said {
+            text: "As you like.".to_owned(),
+        },
+    ] {
+        transcript.render(&signal, &mut out);
+    }
+    assert_snapshot!(String::from_utf8(out).unwrap().replace("\r\n", "\n").replace('\x1b', "^"), @r"
+    I am going
+
+    ^[32m❯ ^[1myou^[0m^[32m Use SQLite,^[0m
+      ^[32mand tabs^[0m
+
+    As you like.
+    ");
 }

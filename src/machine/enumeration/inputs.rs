@@ -440,6 +440,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         signal(AgentSignal::MessageAnswered {
             id: steering.id,
             taken: true,
+            text: None,
         })
     }));
     inputs.extend(state.view.messages.iter().map(|steering| Input::NotSteered {

@@ -46,7 +46,7 @@ pub(super) fn body(request: Request<'_>) -> Value {
     }
     json!({
         "model": request.model,
-        "max_tokens": longest_answer(request.model),
+        "max_tokens": request.answer_tokens.unwrap_or_else(|| longest_answer(request.model)),
         "system": [{"type": "text", "text": request.system, "cache_control": cache}],
         "messages": messages,
         "tools": request.offers.iter().map(tool).collect::<Vec<_>>(),

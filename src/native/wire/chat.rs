@@ -25,13 +25,17 @@ pub(super) fn body(request: Request<'_>) -> Value {
             ),
         }
     }
-    json!({
+    let mut body = json!({
         "model": request.model,
         "messages": messages,
         "tools": request.offers.iter().map(tool).collect::<Vec<_>>(),
         "stream": true,
         "stream_options": {"include_usage": true},
-    })
+    });
+    if let Some(most) = request.answer_tokens {
+        body["max_tokens"] = most.into();
+    }
+    body
 }
 
 fn assistant(answer: &Answer) -> Value {

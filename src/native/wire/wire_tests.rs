@@ -251,6 +251,7 @@ fn a_conversation_is_said_in_the_form_of_each_api() {
         system: "Be good.",
         messages: &messages,
         offers: &offers,
+        answer_tokens: None,
     };
     let chat = Wire::Chat.body(request);
     let roles: Vec<_> = chat["messages"]
@@ -289,4 +290,13 @@ fn a_conversation_is_said_in_the_form_of_each_api() {
         "ephemeral"
     );
     assert!(anthropic["max_tokens"].as_u64() > Some(0));
+    assert!(chat.get("max_tokens").is_none());
+    let answer_tokens = Some(500);
+    for wire in [Wire::Chat, Wire::Anthropic] {
+        let body = wire.body(Request {
+            answer_tokens,
+            ..request
+        });
+        assert_eq!(body["max_tokens"], 500);
+    }
 }

@@ -13,7 +13,10 @@ export function agentPane(run) {
   } });
   const screen = h("div", { class: "screen" });
   // On a phone words are read more easily than a terminal, where there are any.
-  const talk = conversation(() => hasChosen || WIDE.matches || choose("messages"));
+  const talk = conversation(
+    () => hasChosen || WIDE.matches || choose("messages"),
+    (id) => run.view?.messages.find((message) => message.id === id)?.text,
+  );
   const ways = [["terminal", "Terminal"], ["messages", "Messages"]].map(([value, label]) => h("label", {},
     h("input", { type: "radio", name: "way", value, onchange: () => {
       hasChosen = true;

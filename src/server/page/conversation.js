@@ -12,8 +12,8 @@ const OUTPUT_CHARACTERS = 64 * 1024;
 
 const written = (kind, text) => (kind === "said" ? markdown(text) : text);
 
-// `begun` is called with the first thing that is said or done.
-export function conversation(begun) {
+// `begun` is called with the first thing that is said or done; `textOf` has the texts of messages from before the records.
+export function conversation(begun, textOf) {
   const list = h("ol", { class: "talk", tabIndex: 0, "aria-label": "Messages of the agent" });
   const empty = h("p", { class: "empty" }, "The agent has said nothing here yet.");
   const element = h("div", { class: "conversation" }, empty, list);
@@ -82,6 +82,15 @@ export function conversation(begun) {
   };
 
   let hasBegun = false;
+  // A message is in the conversation from where it was delivered on.
+  const messages = new Map();
+  const delivered = ({ id, iteration }) => {
+    const text = messages.get(id) ?? textOf(id);
+    if (!text) return;
+    dropLive();
+    add(iteration, h("li", { class: "yours" }, text));
+  };
+
   const show = (iteration, signal) => {
     if (!hasBegun && ["said", "text-delta", "tool-started"].includes(signal.type)) {
       hasBegun = true;
@@ -125,7 +134,11 @@ export function conversation(begun) {
 
   return {
     element,
-    record: ({ event }) => event.type === "agent-reported" && show(event.iteration, event.signal),
+    record({ event }) {
+      if (event.type === "agent-reported") show(event.iteration, event.signal);
+      else if (event.type === "steering-queued") messages.set(event.id, event.text);
+      else if (event.type === "steering-delivered") delivered(event);
+    },
     detail: ({ iteration, signal }) => show(iteration, signal),
     iteration(number) {
       if (number === shown) return;

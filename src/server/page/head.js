@@ -58,7 +58,7 @@ export function head(run) {
       chip.className = `chip ${kind}`;
       // The card of the end says it, and why.
       phase.hidden = status.over;
-      fill(phase, sentence(phaseInWords(status, view)));
+      fill(phase, sentence(phaseInWords(status, view)), status.tool && [" · ", h("code", {}, toolInWords(status.tool))]);
       const { tasksDone, tasksOpen, usage: used } = status.totals;
       drawFigures({
         done: tasksDone,
@@ -90,6 +90,12 @@ export function head(run) {
       else countdown.textContent = since ? ticking(now() - since) : "";
     },
   };
+}
+
+// What the agent does: the tool, and the first line of what it is asked for.
+function toolInWords({ name, input }) {
+  const [first] = input.trim().split("\n");
+  return `${name} ${first.length > 80 ? `${first.slice(0, 79)}…` : first}`.trim();
 }
 
 // The server's words name the command for a terminal; here the question is in sight.

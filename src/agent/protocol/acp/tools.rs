@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::{
-    agent::dialect::{Clock, array, head, one_line, path_in, short_input, text},
+    agent::dialect::{Clock, array, head, one_line, path_in, short_input, text, tool_input},
     event::{AgentSignal, FileChange, ToolKind, ToolKinds},
 };
 
@@ -109,7 +109,7 @@ impl Tools {
         out.push(AgentSignal::ToolStarted {
             call: call.to_owned(),
             tool: tool.name().to_owned(),
-            input: tool.short_input(),
+            input: tool.input_in_words(tool_input),
         });
     }
 
@@ -192,13 +192,17 @@ impl Tool {
 
     /// What a person has to see of the arguments; the title where there are none.
     pub(super) fn short_input(&self) -> String {
+        self.input_in_words(short_input)
+    }
+
+    fn input_in_words(&self, in_words: fn(&Value) -> String) -> String {
         let tells = |input: &Value| match input {
             Value::Object(fields) => fields.keys().any(|name| name != "cwd"),
             Value::Null => false,
             _ => true,
         };
         match &self.input {
-            input if tells(input) => short_input(input),
+            input if tells(input) => in_words(input),
             _ if self.name() == self.title => String::new(),
             _ => self.title.clone(),
         }

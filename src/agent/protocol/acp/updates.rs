@@ -1,10 +1,10 @@
 //! What an agent tells of its turn, `session/update` by `session/update`, as signals.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::tools::Tools;
 use crate::{
-    agent::dialect::{Clock, Seen, TEXT_CAP_BYTES, number, short_input, tail, text},
+    agent::dialect::{Clock, Seen, TEXT_CAP_BYTES, Todos, number, tail, text},
     event::{AgentSignal, Usage},
 };
 
@@ -16,9 +16,7 @@ pub(super) struct Updates {
     writing: Writing,
     /// The last whole message.
     message: Option<String>,
-    /// The plan as it was told last, and how often it was told.
-    plan: Value,
-    plans: u32,
+    todos: Todos,
     /// What it tells of tokens is not told on.
     without_tokens: bool,
     /// What the session cost when the turn began, and what it costs now.
@@ -115,27 +113,12 @@ impl Updates {
         }
     }
 
-    /// Tells a plan as the other agents' tools for it do.
     fn take_plan(&mut self, update: &Value, out: &mut Vec<AgentSignal>) {
-        if self.plan == update["entries"] {
-            return;
+        let entries = &update["entries"];
+        if self.todos.are_new(entries) {
+            self.say(out);
+            self.todos.tell(entries.clone(), out);
         }
-        self.say(out);
-        self.plan = update["entries"].clone();
-        self.plans += 1;
-        let (call, tool) = (format!("plan-{}", self.plans), "plan".to_owned());
-        out.push(AgentSignal::ToolStarted {
-            call: call.clone(),
-            tool: tool.clone(),
-            input: short_input(&json!({"todos": self.plan})),
-        });
-        out.push(AgentSignal::ToolEnded {
-            call,
-            tool,
-            ok: true,
-            output: String::new(),
-            duration_ms: None,
-        });
     }
 
     fn take_cost(&mut self, update: &Value) {

@@ -13,15 +13,19 @@ use crate::{
         model::{Model, Sandbox, Silence, estimate_ms},
         theme::Role,
     },
-    words::{agent_with_channel, counted, phase_headline, phase_word, short_count, short_duration, ticking},
+    words::{
+        agent_with_channel, counted, phase_headline, phase_word, short_count, short_duration, ticking, tool_in_words,
+    },
 };
 
-use super::pen::{Pen, columns};
+use super::pen::{Pen, columns, shortened};
 
 /// Narrower terminals do without ralph's name.
 const NAME_COLS: u16 = 60;
 /// Fewer columns of a task say nothing.
 const TASK_COLS: u16 = 12;
+/// Most columns of what the agent does.
+const TOOL_COLS: usize = 32;
 /// The bar of the plan.
 const BAR_COLS: std::ops::RangeInclusive<u16> = 8..=40;
 
@@ -149,6 +153,7 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
         let since = ticking(model.now_ms.saturating_sub(since_ms));
         facts.push(Fact::new(80, since, Role::Plain));
     }
+    facts.extend(tool(model, pen));
     facts.extend(silence(model));
     facts.extend(cost(model));
     facts.extend(budgets(model));
@@ -171,6 +176,21 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
     let elapsed = short_duration(run.elapsed_ms(model.now_ms));
     facts.push(Fact::new(20, format!("{elapsed} in all"), Role::Dim));
     facts
+}
+
+/// What the agent does, and for how long: nothing between its tools, and while it waits for an answer.
+fn tool(model: &Model, pen: &Pen<'_>) -> Option<Fact> {
+    let run = &model.run;
+    let tool = run.tool.as_ref()?;
+    if !matches!(run.phase, Phase::Running { .. }) || !run.permissions.pending.is_empty() {
+        return None;
+    }
+    let what = shortened(&one_line(&tool_in_words(tool)), TOOL_COLS, pen.theme.glyphs.more);
+    let since = ticking(model.now_ms.saturating_sub(tool.started_ms));
+    Some(Fact {
+        weight: 45,
+        pieces: vec![(what, Role::Plain), (format!(" {since}"), Role::Dim)],
+    })
 }
 
 fn silence(model: &Model) -> Option<Fact> {
@@ -375,6 +395,30 @@ mod tests {
                 assert_eq!(agent, rows > 16 && cols > 40, "{cols}x{rows}: {shown:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_the_agent_does_and_since_when_is_told_where_there_is_room() {
+        let mut model = model(120, 30, running());
+        model.apply(&crate::event::Record {
+            seq: 90,
+            at_ms: model.now_ms - 65_000,
+            event: Event::AgentReported {
+                iteration: 3,
+                signal: crate::event::AgentSignal::ToolStarted {
+                    call: "1".to_owned(),
+                    tool: "shell".to_owned(),
+                    input: "cargo test --all-features --workspace\nls".to_owned(),
+                },
+            },
+        });
+        let shown = drawn(&model);
+        assert!(
+            shown[1].contains(" · shell cargo test --all-") && shown[1].contains("… 1:05 · "),
+            "{shown:?}"
+        );
+        (model.ui.cols, model.ui.rows) = (60, 24);
+        assert!(!drawn(&model)[1].contains("shell"));
     }
 
     #[test]

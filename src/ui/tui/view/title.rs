@@ -56,7 +56,9 @@ pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut P
         let digit = if role == Role::Plain { Role::Dim } else { role };
         x = pen.role(x, area.y, tab.end, tab.digit, digit);
         x = pen.role(x, area.y, tab.end, &tab.name, role);
-        x = pen.role(x, area.y, tab.end, &tab.badge, Role::Wait);
+        // What runs in the background wants nothing of anybody.
+        let badge = if tab.pane == Pane::Asks { Role::Wait } else { Role::Dim };
+        x = pen.role(x, area.y, tab.end, &tab.badge, badge);
         x = pen.text(x, area.y, tab.end, " ", pen.theme.style(Role::Plain));
     }
     let end = area.right().saturating_sub(1);
@@ -171,9 +173,14 @@ fn laid_out(model: &Model, area: Rect, names: Names) -> Vec<Tab> {
             true => format!(" {name}"),
             false => String::new(),
         };
-        let badge = match (pane, model.run.permissions.pending.len()) {
-            (Pane::Asks, waiting @ 1..) => format!(" ({waiting})"),
-            _ => String::new(),
+        let count = match pane {
+            Pane::Asks => model.run.permissions.pending.len(),
+            Pane::Background => model.run.background.alive().count(),
+            _ => 0,
+        };
+        let badge = match count {
+            0 => String::new(),
+            count => format!(" ({count})"),
         };
         let end = x + GAP + columns(digit) + columns(&name) + columns(&badge);
         tabs.push(Tab {

@@ -1,0 +1,70 @@
+//! The prompt that the next iteration would get, without a loop.
+
+use std::path::Path;
+
+use crate::{
+    event::PlanSnapshot,
+    files::is_same_file,
+    git::Repository,
+    machine::LoopState,
+    plan::PlanKind,
+    prompt::{Confined, Template},
+    store::{
+        journal::{self, JournalError},
+        paths::ProjectPaths,
+    },
+};
+
+use super::{
+    clock::new_promise,
+    handover::LastSession,
+    jobs::{Prepare, Telling},
+};
+
+/// What a prompt is written for.
+pub struct Preview<'a> {
+    pub paths: &'a ProjectPaths,
+    /// The plan's path, and what is in it.
+    pub plan: &'a Path,
+    pub tasks: &'a PlanSnapshot,
+    pub template: &'a Template,
+    /// Whether a prompt has what the session before reported and changed.
+    pub handover: bool,
+    pub confined: Confined,
+    pub has_tools: bool,
+    pub repository: Option<&'a Repository>,
+}
+
+/// Writes the prompt of the next iteration: of the run that goes on or would be resumed, or else of a new one.
+///
+/// # Errors
+/// As [`journal::for_each`].
+pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
+    let mut state = LoopState::default();
+    if let Some(run) = preview.paths.latest_run() {
+        journal::for_each(&preview.paths.run(&run).journal(), |record| state.apply(&record))?;
+    }
+    let goes_on = !state.view.is_over() && is_same_file(&state.view.settings.plan, preview.plan);
+    if !goes_on {
+        state = LoopState::default();
+    }
+    if state.rules.promise.is_empty() {
+        state.rules.promise = new_promise();
+    }
+    let before = preview.handover.then(|| LastSession::of(&state, |_| true)).flatten();
+    let job = Prepare {
+        before,
+        has_tools: preview.has_tools,
+        ..Prepare::of(&state, state.view.iterations.number + 1, None, false)
+    };
+    let project = preview.paths.project();
+    let plan = preview.plan.strip_prefix(project).unwrap_or(preview.plan);
+    let telling = Telling {
+        plan: &plan.to_string_lossy(),
+        kind: PlanKind::of(preview.plan),
+        template: preview.template,
+        confined: preview.confined,
+        repository: preview.repository,
+    };
+    Ok(telling.prompt(&job, preview.tasks).text)
+}
