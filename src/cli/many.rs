@@ -100,6 +100,8 @@ fn resume(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
         .all(|plan| matches!(plan.phase, Phase::Merged { .. }))
         && batch.end.is_some()
     {
+        // What a batch has left behind that was killed at its very end; what stays is in nobody's way.
+        _ = app::site_of_batch(&place, &id, false, supervisor)?.tidy();
         print(&format!(
             "batch {id}: every plan is merged; there is nothing to resume\n"
         ));

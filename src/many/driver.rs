@@ -18,7 +18,6 @@ use super::{
     BatchPaths, Site, job,
     journal::{Journal, JournalError},
     requests, signals,
-    worker::job_id,
 };
 use crate::{
     batch::{Batch, BatchEnd, BatchId, BatchRecord, Finding, Input, PlanName, StoppedBy, WorkerTask, step},
@@ -70,7 +69,7 @@ pub(crate) fn resume(site: Site, supervisor: &Supervisor, told: Hooks<'_>) -> Re
     let (journal, records) = Journal::reopen(&site.paths.journal())?;
     let batch = Batch::of(&records).ok_or(BatchError::NoBatch)?;
     // Whatever a batch and its guards left running that were killed: nothing else works here.
-    let ids: Vec<String> = batch.plans.iter().map(|plan| job_id(&batch.id, &plan.name)).collect();
+    let ids: Vec<String> = batch.plans.iter().map(|plan| site.job_id(&plan.name)).collect();
     _ = supervisor.sweep(&ids);
     _ = site.unlock(&batch); // git says so itself where something stays locked
     Driver::new(batch, journal, site, supervisor, told).drive(Input::Resume)

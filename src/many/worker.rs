@@ -8,7 +8,7 @@ use super::{
     job::{Ended, Job},
 };
 use crate::{
-    batch::{Batch, BatchId, Finding, JobEnd, Plan, PlanName, Trouble},
+    batch::{Batch, Finding, JobEnd, Plan, PlanName, Trouble},
     driver::read_view,
     event::{Exit, RunId, StopReason},
     files::{self, PLAN_CAP_BYTES},
@@ -93,7 +93,7 @@ impl Site {
         let job = Job {
             args,
             cwd,
-            id: job_id(&batch.id, &plan.name),
+            id: self.job_id(&plan.name),
             scratch,
             log,
         };
@@ -120,7 +120,7 @@ impl Site {
         Job {
             args: self.arguments(batch).into_iter().chain(words).collect(),
             cwd,
-            id: job_id(&batch.id, &plan.name),
+            id: self.job_id(&plan.name),
             scratch,
             log,
         }
@@ -287,7 +287,7 @@ impl Site {
     }
 
     /// Takes away what only a batch that goes on needs.
-    pub(super) fn tidy(&self) -> Result<(), Failed> {
+    pub(crate) fn tidy(&self) -> Result<(), Failed> {
         self.branches.remove_tree(&self.paths.scratch_tree()).map_err(of_git)?;
         _ = fs::remove_dir_all(self.paths.scratch()); // empty, or of a child that could not be ended
         // Only where nothing lies in it.
@@ -300,6 +300,12 @@ impl Site {
     pub(super) fn unlock(&self, batch: &Batch) -> Result<(), Failed> {
         let below = format!("ralph/{}", batch.id);
         self.branches.unlock_branches(&below).map_err(of_git)
+    }
+
+    /// Marks the processes of a plan, and no others on this machine: batches of two projects may have begun in the same second.
+    pub(super) fn job_id(&self, plan: &PlanName) -> String {
+        let name = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        format!("batch-{}-{}-{plan}", name(self.project.state()), name(self.paths.dir()))
     }
 
     fn tip(&self, branch: &str) -> Result<String, Failed> {
@@ -341,11 +347,6 @@ pub(crate) fn job_state(site: &Site, plan: &PlanName) -> Result<ProjectPaths, St
 
 fn journal_bytes(state: &ProjectPaths, run: &RunId) -> u64 {
     fs::metadata(state.run(run).journal()).map_or(0, |journal| journal.len())
-}
-
-/// Marks the processes of a plan.
-pub(super) fn job_id(batch: &BatchId, plan: &PlanName) -> String {
-    format!("batch-{batch}-{plan}")
 }
 
 /// The error that a ralph has printed last.
