@@ -349,7 +349,7 @@ pub(super) enum Command {
         #[arg(long, conflicts_with = "at_once")]
         after_iteration: bool,
         /// Kill the agent at once
-        #[arg(long)]
+        #[arg(long, visible_alias = "now")]
         at_once: bool,
     },
     /// Reset the stuck detector and resume

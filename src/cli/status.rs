@@ -356,6 +356,7 @@ mod tests {
             AgentSignal, Event, Goal, PlanSnapshot, PlanTask, ReviewSettings, ReviewWhen, Role, Settings, SteeringId,
             StopReason, Worker,
         },
+        review::RunEntry,
         testing::{goal_checked, iteration_ended, iteration_started, permission_asked},
     };
 
@@ -449,6 +450,8 @@ mod tests {
         assert_eq!(lines(&view), ["adapter   claude", "reviewer  codex/sharp"]);
         view.apply_event(1, &iteration_ended(1));
         view.apply_event(1, &by(2, "codex", Role::Review { round: 1 }));
+        let listed = RunEntry::of(&RunId("one".to_owned()), &view, true);
+        assert_eq!(listed.adapter, "claude", "in a list of runs, too");
         assert_eq!(lines(&view), ["adapter   claude", "reviewer  codex/sharp, reviews now"]);
         view.apply_event(2, &iteration_ended(2));
         let totals = view.totals();

@@ -79,7 +79,7 @@ impl RunEntry {
             run: run.clone(),
             project: PathBuf::clone(&view.project),
             plan: view.settings.plan.clone(),
-            adapter: view.current_adapter().to_owned(),
+            adapter: view.author().to_owned(),
             started_ms: view.clock.started_ms,
             last_ms: view.clock.now_ms,
             standing,

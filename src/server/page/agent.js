@@ -3,6 +3,7 @@
 import { follow } from "./api.js";
 import { fill, h, whenChanged } from "./dom.js";
 import { conversation } from "./conversation.js";
+import { assignment } from "./words.js";
 
 const WIDE = matchMedia("(min-width: 900px)");
 
@@ -87,7 +88,7 @@ export function agentPane(run) {
   };
 
   const drawChooser = whenChanged(({ rows, chosen }) => {
-    fill(chooser, rows.map(({ number: each, task }) => h("option", { value: String(each) }, `${each}: ${task ?? "check that everything is done"}`)));
+    fill(chooser, rows.map(({ number: each, text }) => h("option", { value: String(each) }, `${each}: ${text}`)));
     chooser.value = String(chosen);
   });
   const seen = () => look();
@@ -104,7 +105,7 @@ export function agentPane(run) {
       if (run.view) this.update();
     },
     update() {
-      const rows = run.view.iterations.rows.kept.slice(-200).reverse().map(({ number: each, task }) => ({ number: each, task }));
+      const rows = run.view.iterations.rows.kept.slice(-200).reverse().map((row) => ({ number: row.number, text: assignment(row) }));
       if (isShown) drawChooser({ rows, chosen: number() });
       talk.iteration(number());
       look();

@@ -3,7 +3,7 @@
 import { readDiff } from "./api.js";
 import { diffLines, files } from "./diff.js";
 import { fill, h, sentence, whenChanged } from "./dom.js";
-import { changes, counted } from "./words.js";
+import { assignment, changes, counted } from "./words.js";
 
 // More files than these begin folded.
 const UNFOLDED = 8;
@@ -17,12 +17,12 @@ export function changesPane(run) {
   let read;
 
   const drawChooser = whenChanged(({ rows, chosen }) => {
-    fill(chooser, rows.map(({ number, task, text }) => h("option", { value: String(number) }, `${number}: ${task}${text ? ` (${text})` : ""}`)));
+    fill(chooser, rows.map(({ number, work, text }) => h("option", { value: String(number) }, `${number}: ${work}${text ? ` (${text})` : ""}`)));
     chooser.value = String(chosen);
   });
 
   const rows = () => run.view.iterations.rows.kept.slice(-200).reverse()
-    .map(({ number, task, changes: changed }) => ({ number, task: task ?? "no task", text: changes(changed) }));
+    .map((row) => ({ number: row.number, work: assignment(row), text: changes(row.changes) }));
   const chosen = () => {
     const all = run.view.iterations.rows.kept;
     const asked = all.find((row) => row.number === wanted);

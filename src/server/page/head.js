@@ -65,7 +65,7 @@ export function head(run) {
         tasks: tasksDone + tasksOpen,
         iteration: view.iterations.number,
         used: usage(used),
-        agent: view.model ? `${status.adapter} · ${view.model}` : status.adapter,
+        agent: agents(status, view.model),
       });
       const type = view.phase.type;
       drawControls({
@@ -96,6 +96,16 @@ export function head(run) {
 function toolInWords({ name, input }) {
   const [first] = input.trim().split("\n");
   return `${name} ${first.length > 80 ? `${first.slice(0, 79)}…` : first}`.trim();
+}
+
+// Who works, with the model that was named; while somebody reviews, the model is the reviewer's.
+function agents({ adapter, reviewer }, model) {
+  if (reviewer?.reviews) return `${adapter} · review by ${named(reviewer.adapter, reviewer.model)}`;
+  return named(adapter, model);
+}
+
+function named(adapter, model) {
+  return model ? `${adapter} · ${model}` : adapter;
 }
 
 // The server's words name the command for a terminal; here the question is in sight.

@@ -2,7 +2,7 @@
 
 import { now } from "./api.js";
 import { fill, h, whenChanged } from "./dom.js";
-import { changes, clock, counted, duration, outcome, review, ticking, usage } from "./words.js";
+import { assignment, changes, clock, counted, duration, outcome, review, ticking, usage } from "./words.js";
 
 const MOST = 300;
 
@@ -33,7 +33,7 @@ function rowOf(run, { number, role, review: reviewed, task, ended, startedMs, du
   return h("li", { class: "card" },
     h("div", { class: "line" },
       h("span", { class: "number" }, `#${number}`),
-      h("strong", {}, role ? `review: ${task ?? "all that was done"}` : task ?? "check that everything is done"),
+      h("strong", {}, assignment({ role, task })),
       h("span", { class: `chip ${kind}` }, reviewed ? review(reviewed) : outcome(ended))),
     h("p", { class: "figures" },
       h("span", {}, clock(startedMs)),

@@ -75,6 +75,12 @@ export function outcome(ended) {
   }
 }
 
+// What an iteration is for.
+export function assignment({ role, task }) {
+  if (role) return `review: ${task ?? "all that was done"}`;
+  return task ?? "check that everything is done";
+}
+
 // What came of a review.
 export function review(result) {
   if (result.type !== "findings") return plain(result.type);
