@@ -159,6 +159,8 @@ fn logged_run(
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         agent_tools: prepared.has_tools,
         takes_proposals: loaded.config.tools.proposals,
+        languages: prepared.languages,
+        language_memory_bytes: loaded.config.tools.language_memory_mib.map(|mib| u64::from(mib) << 20),
         watched: presentation.screen.is_some(),
         judge: Some(prepared.judge),
         repository,

@@ -26,6 +26,7 @@ mod files;
 pub mod git;
 pub mod glossary;
 mod host;
+pub mod language;
 pub mod machine;
 mod many;
 mod mcp;

@@ -25,6 +25,7 @@ mod helpers;
 mod import_with_agent;
 mod init;
 mod journals;
+mod language_tools;
 mod late_answers;
 mod layering;
 mod leftovers;

@@ -21,6 +21,8 @@ use crate::{
     error::{Failure, FailureKind},
     event::{ChannelKind, Hint, Notice, SessionMode},
     git::Identity,
+    language::{AST_GREP, LanguageServer},
+    mcp::{LANGUAGE_TOOLS, SYNTAX_TOOLS},
     proc::Supervisor,
     settings::{Node, Origin},
     words::hint_in_words,
@@ -225,13 +227,37 @@ impl Chooser<'_> {
         proposals.chain(background).map(|&name| name.to_owned()).collect()
     }
 
+    /// The language servers that agents may ask: those whose program is there.
+    pub(super) fn languages(&self) -> Vec<LanguageServer> {
+        if !self.config.tools.languages {
+            return Vec::new();
+        }
+        let servers = self.config.language_servers.iter();
+        servers
+            .filter(|server| which::which_in(&server.command, std::env::var_os("PATH"), self.project).is_ok())
+            .cloned()
+            .collect()
+    }
+
+    /// The names of the tools that there is no use for.
+    fn tools_left_out(&self) -> Vec<String> {
+        let mut names = self.tools_withheld();
+        if self.languages().is_empty() {
+            names.extend(LANGUAGE_TOOLS.map(str::to_owned));
+        }
+        if !self.config.tools.languages || which::which_in(AST_GREP, std::env::var_os("PATH"), self.project).is_err() {
+            names.extend(SYNTAX_TOOLS.map(str::to_owned));
+        }
+        names
+    }
+
     /// The MCP servers that agents are given.
     fn servers(&self) -> McpServers {
         let program = std::env::current_exe().ok().filter(|_| self.has_tools());
         let own = program.zip(self.socket).map(|(program, socket)| OwnServer {
             program,
             socket: socket.to_owned(),
-            without: self.tools_withheld(),
+            without: self.tools_left_out(),
         });
         McpServers {
             own,

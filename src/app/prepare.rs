@@ -19,6 +19,7 @@ use crate::{
     driver::{Agent, Judge, Warden},
     error::Failure,
     event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting},
+    language::LanguageServer,
     proc::Supervisor,
     prompt::{Confined, Template},
     store::rules::remembered,
@@ -52,6 +53,8 @@ pub(super) struct Prepared {
     pub(super) heard: mpsc::Receiver<Notice>,
     /// Agents are given ralph's own tools.
     pub(super) has_tools: bool,
+    /// The language servers that are installed.
+    pub(super) languages: Vec<LanguageServer>,
     pub(super) notices: Vec<Notice>,
 }
 
@@ -88,6 +91,7 @@ pub(super) fn prepare(
         socket: Some(&socket),
     };
     let has_tools = chooser.has_tools();
+    let languages = chooser.languages();
     let mut chosen = chooser.choose(&mut notices)?;
     add_asked_for(&chooser, &mut chosen, (&work.path, &reading), &mut notices)?;
     let escalation = add_escalation(&chooser, &mut chosen, &mut notices)?;
@@ -158,6 +162,7 @@ pub(super) fn prepare(
         confined,
         heard,
         has_tools,
+        languages,
         notices,
     })
 }

@@ -10,6 +10,7 @@ mod env;
 mod file;
 mod goals;
 mod keys;
+mod languages;
 pub(crate) mod listen;
 mod load;
 mod mcp;

@@ -19,6 +19,7 @@ use crate::{
 use super::{
     goals::Goals,
     keys::SharedKeys,
+    languages::LanguageServers,
     listen::{ListenAddress, ProxyHosts},
     mcp::McpTables,
     native::Native,
@@ -117,6 +118,10 @@ settings! {
         /// "mcp": { "serena": { "command": "uvx", "args": ["--from", "serena-agent", "serena", "start-mcp-server"], "env": {} } }
         mcp("mcp"): McpTables = {},
         background("background"): Section<BackgroundLimits>,
+        /// Changes to the language servers that ralph knows, and others, by name: each has `command`, `args`, the `extensions` of its
+        /// files, `roots` (files that a root has), `language` (what the protocol calls it), `options` (its own), and `enabled`:
+        /// "languageServers": { "pylsp": { "enabled": false }, "nixd": { "command": "nixd", "extensions": ["nix"], "roots": ["flake.nix"] } }
+        language_servers("languageServers"): LanguageServers = {},
         checkpoint("checkpoint"): Section<CheckpointSettings>,
         breaker("breaker"): Section<BreakerLimits>,
         /// Changes to adapters, and adapters of your own, by id and with the keys of a manifest:
@@ -259,6 +264,10 @@ settings! {
         enabled("enabled"): Switch = true,
         /// Whether agents may propose tasks; the plan stays as it is until you change it.
         proposals("proposals"): Switch = true,
+        /// Whether agents get tools that ask language servers (`lsp_…`) and ast-grep (`ast_…`), where one is installed.
+        languages("languages"): Switch = true,
+        /// What each process of a language server can allocate, in MiB.
+        language_memory_mib("languageMemoryMiB"): Limit<Count> = 4096,
     }
 }
 
@@ -490,7 +499,8 @@ mod tests {
                 "limits.perDay.onLimit" => "stop",
                 "goalsWhen" => "both",
                 "goalsParallel" | "handover" | "background.agents" | "screen.mouse" | "tools.enabled"
-                | "tools.proposals" => "false",
+                | "tools.languages" | "tools.proposals" => "false",
+                "languageServers" => r#"{"gopls": {"enabled": false}}"#,
                 "mcp" => r#"{"x": {"command": "y"}}"#,
                 "review.when" => "end",
                 "screen.theme" => "16",

@@ -68,6 +68,82 @@ pub enum ToolCall {
     },
     /// The end of a background task that an agent has started.
     BackgroundCancel { number: u32 },
+    /// Where what is named at a place is defined.
+    LspDefinition {
+        file: String,
+        /// From 1.
+        line: u32,
+        /// In characters, from 1.
+        #[serde(default)]
+        column: Option<u32>,
+        /// A word on the line, in place of a column.
+        #[serde(default)]
+        symbol: Option<String>,
+    },
+    /// Where it is used.
+    LspReferences {
+        file: String,
+        line: u32,
+        #[serde(default)]
+        column: Option<u32>,
+        #[serde(default)]
+        symbol: Option<String>,
+    },
+    /// What is known of it.
+    LspHover {
+        file: String,
+        line: u32,
+        #[serde(default)]
+        column: Option<u32>,
+        #[serde(default)]
+        symbol: Option<String>,
+    },
+    /// What a file has in it, or where the project has a symbol of such a name.
+    LspSymbols {
+        #[serde(default)]
+        file: Option<String>,
+        #[serde(default)]
+        name: Option<String>,
+    },
+    /// What is wrong with a file, or with all that is known.
+    LspDiagnostics {
+        #[serde(default)]
+        file: Option<String>,
+    },
+    /// The edits that give something another name.
+    LspRename {
+        file: String,
+        line: u32,
+        #[serde(default)]
+        column: Option<u32>,
+        #[serde(default)]
+        symbol: Option<String>,
+        new_name: String,
+        /// Makes them.
+        #[serde(default)]
+        apply: bool,
+    },
+    /// Where the syntax is as in a pattern.
+    AstSearch {
+        pattern: String,
+        #[serde(default)]
+        language: Option<String>,
+        /// A file or a directory.
+        #[serde(default)]
+        path: Option<String>,
+    },
+    /// The edits that put something in the place of each match.
+    AstReplace {
+        pattern: String,
+        rewrite: String,
+        #[serde(default)]
+        language: Option<String>,
+        #[serde(default)]
+        path: Option<String>,
+        /// Makes them.
+        #[serde(default)]
+        apply: bool,
+    },
 }
 
 /// What the agent is told.

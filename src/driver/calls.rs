@@ -17,6 +17,7 @@ use crate::{
 
 use super::{
     goals::GoalRun,
+    languages::of_language_server,
     perform::millis,
     run::{Driver, DriverError},
     tools::{Answering, Check, Found, PlanAsked, Purpose, answer, refuse},
@@ -80,6 +81,14 @@ impl Driver {
             ToolCall::BackgroundStatus { number } => self.tell_background(number, reply),
             ToolCall::BackgroundOutput { number, from } => self.tell_output(number, from, reply),
             ToolCall::BackgroundCancel { number } => self.cancel_for_agent(number, reply)?,
+            ToolCall::LspDefinition { .. }
+            | ToolCall::LspReferences { .. }
+            | ToolCall::LspHover { .. }
+            | ToolCall::LspSymbols { .. }
+            | ToolCall::LspDiagnostics { .. }
+            | ToolCall::LspRename { .. }
+            | ToolCall::AstSearch { .. }
+            | ToolCall::AstReplace { .. } => self.ask_language_server(called.call, waits, reply),
         }
         Ok(())
     }
@@ -117,6 +126,7 @@ impl Driver {
                 }
             }
             Found::Goals { ticket, results } => self.goals_checked(ticket, results),
+            Found::Language(news) => self.note(of_language_server(news)),
         }
     }
 
@@ -374,7 +384,17 @@ impl Driver {
 /// Whether a reviewer may do this, too.
 fn only_looks(call: &ToolCall) -> bool {
     match call {
-        ToolCall::Plan {} | ToolCall::BackgroundStatus { .. } | ToolCall::BackgroundOutput { .. } => true,
+        ToolCall::Plan {}
+        | ToolCall::BackgroundStatus { .. }
+        | ToolCall::BackgroundOutput { .. }
+        | ToolCall::LspDefinition { .. }
+        | ToolCall::LspReferences { .. }
+        | ToolCall::LspHover { .. }
+        | ToolCall::LspSymbols { .. }
+        | ToolCall::LspDiagnostics { .. }
+        | ToolCall::LspRename { apply: false, .. }
+        | ToolCall::AstSearch { .. }
+        | ToolCall::AstReplace { apply: false, .. } => true,
         ToolCall::GoalsCheck { .. }
         | ToolCall::ClaimDone { .. }
         | ToolCall::Blocked { .. }
@@ -382,7 +402,9 @@ fn only_looks(call: &ToolCall) -> bool {
         | ToolCall::Progress { .. }
         | ToolCall::TaskAdd { .. }
         | ToolCall::BackgroundStart { .. }
-        | ToolCall::BackgroundCancel { .. } => false,
+        | ToolCall::BackgroundCancel { .. }
+        | ToolCall::LspRename { apply: true, .. }
+        | ToolCall::AstReplace { apply: true, .. } => false,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
     agent::AgentAdapter,
     event::{Notice, PermissionRequest, Ruling, Settings},
     git::Repository,
+    language::LanguageServer,
     proc::{Size, Supervisor},
     prompt::{Confined, Template},
     run::AddedRule,
@@ -47,6 +48,10 @@ pub struct RunConfig {
     pub agent_tools: bool,
     /// What agents propose for the plan is recorded.
     pub takes_proposals: bool,
+    /// The language servers that agents may ask.
+    pub languages: Vec<LanguageServer>,
+    /// What a process of theirs can allocate.
+    pub language_memory_bytes: Option<u64>,
     /// A screen shows the end until its user leaves, who may want the run to go on.
     pub watched: bool,
 }

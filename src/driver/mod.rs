@@ -16,6 +16,7 @@ mod handle;
 mod handover;
 mod hub;
 mod jobs;
+mod languages;
 mod log;
 mod open;
 mod perform;

@@ -18,6 +18,7 @@ use crate::{
     control::{Asked, Request, Role},
     event::{AgentSignal, BackgroundCommand, Day, Event, Notice, StopReason, StopRequest},
     git::Repository,
+    language::{Home, Languages},
     machine::{Input, LoopState, Start, Step, step},
     proc::{Size, Supervisor},
     store::journal::{Journal, JournalError},
@@ -72,6 +73,7 @@ pub struct Driver {
     /// What the agent asked of its tools, and does not know yet.
     pub(super) tools: Tools,
     pub(super) background: BackgroundTasks,
+    pub(super) languages: Languages,
     /// Used from blocking threads.
     pub(super) jobs: Arc<JobContext>,
     pub(super) size: Size,
@@ -170,6 +172,17 @@ impl Driver {
             seen: Mutex::default(),
             autorun: Mutex::new(autorun),
         };
+        let tools = Tools::default();
+        let project = open.paths.project();
+        let home = Home {
+            project: std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned()),
+            run_id: open.run.0.clone(),
+            scratch: open.files.scratch(),
+            supervisor: jobs.supervisor.limiting_memory(config.language_memory_bytes),
+            withheld: config.withheld.clone(),
+            guard: None,
+        };
+        let languages = Languages::new(config.languages, home, tools.news_in.clone());
         let (results, results_in) = mpsc::channel(INPUTS);
         let (handle, inbox) = Handle::new();
         let (journal, state) = open.take();
@@ -183,8 +196,9 @@ impl Driver {
             warden: config.warden,
             goals: None,
             goals_turn: Arc::default(),
-            tools: Tools::default(),
             background: BackgroundTasks::default(),
+            tools,
+            languages,
             jobs: Arc::new(jobs),
             size: config.size,
             recording_cap_bytes: config.recording_cap_bytes,
@@ -251,6 +265,7 @@ impl Driver {
             self.end_session_at_once().await;
         }
         self.background.give_up().await;
+        _ = tokio::time::timeout(CLOSING, self.languages.close()).await; // their guards outlive us
         // What agents' sessions had in common ends with the run, and before the project is free for another.
         let agents = self.agents.clone();
         let closed = tokio::task::spawn_blocking(move || agents.iter().for_each(|agent| agent.adapter.close()));

@@ -8,6 +8,7 @@ use tokio::{
 use crate::{
     control::{Reply, ToolAnswer},
     event::{GoalResult, PlanSnapshot},
+    language::News,
     words::{NoTool, no_tool_in_words},
 };
 
@@ -33,6 +34,8 @@ pub(super) enum Found {
         ticket: u32,
         results: Vec<GoalResult>,
     },
+    /// Something that became of a language server.
+    Language(News),
 }
 
 /// What the plan was read for.
@@ -51,6 +54,8 @@ pub(super) enum PlanAsked {
 pub(super) struct Tools {
     pub(super) found_in: mpsc::Sender<Found>,
     found: mpsc::Receiver<Found>,
+    pub(super) news_in: mpsc::Sender<News>,
+    news: mpsc::Receiver<News>,
     /// The ticket of the latest check of the goals.
     pub(super) ticket: u32,
     pub(super) check: Option<Check>,
@@ -85,9 +90,12 @@ impl Purpose {
 impl Default for Tools {
     fn default() -> Self {
         let (found_in, found) = mpsc::channel(FOUND);
+        let (news_in, news) = mpsc::channel(FOUND);
         Self {
             found_in,
             found,
+            news_in,
+            news,
             ticket: 0,
             check: None,
             checked: Vec::new(),
@@ -98,10 +106,11 @@ impl Default for Tools {
 impl Tools {
     /// Waits for what was found out. Cancel safe.
     pub(super) async fn next(&mut self) -> Found {
-        // The other end is held by this one.
-        match self.found.recv().await {
-            Some(found) => found,
-            None => std::future::pending().await,
+        // The other ends are held by this one.
+        tokio::select! {
+            Some(found) = self.found.recv() => found,
+            Some(news) = self.news.recv() => Found::Language(news),
+            else => std::future::pending().await,
         }
     }
 

@@ -202,6 +202,19 @@ pub enum Notice {
     ServerUnconfined {
         server: String,
     },
+    /// A language server was started for the agent, which stays for the run.
+    LanguageServerStarted {
+        server: String,
+        root: PathBuf,
+        after_ms: u64,
+    },
+    /// A language server ended by itself, or did not begin.
+    LanguageServerEnded {
+        server: String,
+        why: String,
+        /// It is started once more; else not in this run.
+        again: bool,
+    },
     /// A connection of the agent's or a goal's was refused.
     ConnectionRefused {
         host: String,
@@ -359,6 +372,7 @@ impl Notice {
     pub fn level(&self) -> Level {
         match self {
             Notice::NothingToDo
+            | Notice::LanguageServerStarted { .. }
             | Notice::MessageOutstanding { .. }
             | Notice::AdapterSwitched { .. }
             | Notice::TasksAskFor { .. }
@@ -418,6 +432,7 @@ impl Notice {
             | Notice::CommitsUnsigned
             | Notice::SandboxDenied { .. }
             | Notice::ServerUnconfined { .. }
+            | Notice::LanguageServerEnded { .. }
             | Notice::ConnectionRefused { .. }
             | Notice::SandboxExposes { .. }
             | Notice::CommandRefused { .. } => Level::Warning,
@@ -430,6 +445,7 @@ impl Notice {
         match &mut self {
             Notice::SocketUnavailable { why, .. }
             | Notice::RulesNotKept { why }
+            | Notice::LanguageServerEnded { why, .. }
             | Notice::OldRunKept { why }
             | Notice::PlanUnreadable { why }
             | Notice::TaskSettingsIgnored { why, .. }
@@ -504,6 +520,7 @@ impl Notice {
             | Notice::CommitsUnsigned
             | Notice::SandboxDenied { .. }
             | Notice::ServerUnconfined { .. }
+            | Notice::LanguageServerStarted { .. }
             | Notice::ConnectionRefused { .. }
             | Notice::SandboxExposes { .. }
             | Notice::CommandRefused { .. } => {}

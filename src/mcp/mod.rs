@@ -10,4 +10,4 @@ mod tools;
 
 pub(crate) use lines::read_stdin;
 pub(crate) use server::serve;
-pub(crate) use tools::{RunTools, is_own_tool};
+pub(crate) use tools::{LANGUAGE_TOOLS, RunTools, SYNTAX_TOOLS, is_own_tool};

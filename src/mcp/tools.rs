@@ -33,7 +33,7 @@ pub(crate) trait ToolProvider: Send + Sync {
 }
 
 /// The tools of a run. A row is all there is to one here; `control::ToolCall` has its arguments, and `driver::calls` does it.
-const TOOLS: [Tool; 11] = [
+const TOOLS: [Tool; 19] = [
     Tool {
         name: "plan",
         description: "The tasks of the plan as they are now: which is yours, which are done, which are set aside.",
@@ -109,7 +109,101 @@ const TOOLS: [Tool; 11] = [
         description: "Ends a background task that an agent has started, and everything it started.",
         arguments: || (json!({"number": number("The task.")}), &["number"]),
     },
+    Tool {
+        name: "lsp_definition",
+        description: "Where a name is defined: file, line and source line, from a language server that stays warm for the whole run. Sees \
+                      your edits.",
+        arguments: place,
+    },
+    Tool {
+        name: "lsp_references",
+        description: "All uses of a name in the project, its definition included; exact, where searching for text is not.",
+        arguments: place,
+    },
+    Tool {
+        name: "lsp_hover",
+        description: "The type, signature and documentation of a name.",
+        arguments: place,
+    },
+    Tool {
+        name: "lsp_symbols",
+        description: "The outline of a `file`, or where the project has symbols with such a `name`.",
+        arguments: || {
+            let name = text("A name or part of one, to look for in the whole project.");
+            (
+                json!({"file": text("The file, relative to the project."), "name": name}),
+                &[],
+            )
+        },
+    },
+    Tool {
+        name: "lsp_diagnostics",
+        description: "Errors and warnings in a file as it is now, without a build; without `file`, those of all files that were looked at.",
+        arguments: || (json!({"file": text("The file, relative to the project.")}), &[]),
+    },
+    Tool {
+        name: "lsp_rename",
+        description: "Renames a symbol wherever it is used. Shows the edits first; makes them, all or none, with `apply`.",
+        arguments: || {
+            let (mut properties, _) = place();
+            properties["new_name"] = text("Its new name.");
+            properties["apply"] = apply();
+            (properties, &["file", "line", "new_name"])
+        },
+    },
+    Tool {
+        name: "ast_search",
+        description: "Searches code by its syntax with ast-grep: `pattern` is code in which $A stands for one node and $$$A for any number, \
+                      such as `foo($A, $$$REST)`.",
+        arguments: || (pattern(), &["pattern"]),
+    },
+    Tool {
+        name: "ast_replace",
+        description: "Replaces code by its syntax: `rewrite` is what becomes of each match, with the same $A in it. Shows the edits first; \
+                      makes them, all or none, with `apply`.",
+        arguments: || {
+            let mut properties = pattern();
+            properties["rewrite"] = text("What is put in the place of each match.");
+            properties["apply"] = apply();
+            (properties, &["pattern", "rewrite"])
+        },
+    },
 ];
+
+/// Those of them that need a language server.
+pub(crate) const LANGUAGE_TOOLS: [&str; 6] = [
+    "lsp_definition",
+    "lsp_references",
+    "lsp_hover",
+    "lsp_symbols",
+    "lsp_diagnostics",
+    "lsp_rename",
+];
+
+/// Those of them that need ast-grep.
+pub(crate) const SYNTAX_TOOLS: [&str; 2] = ["ast_search", "ast_replace"];
+
+fn place() -> (Value, &'static [&'static str]) {
+    let properties = json!({
+        "file": text("The file, relative to the project."),
+        "line": number("The line, from 1."),
+        "symbol": text("The name as it is written on that line."),
+        "column": number("The column in characters, from 1, in place of `symbol`."),
+    });
+    (properties, &["file", "line"])
+}
+
+fn pattern() -> Value {
+    json!({
+        "pattern": text("Code to look for."),
+        "language": text("Its language, such as rust, ts, python; by default that of each file."),
+        "path": text("A file or a directory, relative to the project."),
+    })
+}
+
+fn apply() -> Value {
+    json!({"type": "boolean", "description": "Makes the edits; else they are only shown."})
+}
 
 /// Whether the run has a tool of this name.
 pub(crate) fn is_own_tool(name: &str) -> bool {
@@ -205,6 +299,7 @@ mod tests {
             let sample = |name: &String| match properties[name]["type"].as_str() {
                 Some("integer") => json!(1),
                 Some("array") => json!(["a"]),
+                Some("boolean") => json!(true),
                 _ => json!("text"),
             };
             let all: Map<String, Value> = properties.keys().map(|name| (name.clone(), sample(name))).collect();

@@ -80,6 +80,11 @@ pub(super) fn anonymous_file(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
+/// Starts something without a limit: there is none here for what a process allocates.
+pub(super) fn with_memory_limit<T>(_bytes: u64, start: impl FnOnce() -> T) -> T {
+    start()
+}
+
 pub(super) fn name_guard() {}
 
 pub(super) fn process(pid: Pid) -> Option<Process> {

@@ -90,14 +90,18 @@ pub(super) fn start(spec: &Spec) -> Result<Pid, NotStarted> {
         files: files.collect(),
         group: Group::Inherited,
     };
-    let executed = match &spec.confinement {
+    let started = || match &spec.confinement {
         Some(confinement) => system::confined(confinement, move || execute(execution)).map_err(|error| NotStarted {
             why: format!("the sandbox: {error}"),
             missing: false,
-        })?,
-        None => execute(execution),
+        }),
+        None => Ok(execute(execution)),
     };
-    executed.map_err(|error| {
+    let executed = match spec.memory_bytes {
+        Some(bytes) => system::with_memory_limit(bytes, started),
+        None => started(),
+    };
+    executed?.map_err(|error| {
         let missing = is_missing(&error);
         let mut why = because(&spec.program)(error).why;
         if let Some(interpreter) = missing_interpreter(&spec.program) {

@@ -89,12 +89,20 @@ pub enum SpawnError {
     },
 }
 
+/// What a child tree is held to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits<'a> {
+    pub(super) confinement: Option<&'a Confinement>,
+    /// What each of its processes can allocate.
+    pub(super) memory_bytes: Option<u64>,
+}
+
 /// Starts `launch` as the child tree of this `number` of this process.
 pub(super) fn spawn(
     children: &Arc<Children>,
     number: u32,
     launch: Launch,
-    confinement: Option<&Confinement>,
+    limits: Limits<'_>,
     output: Box<dyn Output>,
 ) -> Result<Child, SpawnError> {
     check(&launch)?;
@@ -106,7 +114,7 @@ pub(super) fn spawn(
         dir: dir.path().to_path_buf(),
     };
     let Fifos { output: fifo, input } =
-        write_files(&launch, confinement, &files).map_err(|source| scratch_error(&launch, source))?;
+        write_files(&launch, limits, &files).map_err(|source| scratch_error(&launch, source))?;
     let (wake_reader, wake) = wake_pipe().map_err(|source| scratch_error(&launch, source))?;
 
     let pair = native_pty_system()
@@ -119,7 +127,7 @@ pub(super) fn spawn(
     let (reader_job, _) = named::<Reader>("ralph-reader", Reader::read)?;
 
     let child_id = child_id(&launch.run_id, number);
-    let process = start_guard(children, &launch, confinement, &files, &child_id, &*pair.slave)?;
+    let process = start_guard(children, &launch, limits.confinement, &files, &child_id, &*pair.slave)?;
     let terminal = Terminal::new(pair.master, writer, input, wake);
     let shared = Arc::new(Shared::new(process.1, terminal, files.input_ended()));
     let sources = Sources {
@@ -215,7 +223,7 @@ struct Fifos {
 }
 
 /// Writes the guard's orders, and opens the FIFOs.
-fn write_files(launch: &Launch, confinement: Option<&Confinement>, files: &Files) -> io::Result<Fifos> {
+fn write_files(launch: &Launch, limits: Limits<'_>, files: &Files) -> io::Result<Fifos> {
     let output = match launch.stdout {
         Stdout::Terminal => None,
         Stdout::Piped => {
@@ -243,7 +251,8 @@ fn write_files(launch: &Launch, confinement: Option<&Confinement>, files: &Files
         input: input.is_some().then(|| files.input()),
         fifo: output.is_some().then(|| files.fifo()),
         ladder: launch.ladder,
-        confinement: confinement.cloned().map(|mut confinement| {
+        memory_bytes: limits.memory_bytes,
+        confinement: limits.confinement.cloned().map(|mut confinement| {
             // A program may open its own standard streams by name.
             let streams = [
                 output.is_some().then(|| files.fifo()),

@@ -26,6 +26,8 @@ pub(super) struct Spec {
     pub fifo: Option<PathBuf>,
     pub ladder: Ladder,
     pub confinement: Option<Confinement>,
+    /// What each process can allocate.
+    pub memory_bytes: Option<u64>,
 }
 
 /// The guard's last words, written when no descendant is left.

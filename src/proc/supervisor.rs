@@ -18,7 +18,7 @@ use super::{
     helper::{Helper, Helpers},
     leftovers::{self, Children},
     origin::{self, Origin},
-    spawn::{self, SpawnError},
+    spawn::{self, Limits, SpawnError},
     system,
 };
 
@@ -34,6 +34,8 @@ pub struct Supervisor {
     trees: Arc<AtomicU32>,
     /// What the child trees may do that are started by this; none for all that their user may.
     confinement: Option<Arc<Confinement>>,
+    /// What a process of a child tree can allocate.
+    memory_bytes: Option<u64>,
 }
 
 /// For a program that is no ralph: its helpers have no guard.
@@ -45,6 +47,7 @@ impl Default for Supervisor {
             children,
             trees: Arc::default(),
             confinement: None,
+            memory_bytes: None,
         }
     }
 }
@@ -58,6 +61,7 @@ impl Supervisor {
             children,
             trees: Arc::default(),
             confinement: None,
+            memory_bytes: None,
         }
     }
 
@@ -70,7 +74,11 @@ impl Supervisor {
     /// [`SpawnError`] if there is nothing to start or no way to start it. `output` is dropped uncalled then.
     pub fn spawn(&self, launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnError> {
         let number = self.trees.fetch_add(1, Ordering::Relaxed);
-        spawn::spawn(&self.children, number, launch, self.confinement.as_deref(), output)
+        let limits = Limits {
+            confinement: self.confinement.as_deref(),
+            memory_bytes: self.memory_bytes,
+        };
+        spawn::spawn(&self.children, number, launch, limits, output)
     }
 
     /// Returns one for the same process whose child trees are confined. Its helpers are ralph's own, and free.
@@ -135,6 +143,26 @@ impl Supervisor {
     /// If the system confines by less than is required; `start` was not called then.
     pub fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() -> T + Send) -> io::Result<T> {
         system::confined(confinement, start)
+    }
+
+    /// Does `work` as what this starts could do it: in its confinement, if it has one.
+    ///
+    /// # Errors
+    /// If the system confines by less than is required; `work` was not done then.
+    pub fn in_confinement<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        match &self.confinement {
+            Some(confinement) => system::confined(confinement, work),
+            None => Ok(work()),
+        }
+    }
+
+    /// Returns one for the same process whose child trees can allocate so much, each process of them.
+    #[must_use]
+    pub fn limiting_memory(&self, bytes: Option<u64>) -> Supervisor {
+        Supervisor {
+            memory_bytes: bytes,
+            ..self.clone()
+        }
     }
 
     /// Confines the calling thread and what it starts or becomes.

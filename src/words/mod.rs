@@ -12,6 +12,7 @@ mod fate;
 mod figures;
 mod hint;
 mod iteration;
+pub(crate) mod language;
 mod limit;
 mod line;
 mod notice;

@@ -192,6 +192,15 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::SocketUnavailable { path, why } => {
             format!("no steering from other terminals: {}: {why}", shown(path))
         }
+        Notice::LanguageServerStarted { server, root, after_ms } => {
+            format!("{server} runs for the agent in {} (after {})", shown(root), short_duration(*after_ms))
+        }
+        Notice::LanguageServerEnded { server, why, again: true } => {
+            format!("{server} ended ({why}) and is started once more")
+        }
+        Notice::LanguageServerEnded { server, why, again: false } => {
+            format!("{server} does not run ({why}): the agent does without it in this run")
+        }
         Notice::RulesNotKept { why } => format!("the rules for this project hold in this run only: {why}"),
         Notice::OldRunKept { why } => why.clone(),
         Notice::JournalTorn { bytes } => {

@@ -11,7 +11,7 @@ use std::{
 };
 
 /// Set to `required`, it turns a missing agent into a failure.
-const POLICY: &str = "RALPH_TEST_AGENTS";
+pub const POLICY: &str = "RALPH_TEST_AGENTS";
 
 const PACKAGE: &str = include_str!("../agents/package.json");
 const LOCK: &str = include_str!("../agents/package-lock.json");
@@ -123,7 +123,7 @@ fn install() -> Result<PathBuf, String> {
     Ok(directory)
 }
 
-fn npm(directory: &Path, args: &[&str]) -> Result<(), String> {
+pub fn npm(directory: &Path, args: &[&str]) -> Result<(), String> {
     let done = Command::new("npm")
         .args(args)
         .arg("--loglevel=error")

@@ -234,6 +234,8 @@ impl Looping<'_> {
             supervisor,
             agent_tools: true,
             takes_proposals: true,
+            languages: Vec::new(),
+            language_memory_bytes: None,
             watched: false,
             judge: None,
         };

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod connect;
 pub mod http;
 pub mod in_process;
+pub mod languages;
 pub mod processes;
 pub mod running;
 pub mod sandbox;

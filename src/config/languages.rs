@@ -1,0 +1,176 @@
+//! Language servers as they are written: changes to those that are known, and others.
+
+use serde_json::{Value, json};
+
+use crate::{
+    language::{LanguageServer, built_in},
+    settings::{Grammar, Line, Maybe, Mistake, Node, Switch, Texts, accept, accept_or, read_item, schema_of, settings},
+};
+
+settings! {
+    /// A language server, or what is different about one that is known.
+    struct WrittenServer {
+        /// Whether it is used.
+        enabled("enabled"): Maybe<Switch>,
+        /// A name on `PATH`, or a path. Of a new one it is its name.
+        command("command"): Maybe<Line>,
+        /// Arguments, none of which passes through a shell.
+        args("args"): Maybe<Texts>,
+        /// Of the files that it is asked about: ["nix"].
+        extensions("extensions"): Maybe<Texts>,
+        /// Files of which the root of a workspace has one: ["flake.nix"]. Where none has, the project is the root.
+        roots("roots"): Maybe<Texts>,
+        /// What the protocol calls the language of its files, where that is not the extension.
+        language("language"): Maybe<Line>,
+        /// `initializationOptions`, as the server has them.
+        options("options"): Maybe<Options>,
+    }
+}
+
+/// An object in words of a server.
+struct Options;
+
+impl Grammar for Options {
+    type Held = Value;
+
+    fn read(node: &Node, key: &str) -> Result<Value, Vec<Mistake>> {
+        accept::<Self>(node, key, Some(node.value()).filter(Value::is_object))
+    }
+
+    fn expected() -> String {
+        "an object".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "object" })
+    }
+}
+
+/// All language servers, those of the user's first.
+pub struct LanguageServers;
+
+const EXAMPLE: &str = r#"a language server, such as {"command": "nixd", "extensions": ["nix"]}"#;
+
+impl Grammar for LanguageServers {
+    type Held = Vec<LanguageServer>;
+
+    fn read(node: &Node, key: &str) -> Result<Vec<LanguageServer>, Vec<Mistake>> {
+        let Some(tables) = node.fields() else {
+            return accept::<Self>(node, key, None);
+        };
+        let (mut own, mut known, mut mistakes) = (Vec::new(), built_in(), Vec::new());
+        for (name, table) in tables {
+            let key = format!("{key}.{name}");
+            match read_item::<WrittenServer>(table, &key, "a language server", EXAMPLE) {
+                Ok(written) => {
+                    let at = known.iter().position(|server| server.name == *name);
+                    if at.is_none() && written.extensions.as_ref().is_none_or(Vec::is_empty) {
+                        let why = format!(
+                            "`{name}` is none of those that ralph knows: `extensions` says which files it is for"
+                        );
+                        let mistake = accept_or::<Self>(table, &key, Err::<Vec<LanguageServer>, _>(Some(why)));
+                        mistakes.extend(mistake.err().into_iter().flatten());
+                        continue;
+                    }
+                    let is_used = written.enabled != Some(false);
+                    let server = changed(at.map(|at| known.remove(at)), name, written);
+                    match at {
+                        _ if !is_used => {}
+                        Some(at) => known.insert(at, server),
+                        None => own.push(server),
+                    }
+                }
+                Err(found) => mistakes.extend(found),
+            }
+        }
+        own.extend(known);
+        match mistakes.is_empty() {
+            true => Ok(own),
+            false => Err(mistakes),
+        }
+    }
+
+    fn expected() -> String {
+        r#"an object of language servers, such as {"nixd": {"command": "nixd", "extensions": ["nix"]}}"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "object", "additionalProperties": schema_of::<WrittenServer>() })
+    }
+
+    fn of_word(word: &str) -> Value {
+        let tables = serde_json::from_str(word).ok().filter(Value::is_object);
+        tables.unwrap_or_else(|| Value::from(word))
+    }
+}
+
+fn changed(known: Option<LanguageServer>, name: &str, written: WrittenServer) -> LanguageServer {
+    let known = known.unwrap_or_else(|| LanguageServer {
+        name: name.to_owned(),
+        command: name.to_owned(),
+        args: Vec::new(),
+        extensions: Vec::new(),
+        roots: Vec::new(),
+        language: None,
+        options: Value::Null,
+    });
+    let without_dot = |extension: String| extension.trim_start_matches('.').to_ascii_lowercase();
+    let extensions = written.extensions.map(|all| all.into_iter().map(without_dot).collect());
+    LanguageServer {
+        name: known.name,
+        command: written.command.unwrap_or(known.command),
+        args: written.args.unwrap_or(known.args),
+        extensions: extensions.unwrap_or(known.extensions),
+        roots: written.roots.unwrap_or(known.roots),
+        language: written.language.or(known.language),
+        options: written.options.unwrap_or(known.options),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Origin;
+
+    fn read(value: Value) -> Result<Vec<LanguageServer>, String> {
+        let read = LanguageServers::read(&Node::of(value, &Origin::Default), "languageServers");
+        read.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    }
+
+    #[test]
+    fn known_servers_are_changed_or_left_out_and_the_users_own_come_first() {
+        assert_eq!(read(json!({})).unwrap(), built_in());
+        let servers = read(json!({
+            "gopls": {"args": ["-remote=auto"]},
+            "pylsp": {"enabled": false},
+            "nixd": {"extensions": [".Nix"], "options": {"a": 1}},
+        }));
+        let servers = servers.unwrap();
+        assert_eq!(
+            (&*servers[0].command, &*servers[0].extensions),
+            ("nixd", &["nix".to_owned()][..])
+        );
+        assert_eq!(servers[0].options, json!({"a": 1}));
+        let gopls = servers.iter().find(|server| server.name == "gopls").expect("gopls");
+        assert_eq!(
+            (&*gopls.args, &*gopls.extensions),
+            (&["-remote=auto".to_owned()][..], &["go".to_owned()][..])
+        );
+        assert!(!servers.iter().any(|server| server.name == "pylsp"));
+        assert_eq!(servers.len(), built_in().len());
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_server_is_told_with_its_place() {
+        for (value, why) in [
+            (json!({"nixd": {"command": "nixd"}}), "`extensions` says"),
+            (json!({"gopls": {"arg": []}}), "languageServers.gopls.arg"),
+            (json!({"gopls": {"options": []}}), "an object"),
+            (json!({"gopls": "gopls"}), "languageServers.gopls"),
+            (json!([]), "an object of language servers"),
+        ] {
+            let told = read(value.clone()).unwrap_err();
+            assert!(told.contains(why), "{value}: {told}");
+        }
+    }
+}

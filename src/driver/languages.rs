@@ -1,0 +1,152 @@
+//! Questions of agents to language servers, beside the loop, which goes on meanwhile.
+
+use crate::{
+    control::{ToolAnswer, ToolCall},
+    event::{AskId, Decision, Notice, PermissionRequest, ToolKind},
+    language::{At, News, Pattern, Question},
+    words::language as words,
+};
+
+use super::{
+    run::Driver,
+    tools::{Answering, answer},
+};
+
+impl Driver {
+    /// Asks a language server for the agent, and answers by `reply` when it has.
+    pub(super) fn ask_language_server(&self, call: ToolCall, waits: bool, reply: Answering) {
+        let Some(question) = question(call) else { return };
+        if !waits {
+            answer(reply, ToolAnswer::done(words::goes_on()));
+            return;
+        }
+        let (languages, permitted) = (self.languages.clone(), self.edits_permitted());
+        tokio::spawn(async move {
+            let told = match languages.answer(question, permitted).await {
+                Ok(found) => ToolAnswer::done(words::found(&found)),
+                Err(why) => ToolAnswer::refused(words::no_answer(&why)),
+            };
+            answer(reply, told);
+        });
+    }
+
+    /// Tells of a file whether the rules let the agent edit it without asking.
+    fn edits_permitted(&self) -> impl Fn(&std::path::Path) -> bool + Send + Sync + 'static {
+        let judge = self.judge.clone().filter(|judge| judge.asks());
+        let added = self.state().view.permissions.rules.clone();
+        move |path| {
+            let Some(judge) = &judge else { return true };
+            let request = PermissionRequest {
+                id: AskId(String::new()),
+                call: None,
+                tool: "Edit".to_owned(),
+                kind: ToolKind::Edit,
+                title: String::new(),
+                reason: None,
+                command: None,
+                paths: vec![path.to_string_lossy().into_owned()],
+                url: None,
+                diff: None,
+                questions: Vec::new(),
+            };
+            judge.rule(&request, &added).decision == Decision::Allow
+        }
+    }
+}
+
+fn question(call: ToolCall) -> Option<Question> {
+    let at = |file, line, column, symbol| At {
+        file,
+        line,
+        column,
+        symbol,
+    };
+    Some(match call {
+        ToolCall::LspDefinition {
+            file,
+            line,
+            column,
+            symbol,
+        } => Question::Definition(at(file, line, column, symbol)),
+        ToolCall::LspReferences {
+            file,
+            line,
+            column,
+            symbol,
+        } => Question::References(at(file, line, column, symbol)),
+        ToolCall::LspHover {
+            file,
+            line,
+            column,
+            symbol,
+        } => Question::Hover(at(file, line, column, symbol)),
+        ToolCall::LspSymbols { file: Some(file), .. } => Question::Outline { file },
+        ToolCall::LspSymbols { file: None, name } => Question::Symbols {
+            name: name.unwrap_or_default(),
+        },
+        ToolCall::LspDiagnostics { file } => Question::Diagnostics { file },
+        ToolCall::LspRename {
+            file,
+            line,
+            column,
+            symbol,
+            new_name,
+            apply,
+        } => Question::Rename {
+            at: at(file, line, column, symbol),
+            name: new_name,
+            apply,
+        },
+        ToolCall::AstSearch {
+            pattern,
+            language,
+            path,
+        } => Question::Search(Pattern {
+            pattern,
+            language,
+            path,
+        }),
+        ToolCall::AstReplace {
+            pattern,
+            rewrite,
+            language,
+            path,
+            apply,
+        } => Question::Replace {
+            pattern: Pattern {
+                pattern,
+                language,
+                path,
+            },
+            rewrite,
+            apply,
+        },
+        ToolCall::Plan {}
+        | ToolCall::GoalsCheck { .. }
+        | ToolCall::ClaimDone { .. }
+        | ToolCall::Blocked { .. }
+        | ToolCall::Question { .. }
+        | ToolCall::Progress { .. }
+        | ToolCall::TaskAdd { .. }
+        | ToolCall::BackgroundStart { .. }
+        | ToolCall::BackgroundStatus { .. }
+        | ToolCall::BackgroundOutput { .. }
+        | ToolCall::BackgroundCancel { .. } => return None,
+    })
+}
+
+pub(super) fn of_language_server(news: News) -> Notice {
+    match news {
+        News::Started { server, root, after_ms } => Notice::LanguageServerStarted { server, root, after_ms },
+        News::Ended { server, why } => Notice::LanguageServerEnded {
+            server,
+            why,
+            again: true,
+        },
+        News::GaveUp { server, why } => Notice::LanguageServerEnded {
+            server,
+            why,
+            again: false,
+        },
+    }
+}

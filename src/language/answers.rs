@@ -1,0 +1,167 @@
+//! The answers of servers, in whichever of the protocol's shapes they come. Whatever else a server says is nothing.
+
+use serde_json::Value;
+
+use super::{
+    facts::{Message, OutlineItem, Place, Severity, Still, Told},
+    places::{Lines, cut},
+    position::Encoding,
+    state::Published,
+    uri,
+};
+
+/// Most things that are told of an answer.
+const TOLD: usize = 100;
+const DEPTH: u8 = 6;
+
+/// The names of the kinds of symbols, by their numbers from 1.
+const KINDS: [&str; 26] = [
+    "file",
+    "module",
+    "namespace",
+    "package",
+    "class",
+    "method",
+    "property",
+    "field",
+    "constructor",
+    "enum",
+    "interface",
+    "function",
+    "variable",
+    "constant",
+    "string",
+    "number",
+    "boolean",
+    "array",
+    "object",
+    "key",
+    "null",
+    "variant",
+    "struct",
+    "event",
+    "operator",
+    "type parameter",
+];
+
+pub(super) fn told<T>(mut items: Vec<T>, still: Option<Still>) -> Told<T> {
+    let more = items.len().saturating_sub(TOLD);
+    items.truncate(TOLD);
+    Told { items, more, still }
+}
+
+/// `Location`, `Location[]` or `LocationLink[]`.
+pub(super) fn places(answer: &Value, lines: &mut Lines, encoding: Encoding) -> (Vec<Place>, usize) {
+    let single = std::slice::from_ref(answer);
+    let all = answer.as_array().map_or(single, Vec::as_slice);
+    let place = |location: &Value| {
+        let (address, range) = match location["targetUri"].as_str() {
+            Some(address) => (address, &location["targetSelectionRange"]),
+            None => (location["uri"].as_str()?, &location["range"]),
+        };
+        lines.place(address, &range["start"], encoding)
+    };
+    let mut places: Vec<Place> = all.iter().take(TOLD).filter_map(place).collect();
+    places.dedup();
+    (places, all.len().saturating_sub(TOLD))
+}
+
+/// `MarkupContent`, `MarkedString` or `MarkedString[]`.
+pub(super) fn hover(answer: &Value) -> String {
+    let words = |part: &Value| match part {
+        Value::String(text) => text.clone(),
+        part => part["value"].as_str().unwrap_or_default().to_owned(),
+    };
+    match &answer["contents"] {
+        Value::Array(parts) => parts.iter().map(words).collect::<Vec<_>>().join("\n\n"),
+        contents => words(contents),
+    }
+}
+
+/// `DocumentSymbol[]` of a file, or `SymbolInformation[]`.
+pub(super) fn symbols(
+    answer: &Value,
+    file: Option<&str>,
+    lines: &mut Lines,
+    encoding: Encoding,
+) -> (Vec<OutlineItem>, usize) {
+    let (mut found, mut more) = (Vec::new(), 0);
+    for symbol in answer.as_array().into_iter().flatten() {
+        add_symbol(symbol, file, 0, (&mut found, &mut more), lines, encoding);
+    }
+    (found, more)
+}
+
+fn add_symbol(
+    symbol: &Value,
+    file: Option<&str>,
+    depth: u8,
+    (found, more): (&mut Vec<OutlineItem>, &mut usize),
+    lines: &mut Lines,
+    encoding: Encoding,
+) {
+    if found.len() >= TOLD {
+        *more += 1;
+        return;
+    }
+    let location = &symbol["location"];
+    let (address, start) = match (location["uri"].as_str(), file) {
+        (Some(address), _) => (address, &location["range"]["start"]),
+        (None, Some(file)) => (file, &symbol["selectionRange"]["start"]),
+        (None, None) => return,
+    };
+    let (Some(name), Some(place)) = (symbol["name"].as_str(), lines.place(address, start, encoding)) else {
+        return;
+    };
+    let kind = symbol["kind"].as_u64().and_then(|kind| usize::try_from(kind).ok());
+    let kind = kind.and_then(|kind| KINDS.get(kind.wrapping_sub(1)));
+    let detail = [&symbol["detail"], &symbol["containerName"]];
+    let detail = detail.iter().find_map(|detail| detail.as_str()).unwrap_or_default();
+    found.push(OutlineItem {
+        kind: kind.copied().unwrap_or("symbol"),
+        name: cut(name),
+        detail: cut(detail.lines().next().unwrap_or_default()),
+        depth,
+        place,
+    });
+    // Local variables and what is in them are no outline.
+    if depth < DEPTH {
+        for child in symbol["children"].as_array().into_iter().flatten() {
+            add_symbol(child, file, depth + 1, (&mut *found, &mut *more), lines, encoding);
+        }
+    }
+}
+
+/// Published diagnostics, the worst first.
+pub(super) fn messages(
+    published: &[(std::path::PathBuf, Published)],
+    lines: &mut Lines,
+    encoding: Encoding,
+) -> (Vec<Message>, usize) {
+    let severity = |item: &Value| match item["severity"].as_u64() {
+        Some(2) => Severity::Warning,
+        Some(3) => Severity::Information,
+        Some(4) => Severity::Hint,
+        Some(_) | None => Severity::Error,
+    };
+    let items = published
+        .iter()
+        .flat_map(|(path, published)| published.items.iter().map(move |item| (path, item)));
+    let mut items: Vec<_> = items.filter(|(_, item)| severity(item) < Severity::Hint).collect();
+    items.sort_by_key(|(path, item)| (severity(item), path.as_path(), item["range"]["start"]["line"].as_u64()));
+    let all = items.len();
+    let messages = items.into_iter().take(TOLD).filter_map(|(path, item)| {
+        let code = match &item["code"] {
+            Value::String(code) => format!(" {code}"),
+            Value::Number(code) => format!(" {code}"),
+            _ => String::new(),
+        };
+        Some(Message {
+            severity: severity(item),
+            source: cut(&format!("{}{code}", item["source"].as_str().unwrap_or_default())),
+            text: item["message"].as_str()?.chars().take(1000).collect(),
+            place: lines.place(&uri::of_path(path), &item["range"]["start"], encoding)?,
+        })
+    });
+    (messages.collect(), all.saturating_sub(TOLD))
+}

@@ -1,0 +1,125 @@
+//! What has changed in a workspace since it was last looked through.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use super::{source::Stamp, table::LanguageServer};
+
+/// Most files of a workspace that are watched, and how long a look through it may take.
+const FILES: usize = 20_000;
+const ENTRIES: usize = 200_000;
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Directories that hold what others wrote, or what was built.
+const LEFT_OUT: [&str; 8] = [
+    "node_modules",
+    "target",
+    "__pycache__",
+    "dist",
+    "build",
+    "out",
+    "vendor",
+    "venv",
+];
+
+/// The files of a workspace that concern its server.
+pub(super) type Seen = BTreeMap<PathBuf, Stamp>;
+
+/// Looks through `root`.
+pub(super) fn look(root: &Path, server: &LanguageServer) -> Seen {
+    let until = Instant::now() + LOOK;
+    let (mut seen, mut entries) = (Seen::new(), 0);
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        // One that cannot be read has nothing that the server could read.
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            entries += 1;
+            if seen.len() >= FILES || entries >= ENTRIES || Instant::now() > until {
+                return seen;
+            }
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => {
+                    if !name.starts_with('.') && !LEFT_OUT.contains(&&*name) {
+                        directories.push(path);
+                    }
+                }
+                Ok(_) if server.is_for(&path) || server.roots.iter().any(|root| *root == name) => {
+                    if let Some(stamp) = Stamp::of(&path) {
+                        seen.insert(path, stamp);
+                    }
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    seen
+}
+
+/// How a file has changed, in the protocol's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    Created = 1,
+    Changed = 2,
+    Deleted = 3,
+}
+
+pub(super) fn between(before: &Seen, now: &Seen) -> Vec<(PathBuf, Change)> {
+    let here = now.iter().filter_map(|(path, stamp)| match before.get(path) {
+        None => Some((path.clone(), Change::Created)),
+        Some(before) if before != stamp => Some((path.clone(), Change::Changed)),
+        Some(_) => None,
+    });
+    let gone = before.keys().filter(|path| !now.contains_key(*path));
+    here.chain(gone.map(|path| (path.clone(), Change::Deleted))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::built_in;
+
+    #[test]
+    fn what_an_agent_makes_changes_and_removes_is_found_and_nothing_else() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path();
+        let write = |name: &str, text: &str| {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+            fs::write(path, text).expect("a file");
+        };
+        for name in [
+            "src/a.rs",
+            "src/b.rs",
+            "target/c.rs",
+            ".git/d.rs",
+            "README.md",
+            "Cargo.toml",
+        ] {
+            write(name, "1");
+        }
+        let rust = &built_in()[0];
+        let before = look(root, rust);
+        assert_eq!(before.len(), 3, "{before:?}");
+        write("src/a.rs", "22");
+        write("src/new/e.rs", "");
+        write("target/c.rs", "22");
+        fs::remove_file(root.join("src/b.rs")).expect("a file that is gone");
+        let found = between(&before, &look(root, rust));
+        let of = |name: &str, change| (root.join(name), change);
+        assert_eq!(
+            found,
+            [
+                of("src/a.rs", Change::Changed),
+                of("src/new/e.rs", Change::Created),
+                of("src/b.rs", Change::Deleted)
+            ]
+        );
+        assert_eq!(between(&before, &before), []);
+    }
+}

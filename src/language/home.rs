@@ -1,0 +1,35 @@
+//! Where language tools are at home: the project, what starts their programs, and what they may read.
+
+use std::{io, path::PathBuf};
+
+use tokio::task::spawn_blocking;
+
+use super::facts::NoAnswer;
+use crate::{diagnostics::inherited, proc::Supervisor};
+
+/// Where servers run.
+#[derive(Debug, Clone)]
+pub struct Home {
+    /// Absolute, without links.
+    pub project: PathBuf,
+    pub run_id: String,
+    pub scratch: PathBuf,
+    /// Starts servers, in the sandbox if there is one.
+    pub supervisor: Supervisor,
+    /// Variables that servers do not get: they run what an agent wrote.
+    pub withheld: Vec<String>,
+    /// An executable that answers to `__guard --spec FILE`; none for the one that is running.
+    pub guard: Option<PathBuf>,
+}
+
+/// Does something with files, where the sandbox is that servers are in.
+pub(super) fn confined<T: Send>(home: &Home, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    home.supervisor.in_confinement(work)
+}
+
+/// Does something off the loop's thread.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, NoAnswer> + Send + 'static,
+) -> Result<T, NoAnswer> {
+    spawn_blocking(inherited(work)).await.unwrap_or(Err(NoAnswer::Closed))
+}

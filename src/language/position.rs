@@ -1,0 +1,185 @@
+//! Places in a text: for people a line and a column of characters from 1, for servers a line and so many units of an encoding from 0.
+//! Pure.
+
+use serde_json::{Value, json};
+
+/// What the units of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Utf8,
+    Utf16,
+    Utf32,
+}
+
+impl Encoding {
+    /// In the order in which ralph would have them: the first needs no counting.
+    pub(super) const OFFERED: [&str; 3] = ["utf-8", "utf-32", "utf-16"];
+
+    /// The one that a server has chosen. Without a word it is UTF-16.
+    pub(super) fn chosen(capabilities: &Value) -> Self {
+        // The second is how clangd said it before the protocol had words for it.
+        let named = [&capabilities["positionEncoding"], &capabilities["offsetEncoding"]];
+        match named.iter().find_map(|name| name.as_str()) {
+            Some("utf-8") => Encoding::Utf8,
+            Some("utf-32") => Encoding::Utf32,
+            Some(_) | None => Encoding::Utf16,
+        }
+    }
+
+    fn units(self, character: char) -> usize {
+        match self {
+            Encoding::Utf8 => character.len_utf8(),
+            Encoding::Utf16 => character.len_utf16(),
+            Encoding::Utf32 => 1,
+        }
+    }
+}
+
+/// A text that knows its lines, as the protocol counts them: `\n`, `\r\n` and `\r` each end one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text {
+    text: String,
+    /// Where each line begins, and ends without what ends it.
+    lines: Vec<(usize, usize)>,
+}
+
+impl Text {
+    pub(super) fn new(text: String) -> Self {
+        let bytes = text.as_bytes();
+        let (mut lines, mut start, mut at) = (Vec::new(), 0, 0);
+        while at < bytes.len() {
+            let end = match (bytes[at], bytes.get(at + 1)) {
+                (b'\r', Some(b'\n')) => 2,
+                (b'\n' | b'\r', _) => 1,
+                (_, _) => 0,
+            };
+            if end > 0 {
+                lines.push((start, at));
+                start = at + end;
+            }
+            at += end.max(1);
+        }
+        lines.push((start, bytes.len()));
+        Self { text, lines }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The number of lines, of which the last may be empty.
+    pub(super) fn lines(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// A line, from 0.
+    pub(super) fn line(&self, line: usize) -> Option<&str> {
+        let (start, end) = *self.lines.get(line)?;
+        Some(&self.text[start..end])
+    }
+
+    /// The offset of a server's position. As the protocol has it, a column beyond the end of a line is its end.
+    ///
+    /// None for a line that is not there, or what is no position.
+    pub(super) fn offset(&self, position: &Value, encoding: Encoding) -> Option<usize> {
+        let line = usize::try_from(position["line"].as_u64()?).ok()?;
+        let units = usize::try_from(position["character"].as_u64()?).ok()?;
+        // The line after the last is the end of the text: whole lines are replaced up to there.
+        if line == self.lines.len() && units == 0 {
+            return Some(self.text.len());
+        }
+        let (start, _) = *self.lines.get(line)?;
+        let text = self.line(line)?;
+        Some(start + before(text, units, encoding).len())
+    }
+}
+
+/// A server's position on `line` (from 0), behind its first `characters`.
+pub(super) fn position(line: usize, text: &str, characters: usize, encoding: Encoding) -> Value {
+    let units: usize = text
+        .chars()
+        .take(characters)
+        .map(|character| encoding.units(character))
+        .sum();
+    json!({"line": line, "character": units})
+}
+
+/// The column (from 1) that is behind so many units.
+pub(super) fn column(text: &str, units: usize, encoding: Encoding) -> usize {
+    before(text, units, encoding).chars().count() + 1
+}
+
+/// What is before so many units; what ends within a character ends before it.
+fn before(text: &str, units: usize, encoding: Encoding) -> &str {
+    let mut counted = 0;
+    for (at, character) in text.char_indices() {
+        counted += encoding.units(character);
+        if counted > units {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+/// Where `symbol` is on a line as a whole word: so many characters are before it.
+pub(super) fn word_on(text: &str, symbol: &str) -> Option<usize> {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let edge = |beside: Option<char>, own: Option<char>| !(beside.is_some_and(is_word) && own.is_some_and(is_word));
+    let found = text.match_indices(symbol).find(|(at, _)| {
+        let (head, tail) = (&text[..*at], &text[at + symbol.len()..]);
+        edge(head.chars().next_back(), symbol.chars().next()) && edge(tail.chars().next(), symbol.chars().next_back())
+    });
+    found.map(|(at, _)| text[..at].chars().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_counts_characters_whatever_the_server_counts() {
+        let line = "let süß = \"😀\"; // x";
+        for (encoding, units) in [(Encoding::Utf8, 20), (Encoding::Utf16, 16), (Encoding::Utf32, 15)] {
+            let at = line.chars().position(|character| character == '/').expect("a comment");
+            assert_eq!(
+                position(7, line, at, encoding),
+                json!({"line": 7, "character": units}),
+                "{encoding:?}"
+            );
+            assert_eq!(column(line, units, encoding), at + 1, "{encoding:?}");
+        }
+        assert_eq!(column(line, 12, Encoding::Utf16), 12, "within the emoji");
+        assert_eq!(column(line, 999, Encoding::Utf16), line.chars().count() + 1);
+    }
+
+    #[test]
+    fn lines_end_as_the_protocol_says() {
+        let text = Text::new("a\r\nb\rc\n😀d".to_owned());
+        let lines: Vec<&str> = (0..text.lines()).filter_map(|line| text.line(line)).collect();
+        assert_eq!(lines, ["a", "b", "c", "😀d"]);
+        let at =
+            |line: u64, character: u64| text.offset(&json!({"line": line, "character": character}), Encoding::Utf16);
+        assert_eq!(at(3, 2), Some(text.as_str().len() - 1));
+        assert_eq!(at(0, 50), Some(1));
+        assert_eq!(at(4, 0), Some(text.as_str().len()));
+        assert_eq!(at(5, 0), None);
+        assert_eq!(text.offset(&json!({"line": -1, "character": 0}), Encoding::Utf8), None);
+        assert_eq!(Text::new(String::new()).lines(), 1);
+    }
+
+    #[test]
+    fn a_symbol_is_a_whole_word() {
+        assert_eq!(word_on("fn footing(foo: Foo)", "foo"), Some(11));
+        assert_eq!(word_on("größe = größer", "größer"), Some(8));
+        assert_eq!(word_on("a.b()", "b()"), Some(2));
+        assert_eq!(word_on("footing", "foo"), None);
+        assert_eq!(word_on("x", ""), Some(0));
+    }
+
+    #[test]
+    fn a_server_that_names_no_encoding_counts_in_utf_16() {
+        assert_eq!(Encoding::chosen(&json!({})), Encoding::Utf16);
+        assert_eq!(Encoding::chosen(&json!({"positionEncoding": "utf-8"})), Encoding::Utf8);
+        assert_eq!(Encoding::chosen(&json!({"offsetEncoding": "utf-32"})), Encoding::Utf32);
+    }
+}
