@@ -4,7 +4,7 @@
 //! from a commit that is named: whoever moved it meanwhile is not overruled.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -72,7 +72,7 @@ impl Branches {
         inspect_above(project).map_err(NoRepository::Unreadable)?;
         let git = |args: &[&str]| Git::at(supervisor, project).args(args).run_any();
         let asked = git(&["rev-parse", "--is-inside-work-tree"]).map_err(|error| match error {
-            GitError::Start { source, .. } if source.kind() == std::io::ErrorKind::NotFound => NoRepository::NoGit,
+            GitError::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => NoRepository::NoGit,
             error => NoRepository::Unreadable(error),
         })?;
         let path = || project.to_owned();
@@ -323,25 +323,27 @@ impl Branches {
         Ok(())
     }
 
-    /// Removes a work tree with all that is in it.
+    /// Removes a work tree with all that is in it. Killed on the way, it leaves the tree as it was or none: half of one would look
+    /// like somebody's changes.
     ///
     /// # Errors
     /// [`GitError`] if something of it stays.
     pub fn remove_tree(&self, tree: &Path) -> Result<(), GitError> {
-        if tree.join(".git").exists() {
-            let removed = ["worktree", "remove", "--force", "--force"];
-            // What git takes for no work tree any more is removed all the same.
-            self.git().deadline(DEADLINE).args(removed).args([tree]).run_any()?;
-        }
-        match fs::remove_dir_all(tree) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(GitError::File {
-                    path: tree.to_owned(),
-                    source: error,
-                });
-            }
-            Ok(()) | Err(_) => {}
-        }
+        let failed = |source| GitError::File {
+            path: tree.to_owned(),
+            source,
+        };
+        let there = |done: io::Result<()>| match done {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done.map_err(failed),
+        };
+        let removed = tree.with_extension("removed");
+        there(fs::remove_dir_all(&removed))?;
+        there(fs::rename(tree, &removed))?;
+        there(fs::remove_dir_all(&removed))?;
+        // Its entry, which `prune` leaves alone if git was killed while it added the tree; there may be none.
+        let entry = ["worktree", "remove", "--force", "--force"];
+        self.git().args(entry).args([tree]).run_any()?;
         self.git().args(["worktree", "prune"]).run().map(drop)
     }
 
@@ -550,7 +552,7 @@ fn full(branch: &str) -> String {
 
 fn remove_if_there(path: &Path) -> Result<(), GitError> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(GitError::File {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::File {
             path: path.to_owned(),
             source: error,
         }),
