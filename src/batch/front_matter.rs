@@ -1,8 +1,10 @@
 //! What a plan says of itself before its text: the plans that are merged before it begins.
 //!
-//!     ---
-//!     after: [api, ui]
-//!     ---
+//! ```text
+//! ---
+//! after: [api, ui]
+//! ---
+//! ```
 //!
 //! Of YAML, a list in brackets, a list of lines and a single name are understood, and nothing else; other keys are other
 //! programs' and passed over.

@@ -226,7 +226,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
                 .to_owned()
         }
         Notice::SandboxStrict { abi, hidden, hosts } => format!(
-            "sandbox: strict (Landlock {abi}); the agent writes to the project, its own state and caches of its own; {hidden} places hidden; network: {}",
+            "sandbox: strict (Landlock {abi}); the agent writes to the project, its own state and caches of its own, and has none of ralph's tools; {hidden} places hidden; network: {}",
             if hosts.is_empty() { "to no host".to_owned() } else { format!("only to {}", hosts.join(", ")) }
         ),
         Notice::SandboxWeak { abi } => format!(

@@ -261,7 +261,13 @@ fn a_command_line_that_makes_no_sense() {
     refused(&sandbox, &["frobnicate"], 2, &["frobnicate"], "ralph -h");
     refused(&sandbox, &["stauts"], 2, &["stauts"], "ralph status");
     refused(&sandbox, &["logs"], 2, &["logs"], "ralph status --watch");
-    refused(&sandbox, &["build a web app"], 2, &["build a web app"], "- [ ] ");
+    refused(
+        &sandbox,
+        &["build", "a", "web", "app"],
+        2,
+        &["build a web app"],
+        "ralph \"build a web app\"",
+    );
     refused(&sandbox, &["TODO.md"], 3, &["TODO.md"], "- [ ] ");
     refused(&sandbox, &["PLAN.md", "--plan", "PLAN.md"], 2, &["PLAN.md"], "once");
     refused(
