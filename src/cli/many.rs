@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::{self, Place, Wish},
-    batch::{Batch, BatchId, BatchRecord, Input, Phase, Plan},
+    batch::{Batch, BatchId, BatchRecord, Input, Phase, Plan, PlanName},
     config,
     console::{self, complain, print, print_coloured, print_json},
     driver::now_ms,
@@ -249,15 +249,20 @@ fn json_of(site: &Site, id: &BatchId, plan: &Plan, view: Option<&RunView>) -> Va
     })
 }
 
-fn cancel(args: &Args, plan: Option<&str>) -> Result<u8, Failure> {
-    let place = place(args)?;
-    let (id, batch) = last(&place)?;
+/// The plan of the batch that is meant by its name or its file.
+fn named(batch: &Batch, plan: &str) -> Result<PlanName, Failure> {
     let known: Vec<_> = batch
         .plans
         .iter()
         .map(|plan| (plan.name.clone(), plan.file.clone()))
         .collect();
-    let plan = plan.map(|plan| app::named_plan(&known, plan)).transpose()?;
+    app::named_plan(&known, plan)
+}
+
+fn cancel(args: &Args, plan: Option<&str>) -> Result<u8, Failure> {
+    let place = place(args)?;
+    let (id, batch) = last(&place)?;
+    let plan = plan.map(|plan| named(&batch, plan)).transpose()?;
     let paths = BatchPaths::new(&place.paths, &id);
     let is_over = |batch: &Batch| {
         let chosen = batch
@@ -304,14 +309,9 @@ fn cancel(args: &Args, plan: Option<&str>) -> Result<u8, Failure> {
 fn attach_to(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let (id, batch) = last(&place)?;
-    let known: Vec<_> = batch
-        .plans
-        .iter()
-        .map(|plan| (plan.name.clone(), plan.file.clone()))
-        .collect();
     let running: Vec<_> = batch.plans.iter().filter(|plan| plan.phase == Phase::Running).collect();
     let plan = match (plan, &running[..]) {
-        (Some(plan), _) => app::named_plan(&known, plan)?,
+        (Some(plan), _) => named(&batch, plan)?,
         (None, [only]) => only.name.clone(),
         (None, []) => {
             return Err(Failure::new(FailureKind::Failed, "no plan of the batch runs")

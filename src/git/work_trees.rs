@@ -329,18 +329,10 @@ impl Branches {
     /// # Errors
     /// [`GitError`] if something of it stays.
     pub fn remove_tree(&self, tree: &Path) -> Result<(), GitError> {
-        let failed = |source| GitError::File {
-            path: tree.to_owned(),
-            source,
-        };
-        let there = |done: io::Result<()>| match done {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done.map_err(failed),
-        };
         let removed = tree.with_extension("removed");
-        there(fs::remove_dir_all(&removed))?;
-        there(fs::rename(tree, &removed))?;
-        there(fs::remove_dir_all(&removed))?;
+        if_there(tree, fs::remove_dir_all(&removed))?;
+        if_there(tree, fs::rename(tree, &removed))?;
+        if_there(tree, fs::remove_dir_all(&removed))?;
         // Its entry, which `prune` leaves alone if git was killed while it added the tree; there may be none.
         let entry = ["worktree", "remove", "--force", "--force"];
         self.git().args(entry).args([tree]).run_any()?;
@@ -551,10 +543,15 @@ fn full(branch: &str) -> String {
 }
 
 fn remove_if_there(path: &Path) -> Result<(), GitError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::File {
+    if_there(path, fs::remove_file(path))
+}
+
+/// What was done to `path`, where nothing was to be done if it is not there.
+fn if_there(path: &Path, done: io::Result<()>) -> Result<(), GitError> {
+    match done {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(GitError::File {
             path: path.to_owned(),
-            source: error,
+            source,
         }),
         Ok(()) | Err(_) => Ok(()),
     }

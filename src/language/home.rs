@@ -1,11 +1,14 @@
 //! Where language tools are at home: the project, what starts their programs, and what they may read.
 
-use std::{io, path::PathBuf};
+use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 
 use tokio::task::spawn_blocking;
 
 use super::facts::NoAnswer;
-use crate::{diagnostics::inherited, proc::Supervisor};
+use crate::{
+    diagnostics::inherited,
+    proc::{Ladder, Launch, Size, Stdin, Stdout, StopSignal, Supervisor},
+};
 
 /// Where servers run.
 #[derive(Debug, Clone)]
@@ -20,6 +23,30 @@ pub struct Home {
     pub withheld: Vec<String>,
     /// An executable that answers to `__guard --spec FILE`; none for the one that is running.
     pub guard: Option<PathBuf>,
+}
+
+impl Home {
+    /// How a program is started in the project, without input; it has so long to end by itself.
+    pub(super) fn launch(&self, program: PathBuf, args: &[String], grace: Duration) -> Launch {
+        Launch {
+            program,
+            args: args.iter().map(Into::into).collect::<Vec<OsString>>(),
+            cwd: self.project.clone(),
+            env: vec![("NO_COLOR".to_owned(), "1".to_owned())],
+            env_remove: self.withheld.clone(),
+            stdin: Stdin::Null,
+            stdout: Stdout::Piped,
+            size: Size { cols: 200, rows: 50 },
+            ladder: Ladder {
+                first: StopSignal::Terminate,
+                grace,
+            },
+            readable: Vec::new(),
+            run_id: self.run_id.clone(),
+            scratch: self.scratch.clone(),
+            guard: self.guard.clone(),
+        }
+    }
 }
 
 /// Does something with files, where the sandbox is that servers are in.

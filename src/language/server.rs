@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     diagnostics::inherited,
-    proc::{Ladder, Launch, Size, Stdin, Stdout, Stop, StopSignal},
+    proc::{Launch, Stdin, Stop},
     text::with_causes,
 };
 
@@ -268,25 +268,13 @@ impl Server {
 
 fn launch(program: PathBuf, row: &LanguageServer, root: &Path, home: &Home) -> Launch {
     Launch {
-        program,
-        args: row.args.iter().map(Into::into).collect(),
         cwd: root.to_owned(),
         env: vec![
             ("TERM".to_owned(), "dumb".to_owned()),
             ("NO_COLOR".to_owned(), "1".to_owned()),
         ],
-        env_remove: home.withheld.clone(),
         stdin: Stdin::Piped,
-        stdout: Stdout::Piped,
-        size: Size { cols: 200, rows: 50 },
-        ladder: Ladder {
-            first: StopSignal::Terminate,
-            grace: GRACE,
-        },
-        readable: Vec::new(),
-        run_id: home.run_id.clone(),
-        scratch: home.scratch.clone(),
-        guard: home.guard.clone(),
+        ..home.launch(program, &row.args, GRACE)
     }
 }
 

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     diagnostics::inherited,
     event::Exit,
-    proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal},
+    proc::{End, Output, Stop},
     text::{Keep, PlainText, with_causes},
 };
 
@@ -206,24 +206,7 @@ async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<Print
     let starting = inherited(move || {
         let program = which::which_in(AST_GREP, std::env::var_os("PATH"), &home.project);
         let program = program.map_err(|_| format!("`{AST_GREP}` is not on PATH"))?;
-        let launch = Launch {
-            program,
-            args: args.into_iter().map(Into::into).collect(),
-            cwd: home.project.clone(),
-            env: vec![("NO_COLOR".to_owned(), "1".to_owned())],
-            env_remove: home.withheld.clone(),
-            stdin: Stdin::Null,
-            stdout: Stdout::Piped,
-            size: Size { cols: 200, rows: 50 },
-            ladder: Ladder {
-                first: StopSignal::Terminate,
-                grace: GRACE,
-            },
-            readable: Vec::new(),
-            run_id: home.run_id.clone(),
-            scratch: home.scratch.clone(),
-            guard: home.guard.clone(),
-        };
+        let launch = home.launch(program, &args, GRACE);
         let child = home.supervisor.spawn(launch, Box::new(collector));
         child.map(Arc::new).map_err(|error| with_causes(&error))
     });

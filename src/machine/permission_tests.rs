@@ -4,7 +4,7 @@ use crate::{
     event::{
         AgentSignal, Answer, AnswerPlace, AskId, CancelReason, Decider, Decision, DenialLimits, Event, Limits, Offer,
         PausedBy, PermissionMode, PermissionRequest, PlanSnapshot, PlanTask, Remember, RememberedRule, RequestedBy,
-        RuleScope, Ruling, RunId, Settings, StopReason, StopRequest, ToolKind, Unanswered, UserCommand, Waiting,
+        RuleScope, Ruling, RunId, Settings, StopReason, StopRequest, Unanswered, UserCommand, Waiting,
     },
     run::Phase,
 };
@@ -104,19 +104,7 @@ impl Loop {
     }
 
     fn ask_for(&mut self, command: &str, id: &str, decision: Decision) {
-        let request = PermissionRequest {
-            id: AskId(id.to_owned()),
-            call: None,
-            tool: "Bash".to_owned(),
-            kind: ToolKind::Shell,
-            title: command.to_owned(),
-            reason: None,
-            command: Some(command.to_owned()),
-            paths: Vec::new(),
-            url: None,
-            diff: None,
-            questions: Vec::new(),
-        };
+        let request = PermissionRequest::of_shell(AskId(id.to_owned()), command);
         let by = Decider::Mode {
             mode: PermissionMode::Ask,
         };
