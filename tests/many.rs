@@ -345,6 +345,31 @@ fn an_interrupted_batch_resumes_its_runs() {
     assert_tidy(&sandbox);
 }
 
+#[test]
+fn an_agent_neither_cancels_nor_resumes_the_batch_that_it_works_in() {
+    let agent = format!(
+        r#"
+project=$(dirname "$(git rev-parse --path-format=absolute --git-common-dir)")
+for call in "cancel api" cancel resume; do
+    {ralph} many $call >> "$HOME/said" 2>&1; echo "here $?" >> "$HOME/said"
+    (cd "$project" && {ralph} many $call) >> "$HOME/said" 2>&1; echo "there $?" >> "$HOME/said"
+    (cd "$project" && env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" {ralph} many $call) >> "$HOME/said" 2>&1
+    echo "bare $?" >> "$HOME/said"
+done
+tick; tick; touch api.txt; over done"#,
+        ralph = env!("CARGO_BIN_EXE_ralph")
+    );
+    let sandbox = sandbox(&agent, &["api"]);
+    let finished = batch(&sandbox, &["api.md"]).run(SOON);
+    let said = sandbox.read_home("said").unwrap();
+    assert_eq!(finished.code(), Some(0), "{finished:?}: {said}");
+    let why = "`ralph many` was called from within the run, and only its user commands it";
+    assert_eq!(said.matches(why).count(), 9, "{said}");
+    for place in ["here 1", "there 1", "bare 1"] {
+        assert_eq!(said.matches(place).count(), 3, "{said}");
+    }
+}
+
 fn kill_when_journal_has(sandbox: &Sandbox, running: Running, lines: usize) -> Finished {
     let batches = sandbox.paths().state().join("batches");
     let has = || {

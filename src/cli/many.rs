@@ -9,6 +9,7 @@ use crate::{
     batch::{Batch, BatchId, BatchRecord, Input, Phase, Plan, PlanName},
     config,
     console::{self, complain, print, print_coloured, print_json},
+    control::Personal,
     driver::now_ms,
     error::{Failure, FailureKind},
     many::{self, BatchError, BatchLock, BatchPaths, Site},
@@ -91,6 +92,7 @@ fn start(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Result<u8, Fa
 }
 
 fn resume(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
+    trust::refuse_agent(&place(args)?.paths, Personal::Many)?;
     let place = trust::place_to_run(args)?;
     let (id, batch) = last(&place)?;
     let _lock = app::lock_batches(&place)?;
@@ -261,6 +263,7 @@ fn named(batch: &Batch, plan: &str) -> Result<PlanName, Failure> {
 
 fn cancel(args: &Args, plan: Option<&str>) -> Result<u8, Failure> {
     let place = place(args)?;
+    trust::refuse_agent(&place.paths, Personal::Many)?;
     let (id, batch) = last(&place)?;
     let plan = plan.map(|plan| named(&batch, plan)).transpose()?;
     let paths = BatchPaths::new(&place.paths, &id);

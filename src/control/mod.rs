@@ -54,6 +54,8 @@ pub enum Personal {
     Token,
     /// Serves all runs of the user.
     Web,
+    /// Has plans of a batch cancelled or resumed.
+    Many,
 }
 
 impl Personal {
@@ -63,6 +65,7 @@ impl Personal {
             Personal::Trust => "trust",
             Personal::Token => "token",
             Personal::Web => "web",
+            Personal::Many => "many",
         }
     }
 }

@@ -1,9 +1,7 @@
 //! The journal of a batch: one record a line, on disk before anything acts on it. A torn last line never happened.
 
 use std::{
-    fs::File,
-    io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -12,6 +10,7 @@ use thiserror::Error;
 use crate::{
     batch::{BatchEvent, BatchId, BatchRecord},
     files::{self, ReadError},
+    store::append::{AppendError, AppendOnly},
 };
 
 const FORMAT: &str = "ralph-batch";
@@ -27,6 +26,8 @@ pub(crate) enum JournalError {
         #[source]
         source: io::Error,
     },
+    #[error("{path}: was deleted, or changed by somebody else, while the batch wrote to it", path = path.display())]
+    Meddled { path: PathBuf },
     #[error("{path}: cannot be read", path = path.display())]
     Read {
         path: PathBuf,
@@ -45,22 +46,19 @@ pub(crate) enum JournalError {
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
-    file: File,
-    length: u64,
+    file: AppendOnly,
     next_seq: u64,
 }
 
 impl Journal {
     /// Creates the journal of a new batch.
     pub(super) fn create(path: &Path, at_ms: u64, batch: &BatchId) -> Result<Journal, JournalError> {
-        let made = File::options().append(true).create_new(true).mode(0o600).open(path);
         let mut journal = Journal {
             path: path.to_owned(),
-            file: made.map_err(|source| JournalError::Write {
+            file: AppendOnly::create(path).map_err(|source| JournalError::Write {
                 path: path.to_owned(),
                 source,
             })?,
-            length: 0,
             next_seq: 0,
         };
         journal.append(
@@ -82,12 +80,11 @@ impl Journal {
             path: path.to_owned(),
             source,
         };
-        let file = File::options().append(true).open(path).map_err(write)?;
-        file.set_len(length).map_err(write)?;
+        let file = AppendOnly::open(path, length).map_err(write)?;
+        file.cut_torn().map_err(write)?;
         let journal = Journal {
             path: path.to_owned(),
             file,
-            length,
             next_seq: records.len() as u64,
         };
         Ok((journal, records))
@@ -102,14 +99,11 @@ impl Journal {
         };
         let mut line = serde_json::to_vec(&record).expect("records have string keys and no failing serialisers");
         line.push(b'\n');
-        if let Err(source) = self.file.write_all(&line) {
-            _ = self.file.set_len(self.length); // the write error is what is reported
-            return Err(JournalError::Write {
-                path: self.path.clone(),
-                source,
-            });
-        }
-        self.length += line.len() as u64;
+        let path = || self.path.clone();
+        self.file.append(&line).map_err(|error| match error {
+            AppendError::Write(source) => JournalError::Write { path: path(), source },
+            AppendError::Meddled => JournalError::Meddled { path: path() },
+        })?;
         self.next_seq += 1;
         Ok(record)
     }
@@ -164,7 +158,7 @@ fn parse(path: &Path) -> Result<(Vec<BatchRecord>, u64), JournalError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, io::Write};
 
     use super::*;
     use crate::batch::{Batch, StoppedBy};
@@ -194,6 +188,23 @@ mod tests {
             fs::write(&path, &whole[..cut]).unwrap();
             assert!(matches!(read(&path), Err(JournalError::Foreign { .. })));
         }
+    }
+
+    #[test]
+    fn what_somebody_else_wrote_into_an_open_journal_is_noticed_and_is_no_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        let mut journal = Journal::create(&path, 1, &BatchId("b".to_owned())).unwrap();
+        let forged =
+            serde_json::json!({"seq": 1, "atMs": 2, "event": {"type": "batch-ended", "end": {"type": "merged"}}});
+        let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        writeln!(file, "{forged}").unwrap();
+        let refused = journal.append(3, BatchEvent::BatchResumed).unwrap_err();
+        assert!(matches!(refused, JournalError::Meddled { .. }), "{refused}");
+        assert_eq!(read(&path).unwrap().len(), 1);
+        fs::remove_file(&path).unwrap();
+        let refused = journal.append(4, BatchEvent::BatchResumed).unwrap_err();
+        assert!(matches!(refused, JournalError::Meddled { .. }), "{refused}");
     }
 
     #[test]

@@ -15,13 +15,9 @@ mod reader;
 mod tests;
 mod upgrade;
 
-use std::{
-    fs::{File, OpenOptions},
-    io::Write,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
+use super::append::{AppendError, AppendOnly};
 use crate::event::{Event, Record, RunId};
 use reader::Outline;
 
@@ -33,9 +29,7 @@ pub use reader::{ReadNote, Reader, for_each, read};
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    file: File,
-    /// Bytes of all whole lines. Not the file's position, which is 0 in an appending file until it is written to.
-    length: u64,
+    file: AppendOnly,
     next_seq: u64,
 }
 
@@ -46,19 +40,12 @@ impl Journal {
     /// [`JournalError::Open`] if the file is there already or cannot be made, [`JournalError::Write`] if it cannot be
     /// written.
     pub fn create(path: &Path, at_ms: u64, run: &RunId) -> Result<(Self, Record), JournalError> {
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(|source| JournalError::Open {
+        let mut journal = Self {
+            file: AppendOnly::create(path).map_err(|source| JournalError::Open {
                 path: path.to_owned(),
                 source,
-            })?;
-        let mut journal = Self {
+            })?,
             path: path.to_owned(),
-            file,
-            length: 0,
             next_seq: 0,
         };
         let record = journal.append(
@@ -83,15 +70,12 @@ impl Journal {
         while let Some(record) = reader.next_record()? {
             take(record);
         }
-        let file = OpenOptions::new()
-            .append(true)
-            .open(path)
-            .map_err(|source| JournalError::Open {
-                path: path.to_owned(),
-                source,
-            })?;
+        let file = AppendOnly::open(path, reader.whole_bytes).map_err(|source| JournalError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
         if let ReadNote::Torn { .. } = reader.note {
-            file.set_len(reader.whole_bytes).map_err(|source| JournalError::Write {
+            file.cut_torn().map_err(|source| JournalError::Write {
                 path: path.to_owned(),
                 source,
             })?;
@@ -99,7 +83,6 @@ impl Journal {
         let journal = Self {
             path: path.to_owned(),
             file,
-            length: reader.whole_bytes,
             next_seq: reader.next_seq(),
         };
         Ok((journal, reader.note))
@@ -115,8 +98,6 @@ impl Journal {
     }
 
     /// Appends `event` as the next record. When it returns, the record survives the end of this process.
-    ///
-    /// A line that could be written only in part is taken back, so that a later reader does not take it for a crash.
     ///
     /// # Errors
     /// [`JournalError::Write`], [`JournalError::Meddled`] and [`JournalError::Refused`]; nothing was appended.
@@ -135,33 +116,16 @@ impl Journal {
                 bytes: line.len(),
             });
         }
-        self.check_untouched()?;
-        if let Err(source) = self.file.write_all(&line) {
-            _ = self.file.set_len(self.length); // the write error is what is reported
-            return Err(JournalError::Write {
+        self.file.append(&line).map_err(|error| match error {
+            AppendError::Write(source) => JournalError::Write {
                 path: self.path.clone(),
                 source,
-            });
-        }
-        self.length += line.len() as u64;
+            },
+            AppendError::Meddled => JournalError::Meddled {
+                path: self.path.clone(),
+            },
+        })?;
         self.next_seq += 1;
         Ok(record)
-    }
-
-    /// Fails if nobody could read what would be written: the file is gone, or its length is another's doing.
-    fn check_untouched(&self) -> Result<(), JournalError> {
-        let meta = self.file.metadata().map_err(|source| JournalError::Write {
-            path: self.path.clone(),
-            source,
-        })?;
-        if meta.len() > self.length {
-            _ = self.file.set_len(self.length); // what is not ours must not be read as ours; that it was there is said
-        }
-        if meta.nlink() == 0 || meta.len() != self.length {
-            return Err(JournalError::Meddled {
-                path: self.path.clone(),
-            });
-        }
-        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! What ralph keeps of a project: the state directory and its paths, the lock, journals, recordings, signal logs, tokens.
 
+pub(crate) mod append;
 pub(crate) mod chosen;
 pub mod journal;
 pub(crate) mod lock;
