@@ -8,7 +8,7 @@ use std::{
 
 use super::Place;
 use crate::{
-    batch::{BatchId, Input, PlanName, Planned, after, names_of, with_order},
+    batch::{BatchId, BatchLimits, Input, PlanName, Planned, after, names_of, with_order},
     config::Config,
     driver::batch_time,
     error::{Failure, FailureKind},
@@ -31,6 +31,8 @@ pub(crate) struct Wish<'a> {
     pub(crate) into: Option<&'a str>,
     /// What every run is given on its command line.
     pub(crate) arguments: Vec<String>,
+    /// What the plans may use together.
+    pub(crate) limits: BatchLimits,
     /// The settings file that was named beside the project's own.
     pub(crate) has_config: bool,
 }
@@ -94,6 +96,7 @@ pub(crate) fn prepare_batch(
             jobs: wish.jobs.unwrap_or_else(default_jobs),
             arguments: wish.arguments,
             plans,
+            limits: wish.limits,
         },
         id,
         site,

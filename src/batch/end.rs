@@ -82,6 +82,8 @@ pub enum StoppedBy {
     Interrupt,
     Terminate,
     HangUp,
+    /// What its plans may use together is used up.
+    Budget,
 }
 
 /// How a batch is over, for now: a batch that is not merged as a whole can be resumed.
@@ -110,6 +112,7 @@ impl BatchEnd {
                 by: StoppedBy::Terminate,
             } => 143,
             BatchEnd::Stopped { by: StoppedBy::HangUp } => 129,
+            BatchEnd::Stopped { by: StoppedBy::Budget } => 6,
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BatchEnd, BatchId, JobEnd, Kept, PlanName, Planned, StoppedBy, Trouble};
+use super::{BatchEnd, BatchId, BatchLimits, Held, JobEnd, Kept, PlanName, Planned, StoppedBy, Trouble};
+use crate::event::LimitKind;
 
 /// One line of the journal of a batch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchRecord {
     pub seq: u64,
@@ -15,7 +16,7 @@ pub struct BatchRecord {
 }
 
 /// What happened. Names and commits are git's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BatchEvent {
     /// The first record of every journal.
@@ -35,9 +36,15 @@ pub enum BatchEvent {
         /// What every run is given on its command line.
         arguments: Vec<String>,
         plans: Vec<Planned>,
+        #[serde(default, skip_serializing_if = "BatchLimits::is_none")]
+        limits: BatchLimits,
     },
     /// A batch that was cut off or stopped, or that left plans as they were, goes on.
-    BatchResumed,
+    BatchResumed {
+        /// What the plans may use together from now on; none where that stays.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limits: Option<BatchLimits>,
+    },
     PlanStarted {
         plan: PlanName,
     },
@@ -53,6 +60,9 @@ pub enum BatchEvent {
     JobEnded {
         plan: PlanName,
         end: JobEnd,
+        /// How many iterations it began within the hour before.
+        #[serde(default)]
+        calls: u32,
     },
     MergeStarted {
         plan: PlanName,
@@ -100,6 +110,22 @@ pub enum BatchEvent {
         plan: PlanName,
         why: String,
     },
+    /// The run of a plan has met a limit, which is the account's.
+    AdapterLimited {
+        plan: PlanName,
+        adapter: String,
+        until_ms: u64,
+        /// Who a run begins with, and who stands in for them, in order.
+        workers: Vec<String>,
+    },
+    /// No run starts for the time being.
+    StartsHeld {
+        held: Held,
+    },
+    /// What the plans may use together is used up: runs are ended, and none starts.
+    BudgetUsedUp {
+        limit: LimitKind,
+    },
     CancelRequested {
         plan: PlanName,
     },
@@ -129,10 +155,13 @@ impl BatchEvent {
             | BatchEvent::PlanKept { plan, .. }
             | BatchEvent::WorkTreeRemoved { plan }
             | BatchEvent::WorkTreeKept { plan, .. }
+            | BatchEvent::AdapterLimited { plan, .. }
             | BatchEvent::CancelRequested { plan } => Some(plan),
             BatchEvent::BatchOpened { .. }
             | BatchEvent::BatchStarted { .. }
-            | BatchEvent::BatchResumed
+            | BatchEvent::BatchResumed { .. }
+            | BatchEvent::StartsHeld { .. }
+            | BatchEvent::BudgetUsedUp { .. }
             | BatchEvent::StopRequested { .. }
             | BatchEvent::BatchEnded { .. } => None,
         }

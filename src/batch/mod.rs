@@ -7,6 +7,7 @@
 mod end;
 mod event;
 mod front_matter;
+mod limits;
 mod name;
 mod state;
 mod step;
@@ -16,6 +17,7 @@ mod tests;
 pub use end::{BatchEnd, JobEnd, Kept, StoppedBy, Trouble};
 pub use event::{BatchEvent, BatchRecord};
 pub use front_matter::{FrontMatterError, after};
+pub use limits::{BatchLimits, Calls, Held, Hold};
 pub use name::{BatchId, NameError, PlanName, Planned, names_of, with_order};
 pub use state::{Batch, Phase, Plan, WorkTree, WorkerTask};
 pub use step::{Finding, Input, TASKS_GIVEN, step};

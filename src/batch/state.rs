@@ -1,11 +1,17 @@
 //! The state of a batch: the fold of its events.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::{BatchEnd, BatchEvent, BatchId, BatchRecord, JobEnd, Kept, PlanName, Planned, StoppedBy, Trouble};
+use super::{
+    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Calls, Held, Hold, JobEnd, Kept, PlanName, Planned,
+    StoppedBy, Trouble,
+};
+use crate::event::LimitKind;
 
 /// A batch, as its records have it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     pub id: BatchId,
     pub target: String,
@@ -14,6 +20,15 @@ pub struct Batch {
     pub jobs: u32,
     pub arguments: Vec<String>,
     pub plans: Vec<Plan>,
+    pub limits: BatchLimits,
+    /// Which of them is used up: no run goes on, and what is done is merged.
+    pub spent: Option<LimitKind>,
+    /// Until when adapters are limited.
+    pub limited: BTreeMap<String, u64>,
+    /// Who a run begins with, and who stands in for them, in order; empty as long as nobody has met a limit.
+    pub workers: Vec<String>,
+    /// The latest hold of starts that was told, and when.
+    pub told_hold: Option<(u64, Held)>,
     /// It is to come to its end without starting anything.
     pub stopped: Option<StoppedBy>,
     /// None while it goes on, and after a crash.
@@ -37,6 +52,8 @@ pub struct Plan {
     /// How often its process broke down.
     pub crashes: u32,
     pub cancelled: bool,
+    /// Those of its last run.
+    calls: Calls,
     /// When the phase began, in milliseconds since the Unix epoch.
     pub since_ms: u64,
     /// Its place in the queue: plans are merged in the order in which they finish.
@@ -124,6 +141,11 @@ impl Batch {
             jobs: 1,
             arguments: Vec::new(),
             plans: Vec::new(),
+            limits: BatchLimits::default(),
+            spent: None,
+            limited: BTreeMap::new(),
+            workers: Vec::new(),
+            told_hold: None,
             stopped: None,
             end: None,
             finished: 0,
@@ -139,24 +161,40 @@ impl Batch {
                 jobs,
                 arguments,
                 plans,
+                limits,
             } => {
                 self.target.clone_from(target);
                 self.base.clone_from(base);
                 self.jobs = *jobs;
                 self.arguments.clone_from(arguments);
+                self.limits = *limits;
                 self.plans = plans.iter().map(|plan| Plan::new(plan, record.at_ms)).collect();
             }
-            BatchEvent::BatchResumed => self.resume(record.at_ms),
+            BatchEvent::BatchResumed { limits } => {
+                self.limits = limits.unwrap_or(self.limits);
+                self.resume(record.at_ms);
+            }
+            BatchEvent::AdapterLimited {
+                adapter,
+                until_ms,
+                workers,
+                ..
+            } => {
+                self.limited.insert(adapter.clone(), *until_ms);
+                self.workers.clone_from(workers);
+            }
+            BatchEvent::StartsHeld { held } => self.told_hold = Some((record.at_ms, held.clone())),
+            BatchEvent::BudgetUsedUp { limit } => self.spent = Some(*limit),
             BatchEvent::StopRequested { by } => self.stopped = Some(*by),
             BatchEvent::BatchEnded { end } => self.end = Some(*end),
             event => {
                 let Some(name) = event.plan() else { return };
                 let place = self.finished;
-                let stops = self.stopped.is_some();
+                let stops = self.stopped.is_some() || self.spent.is_some();
                 let Some(plan) = self.plans.iter_mut().find(|plan| plan.name == *name) else {
                     return;
                 };
-                plan.apply(event, stops, place);
+                plan.apply(record, stops, place);
                 plan.since_ms = record.at_ms;
                 if plan.phase == Phase::Finished {
                     self.finished += 1;
@@ -166,7 +204,8 @@ impl Batch {
     }
 
     fn resume(&mut self, at_ms: u64) {
-        (self.stopped, self.end) = (None, None);
+        (self.stopped, self.spent, self.end) = (None, None, None);
+        self.told_hold = None;
         for plan in &mut self.plans {
             let Phase::Kept { why } = &plan.phase else { continue };
             plan.phase = match (why, &plan.work_tree) {
@@ -195,7 +234,7 @@ impl Batch {
         }
         match &plan.phase {
             Phase::Preparing => Some(WorkerTask::AddWorkTree),
-            Phase::Running => Some(WorkerTask::RunJob),
+            Phase::Running => self.spent.is_none().then_some(WorkerTask::RunJob),
             Phase::Merging => Some(WorkerTask::Merge),
             Phase::Verifying { commit, .. } => Some(WorkerTask::CheckGoals { commit: commit.clone() }),
             Phase::Moving { commit, onto } => Some(WorkerTask::MoveTarget {
@@ -210,7 +249,44 @@ impl Batch {
 
     /// Whether what runs for a plan is to be stopped.
     pub fn stops(&self, plan: &Plan) -> bool {
-        self.stopped.is_some() || plan.cancelled
+        let is_spent = self.spent.is_some() && plan.phase == Phase::Running;
+        self.stopped.is_some() || plan.cancelled || is_spent
+    }
+
+    /// How many runs there may be at a time.
+    pub fn runs_at_a_time(&self) -> u32 {
+        self.limits.runs_at_a_time(self.jobs)
+    }
+
+    /// How many iterations each run may begin in an hour.
+    pub fn calls_of_a_run(&self) -> Option<u32> {
+        self.limits.calls_of_a_run(self.jobs)
+    }
+
+    /// What holds the start of another run at `at_ms`; none if nothing does.
+    pub fn held(&self, at_ms: u64) -> Option<Held> {
+        let (running, ended): (Vec<&Plan>, Vec<&Plan>) = self.plans.iter().partition(|plan| has_a_slot(plan));
+        let ended = ended.into_iter().map(|plan| plan.calls).collect();
+        let running = u32::try_from(running.len()).unwrap_or(u32::MAX);
+        let by_calls = self.limits.calls_free_at(self.jobs, running, ended, at_ms);
+        let by_calls = by_calls.map(|until_ms| Held {
+            until_ms,
+            why: Hold::CallsUsedUp,
+        });
+        let by_limit = self.limited_until(at_ms);
+        by_limit.into_iter().chain(by_calls).max_by_key(|held| held.until_ms)
+    }
+
+    /// Whoever starts would only meet the limit again, if it is met by all who could work.
+    fn limited_until(&self, at_ms: u64) -> Option<Held> {
+        let until = |adapter: &String| self.limited.get(adapter).copied().filter(|until_ms| *until_ms > at_ms);
+        let all: Option<Vec<u64>> = self.workers.iter().map(until).collect();
+        Some(Held {
+            until_ms: all?.into_iter().min()?,
+            why: Hold::AdapterLimited {
+                adapter: self.workers.first()?.clone(),
+            },
+        })
     }
 
     /// The plan that is next in the queue.
@@ -232,21 +308,26 @@ impl Plan {
             tasks_given: 0,
             crashes: 0,
             cancelled: false,
+            calls: Calls::default(),
             since_ms: at_ms,
             place: 0,
         }
     }
 
     /// `stops` says that the batch does, `place` which place in the queue is free.
-    fn apply(&mut self, event: &BatchEvent, stops: bool, place: u32) {
-        match event {
+    fn apply(&mut self, record: &BatchRecord, stops: bool, place: u32) {
+        match &record.event {
             BatchEvent::PlanStarted { .. } => self.phase = Phase::Preparing,
             BatchEvent::WorkTreeAdded { .. } => {
                 self.work_tree = WorkTree::There;
                 self.phase = Phase::Running;
             }
             BatchEvent::JobStarted { .. } => self.phase = Phase::Running,
-            BatchEvent::JobEnded { end, .. } => {
+            BatchEvent::JobEnded { end, calls, .. } => {
+                self.calls = Calls {
+                    ended_ms: record.at_ms,
+                    count: *calls,
+                };
                 self.crashes += u32::from(*end == JobEnd::Crashed && !stops);
                 self.phase = match end.is_done() {
                     true => Phase::Finished,
@@ -290,9 +371,17 @@ impl Plan {
             BatchEvent::CancelRequested { .. } => self.cancelled = true,
             BatchEvent::BatchOpened { .. }
             | BatchEvent::BatchStarted { .. }
-            | BatchEvent::BatchResumed
+            | BatchEvent::BatchResumed { .. }
+            | BatchEvent::AdapterLimited { .. }
+            | BatchEvent::StartsHeld { .. }
+            | BatchEvent::BudgetUsedUp { .. }
             | BatchEvent::StopRequested { .. }
             | BatchEvent::BatchEnded { .. } => {}
         }
     }
+}
+
+/// Whether a run of it goes on, or is about to.
+pub(super) fn has_a_slot(plan: &Plan) -> bool {
+    matches!(plan.phase, Phase::Preparing | Phase::Running)
 }

@@ -1,9 +1,10 @@
 //! What follows from what was asked or found.
 
 use super::{
-    Batch, BatchEnd, BatchEvent, BatchRecord, JobEnd, Kept, Phase, Plan, PlanName, Planned, StoppedBy, Trouble,
-    WorkTree,
+    Batch, BatchEnd, BatchEvent, BatchLimits, BatchRecord, JobEnd, Kept, Phase, Plan, PlanName, Planned, StoppedBy,
+    Trouble, WorkTree, state::has_a_slot,
 };
+use crate::event::Usage;
 
 /// How many tasks a plan is given because of its merge before it is left as it is.
 pub const TASKS_GIVEN: u32 = 2;
@@ -11,7 +12,7 @@ pub const TASKS_GIVEN: u32 = 2;
 const CRASHES: u32 = 3;
 
 /// What reaches a batch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     Start {
         target: String,
@@ -19,8 +20,25 @@ pub enum Input {
         jobs: u32,
         arguments: Vec<String>,
         plans: Vec<Planned>,
+        limits: BatchLimits,
     },
-    Resume,
+    Resume {
+        /// What the plans may use together, where that is not what it was.
+        limits: Option<BatchLimits>,
+        /// What their runs have used by now.
+        usage: Usage,
+    },
+    /// The run of a plan has met a limit.
+    Limited {
+        plan: PlanName,
+        adapter: String,
+        until_ms: u64,
+        workers: Vec<String>,
+    },
+    /// What the runs of all plans have used together. It comes again and again, so that time passes.
+    Used {
+        usage: Usage,
+    },
     /// What came of the task of a plan.
     Found {
         plan: PlanName,
@@ -45,6 +63,8 @@ pub enum Finding {
     },
     JobEnded {
         end: JobEnd,
+        /// How many iterations it began within the hour before.
+        calls: u32,
     },
     /// Merged, and not verified yet.
     MergeMade {
@@ -120,14 +140,36 @@ impl Steps {
                 jobs,
                 arguments,
                 plans,
+                limits,
             } => self.push(BatchEvent::BatchStarted {
                 target,
                 base,
                 jobs,
                 arguments,
                 plans,
+                limits,
             }),
-            Input::Resume => self.push(BatchEvent::BatchResumed),
+            Input::Resume { limits, usage } => {
+                self.push(BatchEvent::BatchResumed { limits });
+                self.used(&usage);
+            }
+            Input::Limited {
+                plan,
+                adapter,
+                until_ms,
+                workers,
+            } => {
+                let known_ms = self.batch.limited.get(&adapter).copied().unwrap_or(0);
+                if until_ms > self.at_ms && until_ms > known_ms {
+                    self.push(BatchEvent::AdapterLimited {
+                        plan,
+                        adapter,
+                        until_ms,
+                        workers,
+                    });
+                }
+            }
+            Input::Used { usage } => self.used(&usage),
             Input::Found { plan, finding } => self.found(plan, finding),
             Input::Cancel { plan } => {
                 let chosen = |known: &&Plan| plan.as_ref().is_none_or(|plan| *plan == known.name);
@@ -144,12 +186,21 @@ impl Steps {
             }
             Input::Stop { by } if self.batch.stopped.is_none() => self.push(BatchEvent::StopRequested { by }),
             Input::Idle => {
-                if let (Some(by), None) = (self.batch.stopped, self.batch.end) {
+                let by_budget = self.batch.spent.map(|_| StoppedBy::Budget);
+                if let (Some(by), None) = (self.batch.stopped.or(by_budget), self.batch.end) {
                     let end = self.end_of_all().unwrap_or(BatchEnd::Stopped { by });
                     self.push(BatchEvent::BatchEnded { end });
                 }
             }
             Input::Stop { .. } => {}
+        }
+    }
+
+    fn used(&mut self, usage: &Usage) {
+        let spent = self.batch.limits.spent(usage);
+        let goes_on = self.batch.spent.is_none() && self.batch.stopped.is_none() && self.batch.end.is_none();
+        if let Some(limit) = spent.filter(|_| goes_on) {
+            self.push(BatchEvent::BudgetUsedUp { limit });
         }
     }
 
@@ -172,13 +223,13 @@ impl Steps {
             plan: plan.clone(),
             why,
         };
-        match (known.phase, finding) {
+        match (known.phase.clone(), finding) {
             (Phase::Preparing, Finding::WorkTreeAdded { base }) => self.push(BatchEvent::WorkTreeAdded { plan, base }),
-            (Phase::Running, Finding::JobEnded { end }) => {
-                let stops = self.batch.stopped.is_some() || known.cancelled;
+            (Phase::Running, Finding::JobEnded { end, calls }) => {
+                let stops = self.batch.stops(&known);
                 let again = end == JobEnd::Crashed && known.crashes + 1 < CRASHES;
                 let kept = (!end.is_done() && !stops && !again).then(|| keep(Kept::NotDone { end: end.clone() }));
-                self.push(BatchEvent::JobEnded { plan, end });
+                self.push(BatchEvent::JobEnded { plan, end, calls });
                 if let Some(kept) = kept {
                     self.push(kept);
                 }
@@ -263,21 +314,29 @@ impl Steps {
                 plan: plan.name.clone(),
             });
         }
+        let started = self.next_start();
+        started.or_else(|| self.end_of_all().map(|end| BatchEvent::BatchEnded { end }))
+    }
+
+    /// The start of the next run, or what holds it.
+    fn next_start(&self) -> Option<BatchEvent> {
+        let plans = &self.batch.plans;
         let running = plans.iter().filter(|plan| has_a_slot(plan)).count();
-        if running < self.batch.jobs as usize {
-            // Work that was begun comes first: the target waits for it.
-            if let Some(plan) = plans.iter().find(|plan| plan.phase == Phase::Ready) {
-                return Some(BatchEvent::JobStarted {
-                    plan: plan.name.clone(),
-                });
-            }
-            if let Some(plan) = plans.iter().find(|plan| self.can_start(plan)) {
-                return Some(BatchEvent::PlanStarted {
-                    plan: plan.name.clone(),
-                });
-            }
+        if running >= self.batch.runs_at_a_time() as usize || self.batch.spent.is_some() {
+            return None;
         }
-        self.end_of_all().map(|end| BatchEvent::BatchEnded { end })
+        // Work that was begun comes first: the target waits for it.
+        let ready = plans.iter().find(|plan| plan.phase == Phase::Ready);
+        let next = ready.or_else(|| plans.iter().find(|plan| self.can_start(plan)))?;
+        if let Some(held) = self.batch.held(self.at_ms) {
+            let is_told = self.batch.told_hold.as_ref().is_some_and(|(_, told)| *told == held);
+            return (!is_told).then_some(BatchEvent::StartsHeld { held });
+        }
+        let plan = next.name.clone();
+        Some(match next.phase == Phase::Ready {
+            true => BatchEvent::JobStarted { plan },
+            false => BatchEvent::PlanStarted { plan },
+        })
     }
 
     /// How the batch ends if nothing is left to do.
@@ -315,10 +374,6 @@ fn is_in_the_queue_head(plan: &Plan) -> bool {
         plan.phase,
         Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. }
     )
-}
-
-fn has_a_slot(plan: &Plan) -> bool {
-    matches!(plan.phase, Phase::Preparing | Phase::Running)
 }
 
 /// Whether nothing is done for it, so that it can be cancelled at once.

@@ -1,10 +1,22 @@
 //! Whatever is found in whatever order, and wherever a batch is cut off: its rules hold.
 
 use super::*;
-use crate::event::StopReason;
+use crate::event::{LimitKind, StopReason, Usage};
 
 const DONE: JobEnd = JobEnd::Over {
     reason: StopReason::Done { verified: true },
+};
+
+const RESUME: Input = Input::Resume {
+    limits: None,
+    usage: NOTHING,
+};
+
+const NOTHING: Usage = Usage {
+    input_tokens: None,
+    cached_tokens: None,
+    output_tokens: None,
+    cost_usd: None,
 };
 
 /// A generator that needs no crate: the same numbers for the same seed.
@@ -31,6 +43,7 @@ struct World {
     in_flight: Vec<(PlanName, WorkerTask)>,
     commits: u32,
     target: String,
+    now_ms: u64,
 }
 
 fn name(text: &str) -> PlanName {
@@ -48,6 +61,10 @@ fn planned(plans: &[(&str, &[&str])]) -> Vec<Planned> {
 
 impl World {
     fn start(plans: &[(&str, &[&str])], jobs: u32) -> World {
+        World::limited(plans, jobs, BatchLimits::default())
+    }
+
+    fn limited(plans: &[(&str, &[&str])], jobs: u32, limits: BatchLimits) -> World {
         let id = BatchId("b".to_owned());
         let mut world = World {
             records: Vec::new(),
@@ -55,6 +72,7 @@ impl World {
             in_flight: Vec::new(),
             commits: 0,
             target: "c0".to_owned(),
+            now_ms: 0,
         };
         world.record(BatchEvent::BatchOpened {
             format: "ralph-batch".to_owned(),
@@ -68,6 +86,7 @@ impl World {
             jobs,
             arguments: Vec::new(),
             plans: planned(plans),
+            limits,
         });
         world
     }
@@ -75,7 +94,7 @@ impl World {
     fn record(&mut self, event: BatchEvent) {
         let record = BatchRecord {
             seq: self.records.len() as u64,
-            at_ms: 0,
+            at_ms: self.now_ms,
             event,
         };
         self.batch.apply(&record);
@@ -83,7 +102,7 @@ impl World {
     }
 
     fn take(&mut self, input: Input) {
-        for event in step(&self.batch, 0, input) {
+        for event in step(&self.batch, self.now_ms, input) {
             self.record(event);
         }
         self.begin();
@@ -174,6 +193,7 @@ impl World {
                     },
                     _ => DONE,
                 },
+                calls: 1,
             },
             WorkerTask::Merge => match random.below(6) {
                 0 => Finding::MergeRefused { trouble: conflict },
@@ -221,12 +241,12 @@ fn plans_run_side_by_side_and_are_merged_one_after_the_other_in_the_order_they_f
     for plan in ["api", "ui"] {
         world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
     }
-    world.find("ui", Finding::JobEnded { end: DONE });
+    world.find("ui", Finding::JobEnded { end: DONE, calls: 1 });
     assert_eq!(
         (world.phase("ui"), world.phase("docs")),
         (&Phase::Merging, &Phase::Preparing)
     );
-    world.find("api", Finding::JobEnded { end: DONE });
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
     assert_eq!(world.phase("api"), &Phase::Finished);
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
     world.find("ui", Finding::MergeMade { commit, onto });
@@ -244,7 +264,7 @@ fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
         files: vec!["a".to_owned()],
     };
     for _ in 0..TASKS_GIVEN {
-        world.find("api", Finding::JobEnded { end: DONE });
+        world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
         world.find(
             "api",
             Finding::MergeRefused {
@@ -255,7 +275,7 @@ fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
         world.find("api", Finding::TaskAdded);
         assert_eq!(world.phase("api"), &Phase::Running);
     }
-    world.find("api", Finding::JobEnded { end: DONE });
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
     world.find(
         "api",
         Finding::MergeRefused {
@@ -265,7 +285,7 @@ fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
     let why = Kept::NotMerged { trouble };
     assert_eq!(world.phase("api"), &Phase::Kept { why });
     assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
-    world.take(Input::Resume);
+    world.take(RESUME);
     assert_eq!(world.phase("api"), &Phase::Merging, "it may be resolved by now");
 }
 
@@ -276,7 +296,7 @@ fn a_plan_whose_dependency_is_not_merged_is_left_alone_and_comes_back_with_it() 
     let end = JobEnd::Over {
         reason: StopReason::Requested,
     };
-    world.find("api", Finding::JobEnded { end });
+    world.find("api", Finding::JobEnded { end, calls: 1 });
     assert_eq!(
         world.phase("docs"),
         &Phase::Kept {
@@ -284,7 +304,7 @@ fn a_plan_whose_dependency_is_not_merged_is_left_alone_and_comes_back_with_it() 
         }
     );
     assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
-    world.take(Input::Resume);
+    world.take(RESUME);
     assert_eq!(
         (world.phase("api"), world.phase("docs")),
         (&Phase::Running, &Phase::Waiting)
@@ -300,7 +320,7 @@ fn what_is_cancelled_while_something_is_done_for_it_ends_with_that_and_stays_can
     assert_eq!(world.phase("ui"), &cancelled);
     world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
     assert_eq!(world.phase("api"), &cancelled);
-    world.take(Input::Resume);
+    world.take(RESUME);
     assert_eq!(
         (world.phase("api"), world.batch.end),
         (&cancelled, Some(BatchEnd::Incomplete))
@@ -311,13 +331,133 @@ fn what_is_cancelled_while_something_is_done_for_it_ends_with_that_and_stays_can
 fn the_target_that_was_verified_counts_before_a_cancel() {
     let mut world = World::start(&[("api", &[])], 1);
     world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
-    world.find("api", Finding::JobEnded { end: DONE });
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
     world.find("api", Finding::MergeMade { commit, onto });
     world.find("api", Finding::GoalsPassed { has_goals: true });
     world.take(Input::Cancel { plan: None });
     world.find("api", Finding::TargetMoved);
     assert!(matches!(world.phase("api"), Phase::Merged { .. }));
+}
+
+fn tokens(output_tokens: u64) -> Usage {
+    Usage {
+        output_tokens: Some(output_tokens),
+        ..NOTHING
+    }
+}
+
+const TEN_TOKENS: BatchLimits = BatchLimits {
+    max_cost_usd: None,
+    max_tokens: Some(10),
+    calls_per_hour: None,
+};
+
+#[test]
+fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_larger_one() {
+    let mut world = World::limited(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2, TEN_TOKENS);
+    for plan in ["api", "ui"] {
+        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+    }
+    world.take(Input::Used { usage: tokens(9) });
+    assert_eq!(world.batch.spent, None);
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.take(Input::Used { usage: tokens(10) });
+    assert_eq!(world.batch.spent, Some(LimitKind::MaxTokens));
+    let stops = |world: &World, plan: &str| world.batch.stops(world.batch.plan(&name(plan)).unwrap());
+    assert_eq!((stops(&world, "ui"), stops(&world, "api")), (true, false));
+    let end = JobEnd::Over {
+        reason: StopReason::Interrupted,
+    };
+    world.find("ui", Finding::JobEnded { end, calls: 1 });
+    assert_eq!(
+        (world.phase("ui"), world.phase("docs")),
+        (&Phase::Ready, &Phase::Preparing)
+    );
+    world.find("docs", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
+    world.find("api", Finding::MergeMade { commit, onto });
+    world.find("api", Finding::GoalsPassed { has_goals: true });
+    world.find("api", Finding::TargetMoved);
+    world.find("api", Finding::WorkTreeRemoved);
+    assert_eq!(world.in_flight, []);
+    world.take(Input::Idle);
+    let by = StoppedBy::Budget;
+    assert_eq!(world.batch.end, Some(BatchEnd::Stopped { by }));
+    let limits = BatchLimits {
+        max_tokens: Some(20),
+        ..TEN_TOKENS
+    };
+    world.take(Input::Resume {
+        limits: None,
+        usage: tokens(10),
+    });
+    assert_eq!(world.in_flight, [], "the budget is the same");
+    world.take(Input::Idle);
+    world.take(Input::Resume {
+        limits: Some(limits),
+        usage: tokens(10),
+    });
+    assert_eq!(
+        (world.phase("ui"), world.phase("docs")),
+        (&Phase::Running, &Phase::Running)
+    );
+}
+
+#[test]
+fn a_limit_that_one_run_met_holds_the_starts_of_all_until_it_resets_unless_another_can_stand_in() {
+    let limited = |adapter: &str, until_ms, workers: &[&str]| Input::Limited {
+        plan: name("api"),
+        adapter: adapter.to_owned(),
+        until_ms,
+        workers: workers.iter().map(|worker| (*worker).to_owned()).collect(),
+    };
+    let done = || Finding::JobEnded { end: DONE, calls: 1 };
+    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2);
+    for plan in ["api", "ui"] {
+        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+    }
+    world.take(limited("codex", 100, &["codex", "claude"]));
+    assert_eq!(world.batch.held(0), None, "claude stands in");
+    world.take(limited("claude", 80, &["codex", "claude"]));
+    world.find("ui", done());
+    assert_eq!(world.phase("docs"), &Phase::Waiting);
+    assert_eq!(world.phase("ui"), &Phase::Merging, "no agent is needed for a merge");
+    let held = Held {
+        until_ms: 80,
+        why: Hold::AdapterLimited {
+            adapter: "codex".to_owned(),
+        },
+    };
+    assert_eq!(world.batch.told_hold, Some((0, held)));
+    let records = world.records.len();
+    world.now_ms = 79;
+    world.take(Input::Used { usage: NOTHING });
+    world.take(limited("claude", 80, &["codex", "claude"]));
+    assert_eq!(world.records.len(), records, "it is told once");
+    world.now_ms = 80;
+    world.take(Input::Used { usage: NOTHING });
+    assert_eq!(world.phase("docs"), &Phase::Preparing);
+}
+
+#[test]
+fn calls_of_an_hour_are_kept_for_the_runs_that_go_on() {
+    let limits = BatchLimits {
+        calls_per_hour: Some(2),
+        ..BatchLimits::default()
+    };
+    let mut world = World::limited(&[("api", &[]), ("ui", &[]), ("docs", &[])], 3, limits);
+    assert_eq!(world.phase("docs"), &Phase::Waiting, "two runs at a time");
+    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.now_ms = 1_000;
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(world.phase("docs"), &Phase::Waiting);
+    world.now_ms = 3_600_999;
+    world.take(Input::Used { usage: NOTHING });
+    assert_eq!(world.phase("docs"), &Phase::Waiting);
+    world.now_ms = 3_601_000;
+    world.take(Input::Used { usage: NOTHING });
+    assert_eq!(world.phase("docs"), &Phase::Preparing);
 }
 
 #[test]
@@ -330,7 +470,7 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
         let mut random = Random(seed);
         let plans: &[(&str, &[&str])] = &[("a", &[]), ("b", &[]), ("c", &["a"]), ("d", &[]), ("e", &["c", "d"])];
         let jobs = 1 + u32::try_from(random.below(3)).unwrap();
-        let mut world = World::start(plans, jobs);
+        let mut world = World::limited(plans, jobs, TEN_TOKENS);
         let mut steps = 0;
         loop {
             steps += 1;
@@ -347,10 +487,11 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
                 if !(stopped || is_wild && random.is(2)) {
                     break;
                 }
-                world.take(Input::Resume);
+                world.take(RESUME);
                 continue;
             }
             match random.below(if is_wild { 40 } else { 1_000_000 }) {
+                4 => world.take(Input::Used { usage: tokens(11) }),
                 0 => world.take(Input::Cancel {
                     plan: Some(name(["a", "b", "c", "d", "e"][random.below(5)])),
                 }),
@@ -361,7 +502,7 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
                 2 | 3 => {
                     world.in_flight.clear();
                     world.batch = Batch::of(&world.records).unwrap();
-                    world.take(Input::Resume);
+                    world.take(RESUME);
                 }
                 _ => {
                     let at = random.below(world.in_flight.len());

@@ -127,7 +127,17 @@ pub(super) enum ManyCommand {
         plan: Option<String>,
     },
     /// Go on with the last batch: with what was cut off, and with every plan that was left as it was
-    Resume,
+    Resume {
+        /// The plans together may cost this from now on, or "unlimited" [default: as before]
+        #[arg(long, value_name = "USD")]
+        max_cost_usd: Option<String>,
+        /// The plans together may use so many tokens from now on, or "unlimited" [default: as before]
+        #[arg(long, value_name = "N")]
+        max_tokens: Option<String>,
+        /// The plans together may start so many iterations an hour from now on, or "unlimited" [default: as before]
+        #[arg(long, value_name = "N")]
+        calls_per_hour: Option<String>,
+    },
 }
 
 /// How a run is shown.

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{
     app::{self, Place, Wish},
-    batch::{Batch, BatchId, BatchRecord, Input, Phase, Plan, PlanName},
-    config,
+    batch::{Batch, BatchId, BatchLimits, BatchRecord, Input, Phase, Plan, PlanName},
+    config::{self, Config, Flag},
     console::{self, complain, print, print_coloured, print_json},
     control::Personal,
     driver::now_ms,
@@ -22,7 +22,10 @@ use crate::{
         headless::{Format, dated_line},
         report::Style,
     },
-    words::{batch_hints, batch_line, plan_phase_in_words, short_duration, usage_in_words},
+    words::{
+        batch_hints, batch_line, batch_usage_in_words, held_in_words, plan_phase_in_words, short_duration,
+        usage_in_words,
+    },
 };
 
 use super::{
@@ -43,7 +46,18 @@ pub(super) fn run(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Resu
         Some(ManyCommand::Status { json }) => status(args, *json, supervisor),
         Some(ManyCommand::Cancel { plan }) => cancel(args, plan.as_deref()),
         Some(ManyCommand::Attach { plan }) => attach_to(args, plan.as_deref(), supervisor),
-        Some(ManyCommand::Resume) => resume(args, supervisor),
+        Some(ManyCommand::Resume {
+            max_cost_usd,
+            max_tokens,
+            calls_per_hour,
+        }) => {
+            let values = [max_cost_usd, max_tokens, calls_per_hour];
+            let given = SHARED.iter().zip(values).filter_map(|((name, key), value)| {
+                let value = value.as_ref()?;
+                Some(Flag::new(name, key, value.as_str()))
+            });
+            resume(args, given.collect(), supervisor)
+        }
     }
 }
 
@@ -60,7 +74,7 @@ fn start(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Result<u8, Fa
     sources.flags.extend(many.settings.given.iter().cloned());
     let loaded = config::load(&sources)?;
     let mut arguments: Vec<String> = Vec::new();
-    for flag in given() {
+    for flag in given().filter(|flag| !is_shared(flag)) {
         arguments.push(flag.name.clone());
         arguments.push(
             flag.value
@@ -74,6 +88,7 @@ fn start(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Result<u8, Fa
     let wish = Wish {
         plans: &many.plans,
         jobs: many.jobs,
+        limits: limits(given(), &loaded.config, BatchLimits::default()),
         into: many.into.as_deref(),
         arguments,
         has_config: sources.extra.is_some(),
@@ -91,7 +106,33 @@ fn start(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Result<u8, Fa
     Ok(end.exit_code())
 }
 
-fn resume(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
+/// The settings of a run that are of the batch where they are typed behind `many`: what its plans may use together.
+const SHARED: [(&str, &str); 3] = [
+    ("--max-cost-usd", "limits.maxCostUsd"),
+    ("--max-tokens", "limits.maxTokens"),
+    ("--calls-per-hour", "limits.callsPerHour"),
+];
+
+fn is_shared(flag: &Flag) -> bool {
+    SHARED.iter().any(|(_, key)| flag.key == *key)
+}
+
+/// The limits `before` with those that are given, of which `config` has the values.
+fn limits<'f>(given: impl Iterator<Item = &'f Flag>, config: &Config, before: BatchLimits) -> BatchLimits {
+    let mut limits = before;
+    for flag in given {
+        match flag.name.as_str() {
+            "--max-cost-usd" => limits.max_cost_usd = config.limits.max_cost_usd,
+            "--max-tokens" => limits.max_tokens = config.limits.max_tokens,
+            "--calls-per-hour" => limits.calls_per_hour = config.limits.calls_per_hour,
+            _ => {}
+        }
+    }
+    limits
+}
+
+/// `given` are limits that the batch goes on with.
+fn resume(args: &Args, given: Vec<Flag>, supervisor: &Supervisor) -> Result<u8, Failure> {
     trust::refuse_agent(&place(args)?.paths, Personal::Many)?;
     let place = trust::place_to_run(args)?;
     let (id, batch) = last(&place)?;
@@ -109,12 +150,20 @@ fn resume(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
         ));
         return Ok(0);
     }
+    let more = match given.is_empty() {
+        true => None,
+        false => {
+            let mut sources = sources(args, &place);
+            sources.flags.clone_from(&given);
+            Some(limits(given.iter(), &config::load(&sources)?.config, batch.limits))
+        }
+    };
     signals::survive_file_size_limit();
     let site = site_with_goals(args, &place, &id, &batch, supervisor)?;
     supervisor.become_subreaper();
     let style = Presentation::of_stdout(Format::Text).style;
     let mut told = |record: &BatchRecord, batch: &Batch| print_line(record, batch, style);
-    let end = many::resume(site, supervisor, &mut told)?;
+    let end = many::resume(site, more, supervisor, &mut told)?;
     Ok(end.exit_code())
 }
 
@@ -160,6 +209,8 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
     let (id, batch) = last(&place)?;
     let site = app::site_of_batch(&place, &id, false, supervisor)?;
     let is_running = BatchLock::is_held(&place.paths);
+    let usage = many::used(&site, &batch);
+    let held = batch.held(now_ms()).filter(|_| is_running);
     let rows: Vec<(&Plan, Option<RunView>)> = batch
         .plans
         .iter()
@@ -172,7 +223,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
             .collect();
         let value = json!({
             "batch": id, "running": is_running, "target": batch.target, "jobs": batch.jobs, "end": batch.end,
-            "plans": plans,
+            "limits": batch.limits, "usage": usage, "held": held, "spent": batch.spent, "plans": plans,
         });
         let text = serde_json::to_string_pretty(&value).expect("a JSON value has no failing serialisers");
         print_json(&(text + "\n"));
@@ -194,6 +245,13 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
         batch.plans.len(),
         one_line(&batch.target)
     ));
+    let spending = batch_usage_in_words(&batch.limits, &usage);
+    if !spending.is_empty() {
+        print(&format!("{}\n", spending.join(" · ")));
+    }
+    if let Some(held) = held {
+        print(&format!("{}\n", one_line(&held_in_words(&held, now_ms()))));
+    }
     let rows: Vec<[Cell; 5]> = rows.iter().map(|(plan, view)| row(plan, view.as_ref())).collect();
     print_coloured(&table(["plan", " tasks", " iteration", " age", "state"], &rows, style));
     if !is_running && batch.end.is_some_and(|end| end.exit_code() != 0) {

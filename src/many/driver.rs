@@ -17,10 +17,14 @@ use thiserror::Error;
 use super::{
     BatchPaths, Site, job,
     journal::{Journal, JournalError},
+    meter::Meter,
     requests, signals,
+    worker::used,
 };
 use crate::{
-    batch::{Batch, BatchEnd, BatchId, BatchRecord, Finding, Input, PlanName, StoppedBy, WorkerTask, step},
+    batch::{
+        Batch, BatchEnd, BatchId, BatchLimits, BatchRecord, Finding, Input, PlanName, StoppedBy, WorkerTask, step,
+    },
     driver::now_ms,
     proc::{Child, Stop, Supervisor},
     store::paths::PathsError,
@@ -60,11 +64,17 @@ pub(crate) fn run(
     Driver::new(Batch::opened(id.clone()), journal, site, supervisor, told).drive(start)
 }
 
-/// Resumes a batch that was cut off or stopped, or that left plans as they were.
+/// Resumes a batch that was cut off or stopped, or that left plans as they were. `limits` is what its plans may use together from
+/// now on; none where that stays.
 ///
 /// # Errors
 /// [`BatchError`] if its journal cannot be read or kept.
-pub(crate) fn resume(site: Site, supervisor: &Supervisor, told: Hooks<'_>) -> Result<BatchEnd, BatchError> {
+pub(crate) fn resume(
+    site: Site,
+    limits: Option<BatchLimits>,
+    supervisor: &Supervisor,
+    told: Hooks<'_>,
+) -> Result<BatchEnd, BatchError> {
     site.paths.create()?;
     let (journal, records) = Journal::reopen(&site.paths.journal())?;
     let batch = Batch::of(&records).ok_or(BatchError::NoBatch)?;
@@ -72,7 +82,8 @@ pub(crate) fn resume(site: Site, supervisor: &Supervisor, told: Hooks<'_>) -> Re
     let ids: Vec<String> = batch.plans.iter().map(|plan| site.job_id(&plan.name)).collect();
     _ = supervisor.sweep(&ids);
     _ = site.unlock(&batch); // git says so itself where something stays locked
-    Driver::new(batch, journal, site, supervisor, told).drive(Input::Resume)
+    let usage = used(&site, &batch);
+    Driver::new(batch, journal, site, supervisor, told).drive(Input::Resume { limits, usage })
 }
 
 /// Records what follows from `input` in a batch that nobody works on.
@@ -114,6 +125,7 @@ struct Driver<'a> {
     sender: Sender<Message>,
     inbox: Receiver<Message>,
     told: Hooks<'a>,
+    meter: Meter,
 }
 
 impl<'a> Driver<'a> {
@@ -129,6 +141,7 @@ impl<'a> Driver<'a> {
             sender,
             inbox,
             told,
+            meter: Meter::default(),
         }
     }
 
@@ -136,7 +149,11 @@ impl<'a> Driver<'a> {
         let sender = self.sender.clone();
         signals::on_each(move |by| _ = sender.send(Message::Stop(by))).map_err(BatchError::Signals)?;
         self.take(first)?;
+        for plan in &self.batch.plans {
+            self.site.read_runs(&plan.name, &mut self.meter);
+        }
         loop {
+            self.look()?;
             self.stop_tasks();
             self.start_tasks();
             if self.in_flight.is_empty() {
@@ -157,6 +174,26 @@ impl<'a> Driver<'a> {
                 requests::done(&self.site.paths, plan.as_ref());
             }
         }
+    }
+
+    /// Takes in what the runs used since, and the limits that they met.
+    fn look(&mut self) -> Result<(), BatchError> {
+        let running = self.in_flight.iter().filter(|(_, task)| task.child.is_some());
+        let running: Vec<PlanName> = running.map(|(plan, _)| plan.clone()).collect();
+        for plan in running {
+            self.site.read_runs(&plan, &mut self.meter);
+            for met in self.meter.limits_met(&plan) {
+                self.take(Input::Limited {
+                    plan: plan.clone(),
+                    adapter: met.adapter,
+                    until_ms: met.until_ms,
+                    workers: met.workers,
+                })?;
+            }
+        }
+        self.take(Input::Used {
+            usage: self.meter.usage(),
+        })
     }
 
     /// Records what follows from `input`.
@@ -235,8 +272,8 @@ impl<'a> Driver<'a> {
             let (job, before) = site.job(&self.batch, plan, &log, &project, &scratch)?;
             let (site, sender, plan) = (Arc::clone(site), self.sender.clone(), name.clone());
             let started = job::start(self.supervisor, job, move |ended| {
-                let end = site.end_of_job(&plan, &before, &ended);
-                _ = sender.send(Message::Found(plan, Finding::JobEnded { end })); // nobody waits any more
+                let ended = site.end_of_job(&plan, &before, &ended);
+                _ = sender.send(Message::Found(plan, ended)); // nobody waits any more
             });
             started.map_err(|error| error.to_string())
         });

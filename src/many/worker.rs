@@ -6,11 +6,12 @@ use std::{collections::BTreeMap, ffi::OsString, fs, path::PathBuf};
 use super::{
     BatchPaths,
     job::{Ended, Job},
+    meter::Meter,
 };
 use crate::{
     batch::{Batch, Finding, JobEnd, Plan, PlanName, Trouble},
-    driver::read_view,
-    event::{Exit, RunId, StopReason},
+    driver::{now_ms, read_view},
+    event::{Exit, RunId, StopReason, Usage},
     files::{self, PLAN_CAP_BYTES},
     git::{Branches, GitError, Merge, Move},
     plan::{self, PlanKind},
@@ -89,6 +90,9 @@ impl Site {
             args.push("--__continue".into());
         }
         args.extend(self.arguments(batch));
+        if let Some(calls) = batch.calls_of_a_run() {
+            args.extend(["--calls-per-hour".to_owned(), calls.to_string()].map(OsString::from));
+        }
         args.extend(["--plan", &plan.file, "--headless"].map(OsString::from));
         let job = Job {
             args,
@@ -145,21 +149,33 @@ impl Site {
     }
 
     /// How the run of a plan ended whose process did.
-    pub(super) fn end_of_job(&self, plan: &PlanName, before: &Before, ended: &Ended) -> JobEnd {
-        let reason = self.state_of(plan).ok().and_then(|state| {
+    pub(super) fn end_of_job(&self, plan: &PlanName, before: &Before, ended: &Ended) -> Finding {
+        let view = self.state_of(plan).ok().and_then(|state| {
             let run = state.latest_run()?;
             // A run that goes on is the same as before, and has more records.
             let is_of_job = before.run.as_ref() != Some(&run) || journal_bytes(&state, &run) > before.bytes;
-            let view = read_view(&state, &run).ok().filter(|_| is_of_job)?;
-            view.stop_reason().cloned()
+            read_view(&state, &run).ok().filter(|_| is_of_job)
         });
-        match (reason, ended.exit) {
+        let calls = view.as_ref().map_or(0, |view| view.clock.calls_within_hour(now_ms()));
+        let reason = view.as_ref().and_then(|view| view.stop_reason().cloned());
+        let end = match (reason, ended.exit) {
             (Some(reason), _) => JobEnd::Over { reason },
             (None, Some(Exit::Code { code })) => JobEnd::Refused {
                 code: Some(code),
                 said: said(&ended.tail),
             },
             (None, Some(Exit::Signal { .. }) | None) => JobEnd::Crashed,
+        };
+        Finding::JobEnded {
+            end,
+            calls: u32::try_from(calls).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Has `meter` read on in the runs of a plan.
+    pub(super) fn read_runs(&self, plan: &PlanName, meter: &mut Meter) {
+        if let Ok(state) = self.state_of(plan) {
+            meter.read(plan, &state);
         }
     }
 
@@ -335,6 +351,15 @@ pub(crate) fn job_view(site: &Site, plan: &PlanName) -> Option<RunView> {
     let state = site.state_of(plan).ok()?;
     let run = state.latest_run()?;
     read_view(&state, &run).ok()
+}
+
+/// What the runs of all plans have used together.
+pub(crate) fn used(site: &Site, batch: &Batch) -> Usage {
+    let mut meter = Meter::default();
+    for plan in &batch.plans {
+        site.read_runs(&plan.name, &mut meter);
+    }
+    meter.usage()
 }
 
 /// Where the runs of a plan have their state.

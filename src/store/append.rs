@@ -4,7 +4,7 @@
 //! next line, and nothing of it is left for a reader to take for a record.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
@@ -37,11 +37,7 @@ impl AppendOnly {
     /// # Errors
     /// Whatever the system says, also if the file is there already.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)?;
+        let file = File::options().append(true).create_new(true).mode(0o600).open(path)?;
         Ok(Self { file, length: 0 })
     }
 
@@ -50,7 +46,7 @@ impl AppendOnly {
     /// # Errors
     /// Whatever the system says.
     pub(crate) fn open(path: &Path, length: u64) -> io::Result<Self> {
-        let file = OpenOptions::new().append(true).open(path)?;
+        let file = File::options().append(true).open(path)?;
         Ok(Self { file, length })
     }
 

@@ -2,12 +2,18 @@
 
 use crate::{
     batch::{
-        Batch, BatchEnd, BatchEvent, BatchId, JobEnd, Kept, Phase, Plan, PlanName, StoppedBy, TASKS_GIVEN, Trouble,
+        Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, Held, Hold, JobEnd, Kept, Phase, Plan, PlanName, StoppedBy,
+        TASKS_GIVEN, Trouble,
     },
-    event::StopReason,
+    event::{LimitKind, StopReason, Usage},
 };
 
-use super::{Tone, counted, line::Line, stop_in_words};
+use super::{
+    Tone, counted,
+    limit::{raising, spending_in_words},
+    line::Line,
+    short_duration, stop_in_words,
+};
 
 /// Most files that are named.
 const FILES: usize = 5;
@@ -33,7 +39,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             );
             (Tone::Start, text)
         }
-        BatchEvent::BatchResumed => (Tone::Start, format!("batch {}: resuming where it left off", batch.id)),
+        BatchEvent::BatchResumed { .. } => (Tone::Start, format!("batch {}: resuming where it left off", batch.id)),
         BatchEvent::WorkTreeAdded { plan, base } => {
             let branch = batch.id.branch(plan);
             (
@@ -42,7 +48,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             )
         }
         BatchEvent::JobStarted { plan } => (Tone::Start, format!("{plan}: running again")),
-        BatchEvent::JobEnded { plan, end } => (tone_of(end), format!("{plan}: {}", job_end_in_words(end))),
+        BatchEvent::JobEnded { plan, end, .. } => (tone_of(end), format!("{plan}: {}", job_end_in_words(end))),
         BatchEvent::MergeMade { plan, onto, .. } => {
             let text = format!("{plan}: merged with {}, and not in the target yet", short(onto));
             (Tone::Note, text)
@@ -65,11 +71,23 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
         BatchEvent::WorkTreeKept { plan, why } => {
             (Tone::Warning, format!("{plan}: merged, and its work tree stays: {why}"))
         }
+        BatchEvent::StartsHeld { held } => {
+            let told_ms = batch.told_hold.as_ref().map_or(held.until_ms, |(told_ms, _)| *told_ms);
+            (Tone::Warning, held_in_words(held, told_ms))
+        }
+        BatchEvent::BudgetUsedUp { limit } => {
+            let text = format!(
+                "{}: runs are ended, and what is done is merged",
+                budget_in_words(*limit)
+            );
+            (Tone::Warning, text)
+        }
         BatchEvent::CancelRequested { plan } => (Tone::Note, format!("{plan}: cancelling")),
         BatchEvent::StopRequested { .. } => (Tone::Note, "stopping: runs are ended, and can be resumed".to_owned()),
         BatchEvent::BatchEnded { end } => return Some(end_line(batch, *end)),
         BatchEvent::BatchOpened { .. }
         | BatchEvent::PlanStarted { .. }
+        | BatchEvent::AdapterLimited { .. }
         | BatchEvent::MergeStarted { .. }
         | BatchEvent::MergeVerified { .. }
         | BatchEvent::WorkTreeRemoved { .. } => return None,
@@ -97,6 +115,7 @@ fn end_line(batch: &Batch, end: BatchEnd) -> Line {
                 StoppedBy::Interrupt => "interrupted",
                 StoppedBy::Terminate => "terminated",
                 StoppedBy::HangUp => "stopped: the terminal is gone",
+                StoppedBy::Budget => "stopped: the budget is used up",
             };
             (Tone::Warning, format!("{by}: {count}"))
         }
@@ -146,6 +165,33 @@ pub fn trouble_in_words(trouble: &Trouble) -> String {
         Trouble::Markers { files } => format!("conflict markers are left in {}", listed(files)),
         Trouble::Goals { .. } => "the goals fail on the merged tree".to_owned(),
     }
+}
+
+/// What holds the starts of runs, at `now_ms`.
+pub fn held_in_words(held: &Held, now_ms: u64) -> String {
+    let time = short_duration(held.until_ms.saturating_sub(now_ms));
+    match &held.why {
+        Hold::AdapterLimited { adapter } => format!("no run starts for {time}: {adapter} is limited, for all plans"),
+        Hold::CallsUsedUp => format!("no run starts for {time}: the calls of this hour are used up"),
+    }
+}
+
+/// Which limit of a batch is used up, as a clause.
+pub fn budget_in_words(limit: LimitKind) -> &'static str {
+    match limit {
+        LimitKind::MaxTokens | LimitKind::TaskTokens | LimitKind::DayTokens => "the plans have used up their tokens",
+        LimitKind::MaxCost | LimitKind::TaskCost | LimitKind::DayCost => "the plans have used up their money",
+        LimitKind::MaxIterations | LimitKind::TaskIterations => "the plans have used up their iterations",
+        LimitKind::MaxTime => "the plans have used up their time",
+    }
+}
+
+/// What the plans of a batch have used of what they may, each limit by itself.
+pub fn batch_usage_in_words(limits: &BatchLimits, usage: &Usage) -> Vec<String> {
+    let mut parts = spending_in_words("all plans", usage, limits.max_cost_usd, limits.max_tokens);
+    let calls = limits.calls_per_hour;
+    parts.extend(calls.map(|calls| format!("all plans {} an hour", counted(u64::from(calls), "call"))));
+    parts
 }
 
 /// What a plan is at, in a few words.
@@ -244,6 +290,9 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
             plan.name
         )
     });
-    let resume = "`ralph many resume` goes on with what is not merged".to_owned();
+    let resume = match batch.spent {
+        None => "`ralph many resume` goes on with what is not merged".to_owned(),
+        Some(limit) => format!("`ralph many resume {}` goes on with a larger budget", raising(limit)),
+    };
     kept.chain([resume]).collect()
 }

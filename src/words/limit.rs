@@ -60,14 +60,7 @@ pub fn spent_in_words(view: &RunView) -> Vec<String> {
     let limits = &view.settings.limits;
     let mut parts = Vec::new();
     let mut add = |what: &str, usage: &Usage, max_cost_usd: Option<f64>, max_tokens: Option<u64>| {
-        if let Some(max) = max_cost_usd {
-            let cost = usage.cost_usd.unwrap_or_default();
-            parts.push(format!("{what} ${cost:.2} of ${max}"));
-        }
-        if let Some(max) = max_tokens {
-            let tokens = short_count(usage.tokens().unwrap_or_default());
-            parts.push(format!("{what} {tokens} of {} tokens", short_count(max)));
-        }
+        parts.extend(spending_in_words(what, usage, max_cost_usd, max_tokens));
     };
     add("run", &view.usage, limits.max_cost_usd, limits.max_tokens);
     if let Some(work) = view.current_work() {
@@ -77,4 +70,19 @@ pub fn spent_in_words(view: &RunView) -> Vec<String> {
     let of_day = view.spending.limits_today(&limits.per_day);
     add("today", &view.spending.today(), of_day.max_cost_usd, of_day.max_tokens);
     parts
+}
+
+/// What was used of what `what` may, each limit by itself.
+pub(super) fn spending_in_words(
+    what: &str,
+    usage: &Usage,
+    max_cost_usd: Option<f64>,
+    max_tokens: Option<u64>,
+) -> Vec<String> {
+    let cost = max_cost_usd.map(|max| format!("{what} ${:.2} of ${max}", usage.cost_usd.unwrap_or_default()));
+    let tokens = max_tokens.map(|max| {
+        let tokens = short_count(usage.tokens().unwrap_or_default());
+        format!("{what} {tokens} of {} tokens", short_count(max))
+    });
+    cost.into_iter().chain(tokens).collect()
 }

@@ -1,0 +1,136 @@
+//! What the runs of a batch use, and which limits they meet: their journals, read on from where they were read last.
+
+use std::collections::{BTreeMap, btree_map::Entry};
+
+use crate::{
+    batch::PlanName,
+    event::{Usage, Wait},
+    run::{Phase, RunView},
+    store::{journal::Reader, paths::ProjectPaths},
+};
+
+#[derive(Default)]
+pub(super) struct Meter {
+    /// By plan and by the run's id, which sorts by the time it began.
+    runs: BTreeMap<(PlanName, String), Run>,
+}
+
+struct Run {
+    reader: Reader,
+    view: Box<RunView>,
+}
+
+/// A limit that the agent of a run has told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Met {
+    pub(super) adapter: String,
+    pub(super) until_ms: u64,
+    /// Who such a run begins with, and who stands in for them, in order.
+    pub(super) workers: Vec<String>,
+}
+
+impl Meter {
+    /// Reads on in the runs of a plan, whose state is there; one that cannot be read counts as far as it was read.
+    pub(super) fn read(&mut self, plan: &PlanName, state: &ProjectPaths) {
+        for run in state.run_ids() {
+            let run = match self.runs.entry((plan.clone(), run.0.clone())) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => match Reader::open(&state.run(&run).journal()) {
+                    Ok(reader) => new.insert(Run {
+                        reader,
+                        view: Box::default(),
+                    }),
+                    Err(_) => continue,
+                },
+            };
+            while let Ok(Some(record)) = run.reader.next_record() {
+                run.view.apply(&record);
+            }
+        }
+    }
+
+    /// What all runs have used together.
+    pub(super) fn usage(&self) -> Usage {
+        let runs = self.runs.values();
+        runs.fold(Usage::default(), |sum, run| sum.plus(run.view.usage))
+    }
+
+    /// The limits that the last run of a plan has met.
+    pub(super) fn limits_met(&self, plan: &PlanName) -> Vec<Met> {
+        let mut of_plan = self.runs.iter().filter(|((of, _), _)| of == plan);
+        of_plan
+            .next_back()
+            .map_or_else(Vec::new, |(_, run)| limits_met(&run.view))
+    }
+}
+
+fn limits_met(view: &RunView) -> Vec<Met> {
+    let mut limited = view.limited.clone();
+    // Without another to take over, a run records no more than its wait.
+    if let Phase::Waiting {
+        wait: Wait::LimitReset,
+        until_ms,
+        ..
+    } = &view.phase
+    {
+        limited.entry(view.adapter.clone()).or_insert(*until_ms);
+    }
+    let settings = &view.settings;
+    let workers: Vec<String> = [&settings.adapter]
+        .into_iter()
+        .chain(&settings.fallback)
+        .cloned()
+        .collect();
+    let met = limited.into_iter().map(|(adapter, until_ms)| Met {
+        adapter,
+        until_ms,
+        workers: workers.clone(),
+    });
+    met.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Event, Problem, ProblemKind, Settings, WaitCause};
+
+    #[test]
+    fn a_wait_for_a_limit_is_one_that_was_met_and_another_wait_is_none() {
+        let mut view = RunView {
+            adapter: "codex".to_owned(),
+            settings: Settings {
+                adapter: "codex".to_owned(),
+                fallback: vec!["claude".to_owned()],
+                ..Settings::default()
+            }
+            .into(),
+            ..RunView::default()
+        };
+        let waits = |wait| Event::WaitStarted {
+            wait,
+            until_ms: 90,
+            attempt: 1,
+            why: WaitCause::Failure {
+                problem: Problem::said(ProblemKind::RateLimited { until_ms: None }, "429"),
+            },
+        };
+        view.apply_event(1, &waits(Wait::Backoff));
+        assert_eq!(limits_met(&view), []);
+        view.apply_event(2, &waits(Wait::LimitReset));
+        let workers = ["codex", "claude"].map(str::to_owned).to_vec();
+        let met = |adapter: &str, until_ms| Met {
+            adapter: adapter.to_owned(),
+            until_ms,
+            workers: workers.clone(),
+        };
+        assert_eq!(limits_met(&view), [met("codex", 90)]);
+        view.apply_event(
+            3,
+            &Event::AdapterLimited {
+                adapter: "claude".to_owned(),
+                until_ms: 70,
+            },
+        );
+        assert_eq!(limits_met(&view), [met("claude", 70), met("codex", 90)]);
+    }
+}
