@@ -7,6 +7,10 @@ _list:
 ci:
     bash .ci/run
 
+# macOS, checked, and the static binary for Linux, built and run
+other-systems:
+    bash .ci/other-systems
+
 # tests whose names contain the words, or all
 test *words:
     cargo test {{ if words == "" { "" } else { "-- " + words } }}

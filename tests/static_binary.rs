@@ -8,7 +8,7 @@ use std::{
 
 use crate::harness::{SOON, Sandbox, skipped};
 
-/// Names the binary; `.ci/run` builds it.
+/// Names the binary; `.ci/other-systems` builds it.
 const BINARY: &str = "RALPH_TEST_STATIC";
 /// The type of the program header that names a dynamic linker.
 const PT_INTERP: u32 = 3;
@@ -74,7 +74,9 @@ fn unshared(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
 #[test]
 fn the_static_binary_runs_the_demo_in_a_root_that_holds_only_git_and_a_shell() {
     let Some(binary) = env::var_os(BINARY) else {
-        skipped(&format!("the static binary: {BINARY} names none, as `.ci/run` does"));
+        skipped(&format!(
+            "the static binary: {BINARY} names none, as `.ci/other-systems` does"
+        ));
         return;
     };
     let headers = program_headers(&fs::read(&binary).expect("the binary"));

@@ -250,7 +250,7 @@ settings! {
         #[flag("--promise", "TEXT", "The token with which an agent signals completion [default: a new one for each run]")]
         promise("promise"): Option<Promise> = null,
         /// Confidence, 0 to 100, below which a claim is refused. The agent's own word is worth 10, all ticked boxes of the plan
-        /// 50, all goals 40. Where there are neither boxes nor goals, the agent's word given in two iterations running is
+        /// 50, all goals 40. Where there are neither boxes nor goals, the agent's word given in two consecutive iterations is
         /// worth 40 more: at 10, one claim is enough there; at 50, it has to be repeated. At 60, ticked boxes alone are not
         /// enough: the agent has to say that it is done. At 90, boxes and goals both count.
         min_confidence("minConfidence"): Percent = 50,

@@ -120,7 +120,7 @@ impl Prepare {
             live_steering,
             has_tools: false,
             set_aside: state.view.set_aside(),
-            plan: state.view.plan.clone(),
+            plan: (*state.view.plan).clone(),
             sent_back_to: state.sent_back_to().cloned(),
             review: ReviewOf::of(state),
         }
@@ -143,7 +143,7 @@ impl Settle {
             baseline: state.rules.baseline.clone(),
             stated: if completed { stated } else { Statement::default() },
             done_file,
-            plan: state.view.plan.clone(),
+            plan: (*state.view.plan).clone(),
             is_review: !state.view.role.is_work(),
         }
     }

@@ -34,7 +34,7 @@ impl Decision {
     }
 
     pub(super) fn plan_read(&mut self, plan: &PlanSnapshot) {
-        if self.state.view.plan != *plan {
+        if *self.state.view.plan != *plan {
             self.push(Event::PlanRead { plan: plan.clone() });
         }
     }

@@ -488,7 +488,7 @@ impl Loop {
             exit: None,
             output_bytes: 0,
         });
-        let settlement = Settlement::of_plan(Ok(self.state.view.plan.clone()), 0.0);
+        let settlement = Settlement::of_plan(Ok((*self.state.view.plan).clone()), 0.0);
         self.take(&Input::Settled {
             iteration: self.state.view.iterations.number,
             settlement: Box::new(settlement),

@@ -40,7 +40,8 @@ pub struct RunView {
     pub clock: Clock,
     #[serde(default)]
     pub spending: Spending,
-    pub plan: PlanSnapshot,
+    #[cfg_attr(test, schemars(with = "PlanSnapshot"))]
+    pub plan: Shared<PlanSnapshot>,
     /// Tasks that were in the plan of this run and that an agent took out of it.
     pub missing: Vec<String>,
     /// What agents said blocks them, since the user last said something.
@@ -121,7 +122,7 @@ impl RunView {
                     self.iterations.close(iteration, closed);
                 }
                 plan.take_back(&self.plan, &mut self.missing);
-                self.plan.clone_from(plan);
+                self.plan = plan.clone().into();
             }
             Event::PreparationStarted {
                 iteration,
